@@ -1,0 +1,82 @@
+/*
+ * rpc.h - sockets, frames and MUNGE: requests in, answers out
+ *
+ * Listens, reads frames within their limits, has each credential decoded by
+ * a worker thread (and the user's name and groups looked up there), checks
+ * the digest and hands the request to the handler on the loop's thread.
+ * Reading of a connection stops while too much of it waits to be answered.
+ * A munged that hangs costs each request at most AUTH_DEADLINE_S and nobody
+ * else anything; requests that need no role are handed over at once.
+ */
+#ifndef AISCHEDD_RPC_RPC_H
+#define AISCHEDD_RPC_RPC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "libcommon/conf.h"
+#include "libcommon/err.h"
+#include "libcommon/msg.h"
+
+enum { AUTH_DEADLINE_S = 10 };
+
+struct event_base;
+struct rpc;
+
+/* Who asks; nobody (op ping): known is false. */
+struct peer {
+	bool known;
+	uid_t uid;
+	gid_t gid;
+	const char *user; /* "1234" when the uid has no name */
+	size_t ngroups;
+	const gid_t *group;            /* the primary one too */
+	const char *const *group_name; /* [ngroups] */
+};
+
+struct request_in {
+	enum op op;
+	const struct peer *peer;
+	json_t *body; /* the whole object, "op" included; borrowed */
+	const void *raw;
+	size_t raw_len;
+};
+
+/* One request until it is answered; an opaque handle for the handler. */
+struct ask;
+
+/* Called once for each request, on the loop's thread.  `in` is valid until
+ * the ask is answered or closed. */
+typedef void rpc_handler_fn(struct ask *ask, const struct request_in *in,
+                            void *arg);
+
+/* The peer went away before it was answered: forget the ask. */
+typedef void rpc_gone_fn(struct ask *ask, void *arg);
+
+/*
+ * Listen on all addresses of the configuration (sockets of systemd are not
+ * used).  A socket file that nobody answers on is replaced.
+ * Fails: EADDRINUSE another daemon answers there, or errno of bind.
+ */
+struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
+                    rpc_handler_fn *handler, rpc_gone_fn *gone, void *arg,
+                    struct err *err);
+void rpc_free(struct rpc *rpc);
+
+/* The last frame; body is taken (stolen).  The ask is gone afterwards. */
+void rpc_reply(struct ask *ask, json_t *body);
+void rpc_refuse(struct ask *ask, const struct err *err);
+
+/* One part of an answer. */
+void rpc_part(struct ask *ask, const void *data, size_t len);
+
+/* Call fn once the ask's connection has little left to send (it may be at
+ * once, from the loop): long listings are made piece by piece. */
+void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
+                      void *arg);
+
+size_t rpc_connections(const struct rpc *rpc);
+
+#endif

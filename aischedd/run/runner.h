@@ -1,0 +1,161 @@
+/*
+ * runner.h - what the daemon asks of whatever runs its jobs
+ *
+ * A runner serves one pool: this machine, or a cluster.  Requests come only
+ * after the commit that made them durable, may be repeated, and never block;
+ * what happened comes back as events on the loop's thread.  Every event
+ * carries the attempt it speaks of; one of an older attempt is dropped.
+ */
+#ifndef AISCHEDD_RUN_RUNNER_H
+#define AISCHEDD_RUN_RUNNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "aischedd/sched/snap.h"
+#include "libcommon/conf.h"
+#include "libcommon/err.h"
+#include "libcommon/names.h"
+#include "libcommon/spec.h"
+
+struct event_base;
+
+/* A node as its runner sees it; corrections of the configuration (node
+ * sections, reserve_*) are applied by whoever receives it. */
+struct node_info {
+	const char *name;
+	uint32_t ncpus; /* hardware threads that may be bound, 0: no binding */
+	const uint8_t *cpu_numa;  /* [ncpus] */
+	const uint16_t *cpu_core; /* [ncpus] siblings have the same */
+	int64_t cpu_milli, mem_mib;
+	uint32_t ngpus;
+	const char *gpu_type;               /* of all of them; NULL: unknown */
+	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
+	bool down;
+	const char *reason; /* why it is down, or NULL */
+};
+
+/* How one attempt of a job ended. */
+struct outcome {
+	int exit_code;        /* 0..255; of the task that failed first */
+	int signal;           /* 0: none */
+	bool oom;             /* some process of it was killed for memory */
+	int64_t start, end;   /* unix seconds */
+	int64_t cpu_ms;       /* all tasks together */
+	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
+	const char *text;     /* what a person should know, or NULL */
+};
+
+enum start_fault {
+	FAULT_SYSTEM, /* another node, or later, might do: tried again */
+	FAULT_USER    /* no such shell, output not writable: FAILED */
+};
+
+enum run_event_kind {
+	RUN_SYNCED,       /* every job of recover() has been answered */
+	RUN_NODE,         /* node appeared or changed */
+	RUN_STARTED,      /* the attempt's processes run */
+	RUN_START_FAILED, /* none of it runs or will */
+	RUN_ENDED,        /* nothing of it runs any more */
+	RUN_LOST,         /* nothing of it runs; how it ended is not known */
+	RUN_UNKNOWN,      /* answer to recover(): never started here */
+};
+
+struct run_event {
+	enum run_event_kind kind;
+	uint64_t job;
+	uint32_t attempt;
+	int64_t time;                  /* RUN_STARTED: unix seconds it began */
+	bool suspended;                /* RUN_STARTED after recover() */
+	enum start_fault fault;        /* RUN_START_FAILED */
+	bool rebooted;                 /* RUN_LOST: by a machine restart */
+	const char *text;              /* for a person, or NULL */
+	const struct outcome *outcome; /* RUN_ENDED */
+	const struct node_info *node;  /* RUN_NODE */
+};
+
+typedef void run_event_fn(const struct run_event *ev, void *arg);
+
+/* Everything a start needs; borrowed for the call. */
+struct run_job {
+	uint64_t job;
+	uint32_t attempt;   /* 1 is the first; also the claim */
+	uint64_t array_job; /* 0: not of an array */
+	uint32_t array_task, array_count, array_min, array_max, array_step;
+	uint32_t restarts;
+	uid_t uid;
+	gid_t gid;
+	const char *user; /* login name */
+	const struct spec *spec;
+	const struct request *req;
+	const char *queue;
+	const char *cluster;
+	int64_t time_limit; /* seconds or TIME_UNLIMITED */
+	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
+	uint32_t ntasks;
+	const struct snap_task *task; /* [ntasks], plus one that ends cpu_use */
+	const struct snap_cpu_use *cpu_use;
+	const char *const *node_name; /* [ntasks] */
+	const void *script,
+	    *env; /* env: NAME=VALUE, each ended by a zero byte */
+	size_t script_len, env_len;
+	bool append; /* requeued: output is appended to */
+};
+
+/* Why an attempt is stopped; the runner says so in the job's output. */
+enum stop_why {
+	STOP_CANCEL,
+	STOP_TIME_LIMIT,
+	STOP_REQUEUE,
+	STOP_PREEMPT,
+	STOP_NODE_FAIL,
+	STOP_DEADLINE
+};
+
+struct runner;
+
+struct runner_ops {
+	/* Start all tasks; answered by RUN_STARTED or RUN_START_FAILED, later
+	 * RUN_ENDED or RUN_LOST.  Repeated for the same attempt: no effect. */
+	void (*start)(struct runner *r, const struct run_job *job);
+	/* SIGCONT, SIGTERM, SIGKILL after grace seconds; then RUN_ENDED. */
+	void (*stop)(struct runner *r, uint64_t job, uint32_t attempt,
+	             enum stop_why why, int64_t grace);
+	/* To every process of the job, or only the script's own. */
+	void (*signal)(struct runner *r, uint64_t job, uint32_t attempt,
+	               int signo, bool script_only);
+	/* tasks and cpu_use as in run_job: the CPUs it goes on with. */
+	void (*suspend)(struct runner *r, uint64_t job, uint32_t attempt);
+	void (*resume)(struct runner *r, uint64_t job, uint32_t attempt,
+	               uint32_t ntasks, const struct snap_task *task,
+	               const struct snap_cpu_use *cpu_use);
+	/* The end is committed: what is kept about the attempt may go. */
+	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
+	/* Once, before anything else: attempts that should be known here.
+	 * Each is answered by RUN_STARTED, RUN_ENDED, RUN_LOST or
+	 * RUN_UNKNOWN, then comes RUN_SYNCED; what runs here and is not
+	 * named is ended. */
+	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
+	                const uint32_t *attempt);
+	/* What this machine cannot enforce, one sentence each; "" is all. */
+	const char *(*shortcomings)(struct runner *r);
+	void (*free)(struct runner *r); /* jobs go on */
+};
+
+struct runner {
+	const struct runner_ops *ops;
+};
+
+/*
+ * The runner of this machine (run/local*.c).  state_dir is the daemon's;
+ * attempts live in state_dir/run/JOB.ATTEMPT/.  node: the declared section of
+ * this host (gpus, gpu_type it may name), or NULL.  Discovers the machine
+ * and reports RUN_NODE from the loop, then waits for recover().
+ * Fails: no shepherd program, state_dir not usable.
+ */
+struct runner *runner_local_new(struct event_base *base, const char *state_dir,
+                                const struct conf_node *node, run_event_fn *fn,
+                                void *arg, struct err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * plan.h - what the scheduler decided, as a value
+ *
+ * One verdict per pending row, in the order of the rows; starts in the order
+ * in which they were decided.  Applying it is not the core's business: state
+ * checks each start against the present and drops what is stale.
+ */
+#ifndef AISCHEDD_SCHED_PLAN_H
+#define AISCHEDD_SCHED_PLAN_H
+
+#include <stdint.h>
+
+#include "aischedd/sched/snap.h"
+#include "libcommon/buf.h"
+#include "libcommon/names.h"
+
+/* Why the row's first job that did not start waits; WHY_None: all started.
+ * What num means depends on why; verdict_text() knows. */
+struct verdict {
+	enum reason why;
+	uint32_t started; /* jobs of the row that start in this plan */
+	uint64_t job;     /* the one in the way, 0: none in particular */
+	int64_t num[6];
+	uint32_t name;     /* node, queue or licence the numbers speak of */
+	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
+	uint32_t position; /* 1: the next of its queue */
+};
+
+/* One job starts (or goes on, for a row that resumes). */
+struct start {
+	uint32_t row, member;
+	uint32_t task_first, ntasks; /* slice of the plan's tasks */
+};
+
+struct plan {
+	uint64_t gen; /* the snapshot's */
+	uint32_t nverdicts, nstarts;
+	const struct verdict *verdict;
+	const struct start *start;
+	const struct snap_task *task; /* one more than used */
+	const struct snap_cpu_use *cpu_use;
+};
+
+/*
+ * Decide.  Pure: the same snapshot gives the same plan on every machine.
+ * The plan lives in the arena and refers to nothing else.
+ */
+const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
+
+/*
+ * Would this row's first job ever fit, were the cluster empty?  For refusals
+ * at submission.  0: yes; else EINVAL and *err says the largest that would.
+ */
+int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
+
+/* The sentence, with its numbers, for a person; appended to out. */
+void verdict_text(const struct snap *snap, uint32_t row,
+                  const struct verdict *v, struct buf *out);
+
+/*
+ * An independent, naive verifier: each row has one verdict, nothing is given
+ * twice (CPU, GPU, memory, licence), gangs are whole, limits hold, no start
+ * on a node that is down, not ready or forbidden.  Fails: EINVAL, says what.
+ */
+int plan_check(const struct snap *snap, const struct plan *plan,
+               struct err *err);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * limits.h - the bounds of everything a peer can make us hold
+ *
+ * Each has a test.  Where the configuration can set one, this is the default
+ * or the ceiling, as the comment says.
+ */
+#ifndef LIBCOMMON_LIMITS_H
+#define LIBCOMMON_LIMITS_H
+
+enum {
+	LIMIT_TEXT = 4096,      /* bytes of one text field of a request */
+	LIMIT_ARGS = 64 * 1024, /* bytes of all script arguments, as JSON */
+	LIMIT_TASKS = 65536,    /* tasks of one job */
+	LIMIT_ARRAY = 1000001,  /* tasks of one array; highest index + 1 */
+	LIMIT_DEPS = 1024,      /* jobs named by one dependency */
+	LIMIT_HOSTS = 65536,    /* names in one hostlist */
+	LIMIT_BULK = 10000,     /* jobs in one submit request */
+	LIMIT_IDS = 10000,      /* job ids named by one request */
+	LIMIT_CRED = 4096,      /* bytes of a MUNGE credential */
+	LIMIT_JSON = 8 << 20,   /* bytes of JSON in one frame */
+	LIMIT_RAW = 64 << 20,   /* bytes beside the JSON (ceiling) */
+	LIMIT_SCRIPT = 4 << 20, /* bytes of a script (default) */
+	LIMIT_SCRIPT_MAX = 32 << 20, /* (ceiling of max_script_size) */
+	LIMIT_ENV = 2 << 20,         /* bytes of an environment */
+	LIMIT_CONNS = 1024,          /* connections the daemon serves */
+	LIMIT_NODES = 65536,
+	LIMIT_GPUS = 64,    /* on one node */
+	LIMIT_CPUS = 65535, /* on one node */
+	LIMIT_QUEUES = 4096,
+	LIMIT_POOLS = 64,
+};
+
+#endif

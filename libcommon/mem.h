@@ -1,0 +1,40 @@
+/*
+ * mem.h - memory that cannot run out, and arenas
+ *
+ * Out of memory ends the process with one line: everything a peer can make
+ * us allocate is bounded before it is allocated.  An arena holds what lives
+ * and dies together: one scheduling pass, one request.
+ */
+#ifndef LIBCOMMON_MEM_H
+#define LIBCOMMON_MEM_H
+
+#include <stddef.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t n, size_t size); /* n * size is checked */
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t n);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Make room for one more element in array p of n used and *cap allocated. */
+#define GROW(p, n, cap) \
+	((n) < *(cap) ? (p) : (p) = grow_array((p), (cap), sizeof(*(p))))
+void *grow_array(void *p, size_t *cap, size_t size);
+
+struct arena;
+
+struct arena *arena_new(void);
+void arena_free(struct arena *arena); /* NULL is fine */
+
+/* Zeroed and aligned for any type; valid until arena_free(). */
+void *arena_alloc(struct arena *arena, size_t n, size_t size);
+char *arena_strdup(struct arena *arena, const char *s);
+size_t arena_used(const struct arena *arena); /* bytes handed out */
+
+#define arena_array(arena, type, n) \
+	((type *)arena_alloc((arena), (n), sizeof(type)))
+
+#endif

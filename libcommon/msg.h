@@ -1,0 +1,99 @@
+/*
+ * msg.h - the requests, and who may make them
+ *
+ * A request is a JSON object {"op": NAME, ...} with raw bytes beside it; an
+ * answer is any number of parts (raw bytes) and one last JSON object, which
+ * is {"error": {"code": errno, "text": ...}} when the request was refused.
+ *
+ * The first column of rows is always complete: a listing is text made by the
+ * daemon, one row a line, either JSON objects or values between tabs.
+ *
+ * op        request                               answer
+ * ping      -                                     version, cluster, pid,
+ *                                                 uptime (s), synced
+ * submit    token (32 hex digits), specs [..],    job_ids [n, ..], queue,
+ *           script_len, env_len, test_only;       warnings [text, ..]; with
+ *           raw: script, env                      test_only: tests [..]
+ * jobs      ids [text], users, queues, states,    parts: rows;
+ *           names, nodes [text], all, history,    rows (count),
+ *           since, until, fields [name],          missing [id, ..]
+ *           format "json" | "tsv"
+ * queues    fields, format, names                 parts: rows; rows
+ * nodes     fields, format, names                 parts: rows; rows
+ * shares    fields, format                        parts: rows; rows
+ * log       id, task, stream "out"|"err"          path, state, or raw parts
+ * cancel    ids or users, queues, states, names,  count, failed [{job,
+ *           all; signal (0: end it)               text}]
+ * wait      ids                                   jobs [{job_id, state,
+ *                                                 exit_code, signal}]
+ * control   action, ids                           count, failed
+ * update    ids, set {field: text}                count, failed
+ * drain     nodes (hostlist), reason              count
+ * undrain   nodes                                 count
+ * queue     name, state "open" | "closed"         -
+ * reload    -                                     warnings [text]
+ * status    -                                     see man aictl
+ * dump      -                                     parts: the snapshot's text
+ * shutdown  -                                     -
+ */
+#ifndef LIBCOMMON_MSG_H
+#define LIBCOMMON_MSG_H
+
+enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
+
+/* X(name, least role; ROLE_USER: his own jobs only, operators those of their
+ * queues, admins all) */
+#define OPS(X)                  \
+	X(ping, ROLE_NOBODY)    \
+	X(submit, ROLE_USER)    \
+	X(jobs, ROLE_USER)      \
+	X(queues, ROLE_USER)    \
+	X(nodes, ROLE_USER)     \
+	X(shares, ROLE_USER)    \
+	X(log, ROLE_USER)       \
+	X(cancel, ROLE_USER)    \
+	X(wait, ROLE_USER)      \
+	X(control, ROLE_USER)   \
+	X(update, ROLE_USER)    \
+	X(drain, ROLE_ADMIN)    \
+	X(undrain, ROLE_ADMIN)  \
+	X(queue, ROLE_OPERATOR) \
+	X(reload, ROLE_ADMIN)   \
+	X(status, ROLE_USER)    \
+	X(dump, ROLE_ADMIN)     \
+	X(shutdown, ROLE_ADMIN)
+
+enum op {
+#define X(sym, role) OP_##sym,
+	OPS(X)
+#undef X
+	    OP_N
+};
+
+const char *op_name(enum op op);
+enum role op_role(enum op op);
+int op_parse(const char *s); /* -1: no such request */
+
+/* X(action, least role).  Holds of operators and up are JobHeldAdmin unless
+ * asked at submission; only they lift those. */
+#define ACTIONS(X)                \
+	X(hold, ROLE_USER)        \
+	X(release, ROLE_USER)     \
+	X(suspend, ROLE_OPERATOR) \
+	X(resume, ROLE_OPERATOR)  \
+	X(requeue, ROLE_USER)     \
+	X(preempt, ROLE_OPERATOR) \
+	X(top, ROLE_OPERATOR)
+
+enum action {
+#define X(sym, role) ACTION_##sym,
+	ACTIONS(X)
+#undef X
+	    ACTION_N
+};
+
+const char *action_name(enum action action);
+enum role action_role(enum action action);
+int action_parse(const char *s);
+
+#endif

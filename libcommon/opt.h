@@ -1,0 +1,64 @@
+/*
+ * opt.h - command lines from a table
+ *
+ * One table per program gives the parser, --help, the completion and the
+ * man-page check.  --help and --version are in every program and not in the
+ * tables.  Long options may be abbreviated as far as that is unambiguous,
+ * values may be joined (--opt=v, -ov) or follow.
+ */
+#ifndef LIBCOMMON_OPT_H
+#define LIBCOMMON_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libcommon/err.h"
+
+struct opt {
+	char letter;      /* 0: none */
+	const char *name; /* long name, without dashes */
+	const char *arg;  /* placeholder of the value; NULL: takes none */
+	const char *help; /* one line; NULL: an alias, not shown */
+	/* Takes the value (NULL for options without); name is how the user
+	 * wrote it, for the error text.  ctx is opt_parse()'s. */
+	int (*set)(void *ctx, const struct opt *opt, const char *value,
+	           struct err *err);
+	size_t offset; /* for set functions that want one */
+	bool optional; /* the value may be missing: only --opt=v, -ov */
+};
+
+#define OPT_END   \
+	{         \
+		0 \
+	}
+
+struct opt_prog {
+	const char *name;  /* "aiq" */
+	const char *usage; /* "[OPTION]... [JOB]..." */
+	const char *about; /* one or two lines for --help */
+	const struct opt *opts;
+	bool stop_at_operand; /* options end at the first operand (aisub) */
+};
+
+/* Simple set functions; offset is that of the member in *ctx. */
+int opt_set_text(void *ctx, const struct opt *opt, const char *value,
+                 struct err *err); /* const char * */
+int opt_set_true(void *ctx, const struct opt *opt, const char *value,
+                 struct err *err); /* bool */
+
+/*
+ * Parse; the operands are moved to the end and the index of the first is
+ * returned.  --help and --version print and exit 0; a bad option prints one
+ * line and "Try 'NAME --help'." and exits EXIT_USAGE.
+ */
+int opt_parse(const struct opt_prog *prog, void *ctx, int argc, char **argv);
+
+/* One option by its long name, as a directive or variable gives it; unique
+ * abbreviations are not taken.  Fails: ENOENT no such option, EINVAL. */
+int opt_apply(const struct opt *opts, void *ctx, const char *name,
+              const char *value, struct err *err);
+
+/* NULL when there is none. */
+const struct opt *opt_find(const struct opt *opts, const char *name);
+
+#endif

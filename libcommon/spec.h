@@ -1,0 +1,133 @@
+/*
+ * spec.h - what a user asks for when submitting a job
+ *
+ * The values exactly as asked, before any default of a queue or pool.  One
+ * table of fields (SPEC_FIELDS) gives the struct, its JSON on the wire and
+ * its columns in the store; one table of options (spec_opts in spec_opt.c)
+ * gives the command line of aisub, AISUB_* variables, #AISUB and #SBATCH
+ * lines, --help, completion and the man-page check.
+ *
+ * A spec owns nothing: its strings belong to whoever made it (an arena).
+ */
+#ifndef LIBCOMMON_SPEC_H
+#define LIBCOMMON_SPEC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+#include "libcommon/mem.h"
+
+#define SPEC_UNSET     INT64_MIN /* an integer that was not given */
+#define TIME_UNLIMITED (-1)      /* a time limit without end */
+
+/*
+ * S(name) text, NULL when not given; I(name) an int64_t, SPEC_UNSET when not
+ * given.  Flags are 0 or 1.  The names are those of the wire and the store.
+ */
+#define SPEC_FIELDS(S, I)                                                 \
+	S(name)    /* job name; aisub always sets it */                   \
+	S(queue)   /* NULL: the default queue */                          \
+	S(account) /* free text for accounting */                         \
+	S(class)   /* class of work */                                    \
+	S(comment)                                                        \
+	I(priority)       /* added to the class's */                      \
+	I(nice)           /* subtracted from the priority */              \
+	I(tasks)          /* 1 .. LIMIT_TASKS */                          \
+	I(min_tasks)      /* <= tasks */                                  \
+	I(nodes)          /* as many nodes exactly */                     \
+	I(tasks_per_node) /* at most so many on each */                   \
+	I(cpus)           /* milli-CPUs a task */                         \
+	I(mem)            /* MiB a task; one of mem, mem_node, mem_cpu */ \
+	I(mem_node)       /* MiB a node */                                \
+	I(mem_cpu)        /* MiB a CPU */                                 \
+	I(gpus)           /* milli-GPUs a task; one of gpus, gpus_* */    \
+	I(gpus_job)       /* whole GPUs for all tasks together */         \
+	I(gpus_node)      /* whole GPUs a node */                         \
+	S(gpu_type)                                                       \
+	I(exclusive)     /* no other job on its nodes */                  \
+	S(licenses)      /* "name[:count],..." */                         \
+	I(time_limit)    /* seconds > 0 or TIME_UNLIMITED */              \
+	I(begin)         /* unix seconds */                               \
+	I(deadline)      /* unix seconds */                               \
+	I(signal)        /* signal number sent before the time limit */   \
+	I(signal_before) /* seconds before the limit */                   \
+	I(signal_batch)  /* only to the script's own process ("B:") */    \
+	I(grace)         /* seconds between SIGTERM and SIGKILL */        \
+	S(array)         /* "0-99:2%10", canonical */                     \
+	S(dependency)    /* "afterok:1:2,after:3+5"; '?' for any */       \
+	I(hold)                                                           \
+	I(requeue) /* 1 --requeue, 0 --no-requeue */                      \
+	I(max_restarts)                                                   \
+	S(constraint) /* features: "a&b|c" */                             \
+	S(nodelist)   /* hostlist */                                      \
+	S(exclude)    /* hostlist */                                      \
+	S(pool)                                                           \
+	S(topology)                                                       \
+	S(numa) /* "strict" or "prefer" */                                \
+	S(reservation)                                                    \
+	S(output)        /* pattern, relative to workdir; never NULL */   \
+	S(error)         /* NULL: stderr joins stdout */                  \
+	S(input)         /* NULL: /dev/null */                            \
+	I(append)        /* open mode: 1 append, 0 truncate */            \
+	S(workdir)       /* absolute */                                   \
+	I(launch_script) /* 1: run once with the whole allocation */      \
+	S(image)                                                          \
+	S(mount)                                                          \
+	S(args) /* the script's arguments, each quoted by json */         \
+	S(submit_host)
+
+struct spec {
+#define S(name) const char *name;
+#define I(name) int64_t name;
+	SPEC_FIELDS(S, I)
+#undef S
+#undef I
+};
+
+/* The same list as data, in the same order. */
+struct spec_field {
+	const char *name;
+	bool is_text;
+	size_t offset; /* in struct spec */
+};
+
+extern const struct spec_field spec_fields[];
+extern const size_t spec_nfields;
+
+void spec_init(struct spec *spec); /* nothing given */
+
+const char **spec_text(struct spec *spec, const struct spec_field *field);
+int64_t *spec_int(struct spec *spec, const struct spec_field *field);
+
+/* A new object with the fields that are given. */
+json_t *spec_to_json(const struct spec *spec);
+
+/*
+ * Strict: unknown fields, wrong types, texts over LIMIT_TEXT and numbers out
+ * of range are refused with EINVAL.  Strings are copied into the arena.
+ */
+int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
+                   struct err *err);
+
+/* What is asked for per task once the three ways to say it are made one. */
+struct request {
+	uint32_t tasks, min_tasks;
+	uint32_t nodes;          /* 0: any number */
+	uint32_t tasks_per_node; /* 0: as many as fit */
+	int64_t cpus_milli, mem_mib, gpus_milli;
+};
+
+/*
+ * Check the whole spec for contradictions (mem and mem_cpu both given, nodes
+ * more than tasks, array with a bad range, ...) and resolve it.  mem_mib is
+ * default_mem_per_cpu_mib for each CPU begun when nothing was said.  Used by
+ * aisub before it asks the daemon and by the daemon, which trusts nobody.
+ * Fails: EINVAL.
+ */
+int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
+                 struct request *ret, struct err *err);
+
+#endif

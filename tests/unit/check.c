@@ -1,0 +1,48 @@
+/* check.c - run all suites of this binary, in order of their names */
+#include "tests/unit/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SUITES = 64 };
+
+static struct entry {
+	const char *name;
+	suite_fn *fn;
+} entries[MAX_SUITES];
+static size_t nentries;
+
+void check_register(const char *name, suite_fn *fn)
+{
+	if (nentries == MAX_SUITES)
+		abort();
+	entries[nentries++] = (struct entry){ name, fn };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name,
+	              ((const struct entry *)b)->name);
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(NULL);
+	int failed;
+
+	qsort(entries, nentries, sizeof(*entries), by_name);
+	for (size_t i = 0; i < nentries; i++) {
+		Suite *suite = suite_create(entries[i].name);
+		TCase *tc = tcase_create(entries[i].name);
+
+		tcase_set_timeout(tc, 60);
+		entries[i].fn(tc);
+		suite_add_tcase(suite, tc);
+		srunner_add_suite(runner, suite);
+	}
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
