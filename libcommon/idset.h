@@ -1,0 +1,52 @@
+/*
+ * idset.h - sets of array task ids
+ *
+ * Ascending, disjoint ranges lo..hi by step, so that an array of a million
+ * tasks is one range.  A zeroed struct idset is the empty set.
+ */
+#ifndef LIBCOMMON_IDSET_H
+#define LIBCOMMON_IDSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+struct idrange {
+	uint32_t lo, hi, step; /* hi is one of them; step >= 1 */
+};
+
+struct idset {
+	struct idrange *range;
+	size_t n, cap;
+};
+
+/*
+ * "0-99:2,7,200-210"; ids below LIMIT_ARRAY; duplicates are taken once.  With
+ * ret_max a trailing "%10" is taken too, 0 when there is none.
+ * Fails: EINVAL, ERANGE; *ret is written only on success.
+ */
+int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
+                struct err *err);
+void idset_free(struct idset *set); /* and is empty again */
+
+void idset_format(const struct idset *set, struct buf *out);
+uint32_t idset_count(const struct idset *set);
+bool idset_has(const struct idset *set, uint32_t id);
+uint32_t idset_min(const struct idset *set); /* not empty */
+uint32_t idset_max(const struct idset *set);
+
+void idset_add(struct idset *set, uint32_t id);
+bool idset_del(struct idset *set, uint32_t id); /* false: was not there */
+
+/* Move what is in both out of set into *ret (overwritten). */
+void idset_take(struct idset *set, const struct idset *which,
+                struct idset *ret);
+void idset_copy(struct idset *ret, const struct idset *set);
+
+/* The next member above after, or -1; start with -1. */
+int64_t idset_next(const struct idset *set, int64_t after);
+
+#endif

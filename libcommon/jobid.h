@@ -1,0 +1,20 @@
+/*
+ * jobid.h - the three ways to name jobs: 12, 12_3, 12_[1-5,9]
+ */
+#ifndef LIBCOMMON_JOBID_H
+#define LIBCOMMON_JOBID_H
+
+#include <stdint.h>
+
+#include "libcommon/err.h"
+#include "libcommon/idset.h"
+
+struct jobid {
+	uint64_t job;       /* > 0 */
+	struct idset tasks; /* empty: the job, or its whole array */
+};
+
+/* Fails: EINVAL.  Owns: idset_free(&ret->tasks). */
+int jobid_parse(struct jobid *ret, const char *s, struct err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * log.h - one line per event, on stderr: verb noun key=value
+ *
+ * Levels: err someone must act, warning we coped (say how), notice state
+ * changed, info, debug.  Under systemd (JOURNAL_STREAM) lines begin with its
+ * priority prefix, else with the local time.  Loop thread and workers may
+ * log at once.
+ */
+#ifndef LIBCOMMON_LOG_H
+#define LIBCOMMON_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_ERR_, LOG_WARNING_, LOG_NOTICE_, LOG_INFO_, LOG_DEBUG_ };
+
+void log_init(enum log_level least);
+
+void log_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* At most one true a minute for each place that has a struct of its own;
+ * *ret_skipped is how many were false since. */
+struct log_limit {
+	long last;
+	unsigned skipped;
+};
+bool log_again(struct log_limit *limit, unsigned *ret_skipped);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * spec_opt.h - the options of aisub: one table for all four places
+ *
+ * Command line, AISUB_* variables (AISUB_CPUS_PER_TASK for
+ * --cpus-per-task), #AISUB lines and #SBATCH lines set the same struct
+ * submit; the first of these that sets an option wins.
+ */
+#ifndef LIBCOMMON_SPEC_OPT_H
+#define LIBCOMMON_SPEC_OPT_H
+
+#include <stdbool.h>
+
+#include "libcommon/mem.h"
+#include "libcommon/opt.h"
+#include "libcommon/spec.h"
+
+/* What aisub was told; spec is part of it. */
+struct submit {
+	struct spec spec;
+	const char *socket, *wrap;
+	const char *export_env; /* ALL, NONE or a list; NULL: ALL */
+	const char *launch;     /* "tasks", "script"; NULL: not said */
+	bool parsable, json, quiet, wait, follow, test_only;
+	bool only_slurm; /* the script has #SBATCH and no #AISUB lines */
+	int64_t now;     /* the moment that --begin now+1h counts from */
+	struct arena *arena;
+	struct buf *warnings; /* one a line, ready to print */
+};
+
+extern const struct opt spec_opts[]; /* ends with OPT_END */
+
+void submit_init(struct submit *submit, struct arena *arena,
+                 struct buf *warnings, int64_t now);
+
+/* Take AISUB_* variables for what is not set yet.  Fails: EINVAL, names the
+ * variable. */
+int submit_from_env(struct submit *submit, char *const *env, struct err *err);
+
+/*
+ * Take the directives of a script for what is not set yet, #AISUB before
+ * #SBATCH.  name is for messages: the file's, or "stdin".
+ * Fails: EINVAL `name:line: ...`.
+ */
+int submit_from_script(struct submit *submit, const char *name,
+                       const char *script, size_t len, struct err *err);
+
+#endif
