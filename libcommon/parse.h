@@ -14,10 +14,12 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
+#define TIME_UNLIMITED (-1) /* a time limit without end */
+
 /*
  * Slurm's times: min, min:sec, h:m:s, d-h, d-h:m, d-h:m:s (fields may exceed
  * 59 and 23), or 90s 45m 12h 3d 2w and sums of them ("1h30m"); UNLIMITED,
- * INFINITE and -1 are TIME_UNLIMITED (-1).  Seconds, >= 0, below 2^40.
+ * INFINITE and -1 are TIME_UNLIMITED.  Seconds, >= 0, below 2^40.
  */
 int parse_duration(const char *s, int64_t *ret, struct err *err);
 
@@ -39,8 +41,8 @@ int parse_bool(const char *s, bool *ret, struct err *err);
 
 /*
  * A moment: HH:MM[:SS] (the next one), midnight noon today tomorrow now,
- * now+N[unit] (seconds unless s m h d w or Slurm's minutes hours days weeks),
- * YYYY-MM-DD[THH:MM[:SS][Z]], or @UNIX.  Local time of now.
+ * now+N[unit] and now-N[unit] (seconds unless s m h d w or Slurm's minutes
+ * hours days weeks), YYYY-MM-DD[THH:MM[:SS][Z]], or @UNIX.  Local time.
  */
 int parse_time(const char *s, int64_t now, int64_t *ret, struct err *err);
 
