@@ -19,8 +19,8 @@ struct opt {
 	const char *name; /* long name, without dashes */
 	const char *arg;  /* placeholder of the value; NULL: takes none */
 	const char *help; /* one line; NULL: an alias, not shown */
-	/* Takes the value (NULL for options without); name is how the user
-	 * wrote it, for the error text.  ctx is opt_parse()'s. */
+	/* Takes the value (NULL for options without).  "--name: " is put
+	 * before its error text.  ctx is opt_parse()'s. */
 	int (*set)(void *ctx, const struct opt *opt, const char *value,
 	           struct err *err);
 	size_t offset; /* for set functions that want one */
@@ -53,12 +53,12 @@ int opt_set_true(void *ctx, const struct opt *opt, const char *value,
  */
 int opt_parse(const struct opt_prog *prog, void *ctx, int argc, char **argv);
 
-/* One option by its long name, as a directive or variable gives it; unique
+/* One option by its long name or letter, as a directive or variable gives it;
  * abbreviations are not taken.  Fails: ENOENT no such option, EINVAL. */
 int opt_apply(const struct opt *opts, void *ctx, const char *name,
               const char *value, struct err *err);
 
-/* NULL when there is none. */
+/* By its long name or, of one character, its letter; NULL: there is none. */
 const struct opt *opt_find(const struct opt *opts, const char *name);
 
 #endif
