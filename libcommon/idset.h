@@ -21,6 +21,7 @@ struct idrange {
 struct idset {
 	struct idrange *range;
 	size_t n, cap;
+	size_t gone; /* entries before range, deleted from the front */
 };
 
 /*
