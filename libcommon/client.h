@@ -1,9 +1,11 @@
 /*
  * client.h - the tools' side of a connection
  *
- * Blocking, one request at a time, each with a credential of its own.  Over
- * TCP the daemon's answers carry credentials too: its uid must be root's,
- * the caller's, or that of the user $AISCHED_DAEMON_USER names.
+ * Blocking; each request has a credential of its own, except those that
+ * anybody may make (ping).  Who answers on a Unix socket is whoever may write
+ * to its folder: the path is what is trusted.  Over TCP the daemon's answers
+ * carry credentials too: its uid must be root's, the caller's, or that of
+ * the user $AISCHED_DAEMON_USER names.
  */
 #ifndef LIBCOMMON_CLIENT_H
 #define LIBCOMMON_CLIENT_H
@@ -17,8 +19,10 @@ struct client;
 
 /*
  * address: a path, "host:port", "tcp://host:port"; NULL: $AISCHED_SOCKET,
- * else conf_default_socket().  Does not return before the daemon's hello.
- * Fails: ECONNREFUSED, ENOENT (no daemon; the text says what to do), ETIMEDOUT.
+ * else conf_default_socket() when it exists, else the system's.  Does not
+ * return before the daemon's hello.
+ * Fails: ECONNREFUSED, ENOENT (no daemon; the text says what to do),
+ * ETIMEDOUT, EPROTONOSUPPORT, EACCES (the default socket is a stranger's).
  */
 struct client *client_open(const char *address, struct err *err);
 void client_close(struct client *client); /* NULL is fine */
@@ -39,7 +43,7 @@ json_t *client_call(struct client *client, json_t *req, const void *raw,
                     struct err *err);
 
 /* client_call() in several steps, for many requests in flight: send without
- * waiting, then take the answers in order. */
+ * waiting, then take the answers in order.  (Over TCP a ping goes alone.) */
 int client_send(struct client *client, json_t *req, const void *raw,
                 size_t raw_len, struct err *err);
 json_t *client_recv(struct client *client, client_part_fn *part, void *arg,

@@ -23,6 +23,7 @@
 #ifndef LIBCOMMON_WIRE_H
 #define LIBCOMMON_WIRE_H
 
+#include <sha2.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,5 +59,16 @@ void frame_digest(unsigned char ret[WIRE_DIGEST], enum frame_kind kind,
                   const char *cluster, const char *nonce, uint32_t seq,
                   uint32_t part, const void *json, size_t json_len,
                   const void *raw, size_t raw_len);
+
+/* The same for bodies that arrive piece by piece: begin, then add the JSON
+ * and the raw bytes in any pieces, then end. */
+struct frame_hash {
+	SHA2_CTX sha;
+};
+
+void frame_hash_begin(struct frame_hash *hash, const struct frame_head *head,
+                      const char *cluster, const char *nonce, uint32_t part);
+void frame_hash_add(struct frame_hash *hash, const void *data, size_t len);
+void frame_hash_end(struct frame_hash *hash, unsigned char ret[WIRE_DIGEST]);
 
 #endif

@@ -1,0 +1,63 @@
+/* paths.c - where the daemon is reached */
+#include "libcommon/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/conf.h"
+#include "libcommon/mem.h"
+
+const char system_socket[] = "/run/aisched/aischedd.sock";
+
+/* su and sudo may leave another user's folder in the variable. */
+static const char *runtime_dir(void)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (!dir || *dir != '/' || stat(dir, &st) < 0 || st.st_uid != geteuid())
+		return NULL;
+	return dir;
+}
+
+char *conf_default_socket(void)
+{
+	const char *dir;
+
+	if (geteuid() == 0)
+		return xstrdup(system_socket);
+	dir = runtime_dir();
+	if (dir)
+		return xasprintf("%s/aisched/aischedd.sock", dir);
+	return xasprintf("/tmp/aisched-%u/aischedd.sock", (unsigned)geteuid());
+}
+
+int address_parse(const char *address, char **ret_host, char **ret_port,
+                  struct err *err)
+{
+	static const char scheme[] = "tcp://";
+	const char *host = address, *colon, *end;
+
+	if (!strncmp(address, scheme, strlen(scheme)))
+		host += strlen(scheme);
+	else if (strchr(address, '/') || !strchr(address, ':'))
+		return *address ? 0 : err_set(err, EINVAL, "empty address");
+	colon = strrchr(host, ':');
+	end = colon;
+	if (*host == '[') {
+		host++;
+		if (colon && colon > host && colon[-1] == ']')
+			end = colon - 1;
+		else
+			colon = NULL;
+	}
+	if (!colon || !colon[1] || strchr(colon, '/'))
+		return err_set(err, EINVAL,
+		               "'%s' is no address: want tcp://host:port",
+		               address);
+	*ret_host = xstrndup(host, (size_t)(end - host));
+	*ret_port = xstrdup(colon + 1);
+	return 1;
+}
