@@ -14,7 +14,7 @@ struct jobid {
 	struct idset tasks; /* empty: the job, or its whole array */
 };
 
-/* Fails: EINVAL.  Owns: idset_free(&ret->tasks). */
+/* Fails: EINVAL, ERANGE.  Owns: idset_free(&ret->tasks). */
 int jobid_parse(struct jobid *ret, const char *s, struct err *err);
 
 #endif
