@@ -12,27 +12,37 @@
 struct directive {
 	int line;           /* from 1 */
 	bool slurm;         /* #SBATCH */
-	const char *name;   /* long name, or one letter */
+	const char *option; /* with its dashes: "--time", "-t" */
 	const char *value;  /* NULL: none was given */
 };
 
-/* Return -1 with *err to stop. */
-typedef int directive_fn(const struct directive *d, void *arg,
-                         struct err *err);
+/* DIRECTIVE_UNKNOWN takes the next word unless that looks like an option. */
+enum directive_takes {
+	DIRECTIVE_UNKNOWN,
+	DIRECTIVE_FLAG,
+	DIRECTIVE_VALUE,
+	DIRECTIVE_OPTIONAL /* only joined: --opt=v, -ov */
+};
+
+struct directive_handler {
+	enum directive_takes (*takes)(const char *option, bool slurm,
+	                              void *arg);
+	/* Each option, in order; its texts are valid for the call.  Returns
+	 * -1 with *err to stop. */
+	int (*option)(const struct directive *d, void *arg, struct err *err);
+	/* The first line like a directive after the first command. */
+	void (*late)(int line, void *arg);
+	void *arg;
+};
 
 /*
- * Call fn for each option on directive lines before the first command.  A
- * line may hold several options; values may be quoted ('', "", \) and are
- * joined or follow as on a command line: takes_value says which options
- * have one.  Text after " #" is a comment.  A directive-like line after the
- * first command goes to late (may be NULL): a warning.
- * Fails: EINVAL, `name:line: ...` (a token that is no option, a quote
- * without end), or what fn said, with that prefix.
+ * Read the options on directive lines before the first command.  A line may
+ * hold several; values may be quoted ('', "", \) and are joined or follow as
+ * on a command line.  Text after " #" is a comment.
+ * Fails: EINVAL, `name:line: ...` (a word that is no option, a value or the
+ * end of a quote missing), or what the handler said, with that prefix.
  */
 int directive_scan(const char *script, size_t len, const char *name,
-                   bool (*takes_value)(const char *option, bool slurm,
-                                       void *arg),
-                   directive_fn *fn, void (*late)(int line, void *arg),
-                   void *arg, struct err *err);
+                   const struct directive_handler *handler, struct err *err);
 
 #endif

@@ -19,9 +19,10 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Make room for one more element in array p of n used and *cap allocated. */
+/* p = GROW(p, n, &cap): room for one more in an array of n used and cap
+ * allocated elements. */
 #define GROW(p, n, cap) \
-	((n) < *(cap) ? (p) : (p) = grow_array((p), (cap), sizeof(*(p))))
+	((n) < *(cap) ? (void *)(p) : grow_array((p), (cap), sizeof(*(p))))
 void *grow_array(void *p, size_t *cap, size_t size);
 
 struct arena;

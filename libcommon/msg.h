@@ -13,7 +13,9 @@
  *                                                 uptime (s), synced
  * submit    token (32 hex digits), specs [..],    job_ids [n, ..], queue,
  *           script_len, env_len, test_only;       warnings [text, ..]; with
- *           raw: script, env                      test_only: tests [..]
+ *           raw: script, env                      test_only: tests [{starts,
+ *                                                 expected_start, nodes (text),
+ *                                                 reason, reason_text}, ..]
  * jobs      ids [text], users, queues, states,    parts: rows;
  *           names, nodes [text], all, history,    rows (count),
  *           since, until, fields [name],          missing [id, ..]

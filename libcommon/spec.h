@@ -19,9 +19,9 @@
 
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
+#include "libcommon/parse.h" /* TIME_UNLIMITED */
 
-#define SPEC_UNSET     INT64_MIN /* an integer that was not given */
-#define TIME_UNLIMITED (-1)      /* a time limit without end */
+#define SPEC_UNSET INT64_MIN /* an integer that was not given */
 
 /*
  * S(name) text, NULL when not given; I(name) an int64_t, SPEC_UNSET when not
@@ -33,7 +33,7 @@
 	S(account) /* free text for accounting */                         \
 	S(class)   /* class of work */                                    \
 	S(comment)                                                        \
-	I(priority)       /* added to the class's */                      \
+	I(priority)       /* in place of the class's */                   \
 	I(nice)           /* subtracted from the priority */              \
 	I(tasks)          /* 1 .. LIMIT_TASKS */                          \
 	I(min_tasks)      /* <= tasks */                                  \
@@ -73,10 +73,11 @@
 	S(input)         /* NULL: /dev/null */                            \
 	I(append)        /* open mode: 1 append, 0 truncate */            \
 	S(workdir)       /* absolute */                                   \
+	I(umask)         /* of the submitter; the processes get it */     \
 	I(launch_script) /* 1: run once with the whole allocation */      \
 	S(image)                                                          \
 	S(mount)                                                          \
-	S(args) /* the script's arguments, each quoted by json */         \
+	S(args) /* the script's arguments: a JSON array of texts */       \
 	S(submit_host)
 
 struct spec {
@@ -91,7 +92,8 @@ struct spec {
 struct spec_field {
 	const char *name;
 	bool is_text;
-	size_t offset; /* in struct spec */
+	size_t offset;    /* in struct spec */
+	int64_t min, max; /* of a number */
 };
 
 extern const struct spec_field spec_fields[];
@@ -102,17 +104,30 @@ void spec_init(struct spec *spec); /* nothing given */
 const char **spec_text(struct spec *spec, const struct spec_field *field);
 int64_t *spec_int(struct spec *spec, const struct spec_field *field);
 
-/* A new object with the fields that are given. */
+/*
+ * Whether the text is one for this field: its length, UTF-8, no control
+ * characters, and the syntax of arrays, dependencies, hostlists and the like.
+ * Fails: EINVAL; the text does not name the field.
+ */
+int spec_check_text(const struct spec_field *field, const char *s,
+                    struct err *err);
+
+/* A new object with the fields that are given, which are UTF-8 texts. */
 json_t *spec_to_json(const struct spec *spec);
 
 /*
- * Strict: unknown fields, wrong types, texts over LIMIT_TEXT and numbers out
- * of range are refused with EINVAL.  Strings are copied into the arena.
+ * Strict: unknown fields, wrong types, texts over LIMIT_TEXT, numbers out of
+ * range and a job without name, output or workdir are refused with EINVAL.
+ * Strings are copied into the arena.
  */
 int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
                    struct err *err);
 
-/* What is asked for per task once the three ways to say it are made one. */
+/*
+ * What is asked for per task once the three ways to say it are made one.
+ * What was asked for a node is divided among the tasks that may share one:
+ * all of them when neither nodes nor tasks_per_node was said.
+ */
 struct request {
 	uint32_t tasks, min_tasks;
 	uint32_t nodes;          /* 0: any number */

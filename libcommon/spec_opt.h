@@ -3,13 +3,15 @@
  *
  * Command line, AISUB_* variables (AISUB_CPUS_PER_TASK for
  * --cpus-per-task), #AISUB lines and #SBATCH lines set the same struct
- * submit; the first of these that sets an option wins.
+ * submit; the first of these that sets an option wins.  Options that say the
+ * same in several ways (--mem and --mem-per-cpu, ...) count as one for that.
  */
 #ifndef LIBCOMMON_SPEC_OPT_H
 #define LIBCOMMON_SPEC_OPT_H
 
 #include <stdbool.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "libcommon/opt.h"
 #include "libcommon/spec.h"
@@ -27,8 +29,9 @@ struct submit {
 	struct buf *warnings; /* one a line, ready to print */
 };
 
-extern const struct opt spec_opts[]; /* ends with OPT_END */
+extern const struct opt spec_opts[]; /* ends with OPT_END; ctx: the submit */
 
+/* Texts are copied into the arena; it and warnings are borrowed. */
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now);
 
