@@ -1,0 +1,310 @@
+/* snap.c - is a snapshot whole?  Checked once, so that the core need not */
+#include "aischedd/sched/snap.h"
+
+#include <stdbool.h>
+
+#include "libcommon/limits.h"
+
+/* Amounts and times below these never overflow when they are added up over
+ * all nodes, or multiplied by the tasks of a job. */
+#define AMOUNT_MAX ((int64_t)1 << 40)
+#define TIME_MAX   ((int64_t)1 << 53)
+
+static bool amount_ok(int64_t v)
+{
+	return v >= 0 && v < AMOUNT_MAX;
+}
+
+static bool free_ok(int64_t nfree, int64_t total)
+{
+	return amount_ok(total) && nfree <= total && nfree > -AMOUNT_MAX;
+}
+
+static bool time_ok(int64_t t)
+{
+	return t >= SNAP_NEVER && t < TIME_MAX;
+}
+
+static bool index_ok(uint32_t i, uint32_t n)
+{
+	return i < n || i == SNAP_NONE;
+}
+
+static int bad(struct err *err, const char *what, uint32_t i, const char *why)
+{
+	return err_set(err, EINVAL, "snapshot: %s %u: %s", what, (unsigned)i,
+	               why);
+}
+
+/* n slices of an array, one after the other, each at most max long. */
+static int check_slices(const char *what, const uint32_t *first, uint32_t n,
+                        uint32_t max, struct err *err)
+{
+	if (n && (!first || first[0] != 0))
+		return bad(err, what, 0, "slices do not begin at 0");
+	for (uint32_t i = 0; i < n; i++) {
+		if (first[i] > first[i + 1] || first[i + 1] - first[i] > max)
+			return bad(err, what, i, "slice out of range");
+	}
+	return 0;
+}
+
+static int check_words(const struct snap *s, const char *what, uint32_t owner,
+                       const uint32_t *word, uint32_t from, uint32_t to,
+                       struct err *err)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (word[i] >= s->nwords)
+			return bad(err, what, owner, "unknown word");
+	}
+	return 0;
+}
+
+static int check_parents(const char *what, const uint32_t *parent, uint32_t n,
+                         struct err *err)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (parent[i] != SNAP_NONE && parent[i] >= i)
+			return bad(err, what, i, "stands before its parent");
+	}
+	return 0;
+}
+
+static int check_devices(const struct snap *s, uint32_t node, struct err *err)
+{
+	const struct snap_nodes *n = &s->node;
+
+	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++) {
+		if (s->gpu.free[i] > 1000)
+			return bad(err, "node", node, "more than a GPU free");
+		if (!index_ok(s->gpu.type[i], s->nwords))
+			return bad(err, "node", node, "unknown GPU type");
+	}
+	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++) {
+		if (s->cpu.free[i] > 1000)
+			return bad(err, "node", node, "more than a CPU free");
+	}
+	return 0;
+}
+
+static int check_node(const struct snap *s, uint32_t i, struct err *err)
+{
+	const struct snap_nodes *n = &s->node;
+
+	if (n->pool[i] >= s->pool.n)
+		return bad(err, "node", i, "unknown pool");
+	if (n->state[i] > NODE_DOWN)
+		return bad(err, "node", i, "unknown state");
+	if (!free_ok(n->cpu_free[i], n->cpu_total[i]))
+		return bad(err, "node", i, "CPUs out of range");
+	if (!free_ok(n->mem_free[i], n->mem_total[i]))
+		return bad(err, "node", i, "memory out of range");
+	if (!index_ok(n->domain[i], s->domain.n))
+		return bad(err, "node", i, "unknown domain");
+	if (!time_ok(n->retry_at[i]))
+		return bad(err, "node", i, "retry_at out of range");
+	if (check_devices(s, i, err) < 0 ||
+	    check_words(s, "node", i, s->feature, n->feature_first[i],
+	                n->feature_first[i + 1], err) < 0)
+		return -1;
+	return check_words(s, "node", i, s->taint, n->taint_first[i],
+	                   n->taint_first[i + 1], err);
+}
+
+static int check_nodes(const struct snap *s, struct err *err)
+{
+	const struct snap_nodes *n = &s->node;
+
+	if (s->pool.n > LIMIT_POOLS)
+		return bad(err, "pool", s->pool.n, "too many pools");
+	for (uint32_t i = 0; i < s->pool.n; i++) {
+		if (s->pool.order[i] > ORDER_SPREAD)
+			return bad(err, "pool", i, "unknown order");
+	}
+	if (check_slices("GPUs of node", n->gpu_first, n->n, LIMIT_GPUS, err) ||
+	    check_slices("CPUs of node", n->cpu_first, n->n, LIMIT_CPUS, err) ||
+	    check_slices("features of node", n->feature_first, n->n, UINT32_MAX,
+	                 err) ||
+	    check_slices("taints of node", n->taint_first, n->n, UINT32_MAX,
+	                 err))
+		return -1;
+	if (n->n &&
+	    (n->gpu_first[n->n] != s->gpu.n || n->cpu_first[n->n] != s->cpu.n))
+		return bad(err, "node", n->n - 1, "devices left over");
+	for (uint32_t i = 0; i < n->n; i++) {
+		if (check_node(s, i, err) < 0)
+			return -1;
+	}
+	return check_parents("domain", s->domain.parent, s->domain.n, err);
+}
+
+/* Postfix: each operator finds two values, one value is left at the end. */
+static bool rule_ok(const struct snap *s, uint32_t from, uint32_t to)
+{
+	uint32_t depth = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		if (s->rule[i] == RULE_AND || s->rule[i] == RULE_OR) {
+			if (depth < 2)
+				return false;
+			depth--;
+			continue;
+		}
+		if (s->rule[i] < 0 || (uint32_t)s->rule[i] >= s->nwords)
+			return false;
+		depth++;
+	}
+	return depth == (from < to);
+}
+
+static bool nodes_ok(const struct snap *s, const uint32_t *node, uint32_t from,
+                     uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (node[i] >= s->node.n)
+			return false;
+	}
+	return true;
+}
+
+static int check_req(const struct snap *s, uint32_t i, struct err *err)
+{
+	const struct snap_reqs *r = &s->req;
+
+	if (!r->tasks[i] || r->tasks[i] > LIMIT_TASKS)
+		return bad(err, "request", i, "tasks out of range");
+	if (!r->min_tasks[i] || r->min_tasks[i] > r->tasks[i])
+		return bad(err, "request", i, "min_tasks out of range");
+	if (!amount_ok(r->cpus[i]) || !amount_ok(r->mem[i]) ||
+	    !amount_ok(r->gpus[i]))
+		return bad(err, "request", i, "amount out of range");
+	if (!index_ok(r->gpu_type[i], s->nwords))
+		return bad(err, "request", i, "unknown GPU type");
+	if (!time_ok(r->time_limit[i]))
+		return bad(err, "request", i, "time limit out of range");
+	if (!rule_ok(s, r->rule_first[i], r->rule_first[i + 1]))
+		return bad(err, "request", i, "rule is not well formed");
+	if (!nodes_ok(s, s->want, r->want_first[i], r->want_first[i + 1]) ||
+	    !nodes_ok(s, s->avoid, r->avoid_first[i], r->avoid_first[i + 1]))
+		return bad(err, "request", i, "unknown node");
+	for (uint32_t k = r->license_first[i]; k < r->license_first[i + 1];
+	     k++) {
+		if (s->license_use[k].license >= s->license.n ||
+		    !amount_ok(s->license_use[k].count))
+			return bad(err, "request", i, "licence out of range");
+	}
+	return 0;
+}
+
+static int check_reqs(const struct snap *s, struct err *err)
+{
+	const struct snap_reqs *r = &s->req;
+
+	if (check_slices("rule of request", r->rule_first, r->n, UINT32_MAX,
+	                 err) ||
+	    check_slices("nodes of request", r->want_first, r->n, UINT32_MAX,
+	                 err) ||
+	    check_slices("exclusions of request", r->avoid_first, r->n,
+	                 UINT32_MAX, err) ||
+	    check_slices("licences of request", r->license_first, r->n,
+	                 UINT32_MAX, err))
+		return -1;
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (check_req(s, i, err) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < s->license.n; i++) {
+		if (!free_ok(s->license.free[i], s->license.total[i]))
+			return bad(err, "licence", i, "count out of range");
+	}
+	return 0;
+}
+
+static int check_task(const struct snap *s, const struct snap_task *t,
+                      uint32_t run, struct err *err)
+{
+	uint32_t ngpus, ncpus;
+
+	if (t->node >= s->node.n)
+		return bad(err, "running job", run, "unknown node");
+	ngpus = s->node.gpu_first[t->node + 1] - s->node.gpu_first[t->node];
+	ncpus = s->node.cpu_first[t->node + 1] - s->node.cpu_first[t->node];
+	if (t->gpu_milli > 1000 || (ngpus < 64 && t->gpus >> ngpus))
+		return bad(err, "running job", run, "unknown GPU");
+	if (t[1].cpu_first < t->cpu_first)
+		return bad(err, "running job", run, "CPUs out of range");
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++) {
+		if (s->cpu_use[i].cpu >= ncpus || s->cpu_use[i].milli > 1000)
+			return bad(err, "running job", run, "unknown CPU");
+	}
+	return 0;
+}
+
+static int check_run(const struct snap *s, struct err *err)
+{
+	const struct snap_run *r = &s->run;
+
+	if (check_slices("tasks of running job", r->task_first, r->n,
+	                 LIMIT_TASKS, err) < 0)
+		return -1;
+	if (r->n && s->task[0].cpu_first != 0)
+		return bad(err, "running job", 0, "CPUs do not begin at 0");
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (r->req[i] >= s->req.n || r->queue[i] >= s->queue.n ||
+		    r->user[i] >= s->user.n)
+			return bad(err, "running job", i,
+			           "unknown request, queue or user");
+		if (!time_ok(r->start[i]) || !time_ok(r->end[i]))
+			return bad(err, "running job", i, "time out of range");
+		for (uint32_t t = r->task_first[i]; t < r->task_first[i + 1];
+		     t++) {
+			if (check_task(s, &s->task[t], i, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_row(const struct snap *s, uint32_t i, struct err *err)
+{
+	const struct snap_pend *p = &s->pend;
+	uint32_t from = p->member_first[i], to = p->member_first[i + 1];
+	uint32_t run = p->resumes[i];
+
+	if (p->req[i] >= s->req.n || p->queue[i] >= s->queue.n ||
+	    p->user[i] >= s->user.n)
+		return bad(err, "row", i, "unknown request, queue or user");
+	if (from == to)
+		return bad(err, "row", i, "has no members");
+	for (uint32_t m = from; m < to; m++) {
+		if (!s->member[m].count ||
+		    (m > from && s->member[m].job <= s->member[m - 1].job))
+			return bad(err, "row", i, "members do not ascend");
+	}
+	if (run == SNAP_NONE)
+		return 0;
+	if (run >= s->run.n || !s->run.suspended[run] || to - from != 1 ||
+	    s->member[from].count != 1 || s->run.req[run] != p->req[i] ||
+	    s->run.job[run] != s->member[from].job)
+		return bad(err, "row", i, "resumes what is not suspended");
+	return 0;
+}
+
+int snap_check(const struct snap *snap, struct err *err)
+{
+	const struct snap_pend *p = &snap->pend;
+
+	if (!time_ok(snap->now))
+		return err_set(err, EINVAL, "snapshot: now is out of range");
+	if (check_nodes(snap, err) < 0 ||
+	    check_parents("queue", snap->queue.parent, snap->queue.n, err) ||
+	    check_reqs(snap, err) < 0 || check_run(snap, err) < 0 ||
+	    check_slices("members of row", p->member_first, p->n, UINT32_MAX,
+	                 err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (check_row(snap, i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
