@@ -42,7 +42,7 @@ static int add_name(struct expansion *x, size_t len)
 		return err_set(x->err, ERANGE,
 		               "host list '%s' has more than %d names", x->text,
 		               LIMIT_HOSTS);
-	GROW(list->name, list->n, &list->cap);
+	list->name = GROW(list->name, list->n, &list->cap);
 	list->name[list->n++] = xstrndup(x->name, len);
 	return 0;
 }

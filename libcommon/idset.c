@@ -43,7 +43,7 @@ static void insert(struct idset *set, size_t i, struct idrange r)
 		set->cap += set->gone;
 		set->gone = 0;
 	}
-	GROW(set->range, set->n, &set->cap);
+	set->range = GROW(set->range, set->n, &set->cap);
 	memmove(&set->range[i + 1], &set->range[i], (set->n - i) * sizeof(r));
 	set->range[i] = r;
 	set->n++;
@@ -202,7 +202,7 @@ int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
 
 		if (!take_range(&p, &r))
 			goto bad;
-		GROW(terms.range, terms.n, &terms.cap);
+		terms.range = GROW(terms.range, terms.n, &terms.cap);
 		terms.range[terms.n++] = r;
 		highest = r.hi > highest ? r.hi : highest;
 	} while (*p++ == ',');
