@@ -1,0 +1,270 @@
+/* table.c - columns for people */
+#include "libcommon/table.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+#define FLUSH_BYTES ((size_t)256 * 1024)
+
+enum { GAP = 2 }; /* spaces between columns */
+
+struct cell {
+	uint32_t len;   /* bytes */
+	uint32_t width; /* columns of the terminal */
+};
+
+struct column {
+	const char *header;
+	bool right;
+	uint32_t width; /* of the widest value so far */
+};
+
+/* The values stand one after the other in data, and their sizes in cell,
+ * row by row. */
+struct table {
+	struct column *column;
+	size_t ncols;
+	struct buf data;
+	struct cell *cell;
+	size_t ncells, cap;
+	/* The value that is not complete yet. */
+	size_t start;
+	uint32_t width;
+	bool escaped;
+};
+
+/* Bytes that begin a character; every one counts as one column wide. */
+static uint32_t text_width(const char *s, size_t len)
+{
+	uint32_t width = 0;
+
+	for (size_t i = 0; i < len; i++)
+		width += (s[i] & 0xc0) != 0x80;
+	return width;
+}
+
+struct table *table_new(size_t ncols, const char *const *header,
+                        const bool *right)
+{
+	struct table *table = xcalloc(1, sizeof(*table));
+
+	table->ncols = ncols;
+	table->column = xcalloc(ncols, sizeof(*table->column));
+	for (size_t i = 0; i < ncols; i++)
+		table->column[i] = (struct column){ header[i], right[i], 0 };
+	return table;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	buf_free(&table->data);
+	free(table->column);
+	free(table->cell);
+	free(table);
+}
+
+size_t table_rows(const struct table *table)
+{
+	return table->ncells / table->ncols;
+}
+
+static size_t column_now(const struct table *table)
+{
+	return table->ncells % table->ncols;
+}
+
+static void end_cell(struct table *table)
+{
+	struct column *column = &table->column[column_now(table)];
+
+	table->cell = GROW(table->cell, table->ncells, &table->cap);
+	table->cell[table->ncells++] =
+	    (struct cell){ (uint32_t)(table->data.len - table->start),
+		           table->width };
+	if (table->width > column->width)
+		column->width = table->width;
+	table->start = table->data.len;
+	table->width = 0;
+}
+
+static void end_row(struct table *table)
+{
+	do
+		end_cell(table);
+	while (column_now(table));
+}
+
+/* A byte of a value: nothing that a terminal would obey gets through. */
+static void add_byte(struct table *table, unsigned char c)
+{
+	struct buf *data = &table->data;
+
+	if (c < ' ' || c == 127) {
+		c = '?';
+	} else if (c >= 0x80 && c < 0xa0 && data->len > table->start &&
+	           (unsigned char)data->data[data->len - 1] == 0xc2) {
+		/* U+0080 to U+009F are control characters too. */
+		data->data[data->len - 1] = '?';
+		return;
+	}
+	buf_addc(data, (char)c);
+	table->width += (c & 0xc0) != 0x80;
+}
+
+static void add_special(struct table *table, unsigned char c)
+{
+	if (table->escaped) {
+		table->escaped = false;
+		add_byte(table, c == '\\' ? '\\' : '?');
+	} else if (c == '\\') {
+		table->escaped = true;
+	} else if (c == '\n') {
+		end_row(table);
+	} else if (c == '\t' && column_now(table) + 1 < table->ncols) {
+		end_cell(table);
+	} else {
+		add_byte(table, c);
+	}
+}
+
+void table_add_tsv(struct table *table, const char *data, size_t len)
+{
+	const char *end = data + len;
+
+	while (data < end) {
+		const char *plain = data;
+
+		while (data < end && *data >= ' ' && *data < 127 &&
+		       *data != '\\' && !table->escaped)
+			data++;
+		buf_add(&table->data, plain, (size_t)(data - plain));
+		table->width += (uint32_t)(data - plain);
+		if (data < end)
+			add_special(table, (unsigned char)*data++);
+	}
+}
+
+static void put_spaces(struct buf *out, size_t n)
+{
+	memset(buf_room(out, n), ' ', n);
+	buf_grew(out, n);
+}
+
+/* As much of the text as width - 1 columns take, and an ellipsis. */
+static void put_cut(struct buf *out, const char *text, size_t len,
+                    uint32_t width)
+{
+	size_t keep = 0;
+
+	for (; keep < len; keep++)
+		if ((text[keep] & 0xc0) != 0x80 && width-- == 1)
+			break;
+	buf_add(out, text, keep);
+	buf_puts(out, "…");
+}
+
+/* Add a row in columns of the given widths; returns the end of its text. */
+static const char *put_row(struct buf *out, const struct table *table,
+                           const uint32_t *width, const char *text,
+                           const struct cell *cell)
+{
+	for (size_t i = 0; i < table->ncols; i++, text += cell++->len) {
+		bool right = table->column[i].right;
+		uint32_t pad = 0;
+
+		if (cell->width < width[i])
+			pad = width[i] - cell->width;
+		if (i)
+			put_spaces(out, GAP);
+		if (right)
+			put_spaces(out, pad);
+		if (cell->width > width[i])
+			put_cut(out, text, cell->len, width[i]);
+		else
+			buf_add(out, text, cell->len);
+		if (!right && i + 1 < table->ncols)
+			put_spaces(out, pad);
+	}
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->len--;
+	buf_addc(out, '\n');
+	return text;
+}
+
+static void put_header(struct buf *out, const struct table *table,
+                       const uint32_t *width)
+{
+	struct cell *cell = xcalloc(table->ncols, sizeof(*cell));
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < table->ncols; i++) {
+		const char *header = table->column[i].header;
+		size_t len = strlen(header);
+
+		cell[i] =
+		    (struct cell){ (uint32_t)len, text_width(header, len) };
+		buf_add(&text, header, len);
+	}
+	put_row(out, table, width, text.data, cell);
+	buf_free(&text);
+	free(cell);
+}
+
+/* How wide each column is to be; ret has ncols entries. */
+static void choose_widths(const struct table *table, bool header,
+                          uint32_t limit, uint32_t *ret)
+{
+	uint32_t *last = &ret[table->ncols - 1], before = 0;
+
+	for (size_t i = 0; i < table->ncols; i++) {
+		const struct column *c = &table->column[i];
+		uint32_t title = text_width(c->header, strlen(c->header));
+
+		ret[i] = header && title > c->width ? title : c->width;
+		if (&ret[i] != last)
+			before += ret[i] + GAP;
+	}
+	if (limit && before + *last > limit)
+		*last = before < limit ? limit - before : 1;
+}
+
+void table_print(const struct table *table, FILE *out, bool header, int width)
+{
+	uint32_t *widths = xcalloc(table->ncols, sizeof(*widths));
+	const char *text = table->data.data;
+	struct buf lines = { 0 };
+
+	choose_widths(table, header, width > 0 ? (uint32_t)width : 0, widths);
+	if (header)
+		put_header(&lines, table, widths);
+	for (size_t row = 0; row < table_rows(table); row++) {
+		text = put_row(&lines, table, widths, text,
+		               &table->cell[row * table->ncols]);
+		if (lines.len >= FLUSH_BYTES) {
+			fwrite(lines.data, 1, lines.len, out);
+			buf_clear(&lines);
+		}
+	}
+	fwrite(lines.data, 1, lines.len, out);
+	buf_free(&lines);
+	free(widths);
+}
+
+int terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
+		return 80;
+	return size.ws_col;
+}
