@@ -1,0 +1,142 @@
+/* aicancel - cancel jobs, or send them a signal */
+#include <err.h>
+#include <stdlib.h>
+
+#include "aicancel/aicancel.h"
+#include "libcommon/client.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+
+static bool has_filter(const struct cancel *cancel)
+{
+	return cancel->users || cancel->queues || cancel->states ||
+	       cancel->names || cancel->all;
+}
+
+/* The ids that can be ids; the others are reported and left out. */
+static json_t *read_ids(char **operand, int n, int *status)
+{
+	json_t *ids = json_array();
+
+	for (int i = 0; i < n; i++) {
+		struct jobid id;
+		struct err why;
+
+		if (jobid_parse(&id, operand[i], &why) < 0) {
+			warnx("%s", why.text);
+			*status = EXIT_FAILURE;
+			continue;
+		}
+		idset_free(&id.tasks);
+		json_array_append_new(ids, json_string(operand[i]));
+	}
+	return ids;
+}
+
+static json_t *make_request(const struct cancel *cancel, json_t *ids)
+{
+	json_t *req =
+	    json_pack("{s:s, s:i}", "op", "cancel", "signal", cancel->signo);
+
+	if (!has_filter(cancel)) {
+		json_object_set(req, "ids", ids);
+		return req;
+	}
+	if (cancel->users)
+		json_object_set(req, "users", cancel->users);
+	if (cancel->queues)
+		json_object_set(req, "queues", cancel->queues);
+	if (cancel->states)
+		json_object_set(req, "states", cancel->states);
+	if (cancel->names)
+		json_object_set(req, "names", cancel->names);
+	if (cancel->all)
+		json_object_set_new(req, "all", json_true());
+	return req;
+}
+
+static int report_failed(const json_t *answer)
+{
+	const json_t *failed = json_object_get(answer, "failed"), *item;
+	size_t i;
+
+	json_array_foreach(failed, i, item) {
+		const char *text =
+		    json_string_value(json_object_get(item, "text"));
+
+		warnx("%s", text ? text : "the daemon gives no reason");
+	}
+	return json_array_size(failed) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Add how the jobs ended to the answer, once they have. */
+static int wait_ended(struct client *client, json_t *answer, struct err *err)
+{
+	json_t *ids = json_object_get(answer, "ids");
+	json_t *req, *ended;
+
+	if (!json_array_size(ids))
+		return 0;
+	req = json_pack("{s:s, s:O}", "op", "wait", "ids", ids);
+	ended = client_call(client, req, NULL, 0, NULL, NULL, err);
+	json_decref(req);
+	if (!ended)
+		return -1;
+	json_object_set(answer, "jobs", json_object_get(ended, "jobs"));
+	json_decref(ended);
+	return 0;
+}
+
+static int run(const struct cancel *cancel, json_t *ids, int *status,
+               struct err *err)
+{
+	struct client *client = client_open(cancel->socket, err);
+	json_t *req, *answer;
+	int rc = 0;
+
+	if (!client)
+		return -1;
+	req = make_request(cancel, ids);
+	answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+	json_decref(req);
+	if (answer && report_failed(answer) != EXIT_SUCCESS)
+		*status = EXIT_FAILURE;
+	if (!answer || (cancel->wait && wait_ended(client, answer, err) < 0))
+		rc = -1;
+	if (answer && cancel->json) {
+		json_dumpf(answer, stdout, JSON_COMPACT);
+		putchar('\n');
+	}
+	json_decref(answer);
+	client_close(client);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct cancel cancel = { 0 };
+	int first = opt_parse(&aicancel_prog, &cancel, argc, argv);
+	int status = EXIT_SUCCESS;
+	json_t *ids = NULL;
+	struct err why;
+
+	if (first == argc && !has_filter(&cancel))
+		errx(EXIT_USAGE, "no job given\nTry 'aicancel --help'.");
+	if (first < argc && has_filter(&cancel))
+		errx(EXIT_USAGE, "give jobs or a filter, not both\n"
+		                 "Try 'aicancel --help'.");
+	if (argc - first > LIMIT_IDS)
+		errx(EXIT_USAGE, "more than %d jobs are named", LIMIT_IDS);
+	ids = read_ids(argv + first, argc - first, &status);
+	if ((json_array_size(ids) || has_filter(&cancel)) &&
+	    run(&cancel, ids, &status, &why) < 0) {
+		warnx("%s", why.text);
+		status = EXIT_FAILURE;
+	}
+	json_decref(ids);
+	json_decref(cancel.users);
+	json_decref(cancel.queues);
+	json_decref(cancel.states);
+	json_decref(cancel.names);
+	return status;
+}

@@ -1,0 +1,528 @@
+/* commands.c - everything that aictl can do */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aictl/aictl.h"
+#include "libcommon/buf.h"
+#include "libcommon/jobid.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+enum {
+	HELP_COLUMN = 32,
+	MANY = INT_MAX, /* operands */
+	WAIT_MAX_S = 24 * 60 * 60
+};
+
+void ctl_warn(const struct ctl *ctl, const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("aictl: ", stderr);
+	if (ctl->line)
+		fprintf(stderr, "stdin:%u: ", ctl->line);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+void ctl_disconnect(struct ctl *ctl)
+{
+	client_close(ctl->client);
+	ctl->client = NULL;
+}
+
+json_t *ctl_call(struct ctl *ctl, json_t *req, client_part_fn *part, void *arg,
+                 struct err *err)
+{
+	struct err why = { 0 };
+	json_t *answer = NULL;
+
+	if (!ctl->client)
+		ctl->client = client_open(ctl->socket, &why);
+	if (ctl->client)
+		answer =
+		    client_call(ctl->client, req, NULL, 0, part, arg, &why);
+	if (answer)
+		return answer;
+	if (why.code == ECONNRESET || why.code == EPROTO)
+		ctl_disconnect(ctl);
+	*err = why;
+	return NULL;
+}
+
+/* Send req (taken) and print the answer if JSON is wanted; NULL: reported. */
+static json_t *ask(struct ctl *ctl, json_t *req)
+{
+	struct err why;
+	json_t *answer = ctl_call(ctl, req, NULL, NULL, &why);
+
+	json_decref(req);
+	if (!answer) {
+		ctl_warn(ctl, "%s", why.text);
+		return NULL;
+	}
+	if (ctl->json) {
+		json_dumpf(answer, stdout, JSON_COMPACT);
+		putchar('\n');
+	}
+	return answer;
+}
+
+/* The end of a command: its exit status from the answer, which is taken. */
+static int finish(struct ctl *ctl, json_t *answer)
+{
+	const json_t *failed = json_object_get(answer, "failed"), *item;
+	int status =
+	    answer && !json_array_size(failed) ? EXIT_SUCCESS : EXIT_FAILURE;
+	size_t i;
+
+	json_array_foreach(failed, i, item) {
+		const char *text =
+		    json_string_value(json_object_get(item, "text"));
+
+		ctl_warn(ctl, "%s", text ? text : "the daemon gives no reason");
+	}
+	json_decref(answer);
+	return status;
+}
+
+/* Add the job ids among the words to a request; the others are reported. */
+static json_t *take_ids(const struct ctl *ctl, int n, char **word, int *status)
+{
+	json_t *ids = json_array();
+
+	for (int i = 0; i < n; i++) {
+		struct jobid id;
+		struct err why;
+
+		if (jobid_parse(&id, word[i], &why) < 0) {
+			ctl_warn(ctl, "%s", why.text);
+			*status = EXIT_FAILURE;
+			continue;
+		}
+		idset_free(&id.tasks);
+		json_array_append_new(ids, json_string(word[i]));
+	}
+	return ids;
+}
+
+/* hold, release, ...: argv[0] is the action. */
+static int run_action(struct ctl *ctl, int argc, char **argv)
+{
+	int status = EXIT_SUCCESS;
+	json_t *ids = take_ids(ctl, argc - 1, argv + 1, &status);
+
+	if (json_array_size(ids) &&
+	    finish(ctl, ask(ctl, json_pack("{s:s, s:s, s:O}", "op", "control",
+	                                   "action", argv[0], "ids", ids))))
+		status = EXIT_FAILURE;
+	json_decref(ids);
+	return status;
+}
+
+/* "limit=2:00" -> {"limit": "2:00"}; -1: reported. */
+static int take_settings(const struct ctl *ctl, json_t *set, int n, char **word)
+{
+	for (int i = 0; i < n; i++) {
+		size_t len = strcspn(word[i], "=");
+
+		if (!len || !word[i][len]) {
+			ctl_warn(ctl, "'%s' is no field=value", word[i]);
+			return -1;
+		}
+		if (json_object_setn_new(set, word[i], len,
+		                         json_string(word[i] + len + 1)) < 0) {
+			ctl_warn(ctl, "'%s' is not UTF-8", word[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int run_update(struct ctl *ctl, int argc, char **argv)
+{
+	int status = EXIT_SUCCESS, first = 1;
+	json_t *ids, *set;
+
+	while (first < argc && !strchr(argv[first], '='))
+		first++;
+	if (first == 1 || first == argc) {
+		ctl_warn(ctl, "update takes JOB... field=value...");
+		return EXIT_USAGE;
+	}
+	set = json_object();
+	if (take_settings(ctl, set, argc - first, argv + first) < 0) {
+		json_decref(set);
+		return EXIT_USAGE;
+	}
+	ids = take_ids(ctl, first - 1, argv + 1, &status);
+	if (json_array_size(ids) &&
+	    finish(ctl, ask(ctl, json_pack("{s:s, s:O, s:O}", "op", "update",
+	                                   "ids", ids, "set", set))))
+		status = EXIT_FAILURE;
+	json_decref(ids);
+	json_decref(set);
+	return status;
+}
+
+/* {"op": argv[0], "nodes": all words as one hostlist} */
+static json_t *node_request(int argc, char **argv)
+{
+	struct buf nodes = { 0 };
+	json_t *req;
+
+	for (int i = 1; i < argc; i++)
+		buf_printf(&nodes, "%s%s", i > 1 ? "," : "", argv[i]);
+	req = json_pack("{s:s, s:s}", "op", argv[0], "nodes", nodes.data);
+	buf_free(&nodes);
+	return req;
+}
+
+static int run_drain(struct ctl *ctl, int argc, char **argv)
+{
+	json_t *req;
+
+	if (!ctl->reason || !*ctl->reason) {
+		ctl_warn(ctl, "drain needs a reason: drain NODE... -r REASON");
+		return EXIT_USAGE;
+	}
+	req = node_request(argc, argv);
+	json_object_set_new(req, "reason", json_string(ctl->reason));
+	return finish(ctl, ask(ctl, req));
+}
+
+static int run_undrain(struct ctl *ctl, int argc, char **argv)
+{
+	return finish(ctl, ask(ctl, node_request(argc, argv)));
+}
+
+static int run_queue(struct ctl *ctl, int argc, char **argv)
+{
+	const char *state = !strcmp(argv[1], "open")    ? "open"
+	                    : !strcmp(argv[1], "close") ? "closed"
+	                                                : NULL;
+
+	(void)argc;
+	if (!state) {
+		ctl_warn(ctl, "queue takes 'open' or 'close', not '%s'",
+		         argv[1]);
+		return EXIT_USAGE;
+	}
+	return finish(ctl,
+	              ask(ctl, json_pack("{s:s, s:s, s:s}", "op", "queue",
+	                                 "name", argv[2], "state", state)));
+}
+
+static int run_reload(struct ctl *ctl, int argc, char **argv)
+{
+	json_t *answer = ask(ctl, json_pack("{s:s}", "op", "reload"));
+	const json_t *warnings = json_object_get(answer, "warnings"), *text;
+	size_t i;
+
+	(void)argc, (void)argv;
+	json_array_foreach(warnings, i, text)
+		ctl_warn(ctl, "warning: %s", json_string_value(text));
+	return finish(ctl, answer);
+}
+
+/* Until the daemon answers, or the time for it is over. */
+static json_t *ping(struct ctl *ctl, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	json_t *req = json_pack("{s:s}", "op", "ping"), *answer;
+	struct timespec now;
+	time_t end;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	end = now.tv_sec + ctl->wait_s;
+	while (!(answer = ctl_call(ctl, req, NULL, NULL, err)) &&
+	       now.tv_sec < end) {
+		ctl_disconnect(ctl);
+		nanosleep(&pause, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	}
+	json_decref(req);
+	return answer;
+}
+
+static int run_ping(struct ctl *ctl, int argc, char **argv)
+{
+	const char *version = "?", *cluster = "?";
+	struct err why;
+	json_t *answer = ping(ctl, &why);
+	json_int_t pid = 0;
+
+	(void)argc, (void)argv;
+	if (!answer) {
+		ctl_warn(ctl, "%s", why.text);
+		return EXIT_FAILURE;
+	}
+	json_unpack(answer, "{s?s, s?s, s?I}", "version", &version, "cluster",
+	            &cluster, "pid", &pid);
+	if (ctl->json) {
+		json_dumpf(answer, stdout, JSON_COMPACT);
+		putchar('\n');
+	} else {
+		printf("aischedd %s of cluster %s answers, pid %lld\n", version,
+		       cluster, (long long)pid);
+	}
+	return finish(ctl, answer);
+}
+
+static int run_status(struct ctl *ctl, int argc, char **argv)
+{
+	json_t *answer = ask(ctl, json_pack("{s:s}", "op", "status"));
+
+	(void)argc, (void)argv;
+	if (answer && !ctl->json)
+		status_print(answer);
+	return finish(ctl, answer);
+}
+
+static int put_part(const void *data, size_t len, void *arg)
+{
+	(void)arg;
+	return fwrite(data, 1, len, stdout) == len ? 0 : -1;
+}
+
+static int run_dump(struct ctl *ctl, int argc, char **argv)
+{
+	json_t *req = json_pack("{s:s}", "op", "dump");
+	struct err why;
+	json_t *answer = ctl_call(ctl, req, put_part, NULL, &why);
+
+	(void)argc, (void)argv;
+	if (!answer)
+		ctl_warn(ctl, "%s", why.text);
+	json_decref(req);
+	return finish(ctl, answer);
+}
+
+static int run_shutdown(struct ctl *ctl, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return finish(ctl, ask(ctl, json_pack("{s:s}", "op", "shutdown")));
+}
+
+static void add_command(struct buf *out, const struct command *cmd)
+{
+	size_t start = out->len;
+
+	buf_printf(out, "  %s %s", cmd->name, cmd->args);
+	while (out->len - start < HELP_COLUMN)
+		buf_addc(out, ' ');
+	buf_printf(out, "%s\n", cmd->help);
+}
+
+char *commands_help(void)
+{
+	struct buf out = { 0 };
+
+	for (const struct command *cmd = commands; cmd->name; cmd++)
+		add_command(&out, cmd);
+	return buf_take(&out);
+}
+
+static int help_about(struct ctl *ctl, const char *name)
+{
+	const struct command *cmd = command_find(name);
+	struct buf out = { 0 };
+
+	if (!cmd) {
+		ctl_warn(ctl, "unknown command '%s'", name);
+		return EXIT_USAGE;
+	}
+	add_command(&out, cmd);
+	fputs(out.data, stdout);
+	buf_free(&out);
+	return EXIT_SUCCESS;
+}
+
+static int run_help(struct ctl *ctl, int argc, char **argv)
+{
+	char *all;
+
+	if (argc > 1)
+		return help_about(ctl, argv[1]);
+	all = commands_help();
+	fputs(all, stdout);
+	free(all);
+	return EXIT_SUCCESS;
+}
+
+static int run_quit(struct ctl *ctl, int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	ctl->quit = true;
+	return EXIT_SUCCESS;
+}
+
+static int set_wait(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct ctl *ctl = ctx;
+	int64_t seconds;
+
+	(void)opt;
+	if (parse_duration(value, &seconds, err) < 0)
+		return -1;
+	if (seconds < 0 || seconds > WAIT_MAX_S)
+		return err_set(err, ERANGE, "'%s' is more than a day", value);
+	ctl->wait_s = seconds;
+	return 0;
+}
+
+static const struct opt drain_opts[] = {
+	{ 'r', "reason", "REASON", "why, for those who look at the nodes",
+	  opt_set_text, .offset = offsetof(struct ctl, reason) },
+	OPT_END
+};
+
+static const struct opt ping_opts[] = {
+	{ 0, "wait", "TIME", "try again for as long, as 10s", .set = set_wait },
+	OPT_END
+};
+
+/* clang-format off */
+const struct command commands[] = {
+	{ "hold", "JOB...", "keep pending jobs from starting",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "release", "JOB...", "let held jobs start",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "suspend", "JOB...", "stop running jobs where they are",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "resume", "JOB...", "let suspended jobs run on",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "requeue", "JOB...", "end running jobs and queue them again",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "preempt", "JOB...", "take running jobs down as their queue says",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "top", "JOB...", "put pending jobs before all others of their queue",
+	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "update", "JOB... FIELD=VALUE...", "change what jobs ask for",
+	  run_update, .least = 2, .most = MANY, .kind = WORDS_JOBS },
+	{ "drain", "NODE... -r REASON", "start nothing more on nodes",
+	  run_drain, .opts = drain_opts, .least = 1, .most = MANY, .kind = WORDS_NODES },
+	{ "undrain", "NODE...", "use nodes again",
+	  run_undrain, .least = 1, .most = MANY, .kind = WORDS_NODES },
+	{ "queue", "open|close QUEUE", "take jobs into a queue, or no more",
+	  run_queue, .least = 2, .most = 2, .kind = WORDS_QUEUES },
+	{ "reload", "", "read the configuration again, whole or not at all",
+	  .run = run_reload },
+	{ "ping", "[--wait=TIME]", "ask whether the daemon answers",
+	  .run = run_ping, .opts = ping_opts },
+	{ "status", "", "what the daemon holds, and how long it takes",
+	  .run = run_status },
+	{ "dump", "", "print the snapshot that the scheduler sees",
+	  .run = run_dump },
+	{ "shutdown", "", "end the daemon; running jobs go on",
+	  .run = run_shutdown },
+	{ "help", "[COMMAND]", "list the commands",
+	  run_help, .most = 1, .kind = WORDS_COMMANDS },
+	{ "quit", "", "leave the prompt or the script", .run = run_quit },
+	{ .name = NULL }
+};
+/* clang-format on */
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *cmd = commands; cmd->name; cmd++)
+		if (!strcmp(cmd->name, name))
+			return cmd;
+	return NULL;
+}
+
+/* Options that every command takes, also before it. */
+static const struct opt common_opts[] = {
+	{ 0, "json", NULL, "print answers as JSON", opt_set_true,
+	  .offset = offsetof(struct ctl, json) },
+	OPT_END
+};
+
+/*
+ * Take one option; next is the word behind it, *ret_used says whether that
+ * was its value.
+ */
+static int take_option(struct ctl *ctl, const struct command *cmd,
+                       const char *word, const char *next, bool *ret_used,
+                       struct err *err)
+{
+	bool is_long = word[1] == '-';
+	const char *start = word + (is_long ? 2 : 1);
+	size_t len = is_long ? strcspn(start, "=") : 1;
+	char *name = xstrndup(start, len);
+	const struct opt *table =
+	    cmd->opts && opt_find(cmd->opts, name) ? cmd->opts : common_opts;
+	const struct opt *opt = opt_find(table, name);
+	const char *value = start[len] ? start + len + is_long : NULL;
+	int rc;
+
+	*ret_used = opt && opt->arg && !value && next;
+	rc = opt_apply(table, ctl, name, *ret_used ? next : value, err);
+	free(name);
+	return rc;
+}
+
+/* Move the operands to the front, behind the command; their number is left
+ * in *argc. */
+static int take_options(struct ctl *ctl, const struct command *cmd, int *argc,
+                        char **argv, struct err *err)
+{
+	int kept = 1;
+
+	for (int i = 1; i < *argc; i++) {
+		bool used = false;
+
+		if (!strcmp(argv[i], "--")) {
+			while (++i < *argc)
+				argv[kept++] = argv[i];
+			break;
+		}
+		if (argv[i][0] != '-' || !argv[i][1]) {
+			argv[kept++] = argv[i];
+			continue;
+		}
+		if (take_option(ctl, cmd, argv[i],
+		                i + 1 < *argc ? argv[i + 1] : NULL, &used,
+		                err) < 0)
+			return -1;
+		i += used;
+	}
+	*argc = kept;
+	return 0;
+}
+
+int command_run(struct ctl *ctl, int argc, char **argv)
+{
+	const struct command *cmd = command_find(argv[0]);
+	bool json = ctl->json;
+	struct err why;
+	int status;
+
+	ctl->reason = NULL;
+	ctl->wait_s = 0;
+	if (!cmd) {
+		ctl_warn(ctl, "unknown command '%s'; 'help' lists them",
+		         argv[0]);
+		return EXIT_USAGE;
+	}
+	if (take_options(ctl, cmd, &argc, argv, &why) < 0) {
+		ctl_warn(ctl, "%s: %s", cmd->name, why.text);
+		return EXIT_USAGE;
+	}
+	if (argc - 1 < cmd->least || argc - 1 > cmd->most) {
+		ctl_warn(ctl, "%s takes %s", cmd->name,
+		         *cmd->args ? cmd->args : "no words");
+		return EXIT_USAGE;
+	}
+	status = cmd->run(ctl, argc, argv);
+	ctl->json = json; /* of this command only */
+	return status;
+}

@@ -1,0 +1,205 @@
+/* prompt.c - commands typed by a person: readline, history, completion */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+/* readline needs FILE */
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "aictl/aictl.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+enum { HISTORY_LINES = 1000, CACHE_S = 5 };
+
+/* The last names asked from the daemon: Tab is often pressed twice. */
+struct cache {
+	struct ctl *ctl;
+	enum words_kind kind;
+	time_t asked;     /* 0: never */
+	struct buf names; /* one a line */
+};
+
+static struct cache cache; /* readline's callbacks have no argument */
+
+static int add_part(const void *data, size_t len, void *arg)
+{
+	buf_add(arg, data, len);
+	return 0;
+}
+
+/* Asks for names of a kind; none when the daemon does not answer. */
+static void cache_fill(enum words_kind kind)
+{
+	static const char *const ops[] = { [WORDS_JOBS] = "jobs",
+		                           [WORDS_NODES] = "nodes",
+		                           [WORDS_QUEUES] = "queues" };
+	const char *field = kind == WORDS_JOBS ? "display_id" : "name";
+	struct err why;
+	json_t *req;
+
+	if (cache.kind == kind && time(NULL) - cache.asked < CACHE_S)
+		return;
+	buf_clear(&cache.names);
+	req = json_pack("{s:s, s:[s], s:s, s:b}", "op", ops[kind], "fields",
+	                field, "format", "tsv", "all", kind == WORDS_JOBS);
+	json_decref(ctl_call(cache.ctl, req, add_part, &cache.names, &why));
+	json_decref(req);
+	cache.kind = kind;
+	cache.asked = time(NULL);
+}
+
+/* The next name that begins with text, as readline asks for them. */
+static char *next_name(const char *text, int again)
+{
+	static const char *at;
+	size_t len = strlen(text);
+
+	if (!again)
+		at = cache.names.len ? cache.names.data : "";
+	while (*at) {
+		const char *name = at;
+		size_t n = strcspn(at, "\n");
+
+		at += n + (at[n] == '\n');
+		if (n >= len && !strncmp(name, text, len))
+			return xstrndup(name, n);
+	}
+	return NULL;
+}
+
+static char *next_command(const char *text, int again)
+{
+	static const struct command *cmd;
+
+	if (!again)
+		cmd = commands;
+	while (cmd->name) {
+		const char *name = cmd++->name;
+
+		if (!strncmp(name, text, strlen(text)))
+			return xstrdup(name);
+	}
+	return NULL;
+}
+
+static char *next_queue_state(const char *text, int again)
+{
+	static const char *const words[] = { "open", "close", NULL };
+	static const char *const *word;
+
+	if (!again)
+		word = words;
+	while (*word) {
+		const char *s = *word++;
+
+		if (!strncmp(s, text, strlen(text)))
+			return xstrdup(s);
+	}
+	return NULL;
+}
+
+static char **complete_operand(const struct command *cmd, size_t at,
+                               const char *text)
+{
+	if (cmd->kind == WORDS_COMMANDS)
+		return rl_completion_matches(text, next_command);
+	if (cmd->kind == WORDS_QUEUES && at == 1)
+		return rl_completion_matches(text, next_queue_state);
+	if (cmd->kind == WORDS_NONE)
+		return NULL;
+	cache_fill(cmd->kind);
+	return rl_completion_matches(text, next_name);
+}
+
+/* text is the word from start on: the words before it decide. */
+static char **complete(const char *text, int start, int end)
+{
+	char *line = xstrndup(rl_line_buffer, (size_t)start);
+	struct words words = { 0 };
+	const struct command *cmd;
+	char **matches = NULL;
+	struct err why;
+
+	(void)end;
+	rl_attempted_completion_over = 1; /* no file names */
+	if (words_split(&words, line, &why) < 0)
+		goto out;
+	if (!words.n) {
+		matches = rl_completion_matches(text, next_command);
+		goto out;
+	}
+	cmd = command_find(words.word[0]);
+	if (cmd)
+		matches = complete_operand(cmd, words.n, text);
+out:
+	words_free(&words);
+	free(line);
+	return matches;
+}
+
+/* $XDG_STATE_HOME/aisched/aictl_history, folders made; NULL: nowhere. */
+static char *history_path(void)
+{
+	const char *state = getenv("XDG_STATE_HOME");
+	const char *home = getenv("HOME");
+	char *path;
+
+	if (state && *state == '/')
+		path = xasprintf("%s/aisched/aictl_history", state);
+	else if (home && *home == '/')
+		path = xasprintf("%s/.local/state/aisched/aictl_history", home);
+	else
+		return NULL;
+	for (char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
+		*s = '\0';
+		mkdir(path, 0700); /* if it fails, so does the writing */
+		*s = '/';
+	}
+	return path;
+}
+
+static void run_line(struct ctl *ctl, const char *line)
+{
+	struct words words;
+	struct err why;
+
+	if (words_split(&words, line, &why) < 0) {
+		ctl_warn(ctl, "%s", why.text);
+		return;
+	}
+	if (words.n) {
+		add_history(line);
+		command_run(ctl, (int)words.n, words.word);
+		/* The next line may come hours later, to another daemon. */
+		ctl_disconnect(ctl);
+		cache.asked = 0;
+	}
+	words_free(&words);
+}
+
+void prompt_run(struct ctl *ctl)
+{
+	char *path = history_path(), *line;
+
+	cache.ctl = ctl;
+	rl_readline_name = "aictl";
+	rl_attempted_completion_function = complete;
+	rl_basic_word_break_characters = " \t";
+	using_history();
+	stifle_history(HISTORY_LINES);
+	if (path)
+		read_history(path);
+	while (!ctl->quit && (line = readline("aictl> "))) {
+		run_line(ctl, line);
+		free(line);
+	}
+	if (!ctl->quit)
+		putchar('\n'); /* behind the prompt that Ctrl-D ended */
+	if (path)
+		write_history(path);
+	free(path);
+	buf_free(&cache.names);
+}

@@ -1,0 +1,103 @@
+/* aiq - look at jobs, queues and nodes */
+#include <err.h>
+#include <stdlib.h>
+
+#include "aiq/aiq.h"
+#include "libcommon/follow.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+#include "libcommon/table.h"
+
+/* What the table of options cannot say: which options go together. */
+static int check(const struct aiq *aiq, struct err *err)
+{
+	bool jobs = aiq->view == &view_jobs || aiq->history;
+	bool filter = aiq->users || aiq->queues || aiq->states || aiq->names ||
+	              aiq->nodes || aiq->all;
+
+	if (!aiq->log && (aiq->follow || aiq->task >= 0))
+		return err_set(err, EINVAL,
+		               "--follow and --task go with --log");
+	if (aiq->log && aiq->noperands != 1)
+		return err_set(err, EINVAL, "--log takes one JOB");
+	if (aiq->log && (filter || aiq->json || aiq->watch || aiq->format))
+		return err_set(err, EINVAL,
+		               "--log goes with --task and --follow only");
+	if (!aiq->history && (aiq->since || aiq->until))
+		return err_set(err, EINVAL,
+		               "--since and --until go with "
+		               "--history");
+	if (!jobs && (filter || aiq->noperands))
+		return err_set(err, EINVAL,
+		               "--%s takes no JOB and no filter of jobs",
+		               aiq->view->op);
+	if (aiq->watch && aiq->json)
+		return err_set(err, EINVAL,
+		               "--watch and --json exclude each "
+		               "other");
+	if (aiq->noperands > LIMIT_IDS)
+		return err_set(err, EINVAL, "more than %d jobs are named",
+		               LIMIT_IDS);
+	for (size_t i = 0; i < aiq->noperands; i++) {
+		struct jobid id;
+
+		if (jobid_parse(&id, aiq->operand[i], err) < 0)
+			return -1;
+		idset_free(&id.tasks);
+	}
+	return 0;
+}
+
+static int run(const struct aiq *aiq, const struct format *format,
+               struct err *err)
+{
+	bool describe = aiq->view == &view_jobs && aiq->noperands &&
+	                !aiq->json && !aiq->format;
+	struct client *client;
+	int rc;
+
+	if (aiq->watch)
+		return watch_run(aiq, format, err);
+	if (aiq->log)
+		return follow_job(aiq->socket, aiq->operand[0], (long)aiq->task,
+		                  aiq->follow, err);
+	client = client_open(aiq->socket, err);
+	if (!client)
+		return -1;
+	rc = describe ? show_jobs(aiq, client, err)
+	              : list_print(aiq, client, format, stdout,
+	                           terminal_width(), err);
+	client_close(client);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct aiq aiq = { .task = -1 };
+	int first = opt_parse(&aiq_prog, &aiq, argc, argv);
+	struct format format;
+	int status = EXIT_SUCCESS;
+	struct err why;
+
+	aiq.operand = argv + first;
+	aiq.noperands = (size_t)(argc - first);
+	if (!aiq.view)
+		aiq.view = &view_jobs;
+	if (check(&aiq, &why) < 0 ||
+	    format_parse(&format, aiq.view, aiq.format, &why) < 0)
+		errx(EXIT_USAGE, "%s\nTry 'aiq --help'.", why.text);
+	if (run(&aiq, &format, &why) < 0) {
+		fflush(stdout); /* what is known comes before what is not */
+		warnx("%s", why.text);
+		status = EXIT_FAILURE;
+	}
+	format_free(&format);
+	json_decref(aiq.users);
+	json_decref(aiq.queues);
+	json_decref(aiq.states);
+	json_decref(aiq.names);
+	json_decref(aiq.nodes);
+	if (fflush(stdout) || ferror(stdout))
+		err(EXIT_FAILURE, "stdout");
+	return status;
+}

@@ -1,0 +1,118 @@
+/*
+ * aiq.h - what the files of aiq share: the command line, columns, listings
+ *
+ * A listing asks the daemon for exactly the fields it shows, as text between
+ * tabs, and formats them for people: times in local time, sizes with units.
+ */
+#ifndef AIQ_AIQ_H
+#define AIQ_AIQ_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libcommon/client.h"
+#include "libcommon/err.h"
+#include "libcommon/opt.h"
+
+/* How a value of the daemon is shown to people. */
+enum show {
+	SHOW_TEXT,
+	SHOW_TIME,    /* unix seconds: local time; the first of two given */
+	SHOW_SPAN,    /* seconds: 1-02:03:04 */
+	SHOW_MIB,     /* 1.5G */
+	SHOW_EXIT,    /* of exit_code and signal: "3" or "TERM" */
+	SHOW_PRODUCT, /* of two fields: what all tasks have together */
+};
+
+struct column {
+	const char *name; /* for -o */
+	const char *header;
+	char letter; /* of squeue's -o; 0: none */
+	bool right;  /* a number */
+	enum show show;
+	const char *field[2]; /* on the wire; NULL: as name, no second */
+};
+
+/* One kind of thing that can be listed. */
+struct view {
+	const char *op; /* the request; the key of its rows in JSON */
+	const struct column *columns;
+	size_t ncolumns;
+	const char *standard; /* the -o of those who give none */
+};
+
+extern const struct view view_jobs, view_history, view_queues, view_nodes,
+    view_shares;
+
+/* One column of the output as -o asked for it. */
+struct pick {
+	const struct column *column;
+	/* A template's: text before the column, width (0: as it comes). */
+	char *before;
+	int width;
+	bool right;
+};
+
+struct format {
+	struct pick *pick;
+	size_t n, cap;
+	bool is_template; /* squeue's "%.18i %t" instead of a table */
+	char *after;      /* text after the last column */
+};
+
+/*
+ * "name,state,+limit" or squeue's template; NULL is the view's standard.
+ * Fails: EINVAL, names what is not known and what is.
+ */
+int format_parse(struct format *ret, const struct view *view, const char *text,
+                 struct err *err);
+void format_free(struct format *format);
+
+/* The fields to ask the daemon for, in the order of its values. */
+json_t *format_fields(const struct format *format);
+
+/* What the command line says; strings are argv's. */
+struct aiq {
+	const char *socket;
+	const struct view *view;
+	bool history, log; /* view is view_history, view_jobs */
+	json_t *users, *queues, *states, *names, *nodes; /* NULL: all */
+	bool all, json, no_header, watch, follow;
+	const char *format;
+	int64_t since, until; /* 0: not given */
+	int64_t task;         /* -1: not given */
+	char **operand;       /* job ids */
+	size_t noperands;
+};
+
+extern const struct opt_prog aiq_prog;
+
+/*
+ * List on out what the command line asks for, as a table at most width wide
+ * (0: as wide as it is), a template or JSON.  Fails also when a job that was
+ * named is not known: what is known has been listed then.
+ */
+int list_print(const struct aiq *aiq, struct client *client,
+               const struct format *format, FILE *out, int width,
+               struct err *err);
+
+/* Everything about the jobs named, in words; fails as list_print(). */
+int show_jobs(const struct aiq *aiq, struct client *client, struct err *err);
+
+/* list_print() again and again on the whole terminal, until q or Ctrl-C. */
+int watch_run(const struct aiq *aiq, const struct format *format,
+              struct err *err);
+
+/* The request of this command line; format is NULL for whole objects. */
+json_t *list_request(const struct aiq *aiq, const struct format *format);
+
+/* ENOENT with the ids that the answer calls missing, if any. */
+int list_missing(const json_t *answer, struct err *err);
+
+/* Print text from users with no byte that a terminal would act on. */
+void put_clean(FILE *out, const char *s, size_t len);
+
+#endif

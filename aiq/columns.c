@@ -1,0 +1,287 @@
+/* columns.c - what can be listed, and the formats of -o */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aiq/aiq.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+enum { WIDTH_MAX = 1000 }; /* of one column of a template */
+
+/* clang-format off */
+static const struct column job_columns[] = {
+	{ "display_id", "JOBID", .letter = 'i' },
+	{ "job_id", "ID", .letter = 'A', .right = true },
+	{ "array_job_id", "ARRAY_JOB_ID", .letter = 'F', .right = true },
+	{ "array_task_id", "ARRAY_TASK_ID", .letter = 'K', .right = true },
+	{ "array_tasks", "ARRAY_TASKS", .show = SHOW_TEXT },
+	{ "queue", "QUEUE", .letter = 'P' },
+	{ "name", "NAME", .letter = 'j' },
+	{ "user", "USER", .letter = 'u' },
+	{ "uid", "UID", .letter = 'U', .right = true },
+	{ "account", "ACCOUNT", .letter = 'a' },
+	{ "class", "CLASS", .letter = 'q' },
+	{ "comment", "COMMENT", .letter = 'k' },
+	{ "state_letter", "ST", .letter = 't' },
+	{ "state", "STATE", .letter = 'T' },
+	{ "reason", "REASON", .letter = 'r' },
+	{ "reason_text", "REASON_TEXT", .show = SHOW_TEXT },
+	{ "time", "TIME", .letter = 'M', .right = true },
+	{ "elapsed", "ELAPSED", .right = true, .show = SHOW_SPAN },
+	{ "limit", "TIME_LIMIT", .letter = 'l', .right = true },
+	{ "time_limit", "LIMIT_SECONDS", .right = true },
+	{ "submit_time", "SUBMIT_TIME", .letter = 'V', .show = SHOW_TIME },
+	{ "eligible_time", "ELIGIBLE_TIME", .show = SHOW_TIME },
+	{ "begin_time", "BEGIN_TIME", .show = SHOW_TIME },
+	{ "deadline", "DEADLINE", .show = SHOW_TIME },
+	{ "start", "START_TIME",
+	  .letter = 'S', .show = SHOW_TIME, .field = { "start_time", "expected_start" } },
+	{ "start_time", "START", .show = SHOW_TIME },
+	{ "end_time", "END_TIME", .letter = 'e', .show = SHOW_TIME },
+	{ "expected_start", "EXPECTED_START", .show = SHOW_TIME },
+	{ "priority", "PRIORITY", .letter = 'p', .right = true },
+	{ "priority", "PRIORITY", .letter = 'Q', .right = true },
+	{ "position", "POSITION", .right = true },
+	{ "tasks", "TASKS", .right = true },
+	{ "min_tasks", "MIN_TASKS", .right = true },
+	{ "running_tasks", "RUNNING", .right = true },
+	{ "cpus", "CPUS/TASK", .letter = 'c', .right = true },
+	{ "mem_mib", "MEM/TASK",
+	  .letter = 'm', .right = true, .show = SHOW_MIB },
+	{ "gpus", "GPUS/TASK", .letter = 'b', .right = true },
+	{ "total_cpus", "CPUS",
+	  .letter = 'C', .right = true, .show = SHOW_PRODUCT, .field = { "cpus", "tasks" } },
+	{ "total_gpus", "GPUS",
+	  .right = true, .show = SHOW_PRODUCT, .field = { "gpus", "tasks" } },
+	{ "num_nodes", "NODES", .letter = 'D', .right = true },
+	{ "nodelist", "NODELIST", .letter = 'N' },
+	{ "where", "NODELIST(REASON)", .letter = 'R' },
+	{ "req_nodes", "REQ_NODES", .letter = 'n' },
+	{ "exclude", "EXCLUDE", .letter = 'x' },
+	{ "constraint", "FEATURES", .letter = 'f' },
+	{ "licenses", "LICENSES", .letter = 'W' },
+	{ "dependency", "DEPENDENCY", .letter = 'E' },
+	{ "hold", "HOLD", .show = SHOW_TEXT },
+	{ "requeue", "REQUEUE", .show = SHOW_TEXT },
+	{ "restarts", "RESTARTS", .right = true },
+	{ "max_restarts", "MAX_RESTARTS", .right = true },
+	{ "preemptions", "PREEMPTIONS", .right = true },
+	{ "attempt", "ATTEMPT", .right = true },
+	{ "exit", "EXIT",
+	  .right = true, .show = SHOW_EXIT, .field = { "exit_code", "signal" } },
+	{ "exit_code", "EXIT_CODE", .right = true },
+	{ "signal", "SIGNAL", .right = true },
+	{ "cpu_seconds", "CPU", .right = true, .show = SHOW_SPAN },
+	{ "peak_mem_mib", "PEAKMEM", .right = true, .show = SHOW_MIB },
+	{ "workdir", "WORK_DIR", .letter = 'Z' },
+	{ "output", "OUTPUT", .show = SHOW_TEXT },
+	{ "error", "ERROR", .show = SHOW_TEXT },
+	{ "input", "INPUT", .show = SHOW_TEXT },
+	{ "submit_host", "SUBMIT_HOST", .show = SHOW_TEXT },
+};
+
+static const struct column node_columns[] = {
+	{ "name", "NODE", .letter = 'N' },
+	{ "pool", "POOL", .letter = 'P' },
+	{ "state", "STATE", .letter = 'T' },
+	{ "cpus", "CPUS", .letter = 'c', .right = true },
+	{ "cpus_free", "CPUS_FREE", .right = true },
+	{ "memory_mib", "MEMORY",
+	  .letter = 'm', .right = true, .show = SHOW_MIB },
+	{ "memory_free_mib", "MEMORY_FREE", .right = true, .show = SHOW_MIB },
+	{ "gpus", "GPUS", .letter = 'G', .right = true },
+	{ "gpus_free", "GPUS_FREE", .right = true },
+	{ "gpu_type", "GPU_TYPE", .show = SHOW_TEXT },
+	{ "features", "FEATURES", .letter = 'f' },
+	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
+	{ "jobs", "JOBS", .right = true },
+	{ "reason", "REASON", .letter = 'E' },
+};
+
+static const struct column queue_columns[] = {
+	{ "name", "QUEUE", .letter = 'P' },
+	{ "parent", "PARENT", .show = SHOW_TEXT },
+	{ "state", "STATE", .letter = 'a' },
+	{ "quota", "QUOTA", .field = { "quota_text" } },
+	{ "limit", "LIMIT", .field = { "limit_text" } },
+	{ "allocated", "ALLOCATED", .field = { "allocated_text" } },
+	{ "pending_jobs", "PENDING", .right = true },
+	{ "running_jobs", "RUNNING", .right = true },
+};
+
+static const struct column share_columns[] = {
+	{ "queue", "QUEUE", .letter = 'P' },
+	{ "user", "USER", .letter = 'u' },
+	{ "cpu_hours", "CPU_HOURS", .right = true },
+	{ "gpu_hours", "GPU_HOURS", .right = true },
+	{ "jobs", "JOBS", .right = true },
+};
+/* clang-format on */
+
+const struct view view_jobs = {
+	"jobs", job_columns, ARRAY_SIZE(job_columns),
+	"display_id,queue,name,user,state_letter,time,num_nodes,where"
+};
+const struct view view_history = {
+	"jobs", job_columns, ARRAY_SIZE(job_columns),
+	"display_id,name,user,queue,state,exit,start_time,elapsed,cpu_seconds,"
+	"peak_mem_mib,nodelist"
+};
+const struct view view_queues = {
+	"queues", queue_columns, ARRAY_SIZE(queue_columns),
+	"name,parent,state,quota,limit,allocated,pending_jobs,running_jobs"
+};
+const struct view view_nodes = {
+	"nodes", node_columns, ARRAY_SIZE(node_columns),
+	"name,pool,state,cpus,cpus_free,memory_mib,memory_free_mib,gpus,"
+	"gpus_free,gpu_type,jobs,reason"
+};
+const struct view view_shares = { "shares", share_columns,
+	                          ARRAY_SIZE(share_columns),
+	                          "queue,user,cpu_hours,gpu_hours,jobs" };
+
+static struct pick *add_pick(struct format *format, const struct column *column)
+{
+	GROW(format->pick, format->n, &format->cap);
+	format->pick[format->n] = (struct pick){ .column = column };
+	return &format->pick[format->n++];
+}
+
+static int add_names(struct format *format, const struct view *view,
+                     const char *text, struct err *err)
+{
+	for (const char *s = text;; s++) {
+		size_t len = strcspn(s, ","), i = 0;
+
+		while (i < view->ncolumns &&
+		       (strncmp(view->columns[i].name, s, len) != 0 ||
+		        view->columns[i].name[len]))
+			i++;
+		if (i == view->ncolumns)
+			return err_set(err, EINVAL,
+			               "there is no column '%.*s' of %s; "
+			               "aiq(1) lists them",
+			               (int)len, s, view->op);
+		add_pick(format, &view->columns[i]);
+		s += len;
+		if (!*s)
+			return 0;
+	}
+}
+
+static const struct column *find_letter(const struct view *view, char letter)
+{
+	for (size_t i = 0; letter && i < view->ncolumns; i++)
+		if (view->columns[i].letter == letter)
+			return &view->columns[i];
+	return NULL;
+}
+
+/* squeue's: text, and %[[.]WIDTH]LETTER for columns. */
+static int add_template(struct format *format, const struct view *view,
+                        const char *text, struct err *err)
+{
+	struct buf before = { 0 };
+	const char *s = text;
+
+	format->is_template = true;
+	while (*s) {
+		const struct column *column;
+		struct pick *pick;
+		bool right;
+		long width;
+
+		if (*s != '%' || s[1] == '%') {
+			buf_addc(&before, *s);
+			s += *s == '%' ? 2 : 1;
+			continue;
+		}
+		right = *++s == '.';
+		s += right;
+		width =
+		    isdigit((unsigned char)*s) ? strtol(s, (char **)&s, 10) : 0;
+		column = find_letter(view, *s);
+		if (!column || width > WIDTH_MAX) {
+			buf_free(&before);
+			return err_set(err, EINVAL,
+			               "'%%%s' of the format '%s' is no column "
+			               "of squeue's that aiq knows; see aiq(1)",
+			               s, text);
+		}
+		pick = add_pick(format, column);
+		pick->before = buf_take(&before);
+		pick->width = (int)width;
+		pick->right = right;
+		s++;
+	}
+	format->after = buf_take(&before);
+	if (!format->n)
+		return err_set(err, EINVAL, "the format '%s' has no column",
+		               text);
+	return 0;
+}
+
+/* "+a,+b" adds to the standard columns; a plain name among them is one of
+ * those that are added. */
+static int add_more(struct format *format, const struct view *view,
+                    const char *text, struct err *err)
+{
+	struct buf names = { 0 };
+	int rc;
+
+	for (const char *s = text; *s; s++)
+		if (*s != '+')
+			buf_addc(&names, *s);
+	rc = add_names(format, view, view->standard, err);
+	if (!rc)
+		rc = add_names(format, view, names.data ? names.data : "", err);
+	buf_free(&names);
+	return rc;
+}
+
+int format_parse(struct format *ret, const struct view *view, const char *text,
+                 struct err *err)
+{
+	struct format format = { 0 };
+	int rc;
+
+	if (!text)
+		rc = add_names(&format, view, view->standard, err);
+	else if (strchr(text, '%'))
+		rc = add_template(&format, view, text, err);
+	else if (strchr(text, '+'))
+		rc = add_more(&format, view, text, err);
+	else
+		rc = add_names(&format, view, text, err);
+	if (rc < 0) {
+		format_free(&format);
+		return -1;
+	}
+	*ret = format;
+	return 0;
+}
+
+void format_free(struct format *format)
+{
+	for (size_t i = 0; i < format->n; i++)
+		free(format->pick[i].before);
+	free(format->pick);
+	free(format->after);
+	*format = (struct format){ 0 };
+}
+
+json_t *format_fields(const struct format *format)
+{
+	json_t *fields = json_array();
+
+	for (size_t i = 0; i < format->n; i++) {
+		const struct column *c = format->pick[i].column;
+		const char *first = c->field[0] ? c->field[0] : c->name;
+
+		json_array_append_new(fields, json_string(first));
+		if (c->field[1])
+			json_array_append_new(fields, json_string(c->field[1]));
+	}
+	return fields;
+}

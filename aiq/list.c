@@ -1,0 +1,396 @@
+/* list.c - tables, templates and JSON from the rows of the daemon */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aiq/aiq.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "libcommon/table.h"
+
+/* Rows on their way from values between tabs to what people read. */
+struct sink {
+	const struct format *format;
+	FILE *out;           /* of a template */
+	struct table *table; /* NULL: a template */
+	bool plain;          /* every column is shown as it comes */
+	struct buf rest;     /* the begin of a line whose end is to come */
+	struct buf rows;     /* formatted */
+};
+
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+void put_clean(FILE *out, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		putc(is_control(s[i]) ? '?' : s[i], out);
+}
+
+/* Whether no value is empty.  Most listings are such, and 100,000 rows of
+ * them are megabytes. */
+static bool is_full(const char *data, size_t len)
+{
+	char last = '\n';
+
+	for (size_t i = 0; i < len; i++) {
+		char c = data[i];
+
+		if ((c == '\t' || c == '\n') && (last == '\t' || last == '\n'))
+			return false;
+		last = c;
+	}
+	return true;
+}
+
+struct value {
+	const char *s;
+	size_t len;
+};
+
+/* The next value of a line; empty when the line has no more. */
+static struct value next_value(const char **at, const char *end)
+{
+	struct value value = { *at, 0 };
+	const char *tab = memchr(*at, '\t', (size_t)(end - *at));
+
+	value.len = (size_t)((tab ? tab : end) - *at);
+	*at = tab ? tab + 1 : end;
+	return value;
+}
+
+/* Values are followed by a tab or newline, so that strtod() ends in time. */
+static double number(struct value value)
+{
+	return value.len ? strtod(value.s, NULL) : 0;
+}
+
+static void add_exit(struct buf *out, struct value code, struct value signal)
+{
+	if (signal.len && number(signal) > 0)
+		buf_puts(out, signal_name((int)number(signal)));
+	else
+		buf_add(out, code.s, code.len);
+}
+
+/* Empty values are "-", so that columns can be counted. */
+static void add_value(struct buf *out, enum show show, struct value a,
+                      struct value b)
+{
+	size_t before = out->len;
+
+	switch (show) {
+	case SHOW_TEXT:
+		buf_add(out, a.s, a.len);
+		break;
+	case SHOW_TIME:
+		if (a.len || b.len)
+			format_time(out, (int64_t)number(a.len ? a : b));
+		break;
+	case SHOW_SPAN:
+		if (a.len)
+			format_duration(out, (int64_t)number(a));
+		break;
+	case SHOW_MIB:
+		if (a.len)
+			format_mib(out, (int64_t)number(a));
+		break;
+	case SHOW_EXIT:
+		add_exit(out, a, b);
+		break;
+	case SHOW_PRODUCT:
+		if (a.len && b.len)
+			buf_printf(out, "%.10g", number(a) * number(b));
+		break;
+	}
+	if (out->len == before)
+		buf_addc(out, '-');
+}
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* A value as it was before it was put between tabs, but on one line. */
+static void unescape(struct buf *value)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < value->len; i++) {
+		char c = value->data[i];
+
+		if (c == '\\' && i + 1 < value->len)
+			c = value->data[++i] == '\\' ? '\\' : '?';
+		value->data[len++] = is_control(c) ? '?' : c;
+	}
+	value->len = len;
+}
+
+/* As squeue does: exactly as wide as asked, cut without a mark. */
+static void put_field(FILE *out, const struct pick *pick, const char *s,
+                      size_t len)
+{
+	size_t width = (size_t)pick->width, shown = 0, end = 0;
+	int pad;
+
+	while (end < len &&
+	       (!width || shown < width || is_continuation(s[end])))
+		shown += !is_continuation(s[end++]);
+	pad = shown < width ? (int)(width - shown) : 0;
+	if (pick->before)
+		fputs(pick->before, out);
+	fprintf(out, "%*s", pick->right ? pad : 0, "");
+	fwrite(s, 1, end, out);
+	fprintf(out, "%*s", pick->right ? 0 : pad, "");
+}
+
+static void add_line(struct sink *sink, const char *at, const char *end)
+{
+	const struct format *format = sink->format;
+
+	for (size_t i = 0; i < format->n; i++) {
+		const struct pick *pick = &format->pick[i];
+		const struct column *column = pick->column;
+		struct value a = next_value(&at, end), b = { "", 0 };
+
+		if (column->field[1])
+			b = next_value(&at, end);
+		add_value(&sink->rows, column->show, a, b);
+		if (sink->table) {
+			buf_addc(&sink->rows, i + 1 < format->n ? '\t' : '\n');
+			continue;
+		}
+		unescape(&sink->rows);
+		put_field(sink->out, pick, sink->rows.data, sink->rows.len);
+		buf_clear(&sink->rows);
+	}
+	if (sink->table)
+		return;
+	fprintf(sink->out, "%s\n", format->after);
+}
+
+static void add_lines(struct sink *sink, const char *data, size_t len)
+{
+	const char *end = data + len;
+
+	if (sink->table && sink->plain && is_full(data, len)) {
+		table_add_tsv(sink->table, data, len);
+		return;
+	}
+	while (data < end) {
+		const char *eol = memchr(data, '\n', (size_t)(end - data));
+
+		add_line(sink, data, eol);
+		data = eol + 1;
+	}
+	if (!sink->table)
+		return;
+	table_add_tsv(sink->table, sink->rows.data, sink->rows.len);
+	buf_clear(&sink->rows);
+}
+
+/* Parts end anywhere; whole lines go on, the begin of one is kept. */
+static int add_part(const void *data, size_t len, void *arg)
+{
+	struct sink *sink = arg;
+	const char *eol = memrchr(data, '\n', len);
+	size_t whole = eol ? (size_t)(eol + 1 - (const char *)data) : 0;
+
+	if (sink->rest.len || !whole) {
+		buf_add(&sink->rest, data, whole);
+		if (whole) {
+			add_lines(sink, sink->rest.data, sink->rest.len);
+			buf_clear(&sink->rest);
+		}
+	} else {
+		add_lines(sink, data, whole);
+	}
+	buf_add(&sink->rest, (const char *)data + whole, len - whole);
+	return 0;
+}
+
+struct json_sink {
+	FILE *out;
+	bool any;     /* a row was written */
+	bool between; /* the last byte was the end of a row */
+};
+
+/* Rows as they are: no tree is made of 100,000 jobs. */
+static int put_json_part(const void *data, size_t len, void *arg)
+{
+	struct json_sink *sink = arg;
+	const char *at = data, *end = at + len;
+
+	while (at < end) {
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = eol ? eol : end;
+
+		if (sink->between && stop > at) {
+			fputs(sink->any ? ",\n" : "\n", sink->out);
+			sink->any = true;
+			sink->between = false;
+		}
+		fwrite(at, 1, (size_t)(stop - at), sink->out);
+		if (eol)
+			sink->between = true;
+		at = eol ? eol + 1 : end;
+	}
+	return 0;
+}
+
+static void set(json_t *req, const char *key, json_t *list)
+{
+	if (list)
+		json_object_set(req, key, list);
+}
+
+json_t *list_request(const struct aiq *aiq, const struct format *format)
+{
+	json_t *req = json_pack("{s:s, s:s}", "op", aiq->view->op, "format",
+	                        aiq->json || !format ? "json" : "tsv");
+
+	if (format && (!aiq->json || aiq->format))
+		json_object_set_new(req, "fields", format_fields(format));
+	if (strcmp(aiq->view->op, "jobs") != 0)
+		return req;
+	set(req, "users", aiq->users);
+	set(req, "queues", aiq->queues);
+	set(req, "states", aiq->states);
+	set(req, "names", aiq->names);
+	set(req, "nodes", aiq->nodes);
+	if (aiq->noperands) {
+		json_t *ids = json_array();
+
+		for (size_t i = 0; i < aiq->noperands; i++)
+			json_array_append_new(ids,
+			                      json_string(aiq->operand[i]));
+		json_object_set_new(req, "ids", ids);
+	}
+	if (aiq->all)
+		json_object_set_new(req, "all", json_true());
+	if (aiq->history)
+		json_object_set_new(req, "history", json_true());
+	if (aiq->since)
+		json_object_set_new(req, "since", json_integer(aiq->since));
+	if (aiq->until)
+		json_object_set_new(req, "until", json_integer(aiq->until));
+	return req;
+}
+
+int list_missing(const json_t *answer, struct err *err)
+{
+	const json_t *missing = json_object_get(answer, "missing"), *id;
+	struct buf text = { 0 };
+	size_t i;
+
+	if (!json_array_size(missing))
+		return 0;
+	json_array_foreach(missing, i, id) {
+		buf_puts(&text, i ? ", " : "");
+		if (json_is_string(id))
+			buf_printf(&text, "'%s'", json_string_value(id));
+		else
+			buf_i64(&text, json_integer_value(id));
+	}
+	err_set(err, ENOENT, "no such job: %s", text.data);
+	buf_free(&text);
+	return -1;
+}
+
+static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
+                      FILE *out, struct err *err)
+{
+	struct json_sink sink = { .out = out, .between = true };
+	json_t *answer;
+	int rc;
+
+	fprintf(out, "{\"%s\":[", aiq->view->op);
+	answer = client_call(client, req, NULL, 0, put_json_part, &sink, err);
+	if (!answer)
+		return -1;
+	fputs(sink.any ? "\n]}\n" : "]}\n", out);
+	rc = list_missing(answer, err);
+	json_decref(answer);
+	return rc;
+}
+
+static struct table *new_table(const struct format *format,
+                               const char ***ret_headers)
+{
+	const char **header = xcalloc(format->n, sizeof(*header));
+	bool *right = xcalloc(format->n, sizeof(*right));
+	struct table *table;
+
+	for (size_t i = 0; i < format->n; i++) {
+		header[i] = format->pick[i].column->header;
+		right[i] = format->pick[i].column->right;
+	}
+	table = table_new(format->n, header, right);
+	free(right);
+	*ret_headers = header;
+	return table;
+}
+
+static void put_template_header(const struct format *format, FILE *out)
+{
+	for (size_t i = 0; i < format->n; i++) {
+		const char *header = format->pick[i].column->header;
+
+		put_field(out, &format->pick[i], header, strlen(header));
+	}
+	fprintf(out, "%s\n", format->after);
+}
+
+static bool is_plain(const struct format *format)
+{
+	for (size_t i = 0; i < format->n; i++)
+		if (format->pick[i].column->show != SHOW_TEXT)
+			return false;
+	return true;
+}
+
+static int print_text(const struct aiq *aiq, struct client *client,
+                      const struct format *format, json_t *req, FILE *out,
+                      int width, struct err *err)
+{
+	struct sink sink = { .format = format,
+		             .out = out,
+		             .plain = is_plain(format) };
+	const char **headers = NULL;
+	json_t *answer;
+	int rc = -1;
+
+	if (!format->is_template)
+		sink.table = new_table(format, &headers);
+	else if (!aiq->no_header)
+		put_template_header(format, out);
+	answer = client_call(client, req, NULL, 0, add_part, &sink, err);
+	if (answer) {
+		if (sink.table)
+			table_print(sink.table, out, !aiq->no_header, width);
+		rc = list_missing(answer, err);
+	}
+	json_decref(answer);
+	table_free(sink.table);
+	free(headers);
+	buf_free(&sink.rest);
+	buf_free(&sink.rows);
+	return rc;
+}
+
+int list_print(const struct aiq *aiq, struct client *client,
+               const struct format *format, FILE *out, int width,
+               struct err *err)
+{
+	json_t *req = list_request(aiq, format);
+	int rc = aiq->json
+	             ? print_json(aiq, client, req, out, err)
+	             : print_text(aiq, client, format, req, out, width, err);
+
+	json_decref(req);
+	return rc;
+}

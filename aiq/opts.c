@@ -1,0 +1,125 @@
+/* opts.c - the command line of aiq */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aiq/aiq.h"
+#include "libcommon/filter_opt.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+/* One of --queues, --nodes ...; two of them are a mistake. */
+static int set_view(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	static const struct {
+		const char *name;
+		const struct view *view;
+	} views[] = {
+		{ "queues", &view_queues }, { "nodes", &view_nodes },
+		{ "shares", &view_shares }, { "history", &view_history },
+		{ "log", &view_jobs },
+	};
+	struct aiq *aiq = ctx;
+
+	(void)value;
+	if (aiq->view)
+		return err_set(err, EINVAL,
+		               "only one of --queues, --nodes, --shares, "
+		               "--history and --log can be given");
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (!strcmp(opt->name, views[i].name))
+			aiq->view = views[i].view;
+	aiq->history = aiq->view == &view_history;
+	aiq->log = !strcmp(opt->name, "log");
+	return 0;
+}
+
+/* As parse_time(), but looking back: 18:30 is the last one, now-2d works. */
+static int set_past(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	int64_t *ret = (int64_t *)((char *)ctx + opt->offset);
+	int64_t now = time(NULL), t;
+
+	if (!strncmp(value, "now-", 4)) {
+		char *later = xasprintf("now+%s", value + 4);
+		int rc = parse_time(later, now, &t, NULL);
+
+		free(later);
+		if (rc < 0)
+			return err_set(err, EINVAL,
+			               "'%s' is no time; write it as now-2h or "
+			               "now-3d",
+			               value);
+		*ret = now - (t - now);
+		return 0;
+	}
+	if (parse_time(value, now, &t, err) < 0)
+		return -1;
+	*ret = t > now && strchr(value, ':') && !strchr(value, '-')
+	           ? t - 24 * 60 * 60
+	           : t;
+	return 0;
+}
+
+static int set_task(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt;
+	return parse_int(value, 0, LIMIT_TASKS - 1, &aiq->task, err);
+}
+
+#define AT(member) .offset = offsetof(struct aiq, member)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'a', "all", NULL, "jobs of everyone, not just mine",
+	  opt_set_true, AT(all) },
+	{ 'u', "user", "USER,...", "jobs of these users", opt_add_items, AT(users) },
+	{ 'q', "queue", "QUEUE,...", "jobs of these queues",
+	  opt_add_items, AT(queues) },
+	{ 'p', "partition", "QUEUE,...", NULL, opt_add_items, AT(queues) },
+	{ 't', "state", "STATE,...",
+	  "jobs in these states, as RUNNING or R; all: finished ones too",
+	  opt_add_states, AT(states) },
+	{ 0, "states", "STATE,...", NULL, opt_add_states, AT(states) },
+	{ 'n', "name", "NAME,...", "jobs of these names", opt_add_items, AT(names) },
+	{ 0, "node", "NODE,...", "jobs on these nodes", opt_add_items, AT(nodes) },
+	{ 'w', "nodelist", "NODE,...", NULL, opt_add_items, AT(nodes) },
+	{ 0, "queues", NULL, "list queues", .set = set_view },
+	{ 0, "nodes", NULL, "list nodes", .set = set_view },
+	{ 0, "shares", NULL, "list what users have used of each queue",
+	  .set = set_view },
+	{ 0, "history", NULL, "list finished jobs, the newest last", .set = set_view },
+	{ 0, "since", "TIME", "history from TIME on", set_past, AT(since) },
+	{ 0, "until", "TIME", "history up to TIME", set_past, AT(until) },
+	{ 0, "log", NULL, "print the output of JOB", .set = set_view },
+	{ 0, "task", "N", "the output of task N", .set = set_task },
+	{ 'f', "follow", NULL, "print output as it is written, until JOB ends",
+	  opt_set_true, AT(follow) },
+	{ 0, "watch", NULL, "list on the whole screen every 2 seconds",
+	  opt_set_true, AT(watch) },
+	{ 'o', "format", "FORMAT",
+	  "columns: name,state or +name to add one, or squeue's %i %T",
+	  opt_set_text, AT(format) },
+	{ 'h', "no-header", NULL, "no line of headers",
+	  opt_set_true, AT(no_header) },
+	{ 0, "noheader", NULL, NULL, opt_set_true, AT(no_header) },
+	{ 0, "json", NULL, "JSON", opt_set_true, AT(json) },
+	{ 0, "socket", "ADDRESS", "the daemon at this path or host:port",
+	  opt_set_text, AT(socket) },
+	OPT_END
+};
+/* clang-format on */
+
+const struct opt_prog aiq_prog = {
+	.name = "aiq",
+	.usage = "[OPTION]... [JOB]...",
+	.about = "List jobs that wait or run, mine unless told otherwise.\n"
+		 "With JOB, say everything about it, finished or not.",
+	.opts = opts,
+};
