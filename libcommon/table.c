@@ -33,8 +33,8 @@ struct table {
 	struct buf data;
 	struct cell *cell;
 	size_t ncells, cap;
-	/* The value that is not complete yet. */
-	size_t start;
+	/* The value that is not complete yet, and its column. */
+	size_t start, at;
 	uint32_t width;
 	bool escaped;
 };
@@ -76,14 +76,9 @@ size_t table_rows(const struct table *table)
 	return table->ncells / table->ncols;
 }
 
-static size_t column_now(const struct table *table)
-{
-	return table->ncells % table->ncols;
-}
-
 static void end_cell(struct table *table)
 {
-	struct column *column = &table->column[column_now(table)];
+	struct column *column = &table->column[table->at++];
 
 	table->cell = GROW(table->cell, table->ncells, &table->cap);
 	table->cell[table->ncells++] =
@@ -97,9 +92,9 @@ static void end_cell(struct table *table)
 
 static void end_row(struct table *table)
 {
-	do
+	while (table->at < table->ncols)
 		end_cell(table);
-	while (column_now(table));
+	table->at = 0;
 }
 
 /* A byte of a value: nothing that a terminal would obey gets through. */
@@ -128,47 +123,57 @@ static void add_special(struct table *table, unsigned char c)
 		table->escaped = true;
 	} else if (c == '\n') {
 		end_row(table);
-	} else if (c == '\t' && column_now(table) + 1 < table->ncols) {
+	} else if (c == '\t' && table->at + 1 < table->ncols) {
 		end_cell(table);
 	} else {
 		add_byte(table, c);
 	}
 }
 
+/* How many bytes at the start are plain ASCII, each one column wide. */
+static size_t plain_len(const char *s, const char *end)
+{
+	const char *p = s;
+
+	while (p < end && *p >= ' ' && *p < 127 && *p != '\\')
+		p++;
+	return (size_t)(p - s);
+}
+
 void table_add_tsv(struct table *table, const char *data, size_t len)
 {
 	const char *end = data + len;
 
+	buf_room(&table->data, len); /* all there will be */
 	while (data < end) {
-		const char *plain = data;
+		size_t plain = table->escaped ? 0 : plain_len(data, end);
 
-		while (data < end && *data >= ' ' && *data < 127 &&
-		       *data != '\\' && !table->escaped)
-			data++;
-		buf_add(&table->data, plain, (size_t)(data - plain));
-		table->width += (uint32_t)(data - plain);
+		buf_add(&table->data, data, plain);
+		table->width += (uint32_t)plain;
+		data += plain;
 		if (data < end)
 			add_special(table, (unsigned char)*data++);
 	}
 }
 
-static void put_spaces(struct buf *out, size_t n)
+static char *put_spaces(char *p, size_t n)
 {
-	memset(buf_room(out, n), ' ', n);
-	buf_grew(out, n);
+	memset(p, ' ', n);
+	return p + n;
 }
 
 /* As much of the text as width - 1 columns take, and an ellipsis. */
-static void put_cut(struct buf *out, const char *text, size_t len,
-                    uint32_t width)
+static char *put_cut(char *p, const char *text, size_t len, uint32_t width)
 {
+	static const char ellipsis[] = "…";
 	size_t keep = 0;
 
 	for (; keep < len; keep++)
 		if ((text[keep] & 0xc0) != 0x80 && width-- == 1)
 			break;
-	buf_add(out, text, keep);
-	buf_puts(out, "…");
+	memcpy(p, text, keep);
+	memcpy(p + keep, ellipsis, sizeof(ellipsis) - 1);
+	return p + keep + sizeof(ellipsis) - 1;
 }
 
 /* Add a row in columns of the given widths; returns the end of its text. */
@@ -176,6 +181,12 @@ static const char *put_row(struct buf *out, const struct table *table,
                            const uint32_t *width, const char *text,
                            const struct cell *cell)
 {
+	size_t most = 4; /* an ellipsis and the newline */
+	char *line, *p;
+
+	for (size_t i = 0; i < table->ncols; i++)
+		most += cell[i].len + width[i] + GAP;
+	line = p = buf_room(out, most);
 	for (size_t i = 0; i < table->ncols; i++, text += cell++->len) {
 		bool right = table->column[i].right;
 		uint32_t pad = 0;
@@ -183,19 +194,20 @@ static const char *put_row(struct buf *out, const struct table *table,
 		if (cell->width < width[i])
 			pad = width[i] - cell->width;
 		if (i)
-			put_spaces(out, GAP);
+			p = put_spaces(p, GAP);
 		if (right)
-			put_spaces(out, pad);
+			p = put_spaces(p, pad);
 		if (cell->width > width[i])
-			put_cut(out, text, cell->len, width[i]);
+			p = put_cut(p, text, cell->len, width[i]);
 		else
-			buf_add(out, text, cell->len);
+			p = (char *)memcpy(p, text, cell->len) + cell->len;
 		if (!right && i + 1 < table->ncols)
-			put_spaces(out, pad);
+			p = put_spaces(p, pad);
 	}
-	while (out->len && out->data[out->len - 1] == ' ')
-		out->len--;
-	buf_addc(out, '\n');
+	while (p > line && p[-1] == ' ')
+		p--;
+	*p++ = '\n';
+	buf_grew(out, (size_t)(p - line));
 	return text;
 }
 
