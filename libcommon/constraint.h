@@ -25,7 +25,8 @@ int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
                      int32_t *ret, size_t cap, size_t *ret_n,
                      struct err *err);
 
-/* Whether the expression holds; has says whether the node has the word. */
+/* Whether the expression holds; has says whether the node has the word.  An
+ * empty rule asks for nothing and holds. */
 bool constraint_holds(const int32_t *rule, size_t n,
                       bool (*has)(int32_t word, const void *arg),
                       const void *arg);
