@@ -8,7 +8,7 @@
 
 static void add_word(struct words *words, char *word)
 {
-	GROW(words->word, words->n + 1, &words->cap);
+	words->word = GROW(words->word, words->n + 1, &words->cap);
 	words->word[words->n++] = word;
 	words->word[words->n] = NULL;
 }

@@ -143,7 +143,7 @@ const struct view view_shares = { "shares", share_columns,
 
 static struct pick *add_pick(struct format *format, const struct column *column)
 {
-	GROW(format->pick, format->n, &format->cap);
+	format->pick = GROW(format->pick, format->n, &format->cap);
 	format->pick[format->n] = (struct pick){ .column = column };
 	return &format->pick[format->n++];
 }

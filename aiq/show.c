@@ -217,7 +217,8 @@ static double most_tasks(const json_t *job)
 	double most = 1;
 
 	json_object_foreach(nodes, name, tasks)
-		most = fmax(most, json_number_value(tasks));
+		if (json_number_value(tasks) > most)
+			most = json_number_value(tasks);
 	return most;
 }
 
