@@ -294,7 +294,7 @@ int spec_check_text(const struct spec_field *field, const char *s,
 
 	if (check_length(field, strlen(s), err) < 0)
 		return -1;
-	for (const char *p = s; *p; p++)
+	for (const char *p = s; *p && i != F_args; p++)
 		if (iscntrl((unsigned char)*p))
 			return err_set(err, EINVAL,
 			               "'%s' has control characters", s);

@@ -52,6 +52,18 @@ static int set_text(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+/* May be relative, to what only aisub knows; so it is checked later. */
+static int set_workdir(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	struct submit *submit = ctx;
+
+	if (!*value)
+		return err_set(err, EINVAL, "it is empty");
+	*text_at(ctx, opt) = arena_strdup(submit->arena, value);
+	return 0;
+}
+
 static int set_flag(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -401,7 +413,7 @@ const struct opt spec_opts[] = {
 	{ 0, "open-mode", "MODE", "append to its files, or truncate them",
 	  set_open_mode, AT(spec.append), false },
 	{ 'D', "chdir", "DIR", "folder it runs in (this one)",
-	  set_text, AT(spec.workdir), false },
+	  set_workdir, AT(spec.workdir), false },
 	{ 0, "export", "LIST", "variables it gets: ALL, NONE, A,B=1,...",
 	  set_text, AT(export_env), false },
 	{ 0, "launch", "HOW", "run the script in all tasks, or once: script",

@@ -1,0 +1,42 @@
+/*
+ * retry.h - requests that outlive a restart of the daemon
+ */
+#ifndef LIBCOMMON_RETRY_H
+#define LIBCOMMON_RETRY_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/client.h"
+#include "libcommon/err.h"
+
+/* A request that may be repeated, and where to. */
+struct retry {
+	const char *address;   /* as client_open() takes it */
+	struct client *client; /* NULL: not connected; retry_close() */
+	int patience_s;        /* once it was lost; -1: for ever */
+};
+
+/*
+ * client_call(), and when the connection is lost, again on a new one.  parts
+ * gets the parts of the answer, NULL: none are expected.  A daemon that is
+ * not there in the first place is not waited for.
+ * Fails: as client_open() and client_call().
+ */
+json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
+                   struct buf *parts, struct err *err);
+
+void retry_close(struct retry *retry);
+
+/*
+ * Wait until the jobs (texts) have ended, however long that takes; a daemon
+ * that goes away meanwhile is waited for, with one line on stderr.
+ * Returns the exit status that stands for them: the highest of theirs, 128+n
+ * for a signal, 1 for a job that ended otherwise than COMPLETED with a
+ * status of 0; -1 on failure.
+ */
+int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
+               struct err *err);
+
+#endif
