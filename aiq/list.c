@@ -6,6 +6,7 @@
 #include "aiq/aiq.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
+#include "libcommon/names.h"
 #include "libcommon/parse.h"
 #include "libcommon/table.h"
 
@@ -318,6 +319,31 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 	return rc;
 }
 
+/* Green runs, yellow is on its way, red went wrong. */
+static const char *state_colour(const char *value, size_t len)
+{
+	static const char *const colours[JOB_NSTATES] = {
+		[JOB_RUNNING] = "\033[32m",    [JOB_CONFIGURING] = "\033[33m",
+		[JOB_COMPLETING] = "\033[33m", [JOB_SUSPENDED] = "\033[33m",
+		[JOB_FAILED] = "\033[31m",     [JOB_TIMEOUT] = "\033[31m",
+		[JOB_NODE_FAIL] = "\033[31m",  [JOB_OUT_OF_MEMORY] = "\033[31m",
+		[JOB_DEADLINE] = "\033[31m",   [JOB_BOOT_FAIL] = "\033[31m",
+	};
+	char name[32];
+	int state;
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, value);
+	state = job_state_parse(name);
+	return state < 0 ? NULL : colours[state];
+}
+
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && (!no || !*no);
+}
+
 static struct table *new_table(const struct format *format,
                                const char ***ret_headers)
 {
@@ -330,6 +356,9 @@ static struct table *new_table(const struct format *format,
 		right[i] = format->pick[i].column->right;
 	}
 	table = table_new(format->n, header, right);
+	for (size_t i = 0; wants_colour() && i < format->n; i++)
+		if (!strncmp(format->pick[i].column->name, "state", 5))
+			table_colour(table, i, state_colour);
 	free(right);
 	*ret_headers = header;
 	return table;

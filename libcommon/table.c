@@ -12,7 +12,10 @@
 
 #define FLUSH_BYTES ((size_t)256 * 1024)
 
-enum { GAP = 2 }; /* spaces between columns */
+enum {
+	GAP = 2,     /* spaces between columns */
+	COLOUR = 16, /* bytes of the escape sequences around a value */
+};
 
 struct cell {
 	uint32_t len;   /* bytes */
@@ -23,6 +26,7 @@ struct column {
 	const char *header;
 	bool right;
 	uint32_t width; /* of the widest value so far */
+	table_colour_fn *colour;
 };
 
 /* The values stand one after the other in data, and their sizes in cell,
@@ -57,8 +61,14 @@ struct table *table_new(size_t ncols, const char *const *header,
 	table->ncols = ncols;
 	table->column = xcalloc(ncols, sizeof(*table->column));
 	for (size_t i = 0; i < ncols; i++)
-		table->column[i] = (struct column){ header[i], right[i], 0 };
+		table->column[i] =
+		    (struct column){ header[i], right[i], 0, NULL };
 	return table;
+}
+
+void table_colour(struct table *table, size_t column, table_colour_fn *fn)
+{
+	table->column[column].colour = fn;
 }
 
 void table_free(struct table *table)
@@ -176,6 +186,23 @@ static char *put_cut(char *p, const char *text, size_t len, uint32_t width)
 	return p + keep + sizeof(ellipsis) - 1;
 }
 
+static char *put_text(char *p, const char *text, size_t len)
+{
+	return (char *)memcpy(p, text, len) + len;
+}
+
+static char *put_value(char *p, const struct column *column, const char *text,
+                       size_t len)
+{
+	const char *colour = column->colour ? column->colour(text, len) : NULL;
+
+	if (!colour)
+		return put_text(p, text, len);
+	p = put_text(p, colour, strlen(colour));
+	p = put_text(p, text, len);
+	return put_text(p, "\033[0m", 4);
+}
+
 /* Add a row in columns of the given widths; returns the end of its text. */
 static const char *put_row(struct buf *out, const struct table *table,
                            const uint32_t *width, const char *text,
@@ -185,7 +212,7 @@ static const char *put_row(struct buf *out, const struct table *table,
 	char *line, *p;
 
 	for (size_t i = 0; i < table->ncols; i++)
-		most += cell[i].len + width[i] + GAP;
+		most += cell[i].len + width[i] + GAP + COLOUR;
 	line = p = buf_room(out, most);
 	for (size_t i = 0; i < table->ncols; i++, text += cell++->len) {
 		bool right = table->column[i].right;
@@ -200,7 +227,7 @@ static const char *put_row(struct buf *out, const struct table *table,
 		if (cell->width > width[i])
 			p = put_cut(p, text, cell->len, width[i]);
 		else
-			p = (char *)memcpy(p, text, cell->len) + cell->len;
+			p = put_value(p, &table->column[i], text, cell->len);
 		if (!right && i + 1 < table->ncols)
 			p = put_spaces(p, pad);
 	}

@@ -22,6 +22,12 @@ struct table *table_new(size_t ncols, const char *const *header,
 /* Whole lines of values between tabs, as a listing brings them; parts may
  * end anywhere, the rest comes with the next. */
 void table_add_tsv(struct table *table, const char *data, size_t len);
+
+/* Show the values of a column in colours: fn says which escape sequence goes
+ * before a value, at most 8 bytes, or NULL. */
+typedef const char *table_colour_fn(const char *value, size_t len);
+void table_colour(struct table *table, size_t column, table_colour_fn *fn);
+
 size_t table_rows(const struct table *table);
 
 /* width: of the terminal, 0: never cut. */
