@@ -1,0 +1,510 @@
+/* depend.c - jobs that wait for jobs */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+static const char *const kind_name[] = {
+	[DEP_AFTER] = "after",    [DEP_ANY] = "afterany",
+	[DEP_OK] = "afterok",     [DEP_NOT_OK] = "afternotok",
+	[DEP_CORR] = "aftercorr", [DEP_SINGLETON] = "singleton",
+};
+
+/* --- text
+ * --------------------------------------------------------------------- */
+
+static int kind_parse(const char *s, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kind_name); i++)
+		if (strlen(kind_name[i]) == len &&
+		    !strncmp(kind_name[i], s, len))
+			return (int)i;
+	return -1;
+}
+
+static int number(const char **s, uint64_t max, uint64_t *ret)
+{
+	uint64_t n = 0;
+	const char *p = *s;
+
+	while (*p >= '0' && *p <= '9') {
+		n = n * 10 + (uint64_t)(*p++ - '0');
+		if (n > max)
+			return -1;
+	}
+	if (p == *s)
+		return -1;
+	*s = p;
+	*ret = n;
+	return 0;
+}
+
+/* JOB[_TASK][+MINUTES] */
+static int target_parse(const char **s, struct dep *dep)
+{
+	uint64_t n;
+
+	if (number(s, INT64_MAX, &dep->job) < 0 || !dep->job)
+		return -1;
+	if (**s == '_') {
+		++*s;
+		if (number(s, LIMIT_ARRAY, &n) < 0)
+			return -1;
+		dep->task = (uint32_t)n;
+	}
+	if (**s == '+' && dep->kind == DEP_AFTER) {
+		++*s;
+		if (number(s, UINT32_MAX, &n) < 0)
+			return -1;
+		dep->delay_s = (int64_t)n * 60;
+	}
+	return 0;
+}
+
+static int add(struct deps **deps, const struct dep *dep, struct err *err)
+{
+	uint32_t n = *deps ? (*deps)->n : 0;
+
+	if (n == LIMIT_DEPS)
+		return err_set(err, EINVAL,
+		               "a dependency names at most %d jobs",
+		               LIMIT_DEPS);
+	*deps =
+	    xrealloc(*deps, sizeof(**deps) + (n + 1) * sizeof(struct dep), 1);
+	(*deps)->n = n + 1;
+	(*deps)->dep[n] = *dep;
+	return 0;
+}
+
+static int one_parse(const char **s, struct deps **deps, struct err *err)
+{
+	size_t len = strcspn(*s, ":,?");
+	int kind = kind_parse(*s, len);
+	struct dep dep = { .kind = (uint8_t)kind,
+		           .task = NO_TASK,
+		           .at = NO_TIME };
+
+	if (kind < 0)
+		return err_set(err, EINVAL,
+		               "'%.*s' is no kind of dependency: after, "
+		               "afterany, afterok, afternotok, aftercorr, "
+		               "singleton",
+		               (int)len, *s);
+	*s += len;
+	if (kind == DEP_SINGLETON)
+		return add(deps, &dep, err);
+	if (**s != ':')
+		return err_set(err, EINVAL, "%s needs a job: %s:JOB",
+		               kind_name[kind], kind_name[kind]);
+	while (**s == ':') {
+		const char *from = ++*s;
+
+		dep.task = NO_TASK;
+		dep.delay_s = 0;
+		if (target_parse(s, &dep) < 0 || !strchr(":,?", **s))
+			return err_set(err, EINVAL,
+			               "'%.*s' in the dependency is no job",
+			               (int)strcspn(from, ":,?"), from);
+		if (add(deps, &dep, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Whether there is or was such a job. */
+static bool exists(const struct state *state, const struct dep *dep)
+{
+	struct past past;
+
+	if (dep->kind == DEP_SINGLETON || state_job(state, dep->job))
+		return true;
+	if (state_array(state, dep->job) && dep->task == NO_TASK)
+		return true;
+	if (dep->task != NO_TASK && state_task(state, dep->job, dep->task))
+		return true;
+	return state->past(dep->job, dep->task, &past, state->past_arg) == 0;
+}
+
+int deps_parse(const struct state *state, const char *text, struct deps **ret,
+               struct err *err)
+{
+	struct deps *deps = NULL;
+	const char *s = text;
+	char between = 0;
+
+	for (;;) {
+		if (one_parse(&s, &deps, err) < 0)
+			goto bad;
+		if (!*s)
+			break;
+		if (between && between != *s) {
+			err_set(err, EINVAL,
+			        "dependency '%s' mixes ',' (all) and '?' "
+			        "(any)",
+			        text);
+			goto bad;
+		}
+		between = *s++;
+	}
+	deps->any = between == '?';
+	for (uint32_t i = 0; i < deps->n; i++)
+		if (!exists(state, &deps->dep[i])) {
+			err_set(err, ENOENT,
+			        "there is no job %llu to depend on",
+			        (unsigned long long)deps->dep[i].job);
+			goto bad;
+		}
+	*ret = deps;
+	return 0;
+bad:
+	free(deps);
+	return -1;
+}
+
+void deps_format(const struct deps *deps, struct buf *out)
+{
+	for (uint32_t i = 0; deps && i < deps->n; i++) {
+		const struct dep *dep = &deps->dep[i];
+
+		if (i)
+			buf_addc(out, deps->any ? '?' : ',');
+		buf_puts(out, kind_name[dep->kind]);
+		if (dep->kind == DEP_SINGLETON)
+			continue;
+		buf_addc(out, ':');
+		buf_i64(out, (int64_t)dep->job);
+		if (dep->task != NO_TASK) {
+			buf_addc(out, '_');
+			buf_i64(out, dep->task);
+		}
+		if (dep->delay_s) {
+			buf_addc(out, '+');
+			buf_i64(out, dep->delay_s / 60);
+		}
+	}
+}
+
+enum reason deps_reason(const struct job *job)
+{
+	uint32_t never = 0;
+
+	for (uint32_t i = 0; i < job->deps->n; i++)
+		never += job->deps->dep[i].never;
+	return never && (!job->deps->any || never == job->deps->n)
+	           ? WHY_DependencyNeverSatisfied
+	           : WHY_Dependency;
+}
+
+/* --- who hears of whom
+ * ----------------------------------------------------------- */
+
+struct watch {
+	struct watch *next;
+	uint64_t job; /* that waits */
+};
+
+static void watch(struct state *state, uint64_t target, uint64_t job)
+{
+	struct watch *w = xmalloc(sizeof(*w));
+
+	*w = (struct watch){ map_find(&state->waiting, target), job };
+	map_set(&state->waiting, target, w);
+}
+
+static void unwatch(struct state *state, uint64_t target, uint64_t job)
+{
+	struct watch *first = map_find(&state->waiting, target), *w, **at;
+
+	for (at = &first; (w = *at); at = &w->next)
+		if (w->job == job) {
+			*at = w->next;
+			free(w);
+			break;
+		}
+	if (first)
+		map_set(&state->waiting, target, first);
+	else
+		map_del(&state->waiting, target);
+}
+
+void deps_watch(struct state *state, struct job *job)
+{
+	for (uint32_t i = 0; job->deps && i < job->deps->n; i++) {
+		if (job->deps->dep[i].kind == DEP_SINGLETON)
+			state->nsingletons++;
+		else
+			watch(state, job->deps->dep[i].job, job->id);
+	}
+}
+
+static void drop_dep(struct state *state, struct job *job, uint32_t i)
+{
+	struct deps *deps = job->deps;
+
+	if (deps->dep[i].kind == DEP_SINGLETON)
+		state->nsingletons--;
+	else
+		unwatch(state, deps->dep[i].job, job->id);
+	deps->dep[i] = deps->dep[--deps->n];
+	state_touch(state, job);
+}
+
+void deps_forget(struct state *state, struct job *job)
+{
+	while (job->deps && job->deps->n)
+		drop_dep(state, job, job->deps->n - 1);
+	free(job->deps);
+	job->deps = NULL;
+}
+
+/* --- is it met?
+ * -------------------------------------------------------------------- */
+
+enum met { NOT_YET, MET, NEVER };
+
+/* What has become of a target. */
+struct seen {
+	bool over, ok;
+	int64_t start; /* NO_TIME: has not started */
+};
+
+static void see_job(const struct job *job, struct seen *ret)
+{
+	ret->over = job_state_is_final(job->state);
+	ret->ok = job->state == JOB_COMPLETED;
+	ret->start = job->state == JOB_PENDING ? NO_TIME : job->start;
+}
+
+static void see_array(const struct state *state, const struct array *array,
+                      struct seen *ret)
+{
+	const struct job *part = state_job(state, array->id);
+
+	ret->over = array->unfinished == 0;
+	ret->ok = array->failed == 0;
+	ret->start = NO_TIME;
+	/* All of it has started when no part is left; nobody asks when. */
+	if (!part || !part->tasks.n)
+		ret->start = 0;
+}
+
+static void see(const struct state *state, uint64_t target, uint32_t task,
+                struct seen *ret)
+{
+	const struct job *job = NULL;
+	const struct array *array = state_array(state, target);
+	struct past past;
+
+	if (task != NO_TASK)
+		job = state_task(state, target, task);
+	else if (!array)
+		job = state_job(state, target);
+	if (job) {
+		see_job(job, ret);
+	} else if (array && task == NO_TASK) {
+		see_array(state, array, ret);
+	} else if (state->past(target, task, &past, state->past_arg) == 0) {
+		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
+			              past.start };
+	} else {
+		/* History has forgotten it: nobody can say that it went
+		 * well. */
+		*ret = (struct seen){ true, false, NO_TIME };
+	}
+}
+
+static bool alone(const struct job *job)
+{
+	uint64_t mine = job->array ? job->array : job->id;
+	const struct job *o = job;
+
+	while (o->name_prev)
+		o = o->name_prev;
+	for (; o; o = o->name_next)
+		if ((o->array ? o->array : o->id) < mine)
+			return false;
+	return true;
+}
+
+static enum met judge(struct state *state, struct job *job, struct dep *dep,
+                      int64_t now)
+{
+	struct seen seen;
+
+	if (dep->kind == DEP_SINGLETON)
+		return alone(job) ? MET : NOT_YET;
+	if (dep->kind == DEP_CORR && job->tasks.n)
+		return NOT_YET; /* task by task, see corresponding() */
+	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
+	    &seen);
+	switch ((enum dep_kind)dep->kind) {
+	case DEP_AFTER:
+		if (seen.start == NO_TIME)
+			return seen.over ? MET : NOT_YET;
+		dep->at = (seen.start ? seen.start : now) + dep->delay_s;
+		if (dep->at <= now)
+			return MET;
+		state_alarm(state, dep->at, job->id);
+		return NOT_YET;
+	case DEP_ANY:
+		return seen.over ? MET : NOT_YET;
+	case DEP_OK:
+	case DEP_CORR:
+		return !seen.over ? NOT_YET : seen.ok ? MET : NEVER;
+	case DEP_NOT_OK:
+		return !seen.over ? NOT_YET : seen.ok ? NEVER : MET;
+	case DEP_SINGLETON:
+		break;
+	}
+	return NOT_YET;
+}
+
+/* Tasks of an array whose counterparts have ended leave it, each with the
+ * condition met or never to be. */
+static void corresponding(struct state *state, struct job *job, int64_t now)
+{
+	struct idset over = { 0 };
+	int64_t task = -1;
+
+	for (uint32_t i = 0; i < job->deps->n; i++) {
+		if (job->deps->dep[i].kind != DEP_CORR)
+			continue;
+		while ((task = idset_next(&job->tasks, task)) >= 0) {
+			struct seen seen;
+
+			see(state, job->deps->dep[i].job, (uint32_t)task,
+			    &seen);
+			if (seen.over)
+				idset_add(&over, (uint32_t)task);
+		}
+		break;
+	}
+	for (task = -1; (task = idset_next(&over, task)) >= 0;) {
+		struct job *split =
+		    state_split_task(state, job, (uint32_t)task);
+
+		deps_judge(state, split, now);
+		state_reindex(state, split, now);
+	}
+	idset_free(&over);
+}
+
+void deps_judge(struct state *state, struct job *job, int64_t now)
+{
+	for (uint32_t i = 0; job->deps && i < job->deps->n;) {
+		struct dep *dep = &job->deps->dep[i];
+		enum met met = judge(state, job, dep, now);
+
+		dep->never = met == NEVER;
+		if (met != MET) {
+			i++;
+		} else if (job->deps->any) {
+			deps_forget(state, job);
+		} else {
+			drop_dep(state, job, i);
+		}
+	}
+	if (job->deps && !job->deps->n)
+		deps_forget(state, job);
+}
+
+void deps_begin(struct state *state, struct job *job, int64_t now)
+{
+	uint64_t id = job->id;
+
+	deps_watch(state, job);
+	if (job->deps && job->tasks.n)
+		corresponding(state, job, now);
+	job = state_job(state, id);
+	if (!job)
+		return;
+	deps_judge(state, job, now);
+	state_reindex(state, job, now);
+}
+
+static void tell(struct state *state, uint64_t target, int64_t now)
+{
+	size_t n = 0, cap = 0;
+	uint64_t *waiting = NULL;
+
+	/* Judging changes the list: walk a copy. */
+	for (struct watch *w = map_find(&state->waiting, target); w;
+	     w = w->next) {
+		waiting = GROW(waiting, n, &cap);
+		waiting[n++] = w->job;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct job *job = state_job(state, waiting[i]);
+
+		if (!job || !job->deps)
+			continue;
+		if (job->tasks.n)
+			corresponding(state, job, now);
+		job = state_job(state, waiting[i]);
+		if (!job)
+			continue;
+		deps_judge(state, job, now);
+		state_reindex(state, job, now);
+	}
+	free(waiting);
+}
+
+void deps_started(struct state *state, const struct job *job, int64_t now)
+{
+	tell(state, job->id, now);
+	if (job->array)
+		tell(state, job->array, now);
+}
+
+void deps_ended(struct state *state, const struct job *job, int64_t now)
+{
+	deps_started(state, job, now);
+}
+
+/* --- names
+ * -------------------------------------------------------------------------- */
+
+void names_add(struct state *state, struct job *job)
+{
+	struct spec spec;
+	struct job *first;
+
+	spec_unpack(&spec, job->packed);
+	job->name_key = hash_bytes(job->uid, spec.name, strlen(spec.name));
+	first = map_find(&state->names, job->name_key);
+	job->name_next = first;
+	if (first)
+		first->name_prev = job;
+	map_set(&state->names, job->name_key, job);
+}
+
+void names_del(struct state *state, struct job *job)
+{
+	if (job->name_prev)
+		job->name_prev->name_next = job->name_next;
+	else if (job->name_next)
+		map_set(&state->names, job->name_key, job->name_next);
+	else
+		map_del(&state->names, job->name_key);
+	if (job->name_next)
+		job->name_next->name_prev = job->name_prev;
+	job->name_prev = job->name_next = NULL;
+}
+
+void names_tell(struct state *state, uint64_t name_key, int64_t now)
+{
+	struct job *next;
+
+	if (!state->nsingletons)
+		return;
+	for (struct job *job = map_find(&state->names, name_key); job;
+	     job = next) {
+		next = job->name_next;
+		if (!job->deps)
+			continue;
+		deps_judge(state, job, now);
+		state_reindex(state, job, now);
+	}
+}

@@ -1,0 +1,155 @@
+/* job.c - one job, as the daemon remembers it */
+#include "aischedd/state/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/mem.h"
+
+/*
+ * Packed: for each given field its number in spec_fields, then the text with
+ * its zero or eight bytes of the integer; PACK_END ends it.
+ */
+enum { PACK_END = 255 };
+
+static size_t field_size(const struct spec *spec, const struct spec_field *f)
+{
+	const char *base = (const char *)spec + f->offset;
+
+	if (f->is_text) {
+		const char *s = *(const char *const *)(const void *)base;
+
+		return s ? 1 + strlen(s) + 1 : 0;
+	}
+	return *(const int64_t *)(const void *)base == SPEC_UNSET ? 0 : 1 + 8;
+}
+
+char *spec_pack(const struct spec *spec)
+{
+	size_t size = 1;
+	char *packed, *p;
+
+	for (size_t i = 0; i < spec_nfields; i++)
+		size += field_size(spec, &spec_fields[i]);
+	packed = p = xmalloc(size);
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const struct spec_field *f = &spec_fields[i];
+		const char *base = (const char *)spec + f->offset;
+		size_t len = field_size(spec, f);
+
+		if (!len)
+			continue;
+		*p = (char)i;
+		memcpy(p + 1,
+		       f->is_text ? *(const char *const *)(const void *)base
+		                  : base,
+		       len - 1);
+		p += len;
+	}
+	*p = (char)PACK_END;
+	return packed;
+}
+
+void spec_unpack(struct spec *ret, const char *packed)
+{
+	spec_init(ret);
+	while ((unsigned char)*packed != PACK_END) {
+		const struct spec_field *f =
+		    &spec_fields[(unsigned char)*packed++];
+
+		if (f->is_text) {
+			*spec_text(ret, f) = packed;
+			packed += strlen(packed) + 1;
+		} else {
+			memcpy(spec_int(ret, f), packed, 8);
+			packed += 8;
+		}
+	}
+}
+
+uint32_t job_count(const struct job *job)
+{
+	return job->tasks.n ? idset_count(&job->tasks) : 1;
+}
+
+bool job_is_placed(const struct job *job)
+{
+	return job->place != NULL;
+}
+
+int64_t job_limit_at(const struct job *job)
+{
+	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
+		return NO_TIME;
+	return job->resumed + job->time_limit - job->ran;
+}
+
+int64_t job_latest_at(const struct job *job)
+{
+	if (job->deadline == NO_TIME || job->state != JOB_PENDING ||
+	    job->time_limit == TIME_UNLIMITED)
+		return job->deadline;
+	return job->deadline - job->time_limit;
+}
+
+int64_t job_elapsed(const struct job *job, int64_t now)
+{
+	if (job->resumed == NO_TIME)
+		return job->ran;
+	return job->ran + (now > job->resumed ? now - job->resumed : 0);
+}
+
+struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
+                                const struct snap_cpu_use *cpu_use)
+{
+	uint32_t first = task[0].cpu_first;
+	uint32_t ncpus = task[ntasks].cpu_first - first;
+	struct placement *place;
+
+	place = xmalloc(sizeof(*place) + (ntasks + 1) * sizeof(*task) +
+	                ncpus * sizeof(*cpu_use));
+	place->ntasks = ntasks;
+	place->task = (struct snap_task *)(void *)(place + 1);
+	place->cpu_use =
+	    (struct snap_cpu_use *)(void *)(place->task + ntasks + 1);
+	memcpy(place->task, task, (ntasks + 1) * sizeof(*task));
+	for (uint32_t i = 0; i <= ntasks; i++)
+		place->task[i].cpu_first -= first;
+	if (ncpus)
+		memcpy(place->cpu_use, cpu_use + first,
+		       ncpus * sizeof(*cpu_use));
+	return place;
+}
+
+void job_free(struct job *job)
+{
+	if (!job)
+		return;
+	idset_free(&job->tasks);
+	free(job->text);
+	free(job->packed);
+	free(job->place);
+	free(job->deps);
+	free(job);
+}
+
+void job_display_id(const struct job *job, uint32_t limit, struct buf *out)
+{
+	if (!job->array) {
+		buf_i64(out, (int64_t)job->id);
+		return;
+	}
+	buf_i64(out, (int64_t)job->array);
+	buf_addc(out, '_');
+	if (job->task != NO_TASK) {
+		buf_i64(out, job->task);
+		return;
+	}
+	buf_addc(out, '[');
+	idset_format(&job->tasks, out);
+	if (limit) {
+		buf_addc(out, '%');
+		buf_i64(out, limit);
+	}
+	buf_addc(out, ']');
+}

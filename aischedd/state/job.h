@@ -1,0 +1,143 @@
+/*
+ * job.h - one job, as the daemon remembers it
+ *
+ * A record is one job: a plain one, one task of an array, or that part of an
+ * array which has not started (tasks not empty), whatever its size.  A part
+ * gives up the tasks that start, or that are treated apart, to new records.
+ *
+ * What the user asked for is kept packed, only the fields that were given,
+ * because a million jobs may wait.
+ */
+#ifndef AISCHEDD_STATE_JOB_H
+#define AISCHEDD_STATE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "aischedd/run/runner.h"
+#include "aischedd/sched/snap.h"
+#include "libcommon/idset.h"
+#include "libcommon/names.h"
+#include "libcommon/spec.h"
+
+#define NO_TASK UINT32_MAX
+#define NO_TIME (-1)
+
+enum hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN };
+
+/* Why a job that is COMPLETING was stopped; it decides what comes next. */
+enum cause {
+	CAUSE_NONE,
+	CAUSE_CANCEL,
+	CAUSE_TIME_LIMIT,
+	CAUSE_REQUEUE,
+	CAUSE_PREEMPT,
+	CAUSE_DEADLINE,
+	CAUSE_NODE_FAIL
+};
+
+/* Where the tasks of a job run and what they hold; one allocation. */
+struct placement {
+	uint32_t ntasks;
+	struct snap_task *task; /* [ntasks + 1]; node: index in the state */
+	struct snap_cpu_use *cpu_use;
+};
+
+enum dep_kind {
+	DEP_AFTER,
+	DEP_ANY,
+	DEP_OK,
+	DEP_NOT_OK,
+	DEP_CORR,
+	DEP_SINGLETON
+};
+
+/* One condition that is not met yet. */
+struct dep {
+	uint8_t kind;
+	bool never;      /* can no longer be met */
+	uint32_t task;   /* of the array, or NO_TASK: all of it */
+	uint64_t job;    /* 0: singleton */
+	int64_t delay_s; /* after:JOB+MINUTES */
+	int64_t at;      /* the delay runs until then, or NO_TIME */
+};
+
+struct deps {
+	bool any; /* '?': one is enough */
+	uint32_t n;
+	struct dep dep[];
+};
+
+struct row;
+
+struct job {
+	uint64_t id;
+	uint64_t array;     /* id of the array, 0: none */
+	uint32_t task;      /* its number in the array, or NO_TASK */
+	struct idset tasks; /* the unstarted part; empty: one job */
+
+	uint32_t user, queue; /* indices in the state */
+	uint32_t uid, gid;
+	uint8_t state, hold, cause, why; /* enums; why: an ended job's reason */
+	bool dirty, is_new, wants_resume, signalled;
+
+	uint32_t attempt; /* 0: never started */
+	uint32_t restarts, preemptions, start_fails;
+	int64_t priority;   /* class or asked, less nice */
+	int64_t time_limit; /* seconds or TIME_UNLIMITED */
+	int64_t grace;      /* seconds */
+	int64_t submit, eligible, begin, deadline; /* NO_TIME: none */
+	int64_t start, end;                        /* of this attempt */
+	int64_t resumed;     /* since when it runs without a break */
+	int64_t ran;         /* seconds before that */
+	int64_t mem_default; /* MiB a CPU, for a job that asked for no memory */
+	int64_t retry_at;    /* a start failed: not before this time */
+	int64_t script, env; /* blobs of the store */
+
+	int32_t exit_code, signal; /* -1: not ended */
+	int64_t cpu_ms, peak_mem_kib;
+	char *text; /* what a person should know, or NULL */
+
+	char *packed; /* spec_pack() */
+	struct placement *place;
+	struct deps *deps;
+
+	struct row *row;                 /* eligible and pending: in this row */
+	struct job *row_prev, *row_next; /* of the row, or of all that run */
+	struct job *all_prev, *all_next; /* in order of ids */
+	struct job *name_prev, *name_next; /* same user and name */
+	uint64_t name_key;
+};
+
+/* The fields that are given, in one heap block; strings end with a zero. */
+char *spec_pack(const struct spec *spec);
+
+/* Strings point into the block. */
+void spec_unpack(struct spec *ret, const char *packed);
+
+/* How many jobs the record stands for. */
+uint32_t job_count(const struct job *job);
+
+/* Whether it holds nodes. */
+bool job_is_placed(const struct job *job);
+
+/* When its time limit ends this attempt, or NO_TIME. */
+int64_t job_limit_at(const struct job *job);
+
+/* The last moment at which it can still meet its deadline, or NO_TIME: a
+ * waiting job needs its time limit before that. */
+int64_t job_latest_at(const struct job *job);
+
+/* Seconds it ran up to now or its end, without breaks. */
+int64_t job_elapsed(const struct job *job, int64_t now);
+
+/* A copy of both arrays in one block. */
+struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
+                                const struct snap_cpu_use *cpu_use);
+void job_free(struct job *job); /* NULL is fine */
+
+/* "12", "12_3", "12_[0-9%2]"; limit is the array's, 0: none. */
+void job_display_id(const struct job *job, uint32_t limit, struct buf *out);
+
+#endif

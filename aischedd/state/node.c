@@ -1,0 +1,391 @@
+/* node.c - nodes, pools, queues, and another configuration */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+size_t state_nnodes(const struct state *state)
+{
+	return state->nnodes;
+}
+
+struct node *state_node(const struct state *state, uint32_t node)
+{
+	return &state->node[node];
+}
+
+static uint64_t name_key(const char *name)
+{
+	return hash_bytes(0, name, strlen(name));
+}
+
+int state_node_find(const struct state *state, const char *name)
+{
+	/* The number is kept plus one: the map cannot hold NULL. */
+	uintptr_t known =
+	    (uintptr_t)map_find(&state->node_names, name_key(name));
+
+	return (int)known - 1;
+}
+
+uint32_t node_intern(struct state *state, const char *name, uint32_t pool)
+{
+	int known = state_node_find(state, name);
+
+	if (known >= 0)
+		return (uint32_t)known;
+	state->node = GROW(state->node, state->nnodes, &state->node_cap);
+	state->node[state->nnodes] =
+	    (struct node){ .name = xstrdup(name), .pool = pool, .gone = true };
+	map_set(&state->node_names, name_key(name),
+	        (void *)(uintptr_t)(state->nnodes + 1));
+	return (uint32_t)state->nnodes++;
+}
+
+static void *copy(const void *from, size_t n, size_t size)
+{
+	void *to = xcalloc(n ? n : 1, size);
+
+	if (n && from)
+		memcpy(to, from, n * size);
+	return to;
+}
+
+static void set_text(char **text, const char *to)
+{
+	char *was = *text;
+
+	*text = to ? xstrdup(to) : NULL;
+	free(was);
+}
+
+/* The last CPUs are the system's: interrupts favour the first ones less
+ * than users favour round numbers. */
+static void reserve_cpus(struct node *node, int64_t milli)
+{
+	int64_t whole = (milli + 999) / 1000;
+
+	for (uint32_t i = node->ncpus; i-- && whole-- > 0;)
+		node->cpu_reserved[i] = true;
+	node->cpu_milli -= milli;
+	if (node->ncpus)
+		node->cpu_milli -= node->cpu_milli % 1000;
+}
+
+void node_apply_conf(struct state *state, struct node *node)
+{
+	const struct conf *conf = state->conf;
+
+	node->conf = NULL;
+	for (size_t i = 0; i < conf->nnodes; i++)
+		if (!strcmp(conf->nodes[i].name, node->name))
+			node->conf = &conf->nodes[i];
+	node->cpu_milli = node->cpu_found;
+	node->mem_mib = node->mem_found;
+	node->ncpus = node->ncpus_found;
+	memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
+	if (!node->conf)
+		return;
+	if (node->conf->cpus != CONF_NONE) {
+		node->cpu_milli = node->conf->cpus * 1000;
+		/* More than there are: they are counted, not bound. */
+		if (node->conf->cpus > node->ncpus)
+			node->ncpus = 0;
+		for (uint32_t i = (uint32_t)node->conf->cpus; i < node->ncpus;
+		     i++)
+			node->cpu_reserved[i] = true;
+	}
+	if (node->conf->memory != CONF_NONE)
+		node->mem_mib = node->conf->memory;
+	node->mem_mib -= node->conf->reserve_memory;
+	if (node->conf->reserve_cpus > 0)
+		reserve_cpus(node, node->conf->reserve_cpus);
+}
+
+void state_node_seen(struct state *state, uint32_t pool,
+                     const struct node_info *info)
+{
+	struct node *node = &state->node[node_intern(state, info->name, pool)];
+
+	free(node->cpu_numa);
+	free(node->cpu_core);
+	free(node->cpu_reserved);
+	free(node->gpu_numa);
+	free(node->gpu_link);
+	node->pool = pool;
+	node->gone = false;
+	node->down = info->down;
+	if (info->reason || !node->drained)
+		set_text(&node->reason, info->reason);
+	node->ncpus_found = info->ncpus;
+	node->ngpus = info->ngpus;
+	node->cpu_found = info->cpu_milli;
+	node->mem_found = info->mem_mib;
+	node->cpu_numa = copy(info->cpu_numa, info->ncpus, 1);
+	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
+	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
+	node->gpu_numa = copy(info->gpu_numa, info->ngpus, 1);
+	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
+	set_text(&node->gpu_type, info->gpu_type);
+	node_apply_conf(state, node);
+	map_free(&state->fits);
+	state->gen++;
+	state_replan(state);
+}
+
+void state_pool_ready(struct state *state, uint32_t pool, bool ready)
+{
+	state->pool_ready[pool] = ready;
+	state->gen++;
+	state_replan(state);
+}
+
+bool state_pool_is_ready(const struct state *state, uint32_t pool)
+{
+	return state->pool_ready[pool];
+}
+
+int state_drain(struct state *state, uint32_t n, bool drained,
+                const char *reason, struct err *err)
+{
+	struct node *node = &state->node[n];
+
+	if (drained && (!reason || !*reason))
+		return err_set(err, EINVAL, "draining needs a reason: -r TEXT");
+	node->drained = drained;
+	set_text(&node->reason, drained ? reason : NULL);
+	node->dirty = state->nodes_dirty = true;
+	state->gen++;
+	state_replan(state);
+	return 0;
+}
+
+void state_queue_set_open(struct state *state, uint32_t queue, bool open)
+{
+	if (state->queue[queue].closed == !open)
+		return;
+	state->queue[queue].closed = !open;
+	state->queue[queue].dirty = state->queues_dirty = true;
+	state->gen++;
+	for (struct job *job = state->first; job; job = job->all_next)
+		if (job->queue == queue && job->state == JOB_PENDING)
+			state_reindex(state, job, job->submit);
+}
+
+/* --- what a request means here
+ * ------------------------------------------------- */
+
+uint64_t spec_pools(const struct state *state, const struct spec *spec,
+                    uint32_t queue)
+{
+	const struct conf *conf = state->conf;
+	uint64_t pools = UINT64_MAX;
+
+	if (conf->npools < 64)
+		pools = ((uint64_t)1 << conf->npools) - 1;
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
+		pools &= conf->queues[q].pools;
+	if (spec->pool) {
+		int pool = conf_pool_find(conf, spec->pool);
+
+		pools &= pool < 0 ? 0 : (uint64_t)1 << pool;
+	}
+	return pools;
+}
+
+int64_t state_default_mem(const struct state *state, uint64_t pools)
+{
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < state->conf->npools; i++)
+		if (pools >> i & 1 &&
+		    state->conf->pools[i].default_memory_per_cpu != CONF_NONE &&
+		    state->conf->pools[i].default_memory_per_cpu < least)
+			least = state->conf->pools[i].default_memory_per_cpu;
+	for (size_t i = 0; i < state->nnodes; i++) {
+		const struct node *node = &state->node[i];
+		int64_t ratio;
+
+		if (node->gone || !(pools >> node->pool & 1) ||
+		    node->cpu_milli < 1 ||
+		    state->conf->pools[node->pool].default_memory_per_cpu !=
+		        CONF_NONE)
+			continue;
+		ratio = node->mem_mib * 1000 / node->cpu_milli;
+		if (ratio < least)
+			least = ratio;
+	}
+	return least == INT64_MAX ? 0 : least;
+}
+
+/* --- another configuration
+ * -------------------------------------------------------- */
+
+static int remap(const struct state *state, const struct conf *conf,
+                 uint32_t *queue_to, struct err *err)
+{
+	const struct conf *old = state->conf;
+
+	for (size_t q = 0; q < old->nqueues; q++) {
+		const char *name = old->queues[q].name;
+		int to = conf_queue_find(conf, name);
+
+		queue_to[q] = (uint32_t)to;
+		if (state->queue[q].jobs && (to < 0 || !conf->queues[to].leaf))
+			return err_set(
+			    err, EBUSY, "queue '%s' still has %llu jobs", name,
+			    (unsigned long long)state->queue[q].jobs);
+	}
+	for (size_t i = 0; i < state->nnodes; i++) {
+		const char *pool = old->pools[state->node[i].pool].name;
+
+		if (conf_pool_find(conf, pool) < 0 && !state->node[i].gone)
+			return err_set(err, EBUSY,
+			               "pool '%s' has nodes: removing it takes "
+			               "a restart",
+			               pool);
+	}
+	return 0;
+}
+
+static void reconf_queues(struct state *state, const struct conf *conf,
+                          const uint32_t *queue_to)
+{
+	struct queue_state *queue = xcalloc(conf->nqueues, sizeof(*queue));
+
+	for (size_t q = 0; q < conf->nqueues; q++)
+		queue[q].closed = conf->queues[q].closed;
+	for (size_t q = 0; q < state->conf->nqueues; q++)
+		if (queue_to[q] != (uint32_t)-1)
+			queue[queue_to[q]].closed |= state->queue[q].closed;
+	free(state->queue);
+	state->queue = queue;
+	map_free(&state->queue_users);
+	memset(state->counts, 0, sizeof(state->counts));
+	for (struct job *job = state->first; job; job = job->all_next) {
+		job->queue = queue_to[job->queue];
+		state_count(state, job, 1);
+	}
+}
+
+int state_reconf(struct state *state, const struct conf *conf, struct err *err)
+{
+	uint32_t *queue_to = xcalloc(state->conf->nqueues, sizeof(*queue_to));
+	bool ready[LIMIT_POOLS] = { false };
+
+	if (remap(state, conf, queue_to, err) < 0) {
+		free(queue_to);
+		return -1;
+	}
+	reconf_queues(state, conf, queue_to);
+	free(queue_to);
+	for (size_t i = 0; i < state->nnodes; i++) {
+		struct node *node = &state->node[i];
+		int pool =
+		    conf_pool_find(conf, state->conf->pools[node->pool].name);
+
+		node->pool = pool < 0 ? 0 : (uint32_t)pool;
+	}
+	for (size_t i = 0; i < state->conf->npools; i++) {
+		int pool = conf_pool_find(conf, state->conf->pools[i].name);
+
+		if (pool >= 0)
+			ready[pool] = state->pool_ready[i];
+	}
+	memcpy(state->pool_ready, ready, sizeof(ready));
+	state->conf = conf;
+	map_free(&state->fits);
+	state_forget_plan(state);
+	for (size_t i = 0; i < state->nnodes; i++)
+		if (!state->node[i].gone)
+			node_apply_conf(state, &state->node[i]);
+	for (struct job *job = state->first; job; job = job->all_next)
+		if (job->state == JOB_PENDING)
+			state_reindex(state, job, job->submit);
+	state->gen++;
+	state_replan(state);
+	return 0;
+}
+
+/* --- placements as text
+ * --------------------------------------------------------------- */
+
+void state_placement_format(const struct state *state,
+                            const struct placement *place, struct buf *out)
+{
+	for (uint32_t i = 0; i < place->ntasks; i++) {
+		const struct snap_task *t = &place->task[i];
+
+		buf_printf(out, "%s%s:%llx:%u:", i ? ";" : "",
+		           state->node[t->node].name,
+		           (unsigned long long)t->gpus, t->gpu_milli);
+		for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
+			buf_printf(out, "%s%u/%u", c > t->cpu_first ? "," : "",
+			           place->cpu_use[c].cpu,
+			           place->cpu_use[c].milli);
+	}
+}
+
+static int task_parse(struct state *state, const char **s,
+                      struct snap_task *task, struct snap_cpu_use **use,
+                      size_t *n, size_t *cap)
+{
+	const char *colon = strchr(*s, ':');
+	char *end, *name;
+
+	if (!colon)
+		return -1;
+	name = xstrndup(*s, (size_t)(colon - *s));
+	task->node = node_intern(state, name, 0);
+	free(name);
+	task->gpus = strtoull(colon + 1, &end, 16);
+	if (*end++ != ':')
+		return -1;
+	task->gpu_milli = (uint16_t)strtoul(end, &end, 10);
+	if (*end++ != ':')
+		return -1;
+	task->cpu_first = (uint32_t)*n;
+	while (*end && *end != ';') {
+		*use = GROW(*use, *n, cap);
+		(*use)[*n].cpu = (uint16_t)strtoul(end, &end, 10);
+		if (*end++ != '/')
+			return -1;
+		(*use)[(*n)++].milli = (uint16_t)strtoul(end, &end, 10);
+		if (*end == ',')
+			end++;
+		else if (*end && *end != ';')
+			return -1;
+	}
+	*s = end;
+	return 0;
+}
+
+struct placement *state_placement_parse(struct state *state, const char *text,
+                                        struct err *err)
+{
+	struct placement *place = NULL;
+	struct snap_task *task = NULL;
+	struct snap_cpu_use *use = NULL;
+	size_t ntasks = 0, task_cap = 0, nuse = 0, use_cap = 0;
+	const char *s = text;
+
+	for (;;) {
+		task = GROW(task, ntasks + 1, &task_cap);
+		if (task_parse(state, &s, &task[ntasks], &use, &nuse,
+		               &use_cap) < 0) {
+			err_set(err, EINVAL, "bad placement '%s'", text);
+			goto out;
+		}
+		ntasks++;
+		if (*s != ';')
+			break;
+		s++;
+	}
+	task[ntasks] = (struct snap_task){ .cpu_first = (uint32_t)nuse };
+	place = placement_new((uint32_t)ntasks, task, use);
+out:
+	free(task);
+	free(use);
+	return place;
+}

@@ -1,0 +1,187 @@
+/* row.c - pending jobs that are alike, and why others are not among them */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+enum reason state_ineligible(const struct state *state, const struct job *job)
+{
+	if (job->hold)
+		return job->hold == HOLD_USER ? WHY_JobHeldUser
+		                              : WHY_JobHeldAdmin;
+	if (job->deps)
+		return deps_reason(job);
+	if (job->begin != NO_TIME)
+		return WHY_BeginTime;
+	if (state->queue[job->queue].closed)
+		return WHY_QueueClosed;
+	if (job->retry_at != NO_TIME)
+		return WHY_StartFailed;
+	return WHY_None;
+}
+
+static void add_text(struct buf *out, const char *s)
+{
+	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
+}
+
+void row_key_build(const struct state *state, const struct job *job,
+                   struct buf *out)
+{
+	struct row_key key;
+	struct request req;
+	struct spec spec;
+	struct array *array = NULL;
+
+	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	spec_unpack(&spec, job->packed);
+	if (spec_resolve(&spec, job->mem_default, &req, NULL) < 0)
+		abort(); /* it was checked at submission */
+	if (job->array)
+		array = map_find(&state->arrays, job->array);
+	key.tasks = req.tasks;
+	key.min_tasks = req.min_tasks;
+	key.nodes = req.nodes;
+	key.tasks_per_node = req.tasks_per_node;
+	key.cpus = req.cpus_milli;
+	key.mem = req.mem_mib;
+	key.gpus = req.gpus_milli;
+	key.time_limit = job->time_limit;
+	key.pools = spec_pools(state, &spec, job->queue);
+	key.exclusive = spec.exclusive == 1;
+	key.one_process = spec.launch_script == 1;
+	key.queue = job->queue;
+	key.user = job->user;
+	key.priority = job->priority;
+	key.array = array && array->limit ? array->id : 0;
+	buf_add(out, &key, sizeof(key));
+	add_text(out, spec.gpu_type);
+	add_text(out, spec.constraint);
+	add_text(out, spec.nodelist);
+	add_text(out, spec.exclude);
+	add_text(out, spec.licenses);
+}
+
+const char *row_text(const char *key, int which)
+{
+	const char *s = key + sizeof(struct row_key);
+
+	while (which-- > 0)
+		s += strlen(s) + 1;
+	return s;
+}
+
+static struct row *row_find(const struct state *state, uint64_t hash,
+                            const struct buf *key)
+{
+	struct row *row = map_find(&state->rows, hash);
+
+	while (row && (row->key_len != key->len ||
+	               memcmp(row->key, key->data, key->len)))
+		row = row->chain;
+	return row;
+}
+
+static struct row *row_new(struct state *state, uint64_t hash, struct buf *key)
+{
+	struct row *row = xcalloc(1, sizeof(*row));
+
+	row->hash = hash;
+	row->key_len = key->len;
+	row->key = xrealloc(buf_take(key), row->key_len, 1);
+	row->chain = map_find(&state->rows, hash);
+	map_set(&state->rows, hash, row);
+	state->row = GROW(state->row, state->nrows, &state->row_cap);
+	row->at = state->nrows;
+	state->row[state->nrows++] = row;
+	return row;
+}
+
+static void row_free(struct state *state, struct row *row)
+{
+	struct row *first = map_find(&state->rows, row->hash), *at = first;
+
+	if (first != row) {
+		while (at->chain != row)
+			at = at->chain;
+		at->chain = row->chain;
+	} else if (row->chain) {
+		map_set(&state->rows, row->hash, row->chain);
+	} else {
+		map_del(&state->rows, row->hash);
+	}
+	state->row[row->at] = state->row[--state->nrows];
+	state->row[row->at]->at = row->at;
+	free(row->key);
+	free(row);
+}
+
+/* Almost always at the end, or next to the one put in before. */
+static void row_insert(struct row *row, struct job *job)
+{
+	struct job *after = row->tail;
+
+	if (after && after->id > job->id && row->hint)
+		after = row->hint;
+	while (after && after->row_next && after->row_next->id < job->id)
+		after = after->row_next;
+	while (after && after->id > job->id)
+		after = after->row_prev;
+	job->row = row;
+	job->row_prev = after;
+	job->row_next = after ? after->row_next : row->head;
+	*(job->row_prev ? &job->row_prev->row_next : &row->head) = job;
+	*(job->row_next ? &job->row_next->row_prev : &row->tail) = job;
+	row->hint = job;
+	row->njobs++;
+}
+
+void row_remove(struct state *state, struct job *job)
+{
+	struct row *row = job->row;
+
+	if (!row)
+		return;
+	*(job->row_prev ? &job->row_prev->row_next : &row->head) =
+	    job->row_next;
+	*(job->row_next ? &job->row_next->row_prev : &row->tail) =
+	    job->row_prev;
+	if (row->hint == job)
+		row->hint = job->row_prev ? job->row_prev : job->row_next;
+	job->row = NULL;
+	job->row_prev = job->row_next = NULL;
+	if (--row->njobs == 0)
+		row_free(state, row);
+}
+
+void state_reindex(struct state *state, struct job *job, int64_t now)
+{
+	struct buf key = { 0 };
+	struct row *row;
+	uint64_t hash;
+
+	state_replan(state);
+	if (job->state != JOB_PENDING ||
+	    state_ineligible(state, job) != WHY_None) {
+		if (job->state == JOB_PENDING && !job->place)
+			row_remove(state, job);
+		return;
+	}
+	if (job->eligible == NO_TIME) {
+		job->eligible = now;
+		state_touch(state, job);
+	}
+	row_key_build(state, job, &key);
+	hash = hash_bytes(0, key.data, key.len);
+	row = row_find(state, hash, &key);
+	if (row != job->row || !row) {
+		row_remove(state, job);
+		if (!row || !row->njobs)
+			row = row_find(state, hash, &key);
+		if (!row)
+			row = row_new(state, hash, &key);
+		row_insert(row, job);
+	}
+	buf_free(&key);
+}

@@ -1,0 +1,177 @@
+/*
+ * state_priv.h - what the files of this folder share
+ */
+#ifndef AISCHEDD_STATE_STATE_PRIV_H
+#define AISCHEDD_STATE_STATE_PRIV_H
+
+#include "aischedd/state/state.h"
+#include "libcommon/limits.h"
+
+/*
+ * Pending jobs that are alike in all that the policy looks at, in order of
+ * their ids.  key: struct row_key and its texts, see row.c.
+ */
+struct row {
+	struct row *chain; /* another row with the same hash */
+	uint64_t hash;
+	char *key;
+	size_t key_len;
+	struct job *head, *tail, *hint; /* hint: the last one put in */
+	uint32_t njobs;
+	size_t at;        /* in state->row */
+	uint64_t planned; /* serial of the plan that judged it */
+	uint32_t verdict; /* its row there */
+};
+
+/* The part of a row's key that is the request, then whose it is. */
+struct row_key {
+	uint32_t tasks, min_tasks, nodes, tasks_per_node;
+	int64_t cpus, mem, gpus, time_limit;
+	uint64_t pools;
+	uint8_t exclusive, one_process, pad[6];
+	/* whose: */
+	uint32_t queue, user;
+	int64_t priority;
+	uint64_t array; /* of an array with a limit, else 0 */
+};
+/* texts behind it, each ended by a zero byte */
+enum { KEY_GPU_TYPE, KEY_RULE, KEY_WANT, KEY_AVOID, KEY_LICENSES, KEY_TEXTS };
+
+struct alarm {
+	int64_t at;
+	uint64_t job;
+};
+
+struct queue_state {
+	bool closed;
+	bool dirty;
+	uint64_t jobs, running; /* not ended; holding nodes */
+};
+
+struct state {
+	const struct conf *conf;
+	past_fn *past;
+	void *past_arg;
+	uint64_t gen, next_id;
+
+	struct map jobs, arrays, tasks, rows, users, names, waiting;
+	struct map queue_users;   /* jobs of a user in a queue, as numbers */
+	uint64_t nsingletons;     /* jobs that wait for their name alone */
+	struct job *first, *last; /* all, by id */
+	struct job *placed;       /* all that hold nodes */
+	uint64_t counts[JOB_NSTATES];
+
+	struct row **row;
+	size_t nrows, row_cap;
+
+	struct user *user;
+	size_t nusers, user_cap;
+	struct node *node;
+	size_t nnodes, node_cap;
+	struct map node_names;
+	struct map fits; /* hashes of shapes that fit the empty cluster */
+	struct queue_state *queue; /* [conf->nqueues] */
+	bool pool_ready[LIMIT_POOLS];
+
+	struct alarm *alarm; /* heap, the earliest first */
+	size_t nalarms, alarm_cap;
+
+	struct job **dirty;
+	size_t ndirty, dirty_cap;
+	uint64_t *gone;
+	size_t ngone, gone_cap;
+	struct array **array_dirty;
+	size_t narray_dirty, array_dirty_cap;
+	bool nodes_dirty, queues_dirty;
+
+	struct effect *effect, *taken;
+	size_t neffects, effect_cap, taken_cap;
+
+	bool want_plan;
+	struct arena *plan_arena;
+	const struct snap *snap;
+	const struct plan *plan;
+	uint64_t plan_serial;
+};
+
+/* state.c */
+void state_touch(struct state *state, struct job *job); /* to be written */
+void state_touch_array(struct state *state, struct array *array);
+void state_replan(struct state *state);
+void state_effect(struct state *state, struct effect effect);
+void state_alarm(struct state *state, int64_t at, uint64_t job);
+void state_set(struct state *state, struct job *job, enum job_state to);
+/* In the counters of its state, queue and user; sign -1 takes it out. */
+void state_count(struct state *state, const struct job *job, int sign);
+struct job *state_new_job(struct state *state);
+void state_add_job(struct state *state, struct job *job);
+/* One task of an array record as a record of its own; the old one is gone
+ * when it was the last. */
+struct job *state_split_task(struct state *state, struct job *job,
+                             uint32_t task);
+uint64_t task_key(uint64_t array, uint32_t task); /* in state->tasks */
+/* Out of memory and lists; the counters have been told.  It dissolved into
+ * other records. */
+void state_drop_job(struct state *state, struct job *job);
+
+/* row.c: whether the job is eligible, and its row if it is. */
+enum reason state_ineligible(const struct state *state, const struct job *job);
+void state_reindex(struct state *state, struct job *job, int64_t now);
+void row_key_build(const struct state *state, const struct job *job,
+                   struct buf *out);
+const char *row_text(const char *key, int which);
+void row_remove(struct state *state, struct job *job);
+
+/* depend.c */
+/* Fails: EINVAL, ENOENT no such job.  Owns: the caller, free(). */
+int deps_parse(const struct state *state, const char *text, struct deps **ret,
+               struct err *err);
+/* Let it hear of the jobs it waits for. */
+void deps_watch(struct state *state, struct job *job);
+/* Drop the conditions that are met by now; may split an array record. */
+void deps_judge(struct state *state, struct job *job, int64_t now);
+/* All of it for a job that is new here, then its row. */
+void deps_begin(struct state *state, struct job *job, int64_t now);
+void deps_forget(struct state *state, struct job *job);
+/* Something happened to a job that others may wait for. */
+void deps_started(struct state *state, const struct job *job, int64_t now);
+void deps_ended(struct state *state, const struct job *job, int64_t now);
+enum reason deps_reason(const struct job *job);
+void deps_format(const struct deps *deps, struct buf *out);
+/* Jobs of the same user and name, for singleton. */
+void names_add(struct state *state, struct job *job);
+void names_del(struct state *state, struct job *job);
+/* One of this name has ended. */
+void names_tell(struct state *state, uint64_t name_key, int64_t now);
+
+/* lifecycle.c */
+void job_end(struct state *state, struct job *job, enum job_state to,
+             enum reason why, int64_t now);
+
+/* submit.c */
+enum { GRACE_DEFAULT_S = 30 };
+/* Not in the state yet; its id is taken. */
+struct job *state_make_job(struct state *state, const struct spec *spec,
+                           const struct submitter *who, uint32_t queue,
+                           int64_t now);
+void state_arm(struct state *state, const struct job *job);
+
+/* snapshot.c */
+enum { MAX_LICENSES = 16 };
+/* "a:2,b" -> licences of the configuration.  Fails: EINVAL, ENOENT. */
+int licenses_parse(const struct conf *conf, const char *text,
+                   struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
+                   struct err *err);
+void state_forget_plan(struct state *state);
+/* Whether it would fit an empty cluster; while nodes are not known, yes. */
+int state_check_fit(struct state *state, const struct job *job,
+                    struct err *err);
+
+/* node.c */
+uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
+void node_apply_conf(struct state *state, struct node *node);
+int64_t state_default_mem(const struct state *state, uint64_t pools);
+uint64_t spec_pools(const struct state *state, const struct spec *spec,
+                    uint32_t queue);
+
+#endif

@@ -1,0 +1,696 @@
+/* submit.c - new jobs, and records that are divided or changed */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/constraint.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/jobid.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "libcommon/spec_opt.h"
+
+/* --- may he?
+ * ------------------------------------------------------------------ */
+
+static bool listed(const struct strlist *list, const struct submitter *who)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const char *s = list->s[i];
+
+		if (s[0] == '@' ? who->in_group(s + 1, who->arg)
+		                : !strcmp(s, who->user))
+			return true;
+	}
+	return list->n == 0;
+}
+
+static int queue_of(const struct state *state, const struct spec *spec,
+                    uint32_t *ret, struct err *err)
+{
+	const struct conf *conf = state->conf;
+	int q;
+
+	if (!spec->queue) {
+		q = conf_default_queue(conf);
+		if (q < 0)
+			return err_set(err, EINVAL,
+			               "there are several queues and no "
+			               "default: name one with -q");
+	} else {
+		q = conf_queue_find(conf, spec->queue);
+		if (q < 0)
+			return err_set(err, ENOENT,
+			               "there is no queue '%s'; "
+			               "`aiq --queues` lists them",
+			               spec->queue);
+	}
+	if (!conf->queues[q].leaf)
+		return err_set(err, EINVAL,
+		               "queue '%s' has queues below it: submit to one "
+		               "of those",
+		               conf->queues[q].name);
+	*ret = (uint32_t)q;
+	return 0;
+}
+
+/* Each queue on the way up says who may use it. */
+static int check_access(const struct state *state, uint32_t queue,
+                        const struct submitter *who, struct err *err)
+{
+	const struct conf_queue *queues = state->conf->queues;
+
+	for (int q = (int)queue; q >= 0; q = queues[q].parent) {
+		if (!listed(&queues[q].users, who))
+			return err_set(err, EACCES,
+			               "user '%s' may not use queue '%s'",
+			               who->user, queues[q].name);
+		if (state->queue[q].closed)
+			return err_set(err, EAGAIN, "queue '%s' is closed",
+			               queues[q].name);
+	}
+	return 0;
+}
+
+/* What the user has in this leaf queue. */
+static uint64_t user_jobs(struct state *state, uint32_t queue,
+                          const struct submitter *who)
+{
+	uint32_t user = state_intern_user(state, who->uid, who->user);
+
+	return (uintptr_t)map_find(&state->queue_users,
+	                           (uint64_t)queue << 32 | user);
+}
+
+static int check_counts(struct state *state, uint32_t queue,
+                        const struct submitter *who, uint64_t more,
+                        struct err *err)
+{
+	const struct conf *conf = state->conf;
+	uint64_t all = 0;
+
+	for (int s = 0; s < JOB_NSTATES; s++)
+		if (!job_state_is_final((enum job_state)s))
+			all += state->counts[s];
+	if (all + more > (uint64_t)conf->max_jobs)
+		return err_set(err, EAGAIN,
+		               "%llu jobs are in the queues, at most %lld may "
+		               "be (max_jobs)",
+		               (unsigned long long)all,
+		               (long long)conf->max_jobs);
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent) {
+		const struct conf_queue *cq = &conf->queues[q];
+		uint64_t n = state_queue_count(state, (uint32_t)q, false);
+
+		if (cq->max_submit != CONF_NONE &&
+		    n + more > (uint64_t)cq->max_submit)
+			return err_set(err, EAGAIN,
+			               "queue '%s' holds %llu jobs and may "
+			               "hold %lld (max_submit)",
+			               cq->name, (unsigned long long)n,
+			               (long long)cq->max_submit);
+		if (cq->max_submit_per_user == CONF_NONE)
+			continue;
+		n = user_jobs(state, queue, who);
+		if (n + more > (uint64_t)cq->max_submit_per_user)
+			return err_set(err, EAGAIN,
+			               "user '%s' has %llu jobs in queue '%s' "
+			               "and may have %lld "
+			               "(max_submit_per_user)",
+			               who->user, (unsigned long long)n,
+			               cq->name,
+			               (long long)cq->max_submit_per_user);
+	}
+	return 0;
+}
+
+/* --- is it possible?
+ * ------------------------------------------------------------ */
+
+static const char *without_effect(const struct spec *spec)
+{
+	return spec->topology      ? "--topology"
+	       : spec->numa        ? "--numa"
+	       : spec->reservation ? "--reservation"
+	       : spec->image       ? "--image"
+	       : spec->mount       ? "--mount"
+	                           : NULL;
+}
+
+static int32_t any_word(const char *word, size_t len, void *arg)
+{
+	(void)word;
+	(void)len;
+	(void)arg;
+	return 0;
+}
+
+static int check_hosts(const struct state *state, const char *what,
+                       const char *text, struct err *err)
+{
+	struct hostlist list;
+	int result = 0;
+
+	if (!text)
+		return 0;
+	if (hostlist_parse(&list, text, err) < 0)
+		return err_wrap(err, "--%s", what);
+	for (size_t i = 0; i < list.n && result == 0; i++)
+		if (state_node_find(state, list.name[i]) < 0)
+			result = err_set(err, ENOENT,
+			                 "--%s: there is no node '%s'; "
+			                 "`aiq --nodes` lists them",
+			                 what, list.name[i]);
+	hostlist_free(&list);
+	return result;
+}
+
+static int check_texts(const struct state *state, const struct spec *spec,
+                       struct err *err)
+{
+	int32_t rule[256];
+	size_t n;
+
+	if (without_effect(spec))
+		return err_set(err, EINVAL, "%s has no effect yet",
+		               without_effect(spec));
+	if (spec->constraint &&
+	    constraint_parse(spec->constraint, any_word, NULL, rule,
+	                     ARRAY_SIZE(rule), &n, err) < 0)
+		return err_wrap(err, "constraint '%s'", spec->constraint);
+	if (spec->pool && conf_pool_find(state->conf, spec->pool) < 0)
+		return err_set(err, ENOENT, "there is no pool '%s'",
+		               spec->pool);
+	if (check_hosts(state, "nodelist", spec->nodelist, err) < 0 ||
+	    check_hosts(state, "exclude", spec->exclude, err) < 0)
+		return -1;
+	return 0;
+}
+
+static int check_licenses(const struct state *state, const struct spec *spec,
+                          struct err *err)
+{
+	struct snap_license_use use[MAX_LICENSES];
+	size_t n;
+
+	if (!spec->licenses)
+		return 0;
+	return licenses_parse(state->conf, spec->licenses, use, &n, err);
+}
+
+static int time_limit_of(const struct state *state, const struct spec *spec,
+                         uint32_t queue, int64_t *ret, struct err *err)
+{
+	const struct conf *conf = state->conf;
+	int64_t limit = spec->time_limit;
+
+	if (limit == SPEC_UNSET) {
+		limit = TIME_UNLIMITED;
+		for (int q = (int)queue; q >= 0 && limit == TIME_UNLIMITED;
+		     q = conf->queues[q].parent)
+			if (conf->queues[q].default_time != CONF_NONE)
+				limit = conf->queues[q].default_time;
+	}
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent) {
+		int64_t max = conf->queues[q].max_time;
+		struct buf text = { 0 };
+
+		if (max == CONF_NONE ||
+		    (limit != TIME_UNLIMITED && limit <= max))
+			continue;
+		if (spec->time_limit == SPEC_UNSET) {
+			limit = max;
+			continue;
+		}
+		format_duration(&text, max);
+		err_set(err, EINVAL,
+		        "queue '%s' allows a time limit of at most %s",
+		        conf->queues[q].name, text.data);
+		buf_free(&text);
+		return -1;
+	}
+	*ret = limit;
+	return 0;
+}
+
+static int64_t class_priority(const struct state *state,
+                              const struct spec *spec, uint32_t queue)
+{
+	const struct conf *conf = state->conf;
+	const char *name =
+	    spec->class                 ? spec->class
+	    : conf->queues[queue].class ? conf->queues[queue].class
+					: "train";
+	int class = conf_class_find(conf, name);
+
+	return class < 0 ? 0 : conf->classes[class].priority;
+}
+
+static int check_priority(const struct state *state, const struct spec *spec,
+                          uint32_t queue, const struct submitter *who,
+                          struct err *err)
+{
+	int64_t usual = class_priority(state, spec, queue);
+
+	if (spec->class && conf_class_find(state->conf, spec->class) < 0)
+		return err_set(err, ENOENT, "there is no class '%s'",
+		               spec->class);
+	if (who->operator_)
+		return 0;
+	if (spec->priority != SPEC_UNSET && spec->priority > usual)
+		return err_set(err, EPERM,
+		               "priority %lld is above the class's %lld: "
+		               "that takes an operator of queue '%s'",
+		               (long long)spec->priority, (long long)usual,
+		               state->conf->queues[queue].name);
+	if (spec->nice != SPEC_UNSET && spec->nice < 0)
+		return err_set(err, EPERM,
+		               "a negative nice takes an operator of queue "
+		               "'%s'",
+		               state->conf->queues[queue].name);
+	return 0;
+}
+
+static int check_times(const struct spec *spec, int64_t limit, int64_t now,
+                       struct err *err)
+{
+	if (spec->deadline == SPEC_UNSET)
+		return 0;
+	if (spec->deadline <= now)
+		return err_set(err, EINVAL, "the deadline has passed");
+	if (limit != TIME_UNLIMITED && now + limit > spec->deadline)
+		return err_set(err, EINVAL,
+		               "the deadline comes before the time limit "
+		               "would end");
+	return 0;
+}
+
+static uint32_t array_count(const struct spec *spec)
+{
+	struct idset tasks = { 0 };
+	uint32_t limit, n = 1;
+
+	if (spec->array && idset_parse(&tasks, &limit, spec->array, NULL) == 0)
+		n = idset_count(&tasks);
+	idset_free(&tasks);
+	return n;
+}
+
+/* All that does not depend on how many others there are. */
+static int check_spec(struct state *state, const struct spec *spec,
+                      const struct submitter *who, uint32_t queue, int64_t now,
+                      struct err *err)
+{
+	struct deps *deps = NULL;
+	struct request req;
+	struct job *job;
+	uint64_t next_id = state->next_id;
+	int64_t limit;
+	int result;
+
+	if (spec_resolve(spec, 0, &req, err) < 0 ||
+	    check_texts(state, spec, err) < 0 ||
+	    check_licenses(state, spec, err) < 0 ||
+	    check_priority(state, spec, queue, who, err) < 0 ||
+	    time_limit_of(state, spec, queue, &limit, err) < 0 ||
+	    check_times(spec, limit, now, err) < 0)
+		return -1;
+	if (!spec_pools(state, spec, queue))
+		return err_set(err, EINVAL, "queue '%s' may not use pool '%s'",
+		               state->conf->queues[queue].name,
+		               spec->pool ? spec->pool : "");
+	if (spec->dependency) {
+		if (deps_parse(state, spec->dependency, &deps, err) < 0)
+			return -1;
+		free(deps);
+	}
+	job = state_make_job(state, spec, who, queue, now);
+	result = state_check_fit(state, job, err);
+	job_free(job);
+	state->next_id = next_id;
+	return result;
+}
+
+int state_check_submit(struct state *state, const struct spec *spec,
+                       const struct submitter *who, int64_t now,
+                       uint32_t *ret_queue, struct err *err)
+{
+	uint32_t queue;
+
+	if (queue_of(state, spec, &queue, err) < 0 ||
+	    check_access(state, queue, who, err) < 0 ||
+	    check_spec(state, spec, who, queue, now, err) < 0 ||
+	    check_counts(state, queue, who, array_count(spec), err) < 0)
+		return -1;
+	*ret_queue = queue;
+	return 0;
+}
+
+/* --- the record
+ * ----------------------------------------------------------------- */
+
+static void set_priority(const struct state *state, struct job *job,
+                         const struct spec *spec)
+{
+	job->priority = spec->priority != SPEC_UNSET
+	                    ? spec->priority
+	                    : class_priority(state, spec, job->queue);
+	if (spec->nice != SPEC_UNSET)
+		job->priority -= spec->nice;
+}
+
+static void set_grace(const struct state *state, struct job *job,
+                      const struct spec *spec)
+{
+	job->grace = spec->grace;
+	for (int q = (int)job->queue; q >= 0 && job->grace == SPEC_UNSET;
+	     q = state->conf->queues[q].parent)
+		if (state->conf->queues[q].grace != CONF_NONE)
+			job->grace = state->conf->queues[q].grace;
+	if (job->grace == SPEC_UNSET)
+		job->grace = GRACE_DEFAULT_S;
+}
+
+static void new_array(struct state *state, struct job *job,
+                      const struct spec *spec)
+{
+	struct array *array = xcalloc(1, sizeof(*array));
+
+	if (idset_parse(&job->tasks, &array->limit, spec->array, NULL) < 0)
+		abort(); /* spec_resolve() checked it */
+	job->array = array->id = job->id;
+	array->count = array->unfinished = idset_count(&job->tasks);
+	array->min = idset_min(&job->tasks);
+	array->max = idset_max(&job->tasks);
+	array->step = job->tasks.range[0].step;
+	array->is_new = true;
+	map_set(&state->arrays, array->id, array);
+	state_touch_array(state, array);
+}
+
+struct job *state_make_job(struct state *state, const struct spec *spec,
+                           const struct submitter *who, uint32_t queue,
+                           int64_t now)
+{
+	struct job *job = state_new_job(state);
+
+	job->queue = queue;
+	job->user = state_intern_user(state, who->uid, who->user);
+	job->uid = who->uid;
+	job->gid = who->gid;
+	job->state = JOB_PENDING;
+	job->submit = now;
+	job->packed = spec_pack(spec);
+	job->mem_default =
+	    state_default_mem(state, spec_pools(state, spec, queue));
+	set_priority(state, job, spec);
+	set_grace(state, job, spec);
+	time_limit_of(state, spec, queue, &job->time_limit, NULL);
+	if (spec->begin != SPEC_UNSET && spec->begin > now)
+		job->begin = spec->begin;
+	if (spec->deadline != SPEC_UNSET)
+		job->deadline = spec->deadline;
+	if (spec->hold == 1)
+		job->hold = HOLD_USER;
+	return job;
+}
+
+uint64_t state_submit(struct state *state, const struct spec *spec,
+                      const struct submitter *who, uint32_t queue,
+                      int64_t script, int64_t env, int64_t now)
+{
+	struct job *job = state_make_job(state, spec, who, queue, now);
+	uint64_t id = job->id;
+
+	job->script = script;
+	job->env = env;
+	if (spec->array)
+		new_array(state, job, spec);
+	if (spec->dependency &&
+	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
+		abort(); /* it was checked */
+	state_add_job(state, job);
+	state_arm(state, job);
+	deps_begin(state, job, now);
+	return id;
+}
+
+void state_arm(struct state *state, const struct job *job)
+{
+	state_alarm(state, job->begin, job->id);
+	state_alarm(state, job->retry_at, job->id);
+	if (job_latest_at(job) != NO_TIME)
+		state_alarm(state, job_latest_at(job) + 1, job->id);
+}
+
+/* --- divided
+ * ---------------------------------------------------------------------- */
+
+/* A copy that waits as the old one does, of no tasks yet. */
+static struct job *sibling(struct state *state, const struct job *job)
+{
+	struct job *copy = state_new_job(state);
+	uint64_t id = copy->id;
+	struct spec spec;
+
+	*copy = *job;
+	copy->id = id;
+	copy->is_new = true;
+	copy->dirty = false;
+	copy->tasks = (struct idset){ 0 };
+	copy->text = job->text ? xstrdup(job->text) : NULL;
+	spec_unpack(&spec, job->packed);
+	copy->packed = spec_pack(&spec);
+	copy->row = NULL;
+	copy->row_prev = copy->row_next = NULL;
+	copy->all_prev = copy->all_next = NULL;
+	copy->name_prev = copy->name_next = NULL;
+	if (job->deps) {
+		size_t size =
+		    sizeof(*job->deps) + job->deps->n * sizeof(struct dep);
+
+		copy->deps = xmalloc(size);
+		memcpy(copy->deps, job->deps, size);
+	}
+	return copy;
+}
+
+static void add_sibling(struct state *state, struct job *job, struct job *copy)
+{
+	state_add_job(state, copy);
+	state_arm(state, copy);
+	deps_watch(state, copy);
+	if (job->tasks.n) {
+		state_count(state, job, 1);
+		state_touch(state, job);
+	} else {
+		state_drop_job(state, job);
+	}
+}
+
+struct job *state_split_task(struct state *state, struct job *job,
+                             uint32_t task)
+{
+	struct job *copy = sibling(state, job);
+
+	state_count(state, job, -1);
+	idset_del(&job->tasks, task);
+	copy->task = task;
+	add_sibling(state, job, copy);
+	return copy;
+}
+
+struct job *state_split(struct state *state, struct job *job,
+                        const struct idset *which, int64_t now)
+{
+	uint32_t n = job_count(job), taken;
+	struct idset set = { 0 };
+	struct job *copy;
+
+	state_count(state, job, -1);
+	idset_take(&job->tasks, which, &set);
+	taken = set.n ? idset_count(&set) : 0;
+	if (!taken || taken == n) {
+		if (taken) {
+			idset_free(&job->tasks);
+			job->tasks = set;
+		}
+		state_count(state, job, 1);
+		return taken ? job : NULL;
+	}
+	copy = sibling(state, job);
+	if (taken == 1) {
+		copy->task = idset_min(&set);
+		idset_free(&set);
+	} else {
+		copy->tasks = set;
+	}
+	add_sibling(state, job, copy);
+	state_reindex(state, copy, now);
+	return copy;
+}
+
+/* --- changed
+ * ------------------------------------------------------------------------ */
+
+int state_top(struct state *state, struct job *job, struct err *err)
+{
+	int64_t highest = job->priority;
+
+	if (job->state != JOB_PENDING)
+		return err_set(err, EINVAL,
+		               "job %llu is %s: only a pending job can go to "
+		               "the top",
+		               (unsigned long long)job->id,
+		               job_state_name(job->state));
+	for (size_t i = 0; i < state->nrows; i++) {
+		const struct job *first = state->row[i]->head;
+
+		if (first->queue == job->queue && first != job &&
+		    first->priority >= highest)
+			highest = first->priority + 1;
+	}
+	if (highest == job->priority)
+		return 0;
+	job->priority = highest;
+	state_touch(state, job);
+	state_reindex(state, job, job->submit);
+	return 0;
+}
+
+static int update_array_limit(struct state *state, struct job *job,
+                              const char *value, struct err *err)
+{
+	struct array *array = state_array(state, job->array);
+	int64_t limit;
+
+	if (!array)
+		return err_set(err, EINVAL, "job %llu is not of an array",
+		               (unsigned long long)job->id);
+	if (parse_int(value, 0, LIMIT_ARRAY, &limit, err) < 0)
+		return -1;
+	array->limit = (uint32_t)limit;
+	state_touch_array(state, array);
+	for (struct job *j = state->first; j; j = j->all_next)
+		if (j->array == array->id)
+			state_reindex(state, j, j->submit);
+	return 0;
+}
+
+/* What a job that has started may still change. */
+static bool harmless(const char *option)
+{
+	static const char *const names[] = {
+		"time",         "job-name", "comment", "account",
+		"nice",         "priority", "requeue", "no-requeue",
+		"max-restarts", "deadline", "grace"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], option))
+			return true;
+	return false;
+}
+
+static void take_spec(struct state *state, struct job *job,
+                      const struct spec *spec, uint32_t queue, int64_t now)
+{
+	state_count(state, job, -1);
+	names_del(state, job);
+	free(job->packed);
+	job->packed = spec_pack(spec);
+	job->queue = queue;
+	state_count(state, job, 1);
+	names_add(state, job);
+	set_priority(state, job, spec);
+	set_grace(state, job, spec);
+	time_limit_of(state, spec, queue, &job->time_limit, NULL);
+	job->begin = spec->begin != SPEC_UNSET && spec->begin > now
+	                 ? spec->begin
+	                 : NO_TIME;
+	job->deadline = spec->deadline == SPEC_UNSET ? NO_TIME : spec->deadline;
+	state_touch(state, job);
+	state_arm(state, job);
+	state_alarm(state, job_limit_at(job), job->id);
+}
+
+/* The dependency as it is now: conditions that were met are not asked for
+ * again unless the user gave a new one. */
+static void take_dependency(struct state *state, struct job *job,
+                            const struct spec *spec, int64_t now)
+{
+	deps_forget(state, job);
+	if (spec->dependency && *spec->dependency &&
+	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
+		abort(); /* it was checked */
+	deps_begin(state, job, now);
+}
+
+int state_update(struct state *state, struct job *job,
+                 const struct submitter *who, const char *field,
+                 const char *value, int64_t now, struct err *err)
+{
+	struct arena *arena = arena_new();
+	struct submit submit;
+	struct spec before;
+	uint32_t queue;
+	int result = -1;
+	char option[64];
+
+	snprintf(option, sizeof(option), "%s", field);
+	for (char *p = option; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	if (!strcmp(option, "array-limit")) {
+		result = update_array_limit(state, job, value, err);
+		goto out;
+	}
+	if (!strcmp(option, "time-limit"))
+		snprintf(option, sizeof(option), "time");
+	spec_unpack(&before, job->packed);
+	submit_init(&submit, arena, NULL, now);
+	submit.spec = before;
+	if (!strcmp(option, "array") || !opt_find(spec_opts, option)) {
+		err_set(err, EINVAL, "'%s' cannot be changed", field);
+		goto out;
+	}
+	if (job->state != JOB_PENDING && !harmless(option)) {
+		err_set(err, EINVAL,
+		        "job %llu is %s: %s can be changed only while it is "
+		        "pending",
+		        (unsigned long long)job->id, job_state_name(job->state),
+		        field);
+		goto out;
+	}
+	if (opt_apply(spec_opts, &submit, option, value, err) < 0)
+		goto out;
+	queue = job->queue;
+	if (!strcmp(option, "queue") &&
+	    (queue_of(state, &submit.spec, &queue, err) < 0 ||
+	     check_access(state, queue, who, err) < 0))
+		goto out;
+	if (job->state != JOB_PENDING && !who->operator_ &&
+	    submit.spec.time_limit != before.time_limit &&
+	    (submit.spec.time_limit == TIME_UNLIMITED ||
+	     (job->time_limit != TIME_UNLIMITED &&
+	      submit.spec.time_limit > job->time_limit))) {
+		err_set(err, EPERM,
+		        "raising the time limit of a running job takes an "
+		        "operator of queue '%s'",
+		        state->conf->queues[queue].name);
+		goto out;
+	}
+	if (submit.spec.dependency && !*submit.spec.dependency)
+		submit.spec.dependency = NULL;
+	if (check_spec(state, &submit.spec, who, queue, now, err) < 0)
+		goto out;
+	take_spec(state, job, &submit.spec, queue, now);
+	if (!strcmp(option, "dependency"))
+		take_dependency(state, job, &submit.spec, now);
+	state_reindex(state, job, now);
+	result = 0;
+out:
+	arena_free(arena);
+	return result;
+}
