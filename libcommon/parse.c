@@ -515,7 +515,7 @@ void format_time(struct buf *out, int64_t unix_s)
 
 void format_mib(struct buf *out, int64_t mib)
 {
-	const char *unit = "MGTP";
+	const char *unit = "MGT";
 	int64_t rest = 0;
 
 	for (; mib >= 1024 && unit[1]; unit++) {
