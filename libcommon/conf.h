@@ -20,6 +20,8 @@
 #define CONF_NONE      (-1) /* a number that was not given: no restriction */
 #define CONF_UNLIMITED (-1) /* a time without end */
 
+struct arena;
+
 enum resource { RES_CPU, RES_MEM, RES_GPU, RES_N }; /* milli, MiB, milli */
 
 struct strlist {
@@ -67,7 +69,11 @@ struct conf_node {
 
 enum preempt_how { PREEMPT_SUSPEND, PREEMPT_REQUEUE, PREEMPT_CANCEL };
 
-/* Parents stand before their children. */
+/*
+ * Parents stand before their children.  Restrictions (limit, max_*, users,
+ * pools, state) hold for all queues below; default_time, grace, class and
+ * the other manners of a queue are its parent's where it says nothing.
+ */
 struct conf_queue {
 	const char *name;
 	int parent; /* index; -1: the root */
@@ -100,7 +106,8 @@ struct conf_scheduling {
 };
 
 struct conf {
-	const char *path; /* absolute; NULL for the built-in configuration */
+	struct arena *arena; /* owns all of it */
+	const char *path;    /* absolute; NULL for the built-in configuration */
 	const char *cluster, *state_dir, *http, *munge_socket, *default_queue;
 	struct strlist listen, admins, operators;
 	int64_t history_keep;    /* s */
