@@ -1,0 +1,125 @@
+#!/bin/sh
+# The manual pages hold what the programs, the headers and the tables have.
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+man=$top_srcdir/man
+n=0
+
+ok()
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+	fi
+}
+
+# PAGE: its text on one long line, without the overstrikes of a terminal
+page()
+{
+	mandoc -Tascii -Owidth=1000 "$man/$1" | sed 's/.\x08//g' | tr -s ' \n' ' '
+}
+
+# PAGE WORD...: each word stands in the page
+has_words()
+{
+	text=$(page "$1")
+	missing=
+	of=$1
+	shift
+	for word; do
+		case " $text" in
+		*[!A-Za-z_-]"$word"[!A-Za-z_-]*) ;;
+		*) missing="$missing $word" ;;
+		esac
+	done
+	[ $# -gt 0 ] && [ -z "$missing" ]
+	ok $? "$of names all of its $# words${missing:+, but for$missing}"
+}
+
+# PROGRAM PAGE: help works, mistakes are told, options are in the page
+check_program()
+{
+	program=$top_builddir/$1
+	help=$("$program" --help 2>/dev/null)
+	ok $? "$1 --help is no failure"
+	"$program" --version | grep -q " [0-9]"
+	ok $? "$1 --version has a number"
+	"$program" --no-such-option >/dev/null 2>&1
+	[ $? -eq 2 ]
+	ok $? "$1 with a bad option exits 2"
+	"$program" --no-such-option 2>&1 >/dev/null | grep -q no-such-option
+	ok $? "$1 names the bad option on stderr"
+	# shellcheck disable=SC2046 # words are wanted
+	has_words "$2" $(echo "$help" |
+		sed -nE 's/^  (-.,|   ) (--[a-z-]+).*/\1 \2/p' | tr -d ,)
+}
+
+# FILE PATTERN: the names that an X-macro or table has
+names()
+{
+	sed -nE "s/$2/\\1/p" "$top_srcdir/$1"
+}
+
+# shellcheck disable=SC2046 # words are wanted
+check_names()
+{
+	has_words aisched.7 $(names libcommon/names.h '^\tX\((\w+), .*')
+	has_words aiq.1 $(names aiq/columns.c '^\t\{ "(\w+)", .*')
+	has_words aisched.7 $(names aischedd/run/shepherd_env.c \
+		'^\tTWIN\("(\w+)".*' | sed s/^/AISCHED_/)
+	has_words aisched.7 $(names aischedd/run/shepherd_env.c \
+		'^\t\{ "([A-Z_]+)", .*')
+}
+
+command -v mandoc >/dev/null || {
+	echo "Bail out! mandoc is not installed"
+	exit 1
+}
+
+for file in "$man"/*.[1-8]; do
+	lint=$(mandoc -Tlint "$file" 2>/dev/null |
+		grep -v 'referenced manual not found')
+	[ -z "$lint" ]
+	ok $? "${file##*/} is clean"
+	[ -z "$lint" ] || echo "$lint" | sed 's/^/# /'
+done
+
+check_program aisub/aisub aisub.1
+check_program aiq/aiq aiq.1
+check_program aicancel/aicancel aicancel.1
+check_program aictl/aictl aictl.1
+check_program aischedd/aischedd aischedd.8
+
+check_names
+
+# Each command of aictl, with what it takes.
+text=$(page aictl.1)
+usages=$("$top_builddir/aictl/aictl" help </dev/null | sed 's/^  //; s/  .*//')
+echo "$usages" | {
+	rc=0
+	while read -r usage; do
+		case $text in
+		*" $usage "*) ;;
+		*) rc=1 && echo "# aictl.1 lacks: $usage" ;;
+		esac
+	done
+	exit $rc
+}
+ok $? "aictl.1 has all commands"
+
+# The only list that the completion does not ask for.
+states=" $(sed -n "/^_aisched_states='/,/'$/p" \
+	"$top_srcdir/contrib/aisched.bash-completion" | tr -s "\n\t'" ' ')"
+missing=
+for state in $(names libcommon/names.h '^\tX\((\w+), "[A-Z]+", .*'); do
+	case "$states" in
+	*[\ =]"$state "*) ;;
+	*) missing="$missing $state" ;;
+	esac
+done
+[ -z "$missing" ]
+ok $? "the completion has all states${missing:+, but for$missing}"
+
+echo "1..$n"
