@@ -149,7 +149,7 @@ int deps_parse(const struct state *state, const char *text, struct deps **ret,
 		between = *s++;
 	}
 	deps->any = between == '?';
-	for (uint32_t i = 0; i < deps->n; i++)
+	for (uint32_t i = 0; state && i < deps->n; i++)
 		if (!exists(state, &deps->dep[i])) {
 			err_set(err, ENOENT,
 			        "there is no job %llu to depend on",
@@ -163,8 +163,10 @@ bad:
 	return -1;
 }
 
-void deps_format(const struct deps *deps, struct buf *out)
+void state_depend_format(const struct job *job, struct buf *out)
 {
+	const struct deps *deps = job->deps;
+
 	for (uint32_t i = 0; deps && i < deps->n; i++) {
 		const struct dep *dep = &deps->dep[i];
 

@@ -101,6 +101,7 @@ struct job {
 
 	char *packed; /* spec_pack() */
 	struct placement *place;
+	char *last_place; /* of an ended job, as text */
 	struct deps *deps;
 
 	struct row *row;                 /* eligible and pending: in this row */

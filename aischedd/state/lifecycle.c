@@ -62,6 +62,18 @@ static void set_text(struct job *job, const char *text)
 	job->text = text && *text ? xstrdup(text) : NULL;
 }
 
+/* History says where it ran. */
+static void keep_place(const struct state *state, struct job *job)
+{
+	struct buf text = { 0 };
+
+	if (!job->place)
+		return;
+	state_placement_format(state, job->place, &text);
+	free(job->last_place);
+	job->last_place = buf_take(&text);
+}
+
 /* --- ends --------------------------------------------------------------------
  */
 
@@ -80,6 +92,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 {
 	stop_clock(job, now);
 	row_remove(state, job);
+	keep_place(state, job);
 	unplace(state, job);
 	deps_forget(state, job);
 	names_del(state, job);

@@ -818,7 +818,7 @@ static void dependency_text(const struct state *state, const struct job *job,
                             struct buf *text)
 {
 	buf_puts(text, "waits for ");
-	deps_format(job->deps, text);
+	state_depend_format(job, text);
 	for (uint32_t i = 0; i < job->deps->n; i++) {
 		const struct dep *dep = &job->deps->dep[i];
 		const struct job *on = state_job(state, dep->job);
@@ -1083,11 +1083,18 @@ size_t state_attempts(const struct state *state, uint32_t pool,
  * -------------------------------------------------------------------------------------
  */
 
-void state_load_job(struct state *state, struct job **taken)
+int state_load_job(struct state *state, struct job **taken, const char *depend,
+                   const char *place, struct err *err)
 {
 	struct job *job = *taken;
 
 	*taken = NULL;
+	if ((depend && deps_parse(NULL, depend, &job->deps, err) < 0) ||
+	    (place && job->state != JOB_PENDING &&
+	     !(job->place = state_placement_parse(state, place, err)))) {
+		job_free(job);
+		return -1;
+	}
 	state_add_job(state, job);
 	if (job->place) {
 		job->row_next = state->placed;
@@ -1095,6 +1102,7 @@ void state_load_job(struct state *state, struct job **taken)
 			state->placed->row_prev = job;
 		state->placed = job;
 	}
+	return 0;
 }
 
 void state_load_array(struct state *state, const struct array *array)

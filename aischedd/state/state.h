@@ -316,6 +316,9 @@ void state_run_job(const struct state *state, const struct job *job,
 size_t state_attempts(const struct state *state, uint32_t pool,
                       uint64_t **ret_job, uint32_t **ret_attempt);
 
+/* The conditions that are not met yet, as --dependency takes them. */
+void state_depend_format(const struct job *job, struct buf *out);
+
 /* Placements as text for the store: NODE:GPUS:MILLI:CPU/MILLI,... joined by
  * ';', one for each task; GPUS is a hexadecimal mask. */
 void state_placement_format(const struct state *state,
@@ -328,8 +331,10 @@ struct placement *state_placement_parse(struct state *state, const char *text,
  */
 
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
-/* Takes the job (its id unused so far); the queue and user are set. */
-void state_load_job(struct state *state, struct job **job);
+/* Takes the job, whose queue and user are set; depend and place as formatted
+ * above, or NULL.  Fails: EINVAL. */
+int state_load_job(struct state *state, struct job **job, const char *depend,
+                   const char *place, struct err *err);
 void state_load_array(struct state *state, const struct array *array);
 uint32_t state_load_node(struct state *state, const char *name,
                          const char *pool, bool drained, const char *reason);

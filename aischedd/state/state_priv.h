@@ -123,7 +123,8 @@ const char *row_text(const char *key, int which);
 void row_remove(struct state *state, struct job *job);
 
 /* depend.c */
-/* Fails: EINVAL, ENOENT no such job.  Owns: the caller, free(). */
+/* state NULL: the jobs it names are not looked up.
+ * Fails: EINVAL, ENOENT no such job.  Owns: the caller, free(). */
 int deps_parse(const struct state *state, const char *text, struct deps **ret,
                struct err *err);
 /* Let it hear of the jobs it waits for. */
@@ -137,7 +138,6 @@ void deps_forget(struct state *state, struct job *job);
 void deps_started(struct state *state, const struct job *job, int64_t now);
 void deps_ended(struct state *state, const struct job *job, int64_t now);
 enum reason deps_reason(const struct job *job);
-void deps_format(const struct deps *deps, struct buf *out);
 /* Jobs of the same user and name, for singleton. */
 void names_add(struct state *state, struct job *job);
 void names_del(struct state *state, struct job *job);

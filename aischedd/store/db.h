@@ -1,0 +1,61 @@
+/*
+ * db.h - SQLite with prepared statements and one error at the end
+ *
+ * A statement remembers its first failed bind or step, so that a function
+ * reads as columns and one check.  Statements are prepared once, by their
+ * number in the caller's table of SQL.
+ */
+#ifndef AISCHEDD_STORE_DB_H
+#define AISCHEDD_STORE_DB_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+
+struct db {
+	sqlite3 *sql;
+	const char *const *text; /* the caller's SQL, [n] */
+	sqlite3_stmt **stmt;
+	size_t n;
+};
+
+struct stmt {
+	sqlite3_stmt *s;
+	int status; /* the first failure */
+};
+
+/* Fails: ENOENT, EACCES, EINVAL (no database), EIO. */
+int db_open(struct db *db, const char *path, bool read_only,
+            const char *const *text, size_t n, struct err *err);
+void db_close(struct db *db);
+
+/* Run SQL without parameters. */
+int db_exec(struct db *db, const char *sql, struct err *err);
+
+/* One integer, e.g. of a PRAGMA. */
+int db_get_i64(struct db *db, const char *sql, int64_t *ret, struct err *err);
+
+/* *err from the connection's last failure, ENOSPC when the disk is full. */
+int db_fail(struct db *db, const char *what, struct err *err);
+
+/* Ready for new values. */
+struct stmt db_use(struct db *db, size_t which);
+void db_i64(struct stmt *s, int column, int64_t value);      /* from 1 */
+void db_text(struct stmt *s, int column, const char *value); /* NULL: null */
+void db_blob(struct stmt *s, int column, const void *data, size_t len);
+void db_null(struct stmt *s, int column);
+
+/* To its end.  Fails with the first bind or step that did. */
+int db_run(struct db *db, struct stmt *s, struct err *err);
+
+/* 1: a row; 0: no more, the statement is reset; -1. */
+int db_step(struct db *db, struct stmt *s, struct err *err);
+
+/* Columns of a row, from 0; null gives what is named. */
+int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null);
+const char *db_col_text(const struct stmt *s, int column); /* NULL */
+
+#endif

@@ -1,0 +1,72 @@
+/* history.c - ended jobs, read with a connection of its own */
+#include <stdlib.h>
+
+#include "aischedd/store/db.h"
+#include "aischedd/store/row.h"
+#include "aischedd/store/store.h"
+#include "libcommon/mem.h"
+
+static char *sql_of(const struct history_query *q)
+{
+	struct buf sql = { 0 };
+
+	buf_printf(&sql, "SELECT %s FROM job WHERE %s", row_columns(),
+	           q->ended_only ? "state >= 5" : "state >= 0");
+	if (q->id)
+		buf_puts(&sql, q->task == NO_TASK
+		                   ? " AND (id = ?1 OR array_id = ?1)"
+		                   : " AND array_id = ?1 AND array_task = ?2");
+	if (q->since != NO_TIME)
+		buf_puts(&sql, " AND end_time >= ?3");
+	if (q->until != NO_TIME)
+		buf_puts(&sql, " AND end_time <= ?4");
+	if (q->after != NO_TIME)
+		buf_puts(&sql, " AND (end_time, id) > (?5, ?6)");
+	buf_puts(&sql, " ORDER BY end_time, id LIMIT ?7");
+	return buf_take(&sql);
+}
+
+static int read_rows(struct db *db, const struct history_query *q,
+                     past_job_fn *fn, void *arg, struct err *err)
+{
+	struct stmt s = db_use(db, 0);
+	const int64_t values[] = { (int64_t)q->id,   q->task,
+		                   q->since,         q->until,
+		                   q->after,         (int64_t)q->after_id,
+		                   (int64_t)q->limit };
+	int more;
+
+	for (int i = 0; i < (int)ARRAY_SIZE(values); i++)
+		sqlite3_bind_int64(s.s, i + 1, values[i]);
+	while ((more = db_step(db, &s, err)) > 0) {
+		struct past_job past;
+		struct spec spec;
+
+		row_read(&s, &past, &spec);
+		if (row_tasks(&s))
+			idset_parse(&past.job.tasks, NULL, row_tasks(&s), NULL);
+		past.job.packed = spec_pack(&spec);
+		fn(&past, arg);
+		free(past.job.packed);
+		idset_free(&past.job.tasks);
+	}
+	return more;
+}
+
+int store_history(const char *path, const struct history_query *query,
+                  past_job_fn *fn, void *arg, struct err *err)
+{
+	char *sql = sql_of(query);
+	const char *text[] = { sql };
+	struct db db;
+	int result;
+
+	if (db_open(&db, path, true, text, 1, err) < 0) {
+		free(sql);
+		return -1;
+	}
+	result = read_rows(&db, query, fn, arg, err);
+	db_close(&db);
+	free(sql);
+	return result;
+}

@@ -1,0 +1,116 @@
+/* migrate.c - the schema, step by step */
+#include "aischedd/store/migrate.h"
+
+#include <stdio.h>
+
+#include "libcommon/mem.h"
+
+/* "aisc": tells our databases from others'. */
+#define APPLICATION_ID 0x61697363
+
+/*
+ * Step i brings version i to i + 1.  Never change one that was released:
+ * add another.  Each old version is saved in tests/unit/store/ and opened by
+ * the tests.
+ */
+static const char *const steps[] = {
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE job ("
+	" id INTEGER PRIMARY KEY, array_id INTEGER, array_task INTEGER,"
+	" uid INTEGER, gid INTEGER, state INTEGER, hold INTEGER,"
+	" cause INTEGER, reason INTEGER, wants_resume INTEGER,"
+	" signalled INTEGER, attempt INTEGER, restarts INTEGER,"
+	" preemptions INTEGER, start_fails INTEGER, priority INTEGER,"
+	" time_limit INTEGER, grace INTEGER, mem_default INTEGER,"
+	" submit_time INTEGER, eligible_time INTEGER, begin_time INTEGER,"
+	" deadline INTEGER, start_time INTEGER, end_time INTEGER,"
+	" resumed_time INTEGER, ran INTEGER, retry_time INTEGER,"
+	" script INTEGER, env INTEGER, exit_code INTEGER, signal INTEGER,"
+	" cpu_ms INTEGER, peak_mem_kib INTEGER,"
+	" user TEXT, queue TEXT, tasks TEXT, text TEXT, place TEXT,"
+	" depend TEXT,"
+	" ask_name TEXT, ask_queue TEXT, ask_account TEXT, ask_class TEXT,"
+	" ask_comment TEXT, ask_priority INTEGER, ask_nice INTEGER,"
+	" ask_tasks INTEGER, ask_min_tasks INTEGER, ask_nodes INTEGER,"
+	" ask_tasks_per_node INTEGER, ask_cpus INTEGER, ask_mem INTEGER,"
+	" ask_mem_node INTEGER, ask_mem_cpu INTEGER, ask_gpus INTEGER,"
+	" ask_gpus_job INTEGER, ask_gpus_node INTEGER, ask_gpu_type TEXT,"
+	" ask_exclusive INTEGER, ask_licenses TEXT, ask_time_limit INTEGER,"
+	" ask_begin INTEGER, ask_deadline INTEGER, ask_signal INTEGER,"
+	" ask_signal_before INTEGER, ask_signal_batch INTEGER,"
+	" ask_grace INTEGER, ask_array TEXT, ask_dependency TEXT,"
+	" ask_hold INTEGER, ask_requeue INTEGER, ask_max_restarts INTEGER,"
+	" ask_constraint TEXT, ask_nodelist TEXT, ask_exclude TEXT,"
+	" ask_pool TEXT, ask_topology TEXT, ask_numa TEXT,"
+	" ask_reservation TEXT, ask_output TEXT, ask_error TEXT,"
+	" ask_input TEXT, ask_append INTEGER, ask_workdir TEXT,"
+	" ask_umask INTEGER, ask_launch_script INTEGER, ask_image TEXT,"
+	" ask_mount TEXT, ask_args TEXT, ask_submit_host TEXT);"
+	/* 5 is JOB_COMPLETED, the first final state. */
+	"CREATE INDEX job_active ON job (id) WHERE state < 5;"
+	"CREATE INDEX job_array ON job (array_id, array_task)"
+	" WHERE array_id > 0;"
+	"CREATE INDEX job_end ON job (end_time, id) WHERE state >= 5;"
+	"CREATE TABLE array (id INTEGER PRIMARY KEY, max_running INTEGER,"
+	" count INTEGER, min INTEGER, max INTEGER, step INTEGER,"
+	" unfinished INTEGER, failed INTEGER);"
+	"CREATE TABLE blob (id INTEGER PRIMARY KEY, hash BLOB UNIQUE,"
+	" data BLOB);"
+	"CREATE TABLE token (token TEXT PRIMARY KEY, uid INTEGER,"
+	" first_id INTEGER, count INTEGER, time INTEGER) WITHOUT ROWID;"
+	"CREATE TABLE node (name TEXT PRIMARY KEY, pool TEXT,"
+	" drained INTEGER, reason TEXT) WITHOUT ROWID;"
+	"CREATE TABLE queue (name TEXT PRIMARY KEY, open INTEGER)"
+	" WITHOUT ROWID;"
+	"CREATE TABLE usage (user TEXT, queue TEXT, cpu_ms INTEGER,"
+	" gpu_ms INTEGER, jobs INTEGER, PRIMARY KEY (user, queue))"
+	" WITHOUT ROWID;",
+};
+
+static int one_step(struct db *db, int64_t version, struct err *err)
+{
+	char pragma[64];
+
+	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %lld",
+	         (long long)version + 1);
+	if (db_exec(db, "BEGIN IMMEDIATE", err) < 0)
+		return -1;
+	if (db_exec(db, steps[version], err) < 0 ||
+	    db_exec(db, pragma, err) < 0 || db_exec(db, "COMMIT", err) < 0) {
+		db_exec(db, "ROLLBACK", NULL);
+		return -1;
+	}
+	return 0;
+}
+
+int store_migrate(struct db *db, struct err *err)
+{
+	const int64_t known = ARRAY_SIZE(steps);
+	int64_t id, version, pages;
+	char pragma[64];
+
+	if (db_get_i64(db, "PRAGMA application_id", &id, err) < 0 ||
+	    db_get_i64(db, "PRAGMA user_version", &version, err) < 0 ||
+	    db_get_i64(db, "PRAGMA page_count", &pages, err) < 0)
+		return -1;
+	if (pages > 0 && id != APPLICATION_ID)
+		return err_set(err, EINVAL,
+		               "is a database, but not one of aischedd");
+	if (version > known)
+		return err_set(err, EINVAL,
+		               "was written by a newer aischedd (schema %lld, "
+		               "this one knows %lld): upgrade, or use another "
+		               "state_dir",
+		               (long long)version, (long long)known);
+	if (pages == 0) {
+		snprintf(pragma, sizeof(pragma), "PRAGMA application_id = %d",
+		         APPLICATION_ID);
+		if (db_exec(db, pragma, err) < 0)
+			return -1;
+	}
+	for (; version < known; version++)
+		if (one_step(db, version, err) < 0)
+			return err_wrap(err, "to schema %lld",
+			                (long long)version + 1);
+	return 0;
+}

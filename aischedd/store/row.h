@@ -1,0 +1,24 @@
+/*
+ * row.h - a job record as a row: one table of columns
+ */
+#ifndef AISCHEDD_STORE_ROW_H
+#define AISCHEDD_STORE_ROW_H
+
+#include "aischedd/store/db.h"
+#include "aischedd/store/store.h"
+
+/* "id,array_id,...": all columns, in the order of the two calls below. */
+const char *row_columns(void);
+/* "?,?,...": as many. */
+const char *row_marks(void);
+void row_bind(struct stmt *s, const struct state *state, const struct job *job,
+              struct buf *scratch);
+
+/* Texts, the packed request among them, live until the next step. */
+void row_read(const struct stmt *s, struct past_job *ret, struct spec *spec);
+
+/* Columns that are more than a number of struct job. */
+const char *row_depend(const struct stmt *s);
+const char *row_tasks(const struct stmt *s);
+
+#endif

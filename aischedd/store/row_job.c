@@ -1,0 +1,254 @@
+/* row_job.c - a job record as a row: one table of columns */
+#include <string.h>
+
+#include "aischedd/store/row.h"
+#include "libcommon/mem.h"
+
+enum kind {
+	I64,
+	U32,
+	I32,
+	U8,
+	BOOL,
+	TIME /* an I64 whose NO_TIME is null */
+};
+
+/*
+ * Numbers of struct job.  Then come the texts, see enum text_column, and
+ * what was asked for: one column "ask_FIELD" for each field of a spec.
+ */
+static const struct column {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+} columns[] = {
+#define C(kind, field, name)                            \
+	{                                               \
+		name, kind, offsetof(struct job, field) \
+	}
+	C(I64, id, "id"),
+	C(I64, array, "array_id"),
+	C(U32, task, "array_task"),
+	C(U32, uid, "uid"),
+	C(U32, gid, "gid"),
+	C(U8, state, "state"),
+	C(U8, hold, "hold"),
+	C(U8, cause, "cause"),
+	C(U8, why, "reason"),
+	C(BOOL, wants_resume, "wants_resume"),
+	C(BOOL, signalled, "signalled"),
+	C(U32, attempt, "attempt"),
+	C(U32, restarts, "restarts"),
+	C(U32, preemptions, "preemptions"),
+	C(U32, start_fails, "start_fails"),
+	C(I64, priority, "priority"),
+	C(I64, time_limit, "time_limit"),
+	C(I64, grace, "grace"),
+	C(I64, mem_default, "mem_default"),
+	C(TIME, submit, "submit_time"),
+	C(TIME, eligible, "eligible_time"),
+	C(TIME, begin, "begin_time"),
+	C(TIME, deadline, "deadline"),
+	C(TIME, start, "start_time"),
+	C(TIME, end, "end_time"),
+	C(TIME, resumed, "resumed_time"),
+	C(I64, ran, "ran"),
+	C(TIME, retry_at, "retry_time"),
+	C(I64, script, "script"),
+	C(I64, env, "env"),
+	C(I32, exit_code, "exit_code"),
+	C(I32, signal, "signal"),
+	C(I64, cpu_ms, "cpu_ms"),
+	C(I64, peak_mem_kib, "peak_mem_kib"),
+#undef C
+};
+
+enum text_column {
+	T_USER,
+	T_QUEUE,
+	T_TASKS,
+	T_TEXT,
+	T_PLACE,
+	T_DEPEND,
+	NTEXTS
+};
+static const char *const text_names[NTEXTS] = { "user", "queue", "tasks",
+	                                        "text", "place", "depend" };
+
+enum { NUMBERS = ARRAY_SIZE(columns), ASKED = NUMBERS + NTEXTS };
+
+const char *row_columns(void)
+{
+	static struct buf names; /* made once, kept for the process */
+
+	if (names.len)
+		return names.data;
+	for (size_t i = 0; i < NUMBERS; i++)
+		buf_printf(&names, "%s%s", i ? "," : "", columns[i].name);
+	for (size_t i = 0; i < NTEXTS; i++)
+		buf_printf(&names, ",%s", text_names[i]);
+	for (size_t i = 0; i < spec_nfields; i++)
+		buf_printf(&names, ",ask_%s", spec_fields[i].name);
+	return names.data;
+}
+
+const char *row_marks(void)
+{
+	static struct buf marks;
+
+	for (size_t i = marks.len / 2; i < ASKED + spec_nfields; i++)
+		buf_puts(&marks, i ? ",?" : "?");
+	return marks.data;
+}
+
+static int64_t get(const struct job *job, const struct column *c)
+{
+	const char *p = (const char *)job + c->offset;
+	int64_t i64;
+	uint32_t u32;
+	int32_t i32;
+
+	switch (c->kind) {
+	case I64:
+	case TIME:
+		memcpy(&i64, p, 8);
+		return i64;
+	case U32:
+		memcpy(&u32, p, 4);
+		return u32;
+	case I32:
+		memcpy(&i32, p, 4);
+		return i32;
+	case U8:
+	case BOOL:
+		break;
+	}
+	return *(const unsigned char *)p;
+}
+
+static void set(struct job *job, const struct column *c, int64_t value)
+{
+	char *p = (char *)job + c->offset;
+	uint32_t u32 = (uint32_t)value;
+
+	switch (c->kind) {
+	case I64:
+	case TIME:
+		memcpy(p, &value, 8);
+		break;
+	case U32:
+	case I32:
+		memcpy(p, &u32, 4);
+		break;
+	case U8:
+		*(unsigned char *)p = (unsigned char)value;
+		break;
+	case BOOL:
+		*(bool *)p = value != 0;
+		break;
+	}
+}
+
+static void bind_spec(struct stmt *s, const struct spec *spec)
+{
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const char *p = (const char *)spec + spec_fields[i].offset;
+		int column = (int)(ASKED + i + 1);
+
+		if (spec_fields[i].is_text) {
+			const char *text;
+
+			memcpy(&text, p, sizeof(text));
+			db_text(s, column, text);
+		} else {
+			int64_t value;
+
+			memcpy(&value, p, sizeof(value));
+			if (value == SPEC_UNSET)
+				db_null(s, column);
+			else
+				db_i64(s, column, value);
+		}
+	}
+}
+
+/* Texts that have to be made go into scratch, which outlives the step. */
+void row_bind(struct stmt *s, const struct state *state, const struct job *job,
+              struct buf *scratch)
+{
+	const char *text[NTEXTS] = { NULL };
+	size_t at[NTEXTS] = { 0 };
+	struct spec spec;
+
+	for (size_t i = 0; i < NUMBERS; i++) {
+		int64_t value = get(job, &columns[i]);
+
+		if ((columns[i].kind == TIME && value == NO_TIME) ||
+		    value == SPEC_UNSET)
+			db_null(s, (int)i + 1);
+		else
+			db_i64(s, (int)i + 1, value);
+	}
+	buf_clear(scratch);
+	buf_addc(scratch, '\0'); /* offset 0: none */
+	if (job->tasks.n) {
+		at[T_TASKS] = scratch->len;
+		idset_format(&job->tasks, scratch);
+		buf_addc(scratch, '\0');
+	}
+	if (job->place) {
+		at[T_PLACE] = scratch->len;
+		state_placement_format(state, job->place, scratch);
+		buf_addc(scratch, '\0');
+	}
+	if (job->deps) {
+		at[T_DEPEND] = scratch->len;
+		state_depend_format(job, scratch);
+		buf_addc(scratch, '\0');
+	}
+	for (int i = 0; i < NTEXTS; i++)
+		text[i] = at[i] ? scratch->data + at[i] : NULL;
+	if (!job->place)
+		text[T_PLACE] = job->last_place;
+	text[T_USER] = state_user(state, job->user)->name;
+	text[T_QUEUE] = state_conf(state)->queues[job->queue].name;
+	text[T_TEXT] = job->text;
+	for (int i = 0; i < NTEXTS; i++)
+		db_text(s, NUMBERS + i + 1, text[i]);
+	spec_unpack(&spec, job->packed);
+	bind_spec(s, &spec);
+}
+
+const char *row_depend(const struct stmt *s)
+{
+	return db_col_text(s, NUMBERS + T_DEPEND);
+}
+
+const char *row_tasks(const struct stmt *s)
+{
+	return db_col_text(s, NUMBERS + T_TASKS);
+}
+
+void row_read(const struct stmt *s, struct past_job *ret, struct spec *spec)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < NUMBERS; i++)
+		set(&ret->job, &columns[i],
+		    db_col_i64(s, (int)i,
+		               columns[i].kind == TIME ? NO_TIME : SPEC_UNSET));
+	ret->user = db_col_text(s, NUMBERS + T_USER);
+	ret->queue = db_col_text(s, NUMBERS + T_QUEUE);
+	ret->place = db_col_text(s, NUMBERS + T_PLACE);
+	ret->job.text = (char *)(uintptr_t)db_col_text(s, NUMBERS + T_TEXT);
+	spec_init(spec);
+	for (size_t i = 0; i < spec_nfields; i++) {
+		int column = (int)(ASKED + i);
+
+		if (spec_fields[i].is_text)
+			*spec_text(spec, &spec_fields[i]) =
+			    db_col_text(s, column);
+		else
+			*spec_int(spec, &spec_fields[i]) =
+			    db_col_i64(s, column, SPEC_UNSET);
+	}
+}

@@ -1,0 +1,120 @@
+/*
+ * store.h - what must survive: one SQLite database, one transaction a turn
+ *
+ * WAL, synchronous=FULL: what store_commit() wrote is on disk when it
+ * returns.  Used by the loop's thread, but for store_history(), which opens
+ * a connection of its own, and the checkpoints, which a thread of the store
+ * makes.
+ *
+ * Tables: job (one row a record, active or ended), array, blob (scripts and
+ * environments by content), token (submissions by their client's token),
+ * node, queue, usage, meta.  Migrations are numbered (migrate.c).
+ */
+#ifndef AISCHEDD_STORE_STORE_H
+#define AISCHEDD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/state/state.h"
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+struct store;
+
+/*
+ * Open or make state_dir/aisched.db, bring it to this version's schema and
+ * check it.
+ * Fails: EINVAL not our database, corrupt, or newer than this program; EIO,
+ * EACCES, ENOSPC.
+ */
+struct store *store_open(const char *state_dir, struct err *err);
+void store_close(struct store *store); /* NULL is fine */
+
+/* Everything that has not ended, and the rest of the state. */
+int store_load(struct store *store, struct state *state, int64_t now,
+               struct err *err);
+
+/* --- within a turn: remembered, written by store_commit() ------------------
+ */
+
+/* The number of these bytes, which are copied unless they are known. */
+int64_t store_blob(struct store *store, const void *data, size_t len,
+                   struct err *err);
+
+/* The submission with this token was first_id .. first_id + count - 1. */
+void store_token(struct store *store, const char *token, uint32_t uid,
+                 uint64_t first_id, uint32_t count, int64_t now);
+
+/*
+ * Write all of it and what changed in the state; then the state has been
+ * told (state_committed()).  On failure nothing is written and everything is
+ * kept for the next call.
+ * Fails: ENOSPC; anything else is not going to get better.
+ */
+int store_commit(struct store *store, struct state *state, struct err *err);
+
+/* --- questions
+ * ---------------------------------------------------------------- */
+
+/* Fails: ENOENT. */
+int store_blob_get(struct store *store, int64_t id, struct buf *ret,
+                   struct err *err);
+
+/* Whether there was a submission with this token; committed or not. */
+bool store_token_find(struct store *store, const char *token, uint32_t uid,
+                      uint64_t *ret_first, uint32_t *ret_count);
+
+/* past_fn of the state; arg is the store. */
+int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
+
+/* An ended job as the store has it. */
+struct past_job {
+	struct job job; /* strings and spec are borrowed for the call */
+	const char *user, *queue;
+	const char *place; /* state_placement_format(), or NULL */
+};
+
+struct history_query {
+	bool ended_only;      /* else active ones too */
+	int64_t since, until; /* end within; NO_TIME: no bound */
+	uint64_t id;          /* the job, or all of this array; 0: any */
+	uint32_t task;        /* with id: this task only, or NO_TASK */
+	int64_t after;        /* in order of (end, id): rows beyond these */
+	uint64_t after_id;
+	size_t limit;
+};
+
+typedef void past_job_fn(const struct past_job *past, void *arg);
+
+/*
+ * Thread safe: reads with a connection of its own.  Rows in order of their
+ * end, then id.
+ */
+int store_history(const char *path, const struct history_query *query,
+                  past_job_fn *fn, void *arg, struct err *err);
+
+const char *store_path(const struct store *store);
+
+struct usage {
+	const char *user, *queue;
+	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
+	int64_t jobs;
+};
+int store_usage(struct store *store,
+                void (*fn)(const struct usage *usage, void *arg), void *arg,
+                struct err *err);
+
+/* Forget what ended before then, at most so many jobs; how many went. */
+int store_purge(struct store *store, int64_t before, size_t limit,
+                size_t *ret_gone, struct err *err);
+
+struct store_stats {
+	uint64_t commits;
+	int64_t bytes, wal_bytes;
+	double commit_ms_last, commit_ms_max, commit_ms_sum;
+};
+void store_stats(const struct store *store, struct store_stats *ret);
+
+#endif
