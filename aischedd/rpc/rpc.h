@@ -4,7 +4,8 @@
  * Listens, reads frames within their limits, has each credential decoded by
  * a worker thread (and the user's name and groups looked up there), checks
  * the digest and hands the request to the handler on the loop's thread.
- * Reading of a connection stops while too much of it waits to be answered.
+ * Until then no more of a connection is held than READ_AHEAD bytes, and
+ * reading of it stops while too much of it waits to be answered.
  * A munged that hangs costs each request at most AUTH_DEADLINE_S and nobody
  * else anything; requests that need no role are handed over at once.
  */
@@ -58,6 +59,8 @@ typedef void rpc_gone_fn(struct ask *ask, void *arg);
 /*
  * Listen on all addresses of the configuration (sockets of systemd are not
  * used).  A socket file that nobody answers on is replaced.
+ * Ignores SIGPIPE from now on (children must take it up again) and needs
+ * LIMIT_CONNS descriptors.
  * Fails: EADDRINUSE another daemon answers there, or errno of bind.
  */
 struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
@@ -78,5 +81,15 @@ void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
                       void *arg);
 
 size_t rpc_connections(const struct rpc *rpc);
+
+/* How long a peer may take, in milliseconds; set to less by tests only. */
+struct rpc_deadlines {
+	int auth;   /* MUNGE, to decode or encode a credential */
+	int idle;   /* a peer that never authenticated, to say something */
+	int frame;  /* to send a frame that was begun */
+	int linger; /* to close a connection that was told why it ends */
+};
+
+void rpc_set_deadlines(struct rpc *rpc, const struct rpc_deadlines *deadlines);
 
 #endif

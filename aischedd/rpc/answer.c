@@ -1,0 +1,196 @@
+/*
+ * answer.c - answers of a connection, in order of its requests
+ *
+ * Over TCP each frame waits for a credential that binds it to its request,
+ * so that the client knows who answers.  On a Unix socket there is none: who
+ * may put a socket at that path is the daemon as far as the client can tell.
+ * A ping and a refusal of somebody unknown carry none either: munged may be
+ * what is broken.
+ */
+#include "aischedd/rpc/conn.h"
+
+#include <assert.h>
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+static void frame_free(struct frame *f)
+{
+	work_forget(f->ask->conn->all->workers, f->work);
+	TAILQ_REMOVE(&f->ask->frames, f, next);
+	free(f->cred);
+	free(f->data);
+	free(f);
+}
+
+void answer_free(struct ask *ask)
+{
+	while (!TAILQ_EMPTY(&ask->frames))
+		frame_free(TAILQ_FIRST(&ask->frames));
+}
+
+static void frame_send(struct frame *f)
+{
+	struct evbuffer *out = bufferevent_get_output(f->ask->conn->bev);
+	size_t len = f->head.json_len + f->head.raw_len;
+	unsigned char head[WIRE_HEAD];
+
+	f->head.cred_len = f->cred ? (uint32_t)strlen(f->cred) : 0;
+	frame_head_put(head, &f->head);
+	evbuffer_add(out, head, sizeof(head));
+	if (f->cred)
+		evbuffer_add(out, f->cred, f->head.cred_len);
+	evbuffer_add(out, f->data, len);
+	f->ask->queued -= len;
+	frame_free(f);
+}
+
+void answer_flush(struct conn *conn)
+{
+	struct ask *ask;
+	bool fewer = false;
+
+	while ((ask = TAILQ_FIRST(&conn->asks))) {
+		struct frame *f;
+
+		while ((f = TAILQ_FIRST(&ask->frames)) && !f->work)
+			frame_send(f);
+		if (!ask->answered || f)
+			break;
+		ask_free(ask);
+		fewer = true;
+	}
+	/* From the loop, as our caller may be the handler. */
+	if (fewer)
+		bufferevent_trigger(conn->bev, EV_READ,
+		                    BEV_TRIG_IGNORE_WATERMARKS |
+		                        BEV_TRIG_DEFER_CALLBACKS);
+	if (ask ? ask->drained != NULL : conn->ending)
+		bufferevent_trigger(conn->bev, EV_WRITE,
+		                    BEV_TRIG_DEFER_CALLBACKS);
+}
+
+void answer_drained(struct conn *conn)
+{
+	struct ask *ask = TAILQ_FIRST(&conn->asks);
+	size_t out = evbuffer_get_length(bufferevent_get_output(conn->bev));
+	void (*fn)(struct ask *, void *);
+
+	if (!ask || !ask->drained || out + ask->queued > DRAINED)
+		return;
+	fn = ask->drained;
+	ask->drained = NULL;
+	fn(ask, ask->drained_arg);
+}
+
+/* An answer that cannot be proven is one that is lost: the client asks
+ * again, with the same token. */
+static void on_encoded(struct work *work, void *arg)
+{
+	struct frame *f = arg;
+	struct conn *conn = f->ask->conn;
+
+	f->work = NULL;
+	if (work->failed) {
+		conn_close(conn);
+		return;
+	}
+	f->cred = work->cred;
+	work->cred = NULL;
+	answer_flush(conn);
+}
+
+static void frame_add(struct ask *ask, enum frame_kind kind, char *data,
+                      size_t len)
+{
+	struct conn *conn = ask->conn;
+	struct frame *f = xcalloc(1, sizeof(*f));
+	unsigned char digest[WIRE_DIGEST];
+
+	f->ask = ask;
+	f->data = data;
+	f->head.kind = kind;
+	f->head.seq = ask->head.seq;
+	if (kind == FRAME_REPLY)
+		f->head.json_len = (uint32_t)len;
+	else
+		f->head.raw_len = (uint32_t)len;
+	ask->part++;
+	ask->queued += len;
+	TAILQ_INSERT_TAIL(&ask->frames, f, next);
+	if (conn->tcp && ask->peer) {
+		frame_digest(digest, kind, conn->all->cluster, conn->nonce,
+		             f->head.seq, ask->part, data, f->head.json_len,
+		             data, f->head.raw_len);
+		f->work =
+		    work_encode(conn->all->workers, digest, on_encoded, f);
+	}
+	answer_flush(conn);
+}
+
+char *answer_refusal(const struct err *err)
+{
+	struct buf json = { 0 };
+
+	buf_puts(&json, "{\"error\":{\"code\":");
+	buf_i64(&json, err->code);
+	buf_puts(&json, ",\"text\":");
+	buf_json(&json, err->text);
+	buf_puts(&json, "}}");
+	return buf_take(&json);
+}
+
+static void last_frame(struct ask *ask, char *json)
+{
+	assert(!ask->answered);
+	ask->answered = true;
+	ask->drained = NULL;
+	ask_release(ask);
+	frame_add(ask, FRAME_REPLY, json, strlen(json));
+}
+
+void rpc_refuse(struct ask *ask, const struct err *err)
+{
+	last_frame(ask, answer_refusal(err));
+}
+
+void rpc_reply(struct ask *ask, json_t *body)
+{
+	char *json = json_dumps(body, JSON_COMPACT);
+	struct err err;
+
+	json_decref(body);
+	if (json && strlen(json) <= LIMIT_JSON) {
+		last_frame(ask, json);
+		return;
+	}
+	free(json);
+	err_set(&err, EMSGSIZE, "the answer is too long to send");
+	rpc_refuse(ask, &err);
+}
+
+void rpc_part(struct ask *ask, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		size_t n = len < PART_MAX ? len : PART_MAX;
+		char *copy = xmalloc(n);
+
+		memcpy(copy, p, n);
+		frame_add(ask, FRAME_PART, copy, n);
+		p += n;
+		len -= n;
+	}
+}
+
+void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
+                      void *arg)
+{
+	ask->drained = fn;
+	ask->drained_arg = arg;
+	bufferevent_trigger(ask->conn->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
+}

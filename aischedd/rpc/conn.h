@@ -1,0 +1,131 @@
+/*
+ * conn.h - one connection: frames in, requests and answers in order
+ *
+ * conn.c reads and hands over, answer.c writes; both on the loop's thread.
+ * A connection has a list of asks, oldest first: those being answered, those
+ * whose credential is being decoded, and at its end perhaps the one whose
+ * frame is being read.  Callbacks other than those of libevent never close a
+ * connection while somebody above them on the stack may be using it: what
+ * goes wrong is answered with an error and the connection marked as ending.
+ */
+#ifndef AISCHEDD_RPC_CONN_H
+#define AISCHEDD_RPC_CONN_H
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "aischedd/rpc/rpc.h"
+#include "aischedd/rpc/worker.h"
+#include "libcommon/limits.h"
+#include "libcommon/wire.h"
+
+enum {
+	READ_AHEAD = 64 * 1024, /* bytes held for whom we do not know yet */
+	BODIES_MAX = 256 << 20, /* bytes of all bodies larger than that */
+	ASKS_MAX = 16,          /* requests of one connection in flight */
+	DRAINED = 256 * 1024,   /* bytes to be sent that count as little */
+	PART_MAX = 256 * 1024   /* bytes in one frame of an answer */
+};
+_Static_assert(LIMIT_JSON + LIMIT_RAW <= BODIES_MAX, "one always fits");
+
+TAILQ_HEAD(conn_list, conn);
+
+/* What all connections share. */
+struct conns {
+	struct event_base *base;
+	struct workers *workers;
+	char *cluster;
+	rpc_handler_fn *handler;
+	rpc_gone_fn *gone;
+	void *arg;
+	struct rpc_deadlines deadlines;
+
+	size_t n;
+	struct conn_list strangers, known; /* the longest idle first */
+	struct conn_list starving;         /* wait for others' bodies to go */
+	size_t body_bytes;
+};
+
+/* One frame of an answer. */
+struct frame {
+	TAILQ_ENTRY(frame) next;
+	struct ask *ask;
+	struct frame_head head;
+	struct work *work; /* its credential is being made; NULL: ready */
+	char *cred, *data; /* data: the JSON of a reply, the raw of a part */
+};
+
+struct ask {
+	TAILQ_ENTRY(ask) next;
+	struct conn *conn;
+	struct frame_head head;
+
+	/* The request, as far as it has come. */
+	bool has_cred;     /* or needs none */
+	bool checked;      /* the credential is good */
+	struct work *work; /* the credential is being decoded */
+	struct peer *peer; /* NULL: nobody */
+	unsigned char digest[WIRE_DIGEST];
+	struct frame_hash hash;
+	char *body; /* JSON and raw; NULL: not begun */
+	size_t got; /* bytes of body */
+	struct request_in in;
+
+	/* Its answer. */
+	bool handed, answered;
+	uint32_t part;
+	size_t queued; /* bytes in frames */
+	TAILQ_HEAD(, frame) frames;
+	void (*drained)(struct ask *, void *);
+	void *drained_arg;
+};
+
+enum conn_timer { TIMER_NONE, TIMER_IDLE, TIMER_FRAME, TIMER_LINGER };
+
+struct conn {
+	struct conns *all;
+	TAILQ_ENTRY(conn) of_list, of_starving;
+	struct bufferevent *bev;
+	struct event *timer;
+	enum conn_timer timer_for;
+	bool tcp, known, starving;
+	bool ending;    /* no more requests; closed once all is answered */
+	bool lingering; /* all is sent: reads until the peer closes too */
+	bool eof;       /* the peer will send no more */
+	char nonce[WIRE_NONCE + 1];
+	uint32_t seq; /* of the newest ask */
+	TAILQ_HEAD(, ask) asks;
+	size_t nasks;
+	struct ask *reading; /* the newest, while its frame is not whole */
+	size_t unchecked;    /* bytes of bodies whose sender is not known yet */
+};
+
+/* conn.c */
+void conns_init(struct conns *all); /* the lists */
+void conn_new(struct conns *all, int fd, bool tcp);
+void conn_close(struct conn *conn);
+
+/* Close the one that is missed least; false: all wait for an answer. */
+bool conns_make_room(struct conns *all);
+
+/* The request itself is not needed any more. */
+void ask_release(struct ask *ask);
+void ask_free(struct ask *ask);
+
+/*
+ * A request's JSON: an object whose "op" names a request.
+ * Fails: EPROTO not such an object, ENOSYS no such request; *ret is set with
+ * ENOSYS too.
+ */
+int request_parse(const char *json, size_t len, json_t **ret, enum op *ret_op,
+                  struct err *err);
+
+/* answer.c */
+void answer_flush(struct conn *conn);        /* send what is ready, in order */
+void answer_drained(struct conn *conn);      /* little is left to send */
+void answer_free(struct ask *ask);           /* its frames */
+char *answer_refusal(const struct err *err); /* JSON, on the heap */
+
+#endif

@@ -1,0 +1,176 @@
+/* ident.c - the person behind a uid: name and groups */
+#include "aischedd/rpc/ident.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libcommon/mem.h"
+
+enum { NSLOTS = 256, KEEP_S = 60, MOST_BYTES = 16 << 20 };
+
+/* Uids that share a slot push each other out; that costs time only. */
+struct idents {
+	pthread_mutex_t lock;
+	struct slot {
+		struct peer *peer;
+		time_t until;
+	} slot[NSLOTS];
+};
+
+struct idents *idents_new(void)
+{
+	struct idents *idents = xcalloc(1, sizeof(*idents));
+
+	pthread_mutex_init(&idents->lock, NULL);
+	return idents;
+}
+
+void idents_free(struct idents *idents)
+{
+	for (size_t i = 0; i < NSLOTS; i++)
+		free(idents->slot[i].peer);
+	pthread_mutex_destroy(&idents->lock);
+	free(idents);
+}
+
+/* A copy of peer and all it points to, in one block. */
+static struct peer *peer_copy(const struct peer *peer)
+{
+	size_t n = peer->ngroups, text = strlen(peer->user) + 1;
+	struct peer *copy;
+	const char **name;
+	gid_t *group;
+	char *p;
+
+	for (size_t i = 0; i < n; i++)
+		text += strlen(peer->group_name[i]) + 1;
+	copy = xmalloc(sizeof(*copy) + n * (sizeof(*name) + sizeof(*group)) +
+	               text);
+	name = (const char **)(copy + 1);
+	group = (gid_t *)(name + n);
+	p = (char *)(group + n);
+	*copy = *peer;
+	copy->group_name = name;
+	copy->group = group;
+	copy->user = p;
+	p = stpcpy(p, peer->user) + 1;
+	for (size_t i = 0; i < n; i++) {
+		group[i] = peer->group[i];
+		name[i] = p;
+		p = stpcpy(p, peer->group_name[i]) + 1;
+	}
+	return copy;
+}
+
+/* The login name, or the number; *ret_error when the name service failed. */
+static char *user_name(uid_t uid, bool *ret_error)
+{
+	struct passwd pw, *found = NULL;
+	size_t size = 1024;
+	char *mem = NULL, *name;
+	int rc;
+
+	do {
+		size *= 2;
+		mem = xrealloc(mem, size, 1);
+		rc = getpwuid_r(uid, &pw, mem, size, &found);
+	} while (rc == ERANGE && size < MOST_BYTES);
+	*ret_error = !found && rc && rc != ENOENT;
+	name = found ? xstrdup(pw.pw_name) : xasprintf("%u", (unsigned)uid);
+	free(mem);
+	return name;
+}
+
+static char *group_name(gid_t gid)
+{
+	struct group gr, *found = NULL;
+	size_t size = 1024;
+	char *mem = NULL, *name;
+	int rc;
+
+	do {
+		size *= 2;
+		mem = xrealloc(mem, size, 1);
+		rc = getgrgid_r(gid, &gr, mem, size, &found);
+	} while (rc == ERANGE && size < MOST_BYTES);
+	name = found ? xstrdup(gr.gr_name) : xasprintf("%u", (unsigned)gid);
+	free(mem);
+	return name;
+}
+
+static gid_t *group_list(const char *user, gid_t gid, size_t *ret_n)
+{
+	int room = 32, n;
+	gid_t *list = NULL;
+
+	do {
+		room *= 2;
+		n = room;
+		list = xrealloc(list, (size_t)room, sizeof(*list));
+	} while (getgrouplist(user, gid, list, &n) < 0 && room < NGROUPS_MAX);
+	*ret_n = (size_t)(n < room ? n : room);
+	return list;
+}
+
+static struct peer *look_up(uid_t uid, gid_t gid, bool *ret_error)
+{
+	struct peer peer = { .known = true, .uid = uid, .gid = gid }, *copy;
+	char *user = user_name(uid, ret_error), **name;
+	gid_t *group = group_list(user, gid, &peer.ngroups);
+
+	name = xcalloc(peer.ngroups, sizeof(*name));
+	for (size_t i = 0; i < peer.ngroups; i++)
+		name[i] = group_name(group[i]);
+	peer.user = user;
+	peer.group = group;
+	peer.group_name = (const char *const *)name;
+	copy = peer_copy(&peer);
+	for (size_t i = 0; i < peer.ngroups; i++)
+		free(name[i]);
+	free(name);
+	free(group);
+	free(user);
+	return copy;
+}
+
+static time_t now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
+{
+	struct slot *slot = &idents->slot[uid % NSLOTS];
+	struct peer *peer = NULL, *found;
+	bool error;
+
+	pthread_mutex_lock(&idents->lock);
+	found = slot->peer;
+	if (found && found->uid == uid && found->gid == gid &&
+	    now_s() < slot->until)
+		peer = peer_copy(found);
+	pthread_mutex_unlock(&idents->lock);
+	if (peer)
+		return peer;
+
+	found = look_up(uid, gid, &error);
+	if (error)
+		return found; /* ask again next time */
+	peer = peer_copy(found);
+	pthread_mutex_lock(&idents->lock);
+	free(slot->peer);
+	slot->peer = found;
+	slot->until = now_s() + KEEP_S;
+	pthread_mutex_unlock(&idents->lock);
+	return peer;
+}

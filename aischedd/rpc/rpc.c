@@ -1,0 +1,213 @@
+/* rpc.c - listeners, and what their connections share */
+#include "aischedd/rpc/rpc.h"
+
+#include <event2/listener.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "aischedd/rpc/conn.h"
+#include "aischedd/rpc/listen.h"
+#include "libcommon/buf.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+#include "libcommon/paths.h"
+
+enum { IDLE_S = 60, FRAME_S = 30, LINGER_S = 5, PAUSE_S = 1 };
+
+struct listener {
+	struct rpc *rpc;
+	struct evconnlistener *lev;
+	char *path; /* of the socket; NULL: TCP */
+};
+
+struct rpc {
+	struct conns conns;
+	struct listener **listener;
+	size_t nlisteners, cap;
+	struct event *unpause;
+	struct log_limit accept_fails;
+};
+
+/* The one frame a connection gets that there is no room for. */
+static void turn_away(int fd, const struct err *err)
+{
+	char *json = answer_refusal(err);
+	struct frame_head head = { .kind = FRAME_REPLY,
+		                   .json_len = (uint32_t)strlen(json) };
+	struct buf out = { 0 };
+
+	frame_head_put((unsigned char *)buf_room(&out, WIRE_HEAD), &head);
+	buf_grew(&out, WIRE_HEAD);
+	buf_puts(&out, json);
+	send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+	buf_free(&out);
+	free(json);
+}
+
+static void on_accept(struct evconnlistener *lev, evutil_socket_t fd,
+                      struct sockaddr *addr, int len, void *arg)
+{
+	struct listener *listener = arg;
+	struct conns *all = &listener->rpc->conns;
+	struct err err;
+
+	(void)lev;
+	(void)addr;
+	(void)len;
+	if (all->n >= LIMIT_CONNS && !conns_make_room(all)) {
+		err_set(&err, EBUSY,
+		        "all %d connections of aischedd wait for an answer; "
+		        "try again",
+		        LIMIT_CONNS);
+		turn_away(fd, &err);
+		return;
+	}
+	conn_new(all, fd, !listener->path);
+}
+
+static void pause_listeners(struct rpc *rpc, bool pause)
+{
+	for (size_t i = 0; i < rpc->nlisteners; i++)
+		if (pause)
+			evconnlistener_disable(rpc->listener[i]->lev);
+		else
+			evconnlistener_enable(rpc->listener[i]->lev);
+}
+
+static void on_unpause(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	pause_listeners(arg, false);
+}
+
+/* Out of descriptors, most likely.  The one we could not take still waits,
+ * so the loop would come back at once for ever. */
+static void on_accept_error(struct evconnlistener *lev, void *arg)
+{
+	struct listener *listener = arg;
+	struct rpc *rpc = listener->rpc;
+	int code = errno;
+	unsigned skipped;
+
+	(void)lev;
+	if (conns_make_room(&rpc->conns))
+		return;
+	if (log_again(&rpc->accept_fails, &skipped))
+		log_warning("accept fail error='%s' skipped=%u, retrying in "
+		            "%d s",
+		            strerror(code), skipped, PAUSE_S);
+	pause_listeners(rpc, true);
+	event_add(rpc->unpause, &(struct timeval){ .tv_sec = PAUSE_S });
+}
+
+static void add_listener(struct rpc *rpc, int fd, const char *path)
+{
+	struct listener *listener = xcalloc(1, sizeof(*listener));
+
+	listener->rpc = rpc;
+	listener->path = path ? xstrdup(path) : NULL;
+	listener->lev = evconnlistener_new(
+	    rpc->conns.base, on_accept, listener,
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	evconnlistener_set_error_cb(listener->lev, on_accept_error);
+	rpc->listener = GROW(rpc->listener, rpc->nlisteners, &rpc->cap);
+	rpc->listener[rpc->nlisteners++] = listener;
+}
+
+static int listen_at(struct rpc *rpc, const char *address, struct err *err)
+{
+	char *host, *port;
+	int fd[LISTEN_MAX], n;
+	int tcp = address_parse(address, &host, &port, err);
+
+	if (tcp < 0)
+		return err_wrap(err, "listen");
+	if (!tcp) {
+		fd[0] = listen_unix(address, err);
+		if (fd[0] < 0)
+			return -1;
+		add_listener(rpc, fd[0], address);
+		return 0;
+	}
+	n = listen_tcp(host, port, fd, err);
+	for (int i = 0; i < n; i++)
+		add_listener(rpc, fd[i], NULL);
+	free(host);
+	free(port);
+	return n < 0 ? -1 : 0;
+}
+
+struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
+                    rpc_handler_fn *handler, rpc_gone_fn *gone, void *arg,
+                    struct err *err)
+{
+	struct rpc *rpc = xcalloc(1, sizeof(*rpc));
+
+	signal(SIGPIPE, SIG_IGN);
+	conns_init(&rpc->conns);
+	rpc->conns.base = base;
+	rpc->conns.cluster = xstrdup(conf->cluster);
+	rpc->conns.handler = handler;
+	rpc->conns.gone = gone;
+	rpc->conns.arg = arg;
+	rpc->unpause = evtimer_new(base, on_unpause, rpc);
+	rpc->conns.workers = workers_new(base, conf->munge_socket, err);
+	if (!rpc->conns.workers)
+		goto fail;
+	rpc_set_deadlines(rpc, &(struct rpc_deadlines){
+				   .auth = AUTH_DEADLINE_S * 1000,
+				   .idle = IDLE_S * 1000,
+				   .frame = FRAME_S * 1000,
+				   .linger = LINGER_S * 1000,
+			       });
+	for (size_t i = 0; i < conf->listen.n; i++)
+		if (listen_at(rpc, conf->listen.s[i], err) < 0)
+			goto fail;
+	return rpc;
+fail:
+	rpc_free(rpc);
+	return NULL;
+}
+
+void rpc_free(struct rpc *rpc)
+{
+	struct conns *all;
+
+	if (!rpc)
+		return;
+	all = &rpc->conns;
+	for (size_t i = 0; i < rpc->nlisteners; i++) {
+		struct listener *listener = rpc->listener[i];
+
+		if (listener->path)
+			unlink(listener->path);
+		evconnlistener_free(listener->lev);
+		free(listener->path);
+		free(listener);
+	}
+	while (!TAILQ_EMPTY(&all->strangers))
+		conn_close(TAILQ_FIRST(&all->strangers));
+	while (!TAILQ_EMPTY(&all->known))
+		conn_close(TAILQ_FIRST(&all->known));
+	workers_free(all->workers);
+	event_free(rpc->unpause);
+	free(rpc->listener);
+	free(all->cluster);
+	free(rpc);
+}
+
+size_t rpc_connections(const struct rpc *rpc)
+{
+	return rpc->conns.n;
+}
+
+void rpc_set_deadlines(struct rpc *rpc, const struct rpc_deadlines *deadlines)
+{
+	rpc->conns.deadlines = *deadlines;
+	workers_set_deadline(rpc->conns.workers, deadlines->auth);
+}

@@ -1,0 +1,323 @@
+/* worker.c - threads for what blocks: MUNGE and the name service */
+#include "aischedd/rpc/worker.h"
+
+#include <event2/event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aischedd/rpc/ident.h"
+#include "libcommon/auth.h"
+#include "libcommon/mem.h"
+
+enum { NTHREADS = 4 };
+
+TAILQ_HEAD(works, work);
+
+/*
+ * Works go from queue to a thread to done; what the loop still waits for is
+ * in alive too, the oldest first, as all have the same deadline.  How many
+ * there are is bounded by the connections and what each may have in flight.
+ */
+struct workers {
+	char *munge_socket;
+	struct idents *idents;
+	struct event *woken, *timer;
+	int64_t deadline_ms;
+	struct works alive; /* loop's thread only */
+
+	int wake_fd;
+	pthread_mutex_t lock; /* of all that follows, and of work->state */
+	pthread_cond_t more;
+	struct works queue, done;
+	bool quit;
+	int holders; /* the loop and each thread: the last one cleans up */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void work_free(struct work *work)
+{
+	free(work->cred);
+	free(work->peer);
+	free(work);
+}
+
+static void let_go(struct workers *w)
+{
+	bool last;
+
+	pthread_mutex_lock(&w->lock);
+	last = --w->holders == 0;
+	pthread_mutex_unlock(&w->lock);
+	if (!last)
+		return;
+	if (w->wake_fd >= 0)
+		close(w->wake_fd);
+	idents_free(w->idents);
+	pthread_cond_destroy(&w->more);
+	pthread_mutex_destroy(&w->lock);
+	free(w->munge_socket);
+	free(w);
+}
+
+static void work_run(struct workers *w, struct work *work)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (work->encode) {
+		work->cred =
+		    auth_encode(w->munge_socket, work->digest, &work->err);
+		work->failed = !work->cred;
+		return;
+	}
+	work->failed = auth_decode(w->munge_socket, work->cred, &uid, &gid,
+	                           work->digest, &work->err) < 0;
+	if (!work->failed)
+		work->peer = ident_get(w->idents, uid, gid);
+}
+
+static void *worker_main(void *arg)
+{
+	struct workers *w = arg;
+	struct work *work;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->quit) {
+		work = TAILQ_FIRST(&w->queue);
+		if (!work) {
+			pthread_cond_wait(&w->more, &w->lock);
+			continue;
+		}
+		TAILQ_REMOVE(&w->queue, work, of_queue);
+		work->state = WORK_RUNNING;
+		pthread_mutex_unlock(&w->lock);
+		work_run(w, work);
+		pthread_mutex_lock(&w->lock);
+		if (work->state == WORK_FORGOTTEN) {
+			work_free(work);
+			continue;
+		}
+		work->state = WORK_DONE;
+		if (TAILQ_EMPTY(&w->done))
+			eventfd_write(w->wake_fd, 1);
+		TAILQ_INSERT_TAIL(&w->done, work, of_queue);
+	}
+	pthread_mutex_unlock(&w->lock);
+	let_go(w);
+	return NULL;
+}
+
+static struct work *next_done(struct workers *w)
+{
+	struct work *work;
+
+	pthread_mutex_lock(&w->lock);
+	work = TAILQ_FIRST(&w->done);
+	if (work)
+		TAILQ_REMOVE(&w->done, work, of_queue);
+	pthread_mutex_unlock(&w->lock);
+	return work;
+}
+
+static void on_woken(evutil_socket_t fd, short what, void *arg)
+{
+	struct workers *w = arg;
+	struct work *work;
+	eventfd_t count;
+
+	(void)what;
+	eventfd_read(fd, &count);
+	while ((work = next_done(w))) {
+		TAILQ_REMOVE(&w->alive, work, of_alive);
+		work->done(work, work->arg);
+		work_free(work);
+	}
+}
+
+void work_forget(struct workers *w, struct work *work)
+{
+	bool mine;
+
+	if (!work)
+		return;
+	TAILQ_REMOVE(&w->alive, work, of_alive);
+	pthread_mutex_lock(&w->lock);
+	mine = work->state != WORK_RUNNING;
+	if (work->state == WORK_QUEUED)
+		TAILQ_REMOVE(&w->queue, work, of_queue);
+	else if (work->state == WORK_DONE)
+		TAILQ_REMOVE(&w->done, work, of_queue);
+	work->state = WORK_FORGOTTEN;
+	pthread_mutex_unlock(&w->lock);
+	if (mine)
+		work_free(work);
+}
+
+static void arm(struct workers *w)
+{
+	struct work *oldest = TAILQ_FIRST(&w->alive);
+	int64_t ms;
+
+	if (!oldest)
+		return;
+	ms = oldest->until_ms - now_ms();
+	ms = ms > 0 ? ms : 0;
+	event_add(w->timer, &(struct timeval){ .tv_sec = ms / 1000,
+	                                       .tv_usec = ms % 1000 * 1000 });
+}
+
+/* The thread may be writing to its work right now, so that done() is told
+ * with a copy that has nothing but the error. */
+static void expire(struct workers *w, struct work *work)
+{
+	struct work late = { .encode = work->encode, .failed = true };
+	work_done_fn *done = work->done;
+	void *arg = work->arg;
+
+	err_set(&late.err, EAGAIN,
+	        "munged did not answer within %g s; is it running? try again",
+	        (double)w->deadline_ms / 1000);
+	work_forget(w, work);
+	done(&late, arg);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct workers *w = arg;
+	struct work *oldest;
+	int64_t now = now_ms();
+
+	(void)fd;
+	(void)what;
+	while ((oldest = TAILQ_FIRST(&w->alive)) && oldest->until_ms <= now)
+		expire(w, oldest);
+	arm(w);
+}
+
+/* Signals are for the loop's thread. */
+static int start_threads(struct workers *w, struct err *err)
+{
+	pthread_attr_t attr;
+	sigset_t all, was;
+	int rc = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_mutex_lock(&w->lock);
+	for (int i = 0; i < NTHREADS && rc == 0; i++) {
+		pthread_t thread;
+
+		rc = pthread_create(&thread, &attr, worker_main, w);
+		w->holders += rc == 0;
+	}
+	pthread_mutex_unlock(&w->lock);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	errno = rc;
+	return rc ? err_sys(err, "cannot start a thread") : 0;
+}
+
+struct workers *workers_new(struct event_base *base, const char *munge_socket,
+                            struct err *err)
+{
+	struct workers *w = xcalloc(1, sizeof(*w));
+
+	w->munge_socket = munge_socket ? xstrdup(munge_socket) : NULL;
+	w->deadline_ms = AUTH_DEADLINE_S * 1000;
+	w->idents = idents_new();
+	w->holders = 1;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->more, NULL);
+	TAILQ_INIT(&w->alive);
+	TAILQ_INIT(&w->queue);
+	TAILQ_INIT(&w->done);
+	w->timer = evtimer_new(base, on_timer, w);
+	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->wake_fd < 0) {
+		err_sys(err, "eventfd");
+		workers_free(w);
+		return NULL;
+	}
+	w->woken =
+	    event_new(base, w->wake_fd, EV_READ | EV_PERSIST, on_woken, w);
+	event_add(w->woken, NULL);
+	if (start_threads(w, err) < 0) {
+		workers_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void workers_free(struct workers *w)
+{
+	struct work *work;
+
+	if (!w)
+		return;
+	while ((work = TAILQ_FIRST(&w->alive)))
+		work_forget(w, work);
+	event_free(w->timer);
+	if (w->woken)
+		event_free(w->woken);
+	pthread_mutex_lock(&w->lock);
+	w->quit = true;
+	pthread_cond_broadcast(&w->more);
+	pthread_mutex_unlock(&w->lock);
+	let_go(w);
+}
+
+void workers_set_deadline(struct workers *w, int64_t ms)
+{
+	w->deadline_ms = ms;
+}
+
+static struct work *work_add(struct workers *w, struct work *work)
+{
+	work->until_ms = now_ms() + w->deadline_ms;
+	TAILQ_INSERT_TAIL(&w->alive, work, of_alive);
+	if (!evtimer_pending(w->timer, NULL))
+		arm(w);
+	pthread_mutex_lock(&w->lock);
+	TAILQ_INSERT_TAIL(&w->queue, work, of_queue);
+	pthread_cond_signal(&w->more);
+	pthread_mutex_unlock(&w->lock);
+	return work;
+}
+
+struct work *work_decode(struct workers *w, const char *cred, size_t len,
+                         work_done_fn *done, void *arg)
+{
+	struct work *work = xcalloc(1, sizeof(*work));
+
+	work->cred = xstrndup(cred, len);
+	work->done = done;
+	work->arg = arg;
+	return work_add(w, work);
+}
+
+struct work *work_encode(struct workers *w,
+                         const unsigned char digest[WIRE_DIGEST],
+                         work_done_fn *done, void *arg)
+{
+	struct work *work = xcalloc(1, sizeof(*work));
+
+	work->encode = true;
+	memcpy(work->digest, digest, WIRE_DIGEST);
+	work->done = done;
+	work->arg = arg;
+	return work_add(w, work);
+}
