@@ -6,6 +6,7 @@
 #include "libcommon/client.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
+#include "libcommon/retry.h"
 
 static bool has_filter(const struct cancel *cancel)
 {
@@ -38,6 +39,8 @@ static json_t *make_request(const struct cancel *cancel, json_t *ids)
 	json_t *req =
 	    json_pack("{s:s, s:i}", "op", "cancel", "signal", cancel->signo);
 
+	if (cancel->wait)
+		json_object_set_new(req, "list", json_true());
 	if (!has_filter(cancel)) {
 		json_object_set(req, "ids", ids);
 		return req;
@@ -70,45 +73,54 @@ static int report_failed(const json_t *answer)
 }
 
 /* Add how the jobs ended to the answer, once they have. */
-static int wait_ended(struct client *client, json_t *answer, struct err *err)
+static int wait_ended(struct retry *retry, json_t *answer, struct err *err)
 {
 	json_t *ids = json_object_get(answer, "ids");
-	json_t *req, *ended;
+	json_t *jobs = json_array();
+	int rc = 0;
 
-	if (!json_array_size(ids))
-		return 0;
-	req = json_pack("{s:s, s:O}", "op", "wait", "ids", ids);
-	ended = client_call(client, req, NULL, 0, NULL, NULL, err);
-	json_decref(req);
-	if (!ended)
-		return -1;
-	json_object_set(answer, "jobs", json_object_get(ended, "jobs"));
-	json_decref(ended);
-	return 0;
+	for (size_t i = 0; !rc && i < json_array_size(ids); i += LIMIT_IDS) {
+		json_t *req = json_pack("{s:s, s:[]}", "op", "wait", "ids");
+		json_t *some = json_object_get(req, "ids"), *ended;
+
+		for (size_t j = i;
+		     j < i + LIMIT_IDS && j < json_array_size(ids); j++)
+			json_array_append(some, json_array_get(ids, j));
+		ended = retry_call(retry, req, NULL, NULL, err);
+		json_decref(req);
+		if (!ended)
+			rc = -1;
+		json_array_extend(jobs, json_object_get(ended, "jobs"));
+		json_decref(ended);
+	}
+	json_object_set_new(answer, "jobs", jobs);
+	return rc;
 }
 
 static int run(const struct cancel *cancel, json_t *ids, int *status,
                struct err *err)
 {
-	struct client *client = client_open(cancel->socket, err);
+	struct retry retry = { .address = cancel->socket, .patience_s = -1 };
 	json_t *req, *answer;
 	int rc = 0;
 
-	if (!client)
+	retry.client = client_open(cancel->socket, err);
+	if (!retry.client)
 		return -1;
+	/* Only waiting may be repeated: a signal must come once. */
 	req = make_request(cancel, ids);
-	answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);
 	json_decref(req);
-	if (answer && report_failed(answer) != EXIT_SUCCESS)
-		*status = EXIT_FAILURE;
-	if (!answer || (cancel->wait && wait_ended(client, answer, err) < 0))
+	if (!answer || (cancel->wait && wait_ended(&retry, answer, err) < 0))
 		rc = -1;
+	if (report_failed(answer) != EXIT_SUCCESS)
+		*status = EXIT_FAILURE;
 	if (answer && cancel->json) {
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
 	}
 	json_decref(answer);
-	client_close(client);
+	retry_close(&retry);
 	return rc;
 }
 

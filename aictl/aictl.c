@@ -46,7 +46,8 @@ int main(int argc, char **argv)
 {
 	struct opt_prog prog = aictl_prog;
 	char *help = commands_help();
-	char *about = xasprintf("%s\n\nCommands:\n%s\nOptions:", prog.about, help);
+	char *about =
+	    xasprintf("%s\n\nCommands:\n%s\nOptions:", prog.about, help);
 	struct ctl ctl = { 0 };
 	int status = EXIT_SUCCESS, first;
 

@@ -166,12 +166,13 @@ static void run_line(struct ctl *ctl, const char *line)
 	struct words words;
 	struct err why;
 
+	if (line[strspn(line, " \t")])
+		add_history(line);
 	if (words_split(&words, line, &why) < 0) {
 		ctl_warn(ctl, "%s", why.text);
 		return;
 	}
 	if (words.n) {
-		add_history(line);
 		command_run(ctl, (int)words.n, words.word);
 		/* The next line may come hours later, to another daemon. */
 		ctl_disconnect(ctl);

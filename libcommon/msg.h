@@ -25,7 +25,8 @@
  * shares    fields, format                        parts: rows; rows
  * log       id, task, stream "out"|"err"          path, state, or raw parts
  * cancel    ids or users, queues, states, names,  count, failed [{job,
- *           all; signal (0: end it)               text}]
+ *           all; signal (0: end it); list         text}]; with list: ids
+ *           (true: say which)                     [text], those it was
  * wait      ids                                   jobs [{job_id, state,
  *                                                 exit_code, signal}]
  * control   action, ids                           count, failed
