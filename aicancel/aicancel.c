@@ -111,10 +111,10 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 	req = make_request(cancel, ids);
 	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);
 	json_decref(req);
-	if (!answer || (cancel->wait && wait_ended(&retry, answer, err) < 0))
-		rc = -1;
 	if (report_failed(answer) != EXIT_SUCCESS)
 		*status = EXIT_FAILURE;
+	if (!answer || (cancel->wait && wait_ended(&retry, answer, err) < 0))
+		rc = -1;
 	if (answer && cancel->json) {
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
