@@ -139,12 +139,13 @@ static int read_script(struct script *script, const char *name, struct err *err)
 static const char *default_name(const struct submit *submit,
                                 const struct script *script)
 {
-	const char *slash = strrchr(script->name, '/');
+	const char *slash;
 
 	if (submit->wrap)
 		return "wrap";
 	if (script->is_stdin)
 		return "sbatch";
+	slash = strrchr(script->name, '/');
 	return slash ? slash + 1 : script->name;
 }
 

@@ -21,7 +21,7 @@ static bool is_blank(char c)
 
 static void words_start(struct words *w)
 {
-	GROW(w->at, w->n, &w->cap);
+	w->at = GROW(w->at, w->n, &w->cap);
 	w->at[w->n++] = w->text.len;
 }
 

@@ -142,28 +142,34 @@ static bool take_count(const char **s, int64_t max)
 	return value >= 1 && value <= max;
 }
 
-/* name[:count],... */
+/* name[:count] */
+static bool take_license(const char **s)
+{
+	const char *start = *s;
+
+	while (isalnum((unsigned char)**s) || (**s && strchr("_.-@", **s)))
+		++*s;
+	if (*s == start || **s != ':')
+		return *s > start;
+	++*s;
+	return take_count(s, INT32_MAX);
+}
+
 static int check_licenses(const char *s, struct err *err)
 {
 	const char *p = s;
+	bool good;
 
-	do {
-		size_t n = 0;
-
-		while (isalnum((unsigned char)p[n]) ||
-		       (p[n] && strchr("_.-@", p[n])))
-			n++;
-		p += n;
-		if (!n || (*p == ':' && (p++, !take_count(&p, INT32_MAX))))
-			break;
-	} while (*p == ',' && *++p);
-	if (*p || p == s || p[-1] == ',')
+	do
+		good = take_license(&p);
+	while (good && *p == ',' && *++p);
+	if (!good || *p || p[-1] == ',')
 		return err_set(err, EINVAL,
 		               "bad licences '%s': use name[:count],...", s);
 	return 0;
 }
 
-/* Take the words up to a colon; false: no kind of dependency. */
+/* Take the word up to a colon; false: no kind of dependency. */
 static bool take_kind(const char **s, bool *ret_alone, bool *ret_delay)
 {
 	static const char *const kind[] = { "singleton",  "after",

@@ -107,7 +107,7 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field);
 /*
  * Whether the text is one for this field: its length, UTF-8, no control
  * characters, and the syntax of arrays, dependencies, hostlists and the like.
- * Fails: EINVAL; the text does not name the field.
+ * Fails: EINVAL, ERANGE; the text does not name the field.
  */
 int spec_check_text(const struct spec_field *field, const char *s,
                     struct err *err);
@@ -140,7 +140,7 @@ struct request {
  * more than tasks, array with a bad range, ...) and resolve it.  mem_mib is
  * default_mem_per_cpu_mib for each CPU begun when nothing was said.  Used by
  * aisub before it asks the daemon and by the daemon, which trusts nobody.
- * Fails: EINVAL.
+ * Fails: EINVAL, ERANGE.
  */
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libcommon/directive.h"
+#include "libcommon/export.h"
 #include "libcommon/idset.h"
 #include "libcommon/parse.h"
 
@@ -297,6 +298,18 @@ static int set_launch(void *ctx, const struct opt *opt, const char *value,
 	return set_text(ctx, opt, value, err);
 }
 
+/* Checked now, so that the error names the place; taken when it is sent. */
+static int set_export(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	char *const none[] = { NULL };
+	struct buf out = { 0 };
+	int rc = export_env(&out, value, none, err);
+
+	buf_free(&out);
+	return rc < 0 ? rc : set_text(ctx, opt, value, err);
+}
+
 static int set_ignored(void *ctx, const struct opt *opt, const char *value,
                        struct err *err)
 {
@@ -415,7 +428,7 @@ const struct opt spec_opts[] = {
 	{ 'D', "chdir", "DIR", "folder it runs in (this one)",
 	  set_workdir, AT(spec.workdir), false },
 	{ 0, "export", "LIST", "variables it gets: ALL, NONE, A,B=1,...",
-	  set_text, AT(export_env), false },
+	  set_export, AT(export_env), false },
 	{ 0, "launch", "HOW", "run the script in all tasks, or once: script",
 	  set_launch, AT(launch), false },
 	{ 0, "image", "IMAGE", NULL, set_idle, 0, false },
@@ -612,12 +625,14 @@ struct script {
 /* NULL: unknown, or means something else to Slurm. */
 static const struct opt *find_directive(const char *option, bool slurm)
 {
-	bool is_long = option[1] == '-';
-	const char *name = option + 1 + is_long;
+	const char *letter = option + 1, *name = option + 2;
 
-	if (is_long == !name[1] || (slurm && !is_long && strchr("qF", *name)))
-		return NULL;
-	return opt_find(spec_opts, name);
+	if (*letter != '-')
+		return slurm && strchr("qF", *letter)
+		           ? NULL
+		           : opt_find(spec_opts, letter);
+	/* One letter would be found as a letter. */
+	return *name && name[1] ? opt_find(spec_opts, name) : NULL;
 }
 
 static enum directive_takes directive_takes(const char *option, bool slurm,
@@ -645,8 +660,8 @@ static int directive_option(const struct directive *d, void *arg,
 		return err_set(err, EINVAL, "unknown option '%s'", d->option);
 	if (!opt) {
 		buf_printf(layer->warnings,
-		           "aisub: %s:%d: warning: option %s is not known "
-		           "here, ignored\n",
+		           "aisub: %s:%d: warning: unknown option '%s', "
+		           "ignored\n",
 		           script->name, d->line, d->option);
 		return 0;
 	}

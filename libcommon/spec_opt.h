@@ -35,14 +35,14 @@ extern const struct opt spec_opts[]; /* ends with OPT_END; ctx: the submit */
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now);
 
-/* Take AISUB_* variables for what is not set yet.  Fails: EINVAL, names the
- * variable. */
+/* Take AISUB_* variables for what is not set yet.  Fails: EINVAL or
+ * ERANGE, names the variable. */
 int submit_from_env(struct submit *submit, char *const *env, struct err *err);
 
 /*
  * Take the directives of a script for what is not set yet, #AISUB before
  * #SBATCH.  name is for messages: the file's, or "stdin".
- * Fails: EINVAL `name:line: ...`.
+ * Fails: EINVAL or ERANGE, `name:line: ...`.
  */
 int submit_from_script(struct submit *submit, const char *name,
                        const char *script, size_t len, struct err *err);

@@ -1,0 +1,311 @@
+/* test_spec.c - specs as JSON, and what they resolve to */
+#include "libcommon/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/limits.h"
+#include "tests/unit/check.h"
+
+/* What every job needs, and more fields. */
+#define JOB(more) "{\"name\":\"x\",\"output\":\"o\",\"workdir\":\"/w\"" more "}"
+
+/* The spec of a text in JSON; NULL and *err when it is refused. */
+static struct spec *from_text(struct arena *arena, const char *text,
+                              struct err *err)
+{
+	json_t *obj = json_loads(text, JSON_ALLOW_NUL, NULL);
+	struct spec *spec = arena_array(arena, struct spec, 1);
+	int rc;
+
+	ck_assert_msg(obj, "bad JSON in the test: %s", text);
+	rc = spec_from_json(spec, obj, arena, err);
+	json_decref(obj);
+	return rc < 0 ? NULL : spec;
+}
+
+START_TEST(every_field_has_a_range)
+{
+	for (size_t i = 0; i < spec_nfields; i++)
+		ck_assert_msg(spec_fields[i].is_text ||
+		                  spec_fields[i].min < spec_fields[i].max,
+		              "%s", spec_fields[i].name);
+}
+END_TEST
+
+/* Every field with a value of its own survives the way there and back. */
+START_TEST(round_trip)
+{
+	struct arena *arena = arena_new();
+	struct spec spec, again;
+	json_t *obj;
+	struct err err;
+
+	spec_init(&spec);
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const struct spec_field *field = &spec_fields[i];
+
+		if (field->is_text)
+			*spec_text(&spec, field) = field->name;
+		else
+			*spec_int(&spec, field) = field->max;
+	}
+	obj = spec_to_json(&spec);
+	ck_assert_uint_eq(json_object_size(obj), spec_nfields);
+	ck_assert_int_eq(spec_from_json(&again, obj, arena, &err), 0);
+	json_decref(obj);
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const struct spec_field *field = &spec_fields[i];
+
+		if (field->is_text)
+			ck_assert_str_eq(*spec_text(&again, field),
+			                 field->name);
+		else
+			ck_assert_int_eq(*spec_int(&again, field), field->max);
+	}
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(nothing_given_is_nothing_sent)
+{
+	struct spec spec;
+	json_t *obj;
+
+	spec_init(&spec);
+	obj = spec_to_json(&spec);
+	ck_assert_uint_eq(json_object_size(obj), 0);
+	json_decref(obj);
+}
+END_TEST
+
+static const struct {
+	const char *name, *json, *want;
+} refused[] = {
+	{ "not an object", "[]", "a job must be a JSON object" },
+	{ "no name", "{\"output\":\"o\",\"workdir\":\"/\"}",
+	  "a job needs name, output and workdir" },
+	{ "an unknown field", JOB(",\"foo\":1"), "a job has no field 'foo'" },
+	{ "a number for a text", JOB(",\"queue\":1"),
+	  "field 'queue': not a text" },
+	{ "null for a text", JOB(",\"queue\":null"),
+	  "field 'queue': not a text" },
+	{ "an empty text", JOB(",\"queue\":\"\""),
+	  "field 'queue': it is empty" },
+	{ "a zero byte", JOB(",\"queue\":\"a\\u0000b\""),
+	  "field 'queue': a zero byte in the text" },
+	{ "a text for a number", JOB(",\"tasks\":\"1\""),
+	  "field 'tasks': not a whole number" },
+	{ "a fraction", JOB(",\"tasks\":1.5"),
+	  "field 'tasks': not a whole number" },
+	{ "too small", JOB(",\"tasks\":0"),
+	  "field 'tasks': 0 is not from 1 to 65536" },
+	{ "too large", JOB(",\"tasks\":65537"),
+	  "field 'tasks': 65537 is not from 1 to 65536" },
+	{ "the mark of nothing", JOB(",\"nice\":-9223372036854775808"),
+	  "field 'nice': -9223372036854775808 is not from -2147483648 to "
+	  "2147483647" },
+};
+
+START_TEST(refused_json)
+{
+	struct arena *arena = arena_new();
+	struct err err;
+
+	ck_assert_msg(!from_text(arena, refused[_i].json, &err), "%s",
+	              refused[_i].name);
+	ck_assert_int_eq(err.code, EINVAL);
+	ck_assert_msg(!strcmp(err.text, refused[_i].want), "%s: got %s",
+	              refused[_i].name, err.text);
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(text_limit)
+{
+	struct arena *arena = arena_new();
+	char *text = xcalloc(LIMIT_TEXT + 2, 1);
+	struct spec spec;
+	struct err err;
+	json_t *obj;
+
+	for (int over = 0; over < 2; over++) {
+		memset(text, 'x', LIMIT_TEXT + (size_t)over);
+		obj = json_pack("{s:s, s:s, s:s}", "name", text, "output", "o",
+		                "workdir", "/");
+		ck_assert_int_eq(spec_from_json(&spec, obj, arena, &err),
+		                 -over);
+		json_decref(obj);
+	}
+	ck_assert_str_eq(err.text, "field 'name': longer than 4096 bytes");
+	free(text);
+	arena_free(arena);
+}
+END_TEST
+
+/* What is asked, then "tasks/min nodes per_node cpus mem gpus" or why not;
+ * 100 MiB are the default for a CPU. */
+static const struct {
+	const char *name, *json, *want;
+} resolved[] = {
+	{ "nothing said", "", "1/1 0 0 1000 100 0" },
+	{ "tasks", ",\"tasks\":4", "4/4 0 0 1000 100 0" },
+	{ "a task a node", ",\"nodes\":3", "3/3 3 0 1000 100 0" },
+	{ "nodes and tasks on each", ",\"nodes\":3,\"tasks_per_node\":2",
+	  "6/6 3 2 1000 100 0" },
+	{ "tasks on one node", ",\"tasks_per_node\":2", "2/2 0 2 1000 100 0" },
+	{ "default memory for each CPU begun", ",\"cpus\":2500",
+	  "1/1 0 0 2500 300 0" },
+	{ "a part of a CPU", ",\"cpus\":50", "1/1 0 0 50 100 0" },
+	{ "memory a task", ",\"mem\":7,\"tasks\":2", "2/2 0 0 1000 7 0" },
+	{ "memory a CPU", ",\"mem_cpu\":7,\"cpus\":3000", "1/1 0 0 3000 21 0" },
+	{ "memory a node, for the only task", ",\"mem_node\":7",
+	  "1/1 0 0 1000 7 0" },
+	{ "memory a node, among all tasks", ",\"mem_node\":7,\"tasks\":2",
+	  "2/2 0 0 1000 4 0" },
+	{ "memory a node, among its tasks",
+	  ",\"mem_node\":8,\"tasks\":5,\"nodes\":2", "5/5 2 0 1000 3 0" },
+	{ "memory a node, among as many as may be there",
+	  ",\"mem_node\":8,\"tasks\":6,\"tasks_per_node\":2",
+	  "6/6 0 2 1000 4 0" },
+	{ "GPUs a task", ",\"gpus\":500,\"tasks\":2", "2/2 0 0 1000 100 500" },
+	{ "GPUs among tasks", ",\"gpus_job\":4,\"tasks\":2",
+	  "2/2 0 0 1000 100 2000" },
+	{ "tasks that share a GPU", ",\"gpus_job\":1,\"tasks\":4",
+	  "4/4 0 0 1000 100 250" },
+	{ "tasks that share GPUs", ",\"gpus_job\":2,\"tasks\":6",
+	  "6/6 0 0 1000 100 333" },
+	{ "GPUs a node", ",\"gpus_node\":4,\"nodes\":2,\"tasks_per_node\":2",
+	  "4/4 2 2 1000 100 2000" },
+	{ "no GPUs", ",\"gpus_job\":0,\"tasks\":3", "3/3 0 0 1000 100 0" },
+	{ "min_tasks that changes nothing", ",\"tasks\":3,\"min_tasks\":3",
+	  "3/3 0 0 1000 100 0" },
+	{ "the deadline is just met",
+	  ",\"begin\":100,\"time_limit\":10,\"deadline\":110",
+	  "1/1 0 0 1000 100 0" },
+	{ "dependencies",
+	  ",\"dependency\":\"after:3+10:4_7,afterok:1:2,singleton\"",
+	  "1/1 0 0 1000 100 0" },
+	{ "any of the dependencies",
+	  ",\"dependency\":\"afterok:1?aftercorr:2\"", "1/1 0 0 1000 100 0" },
+	{ "licences", ",\"licenses\":\"matlab:2,ansys@lab\"",
+	  "1/1 0 0 1000 100 0" },
+
+	{ "two kinds of memory", ",\"mem\":1,\"mem_node\":1",
+	  "give only one of --mem-per-task, --mem and --mem-per-cpu" },
+	{ "two kinds of GPUs", ",\"gpus\":1,\"gpus_node\":1",
+	  "give only one of --gpus-per-task, --gpus and --gpus-per-node (or "
+	  "--gres)" },
+	{ "more nodes than tasks", ",\"nodes\":3,\"tasks\":2",
+	  "3 nodes for 2 tasks: some would be idle" },
+	{ "more tasks than nodes take",
+	  ",\"nodes\":2,\"tasks\":5,\"tasks_per_node\":2",
+	  "5 tasks do not fit 2 nodes with at most 2 on each" },
+	{ "too many tasks by the nodes",
+	  ",\"nodes\":65536,\"tasks_per_node\":65536",
+	  "4294967296 tasks: a job has at most 65536" },
+	{ "min_tasks above tasks", ",\"tasks\":2,\"min_tasks\":3",
+	  "--min-tasks 3 is more than the 2 tasks" },
+	{ "GPUs that cannot be divided", ",\"gpus_job\":3,\"tasks\":2",
+	  "3 GPUs cannot be divided evenly among 2 tasks" },
+	{ "tasks that cannot be divided among GPUs",
+	  ",\"gpus_job\":2,\"tasks\":3",
+	  "2 GPUs cannot be divided evenly among 3 tasks" },
+	{ "too many tasks on a GPU", ",\"gpus_job\":1,\"tasks\":1001",
+	  "1001 tasks are too many for 1 GPUs" },
+	{ "one GPU and a half", ",\"gpus\":1500",
+	  "--gpus-per-task must be a part of one GPU or a whole number of "
+	  "them" },
+	{ "a type of no GPUs", ",\"gpu_type\":\"h100\"",
+	  "--gpu-type 'h100', but no GPUs are asked for" },
+	{ "no time", ",\"time_limit\":0", "a time limit must be above 0" },
+	{ "a deadline too early",
+	  ",\"begin\":100,\"time_limit\":11,\"deadline\":110",
+	  "the deadline is before the time it begins and its time limit" },
+	{ "a bad array", ",\"array\":\"5-1\"", "array: *" },
+	{ "a bad host list", ",\"nodelist\":\"n[1-\"", "nodelist: *" },
+	{ "a bad constraint", ",\"constraint\":\"a&\"", "constraint: *" },
+	{ "a bad licence", ",\"licenses\":\"a:0\"",
+	  "licenses: bad licences 'a:0': use name[:count],..." },
+	{ "a comma too many", ",\"licenses\":\"a,\"",
+	  "licenses: bad licences 'a,': use name[:count],..." },
+	{ "an unknown dependency", ",\"dependency\":\"later:1\"",
+	  "dependency: bad dependency 'later:1'*" },
+	{ "a dependency on nothing", ",\"dependency\":\"afterok\"",
+	  "dependency: bad dependency 'afterok'*" },
+	{ "a dependency on job 0", ",\"dependency\":\"afterok:0\"",
+	  "dependency: bad dependency 'afterok:0'*" },
+	{ "a singleton of a job", ",\"dependency\":\"singleton:1\"",
+	  "dependency: bad dependency 'singleton:1'*" },
+	{ "a delay of the wrong kind", ",\"dependency\":\"afterok:1+5\"",
+	  "dependency: bad dependency 'afterok:1+5'*" },
+	{ "all and any", ",\"dependency\":\"after:1,after:2?after:3\"",
+	  "dependency: bad dependency *: use ',' (all) or '?'*" },
+	{ "arguments that are none", ",\"args\":\"[1]\"",
+	  "args: not a JSON array of texts" },
+	{ "control characters", ",\"comment\":\"a\\nb\"",
+	  "comment: 'a?b' has control characters" },
+	{ "no effect yet: min_tasks", ",\"tasks\":2,\"min_tasks\":1",
+	  "--min-tasks has no effect yet in this version" },
+	{ "no effect yet: reservation", ",\"reservation\":\"r\"",
+	  "--reservation has no effect yet in this version" },
+	{ "no effect yet: numa", ",\"numa\":\"strict\"",
+	  "--numa has no effect yet in this version" },
+};
+
+START_TEST(resolve_case)
+{
+	struct arena *arena = arena_new();
+	char *json = xasprintf(JOB("%s"), resolved[_i].json);
+	struct spec *spec;
+	struct request req;
+	char got[sizeof(((struct err *)0)->text)];
+	struct err err;
+
+	spec = from_text(arena, json, &err);
+	ck_assert_msg(spec, "%s: %s", resolved[_i].name, err.text);
+	if (spec_resolve(spec, 100, &req, &err) < 0) {
+		snprintf(got, sizeof(got), "%s", err.text);
+		ck_assert_int_eq(err.code, EINVAL);
+	} else {
+		snprintf(got, sizeof(got), "%u/%u %u %u %lld %lld %lld",
+		         req.tasks, req.min_tasks, req.nodes,
+		         req.tasks_per_node, (long long)req.cpus_milli,
+		         (long long)req.mem_mib, (long long)req.gpus_milli);
+	}
+	ck_assert_msg(glob_match(resolved[_i].want, got), "%s: got %s",
+	              resolved[_i].name, got);
+	free(json);
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(workdir_is_absolute)
+{
+	struct arena *arena = arena_new();
+	struct request req;
+	struct err err;
+	struct spec *spec = from_text(arena, JOB(""), &err);
+
+	spec->workdir = "w";
+	ck_assert_int_lt(spec_resolve(spec, 0, &req, &err), 0);
+	ck_assert_str_eq(err.text, "workdir: 'w' is not an absolute path");
+	spec->workdir = "/w";
+	spec->name = "\xff";
+	ck_assert_int_lt(spec_resolve(spec, 0, &req, &err), 0);
+	ck_assert_str_eq(err.text, "name: '\xff' is not UTF-8");
+	arena_free(arena);
+}
+END_TEST
+
+SUITE(spec)
+{
+	tcase_add_test(tc, every_field_has_a_range);
+	tcase_add_test(tc, round_trip);
+	tcase_add_test(tc, nothing_given_is_nothing_sent);
+	tcase_add_loop_test(tc, refused_json, 0, ARRAY_SIZE(refused));
+	tcase_add_test(tc, text_limit);
+	tcase_add_loop_test(tc, resolve_case, 0, ARRAY_SIZE(resolved));
+	tcase_add_test(tc, workdir_is_absolute);
+}

@@ -1,0 +1,300 @@
+/* test_spec_opt.c - where options come from, and which of them wins */
+#include "libcommon/spec_opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/check.h"
+
+enum { MAX_WORDS = 8 };
+
+struct places {
+	struct arena *arena;
+	struct buf warnings;
+	struct submit submit;
+};
+
+static void places_init(struct places *p)
+{
+	*p = (struct places){ .arena = arena_new() };
+	submit_init(&p->submit, p->arena, &p->warnings, 1000);
+	buf_puts(&p->warnings, "");
+}
+
+static void places_fini(struct places *p)
+{
+	buf_free(&p->warnings);
+	arena_free(p->arena);
+}
+
+/* Split at single spaces, in place. */
+static size_t words(char *text, char *ret[MAX_WORDS + 1])
+{
+	size_t n = 0;
+
+	for (char *word; (word = strsep(&text, " "));)
+		if (*word && n < MAX_WORDS)
+			ret[n++] = word;
+	ret[n] = NULL;
+	return n;
+}
+
+/* "time=10 hold": as the command line gives them. */
+static int take_options(struct places *p, const char *options, struct err *err)
+{
+	char *copy = arena_strdup(p->arena, options), *word[MAX_WORDS + 1];
+	size_t n = words(copy, word);
+
+	for (size_t i = 0; i < n; i++) {
+		char *value = strchr(word[i], '=');
+
+		if (value)
+			*value++ = '\0';
+		if (opt_apply(spec_opts, &p->submit, word[i], value, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take(struct places *p, const char *options, const char *env,
+                const char *script, struct err *err)
+{
+	char *vars[MAX_WORDS + 1];
+
+	words(arena_strdup(p->arena, env), vars);
+	if (take_options(p, options, err) < 0 ||
+	    submit_from_env(&p->submit, vars, err) < 0)
+		return -1;
+	return submit_from_script(&p->submit, "s", script, strlen(script), err);
+}
+
+/* clang-format off */
+static const struct {
+	const char *name, *options, *env, *script, *want;
+} cases[] = {
+	{ "the command line wins", "time=1", "AISUB_TIME=2",
+	  "#AISUB -t3\n#SBATCH -t4\n", "time_limit:60" },
+	{ "then the environment", "", "AISUB_TIME=2",
+	  "#AISUB -t3\n#SBATCH -t4\n", "time_limit:120" },
+	{ "then our lines, wherever they stand", "", "",
+	  "#SBATCH -t4\n#AISUB -t3\n#SBATCH -t5\n", "time_limit:180" },
+	{ "then Slurm's", "", "", "#SBATCH -t4\n", "time_limit:240" },
+	{ "in one place the last wins", "", "", "#AISUB -t4\n#AISUB -t5\n",
+	  "time_limit:300" },
+	{ "each option on its own", "tasks=2", "AISUB_MEM=3",
+	  "#AISUB -t3\n#SBATCH -t4 -n 7 -c2\n",
+	  "tasks:2,cpus:2000,mem_node:3,time_limit:180" },
+	{ "kinds of memory are one option", "mem-per-cpu=5", "",
+	  "#SBATCH --mem=4G\n", "mem_cpu:5" },
+	{ "kinds of GPUs are one option", "", "AISUB_GPUS=1",
+	  "#SBATCH --gres=gpu:4\n", "gpus_job:1" },
+	{ "a signal is one option", "signal=B:USR1", "",
+	  "#SBATCH --signal=INT@5\n",
+	  "signal:10,signal_before:60,signal_batch:1" },
+	{ "in one place kinds are both kept, to be refused", "mem=1 mem-per-cpu=1",
+	  "", "", "mem_node:1,mem_cpu:1" },
+	{ "an alias is the same option", "ntasks=2", "AISUB_PARTITION=a",
+	  "#SBATCH -n 3 -p b\n", "queue:a,tasks:2" },
+	{ "flags of variables", "", "AISUB_HOLD=yes AISUB_EXCLUSIVE=no", "",
+	  "hold:1" },
+	{ "empty variables are none", "", "AISUB_TIME= AISUB_HOLD=", "", "" },
+	{ "other variables", "", "AISUBTIME=1 XAISUB_TIME=1", "", "" },
+
+	{ "sizes", "mem=2G mem-per-cpu=1K", "", "", "mem_node:2048,mem_cpu:1" },
+	{ "no limit", "time=0", "", "", "time_limit:-1" },
+	{ "half a GPU", "gpus-per-task=h100:0.5", "", "",
+	  "gpus:500,gpu_type:h100" },
+	{ "GPUs by gres", "gres=gpu:a100:2", "", "", "gpus_node:2,gpu_type:a100" },
+	{ "one GPU by gres", "gres=gpu", "", "", "gpus_node:1" },
+	{ "one GPU of a type by gres", "gres=gpu:a100", "", "",
+	  "gpus_node:1,gpu_type:a100" },
+	{ "no gres", "gres=none", "", "", "" },
+	{ "a canonical array", "array=3,1-2,9%2", "", "", "array:1-3,9%2" },
+	{ "times from now", "begin=now+1m deadline=@99", "", "",
+	  "begin:1060,deadline:99" },
+	{ "as many nodes exactly", "nodes=2-2", "", "", "nodes:2" },
+	{ "plain nice", "nice", "", "", "nice:100" },
+	{ "no requeue, by templates", "", "",
+	  "#SBATCH --no-requeue \n", "requeue:0" },
+	{ "no requeue, with nothing", "no-requeue=", "", "", "requeue:0" },
+	{ "open mode", "open-mode=append", "", "", "append:1" },
+	{ "without effect, silently", "", "",
+	  "#SBATCH --mail-type=END --mail-user u --wckey=k --get-user-env=L\n", "" },
+
+	{ "a bad option", "time=x", "", "", "!--time: bad time 'x'*" },
+	{ "a bad variable", "", "AISUB_TIME=x", "",
+	  "!AISUB_TIME: --time: bad time 'x'*" },
+	{ "a bad flag of a variable", "", "AISUB_HOLD=x", "",
+	  "!AISUB_HOLD: bad value 'x'*" },
+	{ "a bad directive, though another wins", "time=1", "",
+	  "\n#SBATCH -t x\n", "!s:2: --time: bad time 'x'*" },
+	{ "an unknown directive of ours", "", "", "#AISUB --foo\n",
+	  "!s:1: unknown option '--foo'" },
+	{ "Slurm's -F is not ours", "", "", "#AISUB -q a\n#SBATCH -q b -F c\n",
+	  "queue:a" },
+	{ "long names take two dashes", "", "", "#AISUB --t 5\n",
+	  "!s:1: unknown option '--t'" },
+	{ "not for scripts", "", "", "#AISUB --wrap=x\n",
+	  "!s:1: --wrap is for the command line only" },
+	{ "not for variables", "", "AISUB_SOCKET=x", "",
+	  "!AISUB_SOCKET: --socket is for the command line only" },
+	{ "nothing of a CPU", "cpus-per-task=0", "", "",
+	  "!--cpus-per-task: a task needs some CPU" },
+	{ "nothing of memory", "mem=0", "", "",
+	  "!--mem: '0': say how much memory is needed" },
+	{ "a range of nodes", "nodes=1-4", "", "", "!--nodes: '1-4': ranges*" },
+	{ "other gres", "gres=nic:1", "", "", "!--gres: 'nic:1': only*" },
+	{ "gpus of several types", "gpus=a:1,b:2", "", "", "!--gpus: bad GPUs*" },
+	{ "an empty text", "job-name=", "", "", "!--job-name: it is empty" },
+	{ "a bad list of variables", "export=1=2", "", "",
+	  "!--export: '1=2' is no name of a variable" },
+	{ "a bad host list", "nodelist=n[", "", "", "!--nodelist: *" },
+	{ "a bad dependency", "", "", "#AISUB -d after:x\n",
+	  "!s:1: --dependency: bad dependency*" },
+	{ "a grace without end", "grace=UNLIMITED", "", "", "!--grace: *" },
+	{ "no effect yet", "cron=x", "", "",
+	  "!--cron: has no effect yet in this version" },
+	{ "no effect yet, in a script", "", "", "#SBATCH --reservation x\n",
+	  "!s:1: --reservation: has no effect yet in this version" },
+};
+/* clang-format on */
+
+/* "name:value,..." of what is given */
+static char *describe(struct spec *spec)
+{
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const struct spec_field *field = &spec_fields[i];
+		const char *comma = out.len ? "," : "";
+
+		if (field->is_text && *spec_text(spec, field))
+			buf_printf(&out, "%s%s:%s", comma, field->name,
+			           *spec_text(spec, field));
+		else if (!field->is_text &&
+		         *spec_int(spec, field) != SPEC_UNSET)
+			buf_printf(&out, "%s%s:%lld", comma, field->name,
+			           (long long)*spec_int(spec, field));
+	}
+	return buf_take(&out);
+}
+
+START_TEST(option_case)
+{
+	struct places p;
+	struct err err;
+	char *got;
+
+	places_init(&p);
+	if (take(&p, cases[_i].options, cases[_i].env, cases[_i].script, &err) <
+	    0)
+		got = xasprintf("!%s", err.text);
+	else
+		got = describe(&p.submit.spec);
+	ck_assert_msg(glob_match(cases[_i].want, got), "%s: got %s",
+	              cases[_i].name, got);
+	free(got);
+	places_fini(&p);
+}
+END_TEST
+
+static const struct {
+	const char *name, *env, *script, *want;
+} warned[] = {
+	{ "nothing to warn of", "AISUB_TIME=1", "#SBATCH -n 2\n", "" },
+	{ "an unknown variable", "AISUB_TIMES=1", "",
+	  "aisub: warning: AISUB_TIMES names no option, ignored\n" },
+	{ "an unknown option of Slurm's", "", "\n#SBATCH --foo bar -n2\n",
+	  "aisub: s:2: warning: unknown option '--foo', ignored\n" },
+	{ "an option that means something else to Slurm", "",
+	  "#SBATCH -q high\n",
+	  "aisub: s:1: warning: unknown option '-q', ignored\n" },
+	{ "options after the first command", "",
+	  "true\n#SBATCH -n2\n#SBATCH -n2\n",
+	  "aisub: s:2: warning: options after the first command are "
+	  "ignored\n" },
+	{ "a variable in a value", "", "#SBATCH -o $HOME/x\n",
+	  "aisub: s:1: warning: variables are not replaced in '$HOME/x'\n" },
+};
+
+START_TEST(warning_case)
+{
+	struct places p;
+	struct err err;
+
+	places_init(&p);
+	ck_assert_int_eq(take(&p, "", warned[_i].env, warned[_i].script, &err),
+	                 0);
+	ck_assert_msg(!strcmp(p.warnings.data, warned[_i].want), "%s: got %s",
+	              warned[_i].name, p.warnings.data);
+	places_fini(&p);
+}
+END_TEST
+
+START_TEST(whose_script_it_is)
+{
+	static const struct {
+		const char *script;
+		bool want;
+	} script[] = {
+		{ "#SBATCH -n2\n", true },
+		{ "#SBATCH -n2\n#AISUB -n2\n", false },
+		{ "#AISUB -n2\n", false },
+		{ "true\n", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(script); i++) {
+		struct places p;
+		struct err err;
+
+		places_init(&p);
+		ck_assert_int_eq(take(&p, "", "", script[i].script, &err), 0);
+		ck_assert_int_eq(p.submit.only_slurm, script[i].want);
+		places_fini(&p);
+	}
+}
+END_TEST
+
+START_TEST(behaviour)
+{
+	struct places p;
+	struct err err;
+
+	places_init(&p);
+	ck_assert_int_eq(take(&p, "parsable export=A", "AISUB_WAIT=1",
+	                      "#AISUB --export=B --launch=script\n"
+	                      "#SBATCH --quiet\n",
+	                      &err),
+	                 0);
+	ck_assert(p.submit.parsable && p.submit.wait && p.submit.quiet);
+	ck_assert(!p.submit.json && !p.submit.follow && !p.submit.test_only);
+	ck_assert_str_eq(p.submit.export_env, "A");
+	ck_assert_str_eq(p.submit.launch, "script");
+	places_fini(&p);
+}
+END_TEST
+
+/* Options that have no effect yet are not shown. */
+START_TEST(shown_options)
+{
+	static const char *const hidden[] = { "cron",        "cron-policy",
+		                              "image",       "mount",
+		                              "reservation", "topology",
+		                              "min-tasks",   "numa" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		const struct opt *opt = opt_find(spec_opts, hidden[i]);
+
+		ck_assert_msg(opt && !opt->help, "%s", hidden[i]);
+	}
+}
+END_TEST
+
+SUITE(spec_opt)
+{
+	tcase_add_loop_test(tc, option_case, 0, ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, warning_case, 0, ARRAY_SIZE(warned));
+	tcase_add_test(tc, whose_script_it_is);
+	tcase_add_test(tc, behaviour);
+	tcase_add_test(tc, shown_options);
+}
