@@ -292,7 +292,8 @@ void table_print(const struct table *table, FILE *out, bool header, int width)
 			buf_clear(&lines);
 		}
 	}
-	fwrite(lines.data, 1, lines.len, out);
+	if (lines.len)
+		fwrite(lines.data, 1, lines.len, out);
 	buf_free(&lines);
 	free(widths);
 }

@@ -1,0 +1,139 @@
+/* test_constraint.c - expressions over node features */
+#include "libcommon/constraint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+
+enum { CAP = 200 };
+
+/* Words are one letter here: a is 0. */
+static int32_t letter(const char *word, size_t len, void *arg)
+{
+	(void)arg;
+	return len == 1 ? word[0] - 'a' : 25;
+}
+
+static bool in_text(int32_t word, const void *arg)
+{
+	return strchr(arg, 'a' + word) != NULL;
+}
+
+static const struct {
+	const char *rule, *features;
+	bool holds;
+} cases[] = {
+	{ "a", "a", true },           { "a", "b", false },
+	{ "a&b", "ab", true },        { "a&b", "a", false },
+	{ "a|b", "b", true },         { "a|b", "c", false },
+	{ "a|b&c", "a", true }, /* & binds tighter */
+	{ "a|b&c", "b", false },      { "(a|b)&c", "a", false },
+	{ "(a|b)&c", "bc", true },    { "a&(b|c)&d", "acd", true },
+	{ "a&(b|c)&d", "ad", false }, { "((a))", "a", true },
+	{ "a&b|c&d", "cd", true },    { "a&b|c&d", "bc", false },
+	{ "key=value", "z", true },   { "h100-sxm.v2", "z", true },
+};
+
+START_TEST(holds)
+{
+	int32_t rule[CAP];
+	struct err err;
+	size_t n;
+
+	ck_assert_msg(!constraint_parse(cases[_i].rule, letter, NULL, rule, CAP,
+	                                &n, &err),
+	              "%s", err.text);
+	ck_assert_msg(constraint_holds(rule, n, in_text, cases[_i].features) ==
+	                  cases[_i].holds,
+	              "%s on %s", cases[_i].rule, cases[_i].features);
+}
+END_TEST
+
+static const struct {
+	const char *rule, *where;
+} refused[] = {
+	{ "", "character 1" },      { "a&", "character 3" },
+	{ "&a", "character 1" },    { "a||b", "character 3" },
+	{ "(a", "character 3" },    { "a)", "character 2" },
+	{ "()", "character 2" },    { "a b", "character 2" },
+	{ "a,b", "character 2" },   { "a*2", "character 2" },
+	{ "[a|b]", "character 1" }, { "!a", "character 1" },
+	{ "a(b)", "character 2" },
+};
+
+START_TEST(errors_say_where)
+{
+	int32_t rule[CAP];
+	struct err err;
+	size_t n = 77;
+
+	ck_assert_int_eq(constraint_parse(refused[_i].rule, letter, NULL, rule,
+	                                  CAP, &n, &err),
+	                 -1);
+	ck_assert_int_eq(err.code, EINVAL);
+	ck_assert_msg(strstr(err.text, refused[_i].where) != NULL, "%s",
+	              err.text);
+	ck_assert_uint_eq(n, 77);
+}
+END_TEST
+
+START_TEST(too_long)
+{
+	int32_t rule[3];
+	struct err err;
+	size_t n;
+
+	ck_assert_int_eq(
+	    constraint_parse("a&b", letter, NULL, rule, 3, &n, &err), 0);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_int_eq(
+	    constraint_parse("a&b|c", letter, NULL, rule, 3, &n, &err), -1);
+	ck_assert_int_eq(err.code, ERANGE);
+}
+END_TEST
+
+/* "a|b&(" so many times: the most values that wait at once. */
+static int parse_nested(int levels, int32_t *rule, size_t *n, struct err *err)
+{
+	char text[1000];
+	size_t len = 0;
+
+	for (int i = 0; i < levels; i++)
+		len +=
+		    (size_t)snprintf(text + len, sizeof(text) - len, "a|b&(");
+	len += (size_t)snprintf(text + len, sizeof(text) - len, "a|b&c");
+	memset(text + len, ')', (size_t)levels);
+	text[len + (size_t)levels] = '\0';
+	return constraint_parse(text, letter, NULL, rule, 1000, n, err);
+}
+
+START_TEST(depth_is_limited)
+{
+	int32_t rule[1000];
+	struct err err;
+	size_t n;
+
+	ck_assert_int_eq(parse_nested(64, rule, &n, &err), 0);
+	ck_assert(constraint_holds(rule, n, in_text, "bc"));
+	ck_assert(!constraint_holds(rule, n, in_text, "b"));
+	ck_assert_int_eq(parse_nested(65, rule, &n, &err), -1);
+	ck_assert_int_eq(err.code, EINVAL);
+}
+END_TEST
+
+START_TEST(no_rule_holds)
+{
+	ck_assert(constraint_holds(NULL, 0, in_text, ""));
+}
+END_TEST
+
+SUITE(constraint)
+{
+	tcase_add_loop_test(tc, holds, 0, ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, errors_say_where, 0, ARRAY_SIZE(refused));
+	tcase_add_test(tc, too_long);
+	tcase_add_test(tc, depth_is_limited);
+	tcase_add_test(tc, no_rule_holds);
+}
