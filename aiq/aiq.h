@@ -72,7 +72,7 @@ int format_parse(struct format *ret, const struct view *view, const char *text,
 void format_free(struct format *format);
 
 /* The fields to ask the daemon for, in the order of its values. */
-json_t *format_fields(const struct format *format);
+json_t *format_fields(const struct format *format, bool json);
 
 /* What the command line says; strings are argv's. */
 struct aiq {

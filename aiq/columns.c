@@ -274,15 +274,17 @@ void format_free(struct format *format)
 	*format = (struct format){ 0 };
 }
 
-json_t *format_fields(const struct format *format)
+json_t *format_fields(const struct format *format, bool json)
 {
 	json_t *fields = json_array();
 
 	for (size_t i = 0; i < format->n; i++) {
 		const struct column *c = format->pick[i].column;
-		const char *first = c->field[0] ? c->field[0] : c->name;
+		/* The text of a quota is for people. */
+		bool own = !c->field[0] || (json && c->show == SHOW_TEXT);
 
-		json_array_append_new(fields, json_string(first));
+		json_array_append_new(fields,
+		                      json_string(own ? c->name : c->field[0]));
 		if (c->field[1])
 			json_array_append_new(fields, json_string(c->field[1]));
 	}

@@ -255,7 +255,8 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 	                        aiq->json || !format ? "json" : "tsv");
 
 	if (format && (!aiq->json || aiq->format))
-		json_object_set_new(req, "fields", format_fields(format));
+		json_object_set_new(req, "fields",
+		                    format_fields(format, aiq->json));
 	if (strcmp(aiq->view->op, "jobs") != 0)
 		return req;
 	set(req, "users", aiq->users);
@@ -319,20 +320,28 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 	return rc;
 }
 
-/* Green runs, yellow is on its way, red went wrong. */
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define RED    "\033[31m"
+
+/* Green runs, yellow is between two states, red went wrong. */
 static const char *state_colour(const char *value, size_t len)
 {
 	static const char *const colours[JOB_NSTATES] = {
-		[JOB_RUNNING] = "\033[32m",    [JOB_CONFIGURING] = "\033[33m",
-		[JOB_COMPLETING] = "\033[33m", [JOB_SUSPENDED] = "\033[33m",
-		[JOB_FAILED] = "\033[31m",     [JOB_TIMEOUT] = "\033[31m",
-		[JOB_NODE_FAIL] = "\033[31m",  [JOB_OUT_OF_MEMORY] = "\033[31m",
-		[JOB_DEADLINE] = "\033[31m",   [JOB_BOOT_FAIL] = "\033[31m",
+		[JOB_RUNNING] = GREEN,     [JOB_CONFIGURING] = YELLOW,
+		[JOB_COMPLETING] = YELLOW, [JOB_SUSPENDED] = YELLOW,
+		[JOB_FAILED] = RED,        [JOB_TIMEOUT] = RED,
+		[JOB_NODE_FAIL] = RED,     [JOB_OUT_OF_MEMORY] = RED,
+		[JOB_DEADLINE] = RED,      [JOB_BOOT_FAIL] = RED,
 	};
 	char name[32];
 	int state;
 
 	snprintf(name, sizeof(name), "%.*s", (int)len, value);
+	if (!strcmp(name, "DOWN")) /* a node */
+		return RED;
+	if (!strcmp(name, "DRAINED") || !strcmp(name, "DRAINING"))
+		return YELLOW;
 	state = job_state_parse(name);
 	return state < 0 ? NULL : colours[state];
 }

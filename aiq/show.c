@@ -90,6 +90,13 @@ static void add_plural(struct buf *out, double n, const char *noun)
 	buf_printf(out, "%.10g %s%s", n, noun, n == 1 ? "" : "s");
 }
 
+static bool has_run(const json_t *job)
+{
+	int64_t start;
+
+	return int_of(job, "start_time", &start);
+}
+
 static void show_state(const json_t *job)
 {
 	const char *state = text_of(job, "state");
@@ -99,7 +106,7 @@ static void show_state(const json_t *job)
 	buf_puts(&text, state ? state : "?");
 	if (int_of(job, "signal", &signo) && signo > 0)
 		buf_printf(&text, ", ended by SIG%s", signal_name((int)signo));
-	else if (int_of(job, "exit_code", &code))
+	else if (int_of(job, "exit_code", &code) && has_run(job))
 		buf_printf(&text, ", exit status %lld", (long long)code);
 	if (int_of(job, "elapsed", &elapsed) && elapsed > 0) {
 		buf_puts(&text, ", ran ");
@@ -278,7 +285,8 @@ static void show_job(const json_t *job)
 	bool pending = state && !strcmp(state, job_state_name(JOB_PENDING));
 	const char *id = text_of(job, "display_id");
 	const char *name = text_of(job, "name");
-	int64_t priority, own;
+	const char *error = text_of(job, "error");
+	int64_t priority, own, ended;
 
 	fputs("job ", stdout);
 	put_clean(stdout, id ? id : "?", strlen(id ? id : "?"));
@@ -302,11 +310,14 @@ static void show_job(const json_t *job)
 	show_nodes(job);
 	show_times(job);
 	show_starts(job);
-	show_usage(job);
+	if (has_run(job) && int_of(job, "end_time", &ended))
+		show_usage(job);
 	line_text(job, "submitted from", "submit_host");
 	line_text(job, "folder", "workdir");
 	line_text(job, "output", "output");
-	line_text(job, "error output", "error");
+	if (error && text_of(job, "output") &&
+	    strcmp(error, text_of(job, "output")) != 0)
+		line("error output", "%s", error);
 	line_text(job, "input", "input");
 }
 

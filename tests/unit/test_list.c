@@ -153,6 +153,8 @@ static const struct {
 	  "[\"job_id\",\"exit_code\",\"signal\"]" },
 	{ "the text of a quota, for people", &view_queues, "name,quota", false,
 	  "[\"name\",\"quota_text\"]" },
+	{ "its amounts, for programs", &view_queues, "name,quota", true,
+	  "[\"name\",\"quota\"]" },
 	{ "JSON has all keys", &view_jobs, NULL, true, "null" },
 	{ "or those that are named", &view_jobs, "state", true,
 	  "[\"state\"]" },
