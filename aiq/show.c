@@ -121,8 +121,9 @@ static void show_state(const json_t *job)
 }
 
 /* Why it waits and until when; how it ended. */
-static void show_why(const json_t *job, bool pending)
+static void show_why(const json_t *job)
 {
+	const char *state = text_of(job, "state");
 	const char *why = text_of(job, "reason");
 	const char *because = text_of(job, "reason_text");
 	struct buf text = { 0 };
@@ -131,7 +132,7 @@ static void show_why(const json_t *job, bool pending)
 	if (why && strcmp(why, reason_name(WHY_None)) != 0)
 		line("reason", "%s%s%s", why, because ? ": " : "",
 		     because ? because : "");
-	if (!pending)
+	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
 		return;
 	if (int_of(job, "expected_start", &t)) {
 		format_time(&text, t);
@@ -279,26 +280,44 @@ static void show_starts(const json_t *job)
 		line("preempted", "%lld times", (long long)n);
 }
 
-static void show_job(const json_t *job)
+/* "job 12_3 train (id 15)" */
+static void show_title(const json_t *job)
 {
-	const char *state = text_of(job, "state");
-	bool pending = state && !strcmp(state, job_state_name(JOB_PENDING));
 	const char *id = text_of(job, "display_id");
 	const char *name = text_of(job, "name");
-	const char *error = text_of(job, "error");
-	int64_t priority, own, ended;
+	struct buf text = { 0 };
+	int64_t own;
 
-	fputs("job ", stdout);
-	put_clean(stdout, id ? id : "?", strlen(id ? id : "?"));
-	if (name) {
-		putchar(' ');
-		put_clean(stdout, name, strlen(name));
-	}
+	buf_printf(&text, "job %s", id ? id : "?");
+	if (name)
+		buf_printf(&text, " %s", name);
 	if (id && strchr(id, '_') && int_of(job, "job_id", &own))
-		printf(" (id %lld)", (long long)own);
+		buf_printf(&text, " (id %lld)", (long long)own);
+	put_clean(stdout, text.data, text.len);
 	putchar('\n');
+	buf_free(&text);
+}
+
+static void show_files(const json_t *job)
+{
+	const char *output = text_of(job, "output");
+	const char *error = text_of(job, "error");
+
+	line_text(job, "submitted from", "submit_host");
+	line_text(job, "folder", "workdir");
+	line_text(job, "output", "output");
+	if (error && output && strcmp(error, output) != 0)
+		line("error output", "%s", error);
+	line_text(job, "input", "input");
+}
+
+static void show_job(const json_t *job)
+{
+	int64_t priority, ended;
+
+	show_title(job);
 	show_state(job);
-	show_why(job, pending);
+	show_why(job);
 	line_text(job, "user", "user");
 	line_text(job, "account", "account");
 	line_text(job, "queue", "queue");
@@ -312,13 +331,7 @@ static void show_job(const json_t *job)
 	show_starts(job);
 	if (has_run(job) && int_of(job, "end_time", &ended))
 		show_usage(job);
-	line_text(job, "submitted from", "submit_host");
-	line_text(job, "folder", "workdir");
-	line_text(job, "output", "output");
-	if (error && text_of(job, "output") &&
-	    strcmp(error, text_of(job, "output")) != 0)
-		line("error output", "%s", error);
-	line_text(job, "input", "input");
+	show_files(job);
 }
 
 static int add_part(const void *data, size_t len, void *arg)
