@@ -1,0 +1,94 @@
+/* test_mem.c - memory that cannot run out, and arenas */
+#include "libcommon/mem.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/check.h"
+
+START_TEST(strings)
+{
+	char *a = xstrdup("abc"), *b = xstrndup("abcdef", 2);
+	char *c = xasprintf("%s-%d", a, 7);
+
+	ck_assert_str_eq(a, "abc");
+	ck_assert_str_eq(b, "ab");
+	ck_assert_str_eq(c, "abc-7");
+	free(a);
+	free(b);
+	free(c);
+}
+END_TEST
+
+START_TEST(nothing_is_no_failure)
+{
+	free(xmalloc(0));
+	free(xcalloc(0, 8));
+	free(xrealloc(NULL, 0, 8));
+}
+END_TEST
+
+/* A size that overflows must not become a small one. */
+START_TEST(too_large_ends_the_process)
+{
+	xrealloc(NULL, SIZE_MAX / 2, 4);
+}
+END_TEST
+
+START_TEST(arrays_grow)
+{
+	size_t n = 0, cap = 0;
+	int *p = NULL;
+
+	for (; n < 1000; n++) {
+		p = GROW(p, n, &cap);
+		p[n] = (int)n;
+	}
+	ck_assert_uint_ge(cap, n);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(p[i], (int)i);
+	free(p);
+}
+END_TEST
+
+START_TEST(arena_is_zeroed_and_aligned)
+{
+	struct arena *arena = arena_new();
+
+	for (size_t size = 1; size < 200000; size = size * 3 + 1) {
+		unsigned char *p = arena_alloc(arena, size, 1);
+
+		ck_assert_uint_eq((uintptr_t)p % _Alignof(max_align_t), 0);
+		for (size_t i = 0; i < size; i++)
+			ck_assert_uint_eq(p[i], 0);
+		memset(p, 0xff, size);
+	}
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(arena_counts_what_it_gave)
+{
+	struct arena *arena = arena_new();
+	int *numbers = arena_array(arena, int, 1000);
+
+	numbers[999] = 1;
+	ck_assert_uint_ge(arena_used(arena), 1000 * sizeof(int));
+	ck_assert_str_eq(arena_strdup(arena, "abc"), "abc");
+	ck_assert_str_eq(arena_strdup(arena, ""), "");
+	arena_free(arena);
+	arena_free(NULL);
+}
+END_TEST
+
+SUITE(mem)
+{
+	tcase_add_test(tc, strings);
+	tcase_add_test(tc, nothing_is_no_failure);
+	tcase_add_test_raise_signal(tc, too_large_ends_the_process, SIGABRT);
+	tcase_add_test(tc, arrays_grow);
+	tcase_add_test(tc, arena_is_zeroed_and_aligned);
+	tcase_add_test(tc, arena_counts_what_it_gave);
+}
