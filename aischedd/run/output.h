@@ -1,0 +1,30 @@
+/*
+ * output.h - the names of a job's files: "slurm-%A_%a.out"
+ *
+ * Pure.  Used by the shepherd that opens the files and by the daemon that
+ * tells users where they are.
+ */
+#ifndef AISCHEDD_RUN_OUTPUT_H
+#define AISCHEDD_RUN_OUTPUT_H
+
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+
+struct output_name {
+	uint64_t job, array_job; /* array_job 0: not of an array */
+	uint32_t array_task, task, node_index;
+	const char *name, *user, *node;
+};
+
+/*
+ * %j job id, %A array id, %a index in the array, %x job name, %u user, %N
+ * first node, %n its index, %t task, %% a percent sign; a width as in %4j
+ * fills with zeros.  Anything else stays as it is written, and a pattern
+ * with a backslash is taken as it is, without the backslashes, as Slurm does.
+ * Relative names begin at workdir (absolute).
+ */
+void output_expand(const char *pattern, const char *workdir,
+                   const struct output_name *name, struct buf *out);
+
+#endif
