@@ -50,7 +50,7 @@ json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
                    struct buf *parts, struct err *err)
 {
 	int64_t pause = PAUSE_MIN_MS, give_up = 0;
-	bool lost = false;
+	bool lost = false, said = false;
 
 	for (;;) {
 		if (!retry->client)
@@ -68,11 +68,13 @@ json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
 		if (!lost) {
 			lost = true;
 			give_up = now_ms() + retry->patience_s * 1000LL;
-			if (retry->patience_s < 0)
-				warnx("%s; waiting for it", err->text);
-		} else if (retry->patience_s >= 0 && now_ms() >= give_up) {
-			return NULL;
+			continue;
 		}
+		if (retry->patience_s >= 0 && now_ms() >= give_up)
+			return NULL;
+		if (retry->patience_s < 0 && !said)
+			warnx("aischedd went away; waiting for it");
+		said = true;
 		pause_ms(pause);
 		if (pause < PAUSE_MAX_MS)
 			pause *= 2;
@@ -103,7 +105,7 @@ int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
                struct err *err)
 {
 	int patience = retry->patience_s, highest = -1;
-	json_t *ids = json_array(), *req, *answer, *job;
+	json_t *ids = json_array(), *req, *answer, *ended, *job;
 	size_t i;
 
 	for (i = 0; i < n; i++)
@@ -112,10 +114,13 @@ int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
 	retry->patience_s = -1;
 	answer = retry_call(retry, req, NULL, NULL, err);
 	retry->patience_s = patience;
-	if (answer)
+	ended = json_object_get(answer, "jobs");
+	if (answer && json_array_size(ended) < n)
+		err_set(err, ENOENT, "how it ended is not known any more");
+	else if (answer)
 		highest = 0;
-	json_array_foreach(json_object_get(answer, "jobs"), i, job)
-		if (job_status(job) > highest)
+	json_array_foreach(ended, i, job)
+		if (highest >= 0 && job_status(job) > highest)
 			highest = job_status(job);
 	json_decref(answer);
 	json_decref(req);
