@@ -27,6 +27,8 @@ struct reader {
 	struct err err; /* of the step that failed last */
 };
 
+static const char unknown[] = "no such option '%s'";
+
 /* libconfuse hands nothing of ours to its callbacks.  NULL between reads. */
 static struct reader *reading;
 
@@ -36,6 +38,9 @@ __attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg,
 {
 	char what[300];
 
+	/* Of free keys each is unknown at first; it goes on all the same. */
+	if ((cfg->flags & CFGF_KEYSTRVAL) && !strcmp(fmt, unknown))
+		return;
 	vsnprintf(what, sizeof(what), fmt, ap);
 	err_set(&reading->err, EINVAL, "%s", what);
 	if (cfg_title(cfg))
@@ -81,7 +86,7 @@ static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *ret)
 	return 0;
 }
 
-/* The whole file as a heap string; the error does not name it. */
+/* The whole file as a heap string. */
 static char *read_file(const char *path, size_t *ret_len, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -98,6 +103,7 @@ static char *read_file(const char *path, size_t *ret_len, struct err *err)
 		        path);
 		goto out;
 	}
+	buf_puts(&buf, ""); /* a file may be empty */
 	do {
 		n = read(fd, buf_room(&buf, 65536), 65536);
 		if (n > 0)
@@ -134,6 +140,8 @@ static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 		return err_sys(&reading->err, "%s: cannot be read", file);
 	reading->file = file;
 	status = cfg_parse_fp(cfg, fp);
+	if (status != CFG_SUCCESS && !reading->err.code)
+		cfg_error(cfg, unknown, ""); /* the one that has no error */
 	reading->file = was;
 	cfg->line = line;
 	fclose(fp);

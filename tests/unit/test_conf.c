@@ -1,0 +1,842 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/conf.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+
+static struct conf *must_parse(const char *text, struct buf *warnings)
+{
+	struct err err;
+	struct conf *conf = conf_parse(text, "t", warnings, &err);
+
+	ck_assert_msg(conf != NULL, "%s", err.text);
+	return conf;
+}
+
+/* --- files that are refused ---------------------------------------------- */
+
+static const struct {
+	const char *name, *text, *want;
+} bad[] = {
+	{ "an unknown key", "\nclustr = x", "t:2: no such option 'clustr'" },
+	{ "an unknown key of a section", "queue q {\n qouta { } }",
+	  "t:2: queue 'q': no such option 'qouta'" },
+	{ "a line after comments", "# a\n/* b\n c */\n// d\nx = 1",
+	  "t:5: no such option 'x'" },
+	{ "a key twice", "cluster = a\ncluster = b",
+	  "t:2: cluster is given twice" },
+	{ "a list twice", "admins = {a, b}\nadmins = {c}",
+	  "t:2: admins is given twice" },
+	{ "a queue twice", "queue q { }\nqueue q { }",
+	  "t:2: found duplicate title 'q'" },
+	{ "a section twice", "scheduling { }\nscheduling { }",
+	  "t:2: scheduling is given twice" },
+	{ "licenses twice", "licenses { }\nlicenses { }",
+	  "t:2: licenses is given twice" },
+	{ "a limit twice", "queue q { limit { }\nlimit { } }",
+	  "t:2: queue 'q': limit is given twice" },
+	{ "a section without title", "queue { }",
+	  "t:1: missing title for section 'queue'" },
+	{ "a section that is a key", "cluster { }",
+	  "t:1: missing equal sign after option 'cluster'" },
+	{ "a list for a text", "cluster = {a}", "t:1: unexpected token '{'" },
+	{ "no value", "cluster =", "t:1: premature end of file" },
+
+	{ "a section that is not closed", "queue a {\nstate = open\n",
+	  "t:1: the '{' that opens here is not closed" },
+	{ "a brace too many", "queue a { }\n}", "t:2: '}' without '{'" },
+	{ "a string that is not closed", "\ncluster = \"a\nstate_dir = \"/b\"",
+	  "t:2: a string ends without '\"'" },
+	{ "a string in single quotes that is not closed", "cluster = 'a",
+	  "t:1: a string ends without \"'\"" },
+	{ "a comment that is not closed", "\n/* a\n\n",
+	  "t:2: the comment that begins here has no '*/'" },
+	{ "a character that would vanish", "state_dir = /a*b",
+	  "t:1: character '*' out of place; put text in quotes" },
+	{ "a path into a section", "queue q { }\nqueue|max_jobs = 3",
+	  "t:2: character '|' out of place; put text in quotes" },
+	{ "a key in quotes", "\"queue|max_jobs\" = 3",
+	  "t:1: names of keys and sections are written without quotes" },
+	{ "a section in quotes", "\"queue\" { }",
+	  "t:1: names of keys and sections are written without quotes" },
+	{ "an escape nobody knows", "cluster = \"\\777\"",
+	  "t:1: only \\\", \\\\ and \\$ may follow a backslash in double "
+	  "quotes" },
+	{ "a variable without end", "cluster = \"${A\" http = \"}\"",
+	  "t:1: '${' without '}'; write \\${ for these characters" },
+	{ "a control character", "cluster = 'a\tb'",
+	  "t:1: cluster: a control character in 'a?b'" },
+	{ "a call of nothing", "cluster = a(b)",
+	  "t:1: '(' belongs to include(\"PATTERN\") only; put text in "
+	  "quotes" },
+	{ "an include of nothing", "include()",
+	  "t:1: use include(\"PATTERN\")" },
+	{ "an include of two", "include(\"a\", \"b\")",
+	  "t:1: use include(\"PATTERN\")" },
+	{ "an include in a section", "queue q { include(\"/none\") }",
+	  "t:1: queue 'q': no such option 'include'" },
+	{ "an include that is not there", "\ninclude(\"/none/x\")",
+	  "t:2: cannot read '/none/x': No such file or directory" },
+	{ "an include of a folder", "include(\"/dev\")",
+	  "t:1: cannot read '/dev': not a regular file" },
+
+	{ "a bad name", "cluster = \"a b\"",
+	  "t:1: cluster: bad name 'a b': use up to 63 letters, digits, '.', "
+	  "'_' and '-', a letter or digit first" },
+	{ "a bad title", "queue \"a,b\" { }",
+	  "t:1: queue: bad name 'a,b': use up to 63 letters, digits, '.', "
+	  "'_' and '-', a letter or digit first" },
+	{ "a relative state_dir", "state_dir = x",
+	  "t:1: state_dir: bad path 'x': use one that begins with /" },
+	{ "a bad address", "listen = {/a,\n tcp://localhost}",
+	  "t:1: listen: bad address 'localhost': use HOST:PORT, like "
+	  "127.0.0.1:7118" },
+	{ "an address of another kind", "listen = udp://a:1",
+	  "t:1: listen: bad address 'udp://a:1': use the path of a socket of "
+	  "less than 108 bytes, or tcp://HOST:PORT" },
+	{ "an empty text in a list", "operators = {\"\"}",
+	  "t:1: operators: an empty text in a list" },
+	{ "a bad user", "admins = \"@\"",
+	  "t:1: admins: bad name '@': use that of a user, or @GROUP" },
+	{ "a text for a number", "max_jobs = many",
+	  "t:1: max_jobs: bad number 'many': use a whole number from 1 to "
+	  "1000000000" },
+	{ "a negative count", "queue q { max_jobs = -1 }",
+	  "t:1: queue 'q': max_jobs: bad number '-1': use a whole number from "
+	  "0 to 1000000000" },
+	{ "a fraction too fine", "queue q { limit { gpus = 0.0005 } }",
+	  "t:1: queue 'q': limit.gpus: bad number '0.0005': use a number from "
+	  "0 to 4194304 with at most three decimals" },
+	{ "an unknown unit", "queue q { limit { memory = 12X } }",
+	  "t:1: queue 'q': limit.memory: bad size '12X': use a number and K, "
+	  "M, G or T, like 512M or 1.5G" },
+	{ "a script size above the ceiling", "max_script_size = 33M",
+	  "t:1: max_script_size: bad value '33M': use 1 to 32M" },
+	{ "a time of no unit", "history_keep = 3y",
+	  "t:1: history_keep: bad time '3y': use minutes, min:sec, h:m:s, "
+	  "d-h:m:s, 90s, 12h, 3d or UNLIMITED" },
+	{ "a grace without end", "queue q { grace = UNLIMITED }",
+	  "t:1: queue 'q': grace: bad value 'UNLIMITED': use 0s to 36500d" },
+	{ "no such word", "pool p { runner = slurm }",
+	  "t:1: pool 'p': runner: bad value 'slurm': use none, local or "
+	  "kubernetes" },
+	{ "no such state", "queue q { state = shut }",
+	  "t:1: queue 'q': state: bad value 'shut': use open or closed" },
+	{ "neither yes nor no", "scheduling { backfill = maybe }",
+	  "t:1: scheduling.backfill: bad value 'maybe': use yes or no" },
+	{ "a negative licence", "licenses {\n a = -1 }",
+	  "t:1: licenses.a: bad number '-1': use a whole number from 0 to "
+	  "1000000000" },
+
+	{ "an unknown parent", "queue a {\nparent = b }",
+	  "t:2: queue 'a': parent: there is no queue 'b'" },
+	{ "its own parent", "queue a { parent = a }",
+	  "t:1: queue 'a': parent: 'a' is itself below 'a'" },
+	{ "a circle of parents",
+	  "queue x { parent = b }\nqueue a { parent = c }\n"
+	  "queue b { parent = a }\nqueue c { parent = b }",
+	  "t:2: queue 'a': parent: 'c' is itself below 'a'" },
+	{ "an unknown pool of a queue", "queue q { pools = {here, x} }",
+	  "t:1: queue 'q': pools: there is no pool 'x'" },
+	{ "an unknown class", "queue q { class = fast }",
+	  "t:1: queue 'q': there is no class 'fast'" },
+	{ "more time than allowed",
+	  "queue q { max_time = 1h\n default_time = 2h }",
+	  "t:2: queue 'q': default_time is more than max_time" },
+	{ "an unknown default queue", "default_queue = x",
+	  "t:1: default_queue: there is no queue 'x'" },
+	{ "a default queue that takes no jobs",
+	  "default_queue = a queue a { } queue b { parent = a }",
+	  "t:1: default_queue: 'a' takes no jobs, there are queues below it" },
+
+	{ "two local pools",
+	  "pool a { runner = local }\n"
+	  "pool b { runner = local }",
+	  "t:2: pool 'b': runner = local is that of pool 'a' already" },
+	{ "an unknown pool of a node", "node n { pool = x }",
+	  "t:1: node 'n': pool: there is no pool 'x'" },
+	{ "one pool of several", "pool a { } pool b { } node n { }",
+	  "t:1: node 'n': pool is not given, and there are several" },
+	{ "a node twice", "node n[0-3] { }\nnode m { }\nnode n2 { }",
+	  "t:3: node 'n2' is declared twice" },
+	{ "a node twice in one title", "node \"a,a\" { }",
+	  "t:1: node 'a' is declared twice" },
+	{ "a bad host list", "node n[3-1] { }",
+	  "t:1: node: bad host list 'n[3-1]': a range that ends before it "
+	  "begins at character 3" },
+	{ "a bad node name", "node \"a/b\" { }",
+	  "t:1: bad node name 'a/b': use up to 253 letters, digits, '.', '_' "
+	  "and '-', a letter or digit first" },
+	{ "too many GPUs", "node n { gpus = 65 }",
+	  "t:1: node 'n': gpus: bad number '65': use a whole number from 0 to "
+	  "64" },
+	{ "no CPUs", "node n { cpus = 0 }",
+	  "t:1: node 'n': cpus: bad number '0': use a whole number from 1 to "
+	  "65535" },
+	{ "more reserved than there is",
+	  "node n { cpus = 2\n reserve_cpus = 2.5 }",
+	  "t:2: node 'n': reserve_cpus is more than cpus" },
+	{ "more memory reserved than there is",
+	  "node n { memory = 2G\n reserve_memory = 3G }",
+	  "t:2: node 'n': reserve_memory is more than memory" },
+	{ "places that do not divide the nodes",
+	  "node n[0-3] { topology = \"r[0-2]\" }",
+	  "t:1: node 'n[0-3]': topology has 3 places, which do not divide 4 "
+	  "nodes evenly" },
+	{ "a bad taint", "node n { taints = {\"a=b=c\"} }",
+	  "t:1: node 'n': taints: bad taint 'a=b=c': use KEY=VALUE or KEY" },
+};
+
+START_TEST(bad_case)
+{
+	struct err err = { 0 };
+	struct conf *conf = conf_parse(bad[_i].text, "t", NULL, &err);
+
+	ck_assert_msg(!conf, "%s: accepted", bad[_i].name);
+	ck_assert_msg(!strcmp(err.text, bad[_i].want), "%s: got %s",
+	              bad[_i].name, err.text);
+
+	/* libconfuse's scanner is global: the next file must not notice. */
+	conf_free(must_parse("cluster = next", NULL));
+}
+END_TEST
+
+/* --- files that are suspicious ------------------------------------------- */
+
+#define INERT " has no effect yet in this version\n"
+
+static const struct {
+	const char *name, *text, *want;
+} odd[] = {
+	{ "nothing", "queue q { max_jobs = 3 limit { gpus = 4 } }", "" },
+	{ "a section without effect",
+	  "queue q {\n quota { gpus = 0.5 cpus = 1 } }",
+	  "t:2: queue 'q': quota" INERT },
+	{ "keys without effect",
+	  "queue q { weight = 2 priority = 3\n preempt = cancel }",
+	  "t:1: queue 'q': weight" INERT "t:1: queue 'q': priority" INERT
+	  "t:2: queue 'q': preempt" INERT },
+	{ "sections of the top without effect",
+	  "scheduling { backfill = no } topology { levels = {rack} }",
+	  "t:1: topology" INERT "t:1: scheduling" INERT },
+	{ "a pool of Kubernetes", "pool p { runner = kubernetes\n image = a }",
+	  "t:2: pool 'p': image" INERT
+	  "t:1: pool 'p': runner = kubernetes has no effect yet in this "
+	  "version; nothing runs there\n" },
+	{ "a limit below the quota",
+	  "queue q { quota { cpus = 2 gpus = 3 }\n limit { gpus = 2 } }",
+	  "t:1: queue 'q': quota" INERT
+	  "t:1: queue 'q': limit.gpus is below quota.gpus\n" },
+	{ "children above their parent",
+	  "queue a { parent = c quota { memory = 3G } }\n"
+	  "queue b { parent = c quota { memory = 2G } }\n"
+	  "queue c { quota { memory = 4G } }",
+	  "t:3: queue 'c': quota" INERT "t:1: queue 'a': quota" INERT
+	  "t:2: queue 'b': quota" INERT
+	  "t:3: queue 'c': quota.memory is less than those of the queues below "
+	  "it together\n" },
+	{ "a topology without levels",
+	  "topology { levels = {rack} } node n { topology = \"b0/r1\" }",
+	  "t:1: topology" INERT "t:1: node 'n': topology" INERT
+	  "t:1: node 'n': topology 'b0/r1' has more parts than "
+	  "topology.levels\n" },
+};
+
+START_TEST(odd_case)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf;
+
+	buf_puts(&warnings, "");
+	conf = must_parse(odd[_i].text, &warnings);
+	ck_assert_msg(!strcmp(warnings.data, odd[_i].want), "%s: got %s",
+	              odd[_i].name, warnings.data);
+	conf_free(conf);
+	buf_free(&warnings);
+}
+END_TEST
+
+/* --- values -------------------------------------------------------------- */
+
+START_TEST(everything_has_a_default)
+{
+	struct conf *conf = must_parse("", NULL);
+	const struct conf_queue *queue = conf->queues;
+
+	ck_assert_ptr_null(conf->path);
+	ck_assert(*conf->cluster);
+	ck_assert_int_eq(*conf->state_dir, '/');
+	ck_assert_uint_eq(conf->listen.n, 1);
+	ck_assert_int_eq(*conf->listen.s[0], '/');
+	ck_assert_str_eq(conf->admins.s[0], "root");
+	ck_assert_str_eq(conf->http, "");
+	ck_assert_str_eq(conf->munge_socket, "");
+	ck_assert_int_eq(conf->history_keep, 180 * 86400);
+	ck_assert_int_eq(conf->max_script_size, LIMIT_SCRIPT);
+	ck_assert_uint_eq(conf->nclasses, 3);
+	ck_assert_int_eq(conf->classes[2].priority, 125);
+	ck_assert(conf->classes[0].preemptible);
+	ck_assert_uint_eq(conf->npools, 1);
+	ck_assert_int_eq(conf->pools[0].runner, RUNNER_LOCAL);
+	ck_assert_int_eq(conf->pools[0].order, ORDER_PACK);
+	ck_assert_uint_eq(conf->nnodes, 0);
+	ck_assert_uint_eq(conf->nqueues, 1);
+	ck_assert_str_eq(queue->name, "default");
+	ck_assert(queue->leaf && !queue->closed);
+	ck_assert_uint_eq(queue->pools, 1);
+	ck_assert_int_eq(queue->limit[RES_GPU], CONF_NONE);
+	ck_assert_int_eq(queue->max_time, CONF_NONE);
+	ck_assert_int_eq(queue->grace, 30);
+	ck_assert_str_eq(queue->class, "train");
+	ck_assert_int_eq(conf_default_queue(conf), 0);
+	ck_assert(conf->scheduling.backfill);
+	conf_free(conf);
+}
+END_TEST
+
+static const char full[] =
+    "cluster = \"demo\" listen = {/a, \"tcp://[::1]:7117\"} admins = {}\n"
+    "operators = \"@ops\" history_keep = UNLIMITED max_script_size = 1.5M\n"
+    "default_queue = b state_dir = '/s p \\'\"$' munge_socket = /m\n"
+    "class train { priority = 60 } class own { preemptible = yes }\n"
+    "licenses { matlab = 4 ansys = 0 }\n"
+    "topology { levels = {zone, block, rack} }\n"
+    "pool sim { order = spread default_memory_per_cpu = 1.5G }\n"
+    "pool k8s { runner = kubernetes allow_mounts = {\"pvc:*\", \"/${x}\"}\n"
+    "  log_limit = 100 run_as_root = yes }\n"
+    "node \"n[00-07]\" { pool = sim cpus = 64 memory = 512G gpus = 8\n"
+    "  gpu_type = h100 topology = \"z1/b1/r[0-3]\" features = {ib, ssd}\n"
+    "  taints = {\"a=b\", c} reserve_cpus = 1.5 reserve_memory = 4G }\n"
+    "node \"b,a\" { pool = k8s }\n"
+    "queue c { parent = b1 limit { cpus = 0.5 } }\n"
+    "queue b1 { parent = a max_time = 2h default_time = 90 }\n"
+    "queue a { limit { gpus = 0.5 memory = 1T } quota { gpus = 0 }\n"
+    "  users = {ann, \"@v\"} pools = {k8s} default_time = 5h grace = 0\n"
+    "  class = own min_runtime = 10m preempt = requeue }\n"
+    "queue b { parent = a state = closed max_time = 3h max_jobs = 0\n"
+    "  max_submit_per_user = 7 max_gpus_per_user = 1.25 grace = 90s }\n"
+    "scheduling { consolidate = no backfill_depth = 7 }\n";
+
+START_TEST(values_are_as_written)
+{
+	struct conf *conf = must_parse(full, NULL);
+	const struct conf_queue *q = conf->queues;
+
+	ck_assert_str_eq(conf->cluster, "demo");
+	ck_assert_str_eq(conf->state_dir, "/s p '\"$");
+	ck_assert_str_eq(conf->listen.s[1], "tcp://[::1]:7117");
+	ck_assert_uint_eq(conf->admins.n, 0);
+	ck_assert_int_eq(conf->history_keep, CONF_UNLIMITED);
+	ck_assert_int_eq(conf->max_script_size, 3 << 19);
+	ck_assert_uint_eq(conf->nclasses, 4);
+	ck_assert_int_eq(conf->classes[0].priority, 60);
+	ck_assert(conf->classes[0].preemptible);
+	ck_assert_str_eq(conf->licenses[1].name, "ansys");
+	ck_assert_int_eq(conf->licenses[0].count, 4);
+	ck_assert_int_eq(conf->pools[0].runner, RUNNER_NONE);
+	ck_assert_int_eq(conf->pools[0].order, ORDER_SPREAD);
+	ck_assert_int_eq(conf->pools[0].default_memory_per_cpu, 1536);
+	ck_assert_str_eq(conf->pools[1].allow_mounts.s[1], "/");
+
+	/* Parents come first, and then the order of the file holds. */
+	ck_assert_uint_eq(conf->nqueues, 4);
+	ck_assert_str_eq(q[0].name, "a");
+	ck_assert_str_eq(q[1].name, "b1");
+	ck_assert_str_eq(q[2].name, "c");
+	ck_assert_str_eq(q[3].name, "b");
+	ck_assert_int_eq(q[0].parent, -1);
+	ck_assert_int_eq(q[2].parent, 1);
+	ck_assert_int_eq(q[3].parent, 0);
+	ck_assert(!q[0].leaf && !q[1].leaf && q[2].leaf && q[3].leaf);
+	ck_assert_int_eq(q[3].line, 19);
+	ck_assert_int_eq(conf_default_queue(conf), 3);
+
+	ck_assert_int_eq(q[0].limit[RES_GPU], 500);
+	ck_assert_int_eq(q[0].limit[RES_MEM], 1 << 20);
+	ck_assert_int_eq(q[0].limit[RES_CPU], CONF_NONE);
+	ck_assert_int_eq(q[0].quota[RES_GPU], 0);
+	ck_assert_uint_eq(q[0].pools, 2);
+	ck_assert_uint_eq(q[3].pools, 3);
+	ck_assert(q[3].closed);
+	ck_assert_int_eq(q[3].max_jobs, 0);
+	ck_assert_int_eq(q[3].max_gpus_per_user, 1250);
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(queues_inherit_manners_not_restrictions)
+{
+	struct conf *conf = must_parse(full, NULL);
+	const struct conf_queue *q = conf->queues;
+
+	ck_assert_str_eq(q[2].class, "own");
+	ck_assert_int_eq(q[2].grace, 0);
+	ck_assert_int_eq(q[3].grace, 90);
+	ck_assert_int_eq(q[3].preempt, PREEMPT_REQUEUE);
+	ck_assert_int_eq(q[3].min_runtime, 600);
+	ck_assert_int_eq(q[2].default_time, 90 * 60);
+	ck_assert_int_eq(q[2].max_time, CONF_NONE);
+	ck_assert_uint_eq(q[2].users.n, 0);
+	/* 5 h of the parent, cut to its own 3 h. */
+	ck_assert_int_eq(q[3].default_time, 3 * 3600);
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(nodes_are_expanded_and_dealt_out)
+{
+	struct conf *conf = must_parse(full, NULL);
+	const struct conf_node *n = conf->nodes;
+
+	ck_assert_uint_eq(conf->nnodes, 10);
+	ck_assert_str_eq(n[0].name, "n00");
+	ck_assert_str_eq(n[7].name, "n07");
+	ck_assert_str_eq(n[1].topology, "z1/b1/r0");
+	ck_assert_str_eq(n[2].topology, "z1/b1/r1");
+	ck_assert_str_eq(n[7].topology, "z1/b1/r3");
+	ck_assert_int_eq(n[7].memory, 512 << 10);
+	ck_assert_int_eq(n[7].gpus, 8);
+	ck_assert_str_eq(n[7].gpu_type, "h100");
+	ck_assert_str_eq(n[7].features.s[1], "ssd");
+	ck_assert_str_eq(n[7].taints.s[0], "a=b");
+	ck_assert_int_eq(n[7].reserve_cpus, 1500);
+	ck_assert_int_eq(n[7].reserve_memory, 4096);
+	ck_assert_int_eq(n[7].line, 10);
+	ck_assert_str_eq(n[8].name, "b");
+	ck_assert_str_eq(n[9].name, "a");
+	ck_assert_int_eq(n[9].pool, 1);
+	ck_assert_int_eq(n[9].cpus, CONF_NONE);
+	ck_assert_ptr_null(n[9].gpu_type);
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(variables_come_from_the_environment)
+{
+	struct conf *conf;
+
+	setenv("CONF_TEST", "/from/env", 1);
+	conf =
+	    must_parse("state_dir = \"${CONF_TEST}/\\${x}${NONE:-y}\"", NULL);
+	ck_assert_str_eq(conf->state_dir, "/from/env/${x}y");
+	conf_free(conf);
+
+	setenv("CONF_TEST", "/two\nlines", 1);
+	ck_assert_ptr_null(
+	    conf_parse("state_dir = \"${CONF_TEST}\"", "t", NULL, NULL));
+}
+END_TEST
+
+static const char *const defaults[][2] = {
+	{ "queue a { }", "a" },
+	{ "queue a { } queue b { parent = a }", "b" },
+	{ "queue a { } queue b { }", NULL },
+	{ "queue a { } queue b { } default_queue = b", "b" },
+};
+
+START_TEST(default_queue_case)
+{
+	struct conf *conf = must_parse(defaults[_i][0], NULL);
+	int i = conf_default_queue(conf);
+
+	if (defaults[_i][1])
+		ck_assert_str_eq(conf->queues[i].name, defaults[_i][1]);
+	else
+		ck_assert_int_eq(i, -1);
+	conf_free(conf);
+}
+END_TEST
+
+/* --- bounds -------------------------------------------------------------- */
+
+static const struct {
+	const char *section, *want;
+	int n;
+} many[] = {
+	{ "pool", "t:65: more than 64 pools", LIMIT_POOLS },
+	{ "queue", "t:4097: more than 4096 queues", LIMIT_QUEUES },
+};
+
+START_TEST(many_case)
+{
+	struct buf text = { 0 };
+	struct err err;
+
+	for (int i = 0; i < many[_i].n; i++)
+		buf_printf(&text, "%s x%d { }\n", many[_i].section, i);
+	conf_free(must_parse(text.data, NULL));
+	buf_printf(&text, "%s y { }\n", many[_i].section);
+	ck_assert_ptr_null(conf_parse(text.data, "t", NULL, &err));
+	ck_assert_str_eq(err.text, many[_i].want);
+	buf_free(&text);
+}
+END_TEST
+
+START_TEST(nodes_are_bounded)
+{
+	struct err err;
+	struct conf *conf = must_parse("node n[1-65535] { }\nnode m { }", NULL);
+
+	ck_assert_uint_eq(conf->nnodes, LIMIT_NODES);
+	conf_free(conf);
+	conf =
+	    conf_parse("node n[1-65535] { }\nnode m[1-2] { }", "t", NULL, &err);
+	ck_assert_ptr_null(conf);
+	ck_assert_str_eq(err.text, "t:2: more than 65536 nodes");
+}
+END_TEST
+
+START_TEST(texts_are_bounded)
+{
+	struct buf text = { 0 };
+	struct err err;
+
+	buf_puts(&text, "pool p { image = ");
+	for (int i = 0; i <= LIMIT_TEXT; i++)
+		buf_addc(&text, 'x');
+	buf_puts(&text, " }");
+	ck_assert_ptr_null(conf_parse(text.data, "t", NULL, &err));
+	ck_assert_str_eq(
+	    err.text, "t:1: pool 'p': image: a text of more than 4096 bytes");
+	buf_free(&text);
+}
+END_TEST
+
+START_TEST(parents_may_be_deep)
+{
+	struct buf text = { 0 };
+	struct conf *conf;
+
+	/* Each stands before its parent. */
+	for (int i = LIMIT_QUEUES - 1; i > 0; i--)
+		buf_printf(&text, "queue q%d { parent = q%d }\n", i, i - 1);
+	buf_puts(&text, "queue q0 { }");
+	conf = must_parse(text.data, NULL);
+	for (int i = 0; i < LIMIT_QUEUES; i++)
+		ck_assert_int_eq(conf->queues[i].parent, i - 1);
+	conf_free(conf);
+	buf_free(&text);
+}
+END_TEST
+
+/* --- printing ------------------------------------------------------------ */
+
+static const char *const printed[] = {
+	"",
+	full,
+	"queue a { }",
+	"node \"n[1-3],m2\" { cpus = 1 } node z { }",
+	"node \"n2,n1\" { }",
+	"class train { preemptible = no } class z { priority = -3 }",
+	"admins = {} operators = \"a\\\\b\" listen = {\"/a\\\"b\\${x}\"}",
+	"queue q { limit { cpus = 0 memory = 1025M } max_time = 61 }",
+	"pool a { } pool b { default_memory_per_cpu = 1T } queue q { }",
+};
+
+START_TEST(print_case)
+{
+	struct conf *conf = must_parse(printed[_i], NULL), *again;
+	struct buf once = { 0 }, twice = { 0 }, warnings = { 0 };
+
+	conf_print(conf, &once);
+	again = must_parse(once.data, &warnings);
+	conf_print(again, &twice);
+	ck_assert_str_eq(once.data, twice.data);
+	conf_free(conf);
+	conf_free(again);
+	buf_free(&once);
+	buf_free(&twice);
+	buf_free(&warnings);
+}
+END_TEST
+
+START_TEST(print_says_nothing_suspicious_itself)
+{
+	struct conf *conf = must_parse("", NULL);
+	struct buf text = { 0 }, warnings = { 0 };
+
+	conf_print(conf, &text);
+	conf_free(must_parse(text.data, &warnings));
+	ck_assert_uint_eq(warnings.len, 0);
+	conf_free(conf);
+	buf_free(&text);
+	buf_free(&warnings);
+}
+END_TEST
+
+START_TEST(print_is_for_people)
+{
+	struct conf *conf = must_parse(
+	    "cluster = c state_dir = /s listen = /l "
+	    "node n[00-15] { cpus = 4 memory = 2G } "
+	    "queue q { max_time = 7d limit { gpus = 1.5 } weight = 1 }",
+	    NULL);
+	struct buf text = { 0 };
+
+	conf_print(conf, &text);
+	ck_assert_str_eq(
+	    text.data,
+	    "# All values in force; what is not here is not set.\n"
+	    "cluster = \"c\"\n"
+	    "state_dir = \"/s\"\n"
+	    "listen = {\"/l\"}\n"
+	    "admins = {\"root\"}\n"
+	    "history_keep = 180d\n"
+	    "max_script_size = 4M\n"
+	    "max_jobs = 2000000\n"
+	    "\nclass \"train\" {\n\tpriority = 50\n}\n"
+	    "\nclass \"interactive\" {\n\tpriority = 100\n}\n"
+	    "\nclass \"inference\" {\n\tpriority = 125\n}\n"
+	    "\npool \"here\" {\n\trunner = local\n\torder = pack\n}\n"
+	    "\nnode \"n[00-15]\" {\n\tpool = \"here\"\n\tcpus = 4\n"
+	    "\tmemory = 2G\n\treserve_cpus = 0\n\treserve_memory = 0M\n}\n"
+	    "\nqueue \"q\" {\n\tstate = open\n\tlimit {\n\t\tgpus = 1.5\n\t}\n"
+	    "\tpools = {\"here\"}\n\tmax_time = 7d\n\tgrace = 30s\n"
+	    "\tclass = \"train\"\n}\n");
+	conf_free(conf);
+	buf_free(&text);
+}
+END_TEST
+
+/* --- files --------------------------------------------------------------- */
+
+static char folder[] = "/tmp/test_conf.XXXXXX";
+
+static void make_folder(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	ck_assert_int_eq(chdir(folder), 0);
+	ck_assert_int_eq(mkdir("conf.d", 0700), 0);
+}
+
+static void remove_folder(void)
+{
+	static const char *const names[] = { "a.conf",        "conf.d/1.conf",
+		                             "conf.d/2.conf", "conf.d/x",
+		                             "conf.d",        folder };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		remove(names[i]);
+}
+
+static void put_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+START_TEST(includes_are_sorted_and_relative)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf;
+	struct err err;
+	char *path;
+
+	put_file("a.conf", "queue a { }\n"
+	                   "include(\"conf.d/*.conf\") # both\n"
+	                   "queue z { weight = 3 }\n");
+	put_file("conf.d/2.conf", "queue c { weight = 2 }\n");
+	put_file("conf.d/1.conf", "\n\ninclude('x') queue b { weight = 1 }");
+	put_file("conf.d/x", "queue x { }");
+	conf = conf_load("a.conf", &warnings, &err);
+	ck_assert_msg(conf != NULL, "%s", err.text);
+	ck_assert_uint_eq(conf->nqueues, 5);
+	ck_assert_str_eq(conf->queues[0].name, "a");
+	ck_assert_str_eq(conf->queues[1].name, "x");
+	ck_assert_str_eq(conf->queues[2].name, "b");
+	ck_assert_str_eq(conf->queues[3].name, "c");
+	ck_assert_str_eq(conf->queues[4].name, "z");
+	ck_assert_str_eq(warnings.data,
+	                 "conf.d/1.conf:3: queue 'b': weight" INERT
+	                 "conf.d/2.conf:1: queue 'c': weight" INERT
+	                 "a.conf:3: queue 'z': weight" INERT);
+	path = xasprintf("%s/a.conf", folder);
+	ck_assert_str_eq(conf->path, path);
+	conf_free(conf);
+	conf = conf_load(path, NULL, &err);
+	ck_assert_ptr_nonnull(conf);
+	ck_assert_str_eq(conf->path, path);
+	conf_free(conf);
+	free(path);
+	buf_free(&warnings);
+}
+END_TEST
+
+static const struct {
+	const char *name, *outer, *inner, *want;
+} files[] = {
+	{ "inside", "include(\"conf.d/1.conf\")", "\n\nx = 1\n",
+	  "conf.d/1.conf:3: no such option 'x'" },
+	{ "inside, in the text", "include(\"conf.d/1.conf\")", "\n}\n",
+	  "conf.d/1.conf:2: '}' without '{'" },
+	{ "after", "include(\"conf.d/1.conf\")\nx = 1", "\n\n\n",
+	  "a.conf:2: no such option 'x'" },
+	{ "a key in two files", "cluster = a include(\"conf.d/*\")",
+	  "\ncluster = b", "conf.d/1.conf:2: cluster is given twice" },
+	{ "in itself", "include(\"a.conf\")", "",
+	  "a.conf:1: includes are nested more than 8 deep" },
+	{ "not there", "\ninclude(\"conf.d/3.conf\")", "",
+	  "a.conf:2: cannot read 'conf.d/3.conf': No such file or directory" },
+	{ "no pattern matches", "include(\"conf.d/*.none\") x = 1", "",
+	  "a.conf:1: no such option 'x'" },
+	{ "no folder matches", "include(\"none/*.conf\") x = 1", "",
+	  "a.conf:1: no such option 'x'" },
+	{ "an empty file", "include(\"conf.d/*.conf\") x = 1", "",
+	  "a.conf:1: no such option 'x'" },
+};
+
+START_TEST(file_case)
+{
+	struct err err = { 0 };
+
+	put_file("a.conf", files[_i].outer);
+	put_file("conf.d/1.conf", files[_i].inner);
+	ck_assert_ptr_null(conf_load("a.conf", NULL, &err));
+	ck_assert_msg(!strcmp(err.text, files[_i].want), "%s: got %s",
+	              files[_i].name, err.text);
+}
+END_TEST
+
+START_TEST(not_a_text)
+{
+	FILE *file = fopen("a.conf", "w");
+	struct err err;
+
+	fwrite("a\n\0b", 1, 4, file);
+	fclose(file);
+	ck_assert_ptr_null(conf_load("a.conf", NULL, &err));
+	ck_assert_str_eq(err.text, "a.conf:2: a NUL byte; this is not a text");
+}
+END_TEST
+
+START_TEST(no_such_file)
+{
+	struct err err;
+
+	ck_assert_ptr_null(conf_load("none", NULL, &err));
+	ck_assert_int_eq(err.code, ENOENT);
+	ck_assert_str_eq(err.text,
+	                 "cannot read 'none': No such file or directory");
+	ck_assert_ptr_null(conf_load("/dev/zero", NULL, &err));
+	ck_assert_str_eq(err.text,
+	                 "cannot read '/dev/zero': not a regular file");
+}
+END_TEST
+
+/* --- what goes along with it --------------------------------------------- */
+
+static char *read_source(const char *name)
+{
+	const char *top = getenv("top_srcdir");
+	char *path = xasprintf("%s/%s", top ? top : ".", name);
+	FILE *file = fopen(path, "r");
+	struct buf text = { 0 };
+	size_t n;
+
+	ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
+	while ((n = fread(buf_room(&text, 4096), 1, 4096, file)) > 0)
+		buf_grew(&text, n);
+	fclose(file);
+	free(path);
+	return buf_take(&text);
+}
+
+/* The part of the page under ".Ss section", or all before the first. */
+static char *part_of_page(const char *page, const char *section)
+{
+	char *heading = xasprintf("\n.Ss %s\n", section);
+	const char *start = strstr(page, heading), *end;
+
+	ck_assert_msg(start != NULL, "no .Ss %s", section);
+	start += strlen(heading);
+	end = strstr(start, "\n.S");
+	free(heading);
+	return xstrndup(start, end ? (size_t)(end - start) : strlen(start));
+}
+
+START_TEST(page_names_every_key)
+{
+	char *page = read_source("man/aischedd.conf.5");
+
+	for (const char *const *name = conf_key_names(); *name; name++) {
+		const char *dot = strchr(*name, '.');
+		const char *key = dot ? strrchr(*name, '.') + 1 : *name;
+		char *section =
+		    dot ? xstrndup(*name, (size_t)(dot - *name)) : NULL;
+		char *part =
+		    part_of_page(page, section ? section : "Top level");
+		char *item = xasprintf(".It Ic %s\n", key);
+		char *heading = xasprintf("\n.Ss %s\n", key);
+
+		ck_assert_msg(strstr(part, item) || strstr(page, heading),
+		              "the page does not have '%s'", *name);
+		free(heading);
+		free(item);
+		free(part);
+		free(section);
+	}
+	free(page);
+}
+END_TEST
+
+START_TEST(example_is_good)
+{
+	char *text = read_source("etc/aischedd.conf");
+	struct buf warnings = { 0 };
+	struct err err;
+	struct conf *conf = conf_parse(text, "aischedd.conf", &warnings, &err);
+
+	ck_assert_msg(conf != NULL, "%s", err.text);
+	ck_assert_msg(warnings.len == 0, "%s", warnings.data);
+
+	/* It shows every key, be it in a comment. */
+	for (const char *const *name = conf_key_names(); *name; name++) {
+		const char *dot = strrchr(*name, '.');
+
+		ck_assert_msg(strstr(text, dot ? dot + 1 : *name) != NULL,
+		              "the example does not show '%s'", *name);
+	}
+	conf_free(conf);
+	buf_free(&warnings);
+	free(text);
+}
+END_TEST
+
+SUITE(conf)
+{
+	tcase_add_loop_test(tc, bad_case, 0, ARRAY_SIZE(bad));
+	tcase_add_loop_test(tc, odd_case, 0, ARRAY_SIZE(odd));
+	tcase_add_test(tc, everything_has_a_default);
+	tcase_add_test(tc, values_are_as_written);
+	tcase_add_test(tc, queues_inherit_manners_not_restrictions);
+	tcase_add_test(tc, nodes_are_expanded_and_dealt_out);
+	tcase_add_test(tc, variables_come_from_the_environment);
+	tcase_add_loop_test(tc, default_queue_case, 0, ARRAY_SIZE(defaults));
+	tcase_add_loop_test(tc, many_case, 0, ARRAY_SIZE(many));
+	tcase_add_test(tc, nodes_are_bounded);
+	tcase_add_test(tc, texts_are_bounded);
+	tcase_add_test(tc, parents_may_be_deep);
+	tcase_add_loop_test(tc, print_case, 0, ARRAY_SIZE(printed));
+	tcase_add_test(tc, print_says_nothing_suspicious_itself);
+	tcase_add_test(tc, print_is_for_people);
+	tcase_add_test(tc, page_names_every_key);
+	tcase_add_test(tc, example_is_good);
+}
+
+SUITE(conf_files)
+{
+	tcase_add_checked_fixture(tc, make_folder, remove_folder);
+	tcase_add_test(tc, includes_are_sorted_and_relative);
+	tcase_add_loop_test(tc, file_case, 0, ARRAY_SIZE(files));
+	tcase_add_test(tc, not_a_text);
+	tcase_add_test(tc, no_such_file);
+}
