@@ -150,7 +150,10 @@ static void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 		ask_free(later);
 	conn->reading = NULL;
 	conn->ending = true;
-	free(ask->peer); /* so that the answer needs no munged */
+	/* Who asked does not matter any more, so the answer needs no munged. */
+	work_forget(conn->all->workers, ask->work);
+	ask->work = NULL;
+	free(ask->peer);
 	ask->peer = NULL;
 	bufferevent_setwatermark(conn->bev, EV_WRITE, 0, 0);
 	set_timer(conn, TIMER_NONE, 0);
