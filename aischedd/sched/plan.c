@@ -1,141 +1,386 @@
-/* plan.c - the pass: order, place, verdict */
+/* plan.c - the pass: order, admit, place, say why not */
 #include "aischedd/sched/plan.h"
 
+#include <assert.h>
 #include <string.h>
 
-struct scratch {
-	const struct snap *s;
-	int64_t *cpu, *mem;
-	uint16_t *gpu, *thread;
-	struct snap_task *task;
-	struct snap_cpu_use *use;
-	uint32_t ntasks, nuse;
+#include "aischedd/sched/admit.h"
+#include "aischedd/sched/ever.h"
+#include "aischedd/sched/forecast.h"
+#include "aischedd/sched/order.h"
+#include "aischedd/sched/place.h"
+#include "aischedd/sched/why.h"
+
+/* Rows whose expected start is worked out. */
+#define FORECAST_ROWS 100
+
+struct pass {
+	const struct snap *snap;
+	struct arena *arena;
+	struct order *order;
+	struct place *place;
+	struct ever *ever;
+	struct verdict *verdict; /* by row */
+	uint8_t *looked_at;      /* by row: whether it could ever start */
+	uint32_t *failed;        /* by request: a row for which it failed */
+	uint32_t *same_as;       /* by row: one with the same verdict */
+
+	struct start *start;
+	size_t nstarts, start_cap;
+	uint32_t blocked[FORECAST_ROWS], nblocked;
 };
 
-static bool take_threads(struct scratch *w, uint32_t node, int64_t need)
+static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 {
-	uint32_t first = w->s->node.cpu_first[node];
-	uint32_t n = w->s->node.cpu_first[node + 1] - first;
+	struct pass *p = arena_array(arena, struct pass, 1);
 
-	for (uint32_t i = 0; i < n && need; i++) {
-		int64_t part = need >= 1000 ? 1000 : need;
-
-		if (w->thread[first + i] < part)
-			continue;
-		w->thread[first + i] -= (uint16_t)part;
-		w->use[w->nuse++] =
-		    (struct snap_cpu_use){ (uint16_t)i, (uint16_t)part };
-		need -= part;
+	p->snap = snap;
+	p->arena = arena;
+	p->order = order_new(snap, arena);
+	p->place = place_new(snap, arena);
+	p->ever = ever_new(snap, p->place->match, arena);
+	p->verdict = arena_array(arena, struct verdict, snap->pend.n);
+	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
+	p->failed = arena_array(arena, uint32_t, snap->req.n);
+	p->same_as = arena_array(arena, uint32_t, snap->pend.n);
+	for (uint32_t i = 0; i < snap->pend.n; i++) {
+		p->same_as[i] = SNAP_NONE;
+		p->verdict[i] = (struct verdict){ .why = WHY_None,
+			                          .name = SNAP_NONE,
+			                          .expected = SNAP_NEVER };
 	}
-	return !n || !need;
+	for (uint32_t i = 0; i < snap->req.n; i++)
+		p->failed[i] = SNAP_NONE;
+	return p;
 }
 
-static bool take_gpus(struct scratch *w, uint32_t node, int64_t need,
-                      struct snap_task *t)
+static void say(struct pass *p, uint32_t row, enum reason why, uint32_t name)
 {
-	uint32_t first = w->s->node.gpu_first[node];
-
-	t->gpu_milli = need >= 1000 ? 1000 : (uint16_t)need;
-	for (uint32_t i = first; i < w->s->node.gpu_first[node + 1]; i++) {
-		if (need <= 0 || w->gpu[i] < t->gpu_milli)
-			continue;
-		w->gpu[i] -= t->gpu_milli;
-		t->gpus |= (uint64_t)1 << (i - first);
-		need -= t->gpu_milli;
-	}
-	return need <= 0;
+	p->verdict[row].why = why;
+	p->verdict[row].name = name;
 }
 
-static bool take(struct scratch *w, uint32_t req, uint32_t node)
+/* A pool of the request whose runner is not ready, or SNAP_NONE. */
+static uint32_t unready_pool(const struct snap *s, uint32_t req)
 {
-	const struct snap *s = w->s;
-	struct snap_task *t = &w->task[w->ntasks];
+	for (uint32_t i = 0; i < s->pool.n; i++) {
+		if (s->req.pools[req] >> i & 1 && !s->pool.ready[i])
+			return i;
+	}
+	return SNAP_NONE;
+}
 
-	if (s->node.state[node] != NODE_UP ||
-	    !s->pool.ready[s->node.pool[node]] ||
-	    !(s->req.pools[req] >> s->node.pool[node] & 1) ||
-	    w->cpu[node] < s->req.cpus[req] || w->mem[node] < s->req.mem[req])
+/* What of one task no node has, even when empty. */
+static void explain_never(const struct ever *e, uint32_t req, struct verdict *v)
+{
+	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
+		                                     RES_MEM };
+	const struct snap_reqs *r = &e->snap->req;
+	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
+
+	v->name = ever_largest(e, req, RES_CPU, &v->num[NUM_HAVE]);
+	v->num[NUM_WHAT] = WHAT_FEATURES;
+	for (size_t i = 0; v->name != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
+	     i++) {
+		enum resource res = by_scarcity[i];
+
+		v->name = ever_largest(e, req, res, &v->num[NUM_HAVE]);
+		v->num[NUM_WHAT] = res;
+		v->num[NUM_NEED] = need[res];
+		if (need[res] > v->num[NUM_HAVE])
+			return;
+		v->num[NUM_WHAT] = WHAT_DEVICES;
+	}
+	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
+		v->num[NUM_WHAT] = WHAT_PART_OF_GPU;
+}
+
+/* Whether the nodes could ever hold the row's job; else says why not. */
+static bool could_fit(const struct ever *e, uint32_t row, struct verdict *v)
+{
+	uint32_t req = e->snap->pend.req[row], tasks = e->snap->req.tasks[req];
+	uint32_t got = ever_count(e, req, EVER_ALL);
+	uint32_t pool = unready_pool(e->snap, req);
+
+	if (got == tasks)
+		return true;
+	v->num[NUM_GOT] = got;
+	v->why = WHY_NeverFits;
+	if (pool != SNAP_NONE) {
+		/* It may have nodes that nobody has told of yet. */
+		v->why = WHY_RunnerDown;
+		v->name = pool;
+	} else if (got) {
+		v->num[NUM_WHAT] = WHAT_GANG;
+	} else {
+		explain_never(e, req, v);
+	}
+	return false;
+}
+
+static bool could_start(struct pass *p, uint32_t row)
+{
+	struct verdict *v = &p->verdict[row];
+
+	if (p->looked_at[row])
+		return true;
+	p->looked_at[row] = 1;
+	if (admit_ever(p->snap, row, v) != WHY_None)
 		return false;
-	*t = (struct snap_task){ .node = node, .cpu_first = w->nuse };
-	if (!take_gpus(w, node, s->req.gpus[req], t) ||
-	    !take_threads(w, node, s->req.cpus[req]))
+	return p->snap->pend.resumes[row] != SNAP_NONE ||
+	       could_fit(p->ever, row, v);
+}
+
+static void start_job(struct pass *p, uint32_t row)
+{
+	struct place *place = p->place;
+
+	if (p->nstarts == p->start_cap) {
+		size_t cap = p->start_cap ? 2 * p->start_cap : 64;
+		struct start *start = arena_array(p->arena, struct start, cap);
+
+		if (p->nstarts)
+			memcpy(start, p->start, p->nstarts * sizeof(*start));
+		p->start = start;
+		p->start_cap = cap;
+	}
+	p->start[p->nstarts++] = (struct start){
+		.row = row,
+		.member = p->order->next[row],
+		.task_first = (uint32_t)place->first_task,
+		.ntasks = (uint32_t)(place->ntasks - place->first_task),
+	};
+	admit_charge(place->work, row);
+	place_commit(place, p->snap->pend.req[row]);
+}
+
+/* What it could use is not for those behind it. */
+static void hold(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	uint64_t job = s->member[p->order->next[row]].job;
+	uint32_t run = s->pend.resumes[row];
+
+	if (run == SNAP_NONE) {
+		place_hold(p->place, s->pend.req[row], p->ever->empty, job);
+		return;
+	}
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++)
+		place_hold_node(p->place, s->task[t].node, job);
+}
+
+static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
+{
+	struct verdict *v = &p->verdict[row];
+
+	say(p, row,
+	    lack->scattered ? WHY_Fragmentation
+	    : lack->got     ? WHY_GangPartial
+	                    : WHY_Resources,
+	    lack->node);
+	v->num[NUM_WHAT] = lack->what;
+	v->num[NUM_NEED] = lack->need;
+	v->num[NUM_HAVE] = lack->have;
+	v->num[NUM_TOTAL] = lack->total;
+	v->num[NUM_SUM] = lack->sum;
+	v->num[NUM_GOT] = lack->got;
+	if (p->nblocked < FORECAST_ROWS &&
+	    p->snap->pend.resumes[row] == SNAP_NONE)
+		p->blocked[p->nblocked++] = row;
+	hold(p, row);
+}
+
+/* It would fit but for jobs ahead: say for whom its nodes are held. */
+static void say_priority(struct pass *p, uint32_t row)
+{
+	const struct place *place = p->place;
+
+	say(p, row, WHY_Priority, SNAP_NONE);
+	for (size_t i = place->first_task; i < place->ntasks; i++) {
+		uint32_t node = place->task[i].node;
+
+		if (!place->holder[node])
+			continue;
+		p->verdict[row].job = place->holder[node];
+		p->verdict[row].name = node;
+		break;
+	}
+	place_undo(p->place);
+	hold(p, row);
+}
+
+static void say_start_failed(struct pass *p, uint32_t row)
+{
+	const struct place *place = p->place;
+	size_t i = place->first_task;
+
+	while (shelf_tree(place->shelf, place->task[i].node) != SHELF_LATE)
+		i++;
+	say(p, row, WHY_StartFailed, place->task[i].node);
+	p->verdict[row].num[NUM_TOTAL] =
+	    p->snap->node.retry_at[place->task[i].node];
+	place_undo(p->place);
+}
+
+/* The nodes that are up could not hold it even if they were empty. */
+static bool nodes_are_down(struct pass *p, uint32_t row)
+{
+	uint32_t req = p->snap->pend.req[row];
+	uint32_t tasks = p->snap->req.tasks[req];
+	uint32_t got = ever_count(p->ever, req, EVER_USABLE);
+
+	if (got == tasks)
 		return false;
-	w->cpu[node] -= s->req.cpus[req];
-	w->mem[node] -= s->req.mem[req];
-	w->task[++w->ntasks].cpu_first = w->nuse;
+	if (ever_count(p->ever, req, EVER_UP) == tasks)
+		say(p, row, WHY_RunnerDown, unready_pool(p->snap, req));
+	else
+		say(p, row, WHY_NodeDown, ever_first_down(p->ever, req));
+	p->verdict[row].num[NUM_GOT] = got;
 	return true;
 }
 
-const struct plan *sched_plan(const struct snap *s, struct arena *arena)
+/* It does not fit on the nodes that are open to it: why? */
+static void block(struct pass *p, uint32_t row)
 {
-	struct plan *plan = arena_array(arena, struct plan, 1);
-	struct verdict *v = arena_array(arena, struct verdict, s->pend.n);
-	struct scratch w = { .s = s };
-	size_t ntasks = 0, nmembers = 0, ncpus = 0;
-	struct start *start;
+	uint32_t req = p->snap->pend.req[row];
+	unsigned trees = place_trees(p->place, req);
+	struct lack lack;
 
-	for (uint32_t i = 0; i < s->pend.n; i++) {
-		size_t n = s->pend.member_first[i + 1] -
-		           s->pend.member_first[i];
+	if (nodes_are_down(p, row))
+		return;
+	if (trees & IN_HELD &&
+	    place_try(p->place, req, IN_OPEN | IN_HELD, NULL))
+		say_priority(p, row);
+	else if (place_try(p->place, req, trees, &lack))
+		say_start_failed(p, row);
+	else
+		say_lack(p, row, &lack);
+}
 
-		nmembers += n;
-		ntasks += n * s->req.tasks[s->pend.req[i]];
-		ncpus += n * s->req.tasks[s->pend.req[i]] *
-		         (size_t)(s->req.cpus[s->pend.req[i]] / 1000 + 1);
+static bool serve_request(struct pass *p, uint32_t row)
+{
+	uint32_t req = p->snap->pend.req[row];
+
+	/* Nothing becomes free in a pass: once is enough. */
+	p->same_as[row] = p->failed[req];
+	if (p->same_as[row] != SNAP_NONE)
+		return false;
+	if (!place_try(p->place, req, IN_OPEN, NULL)) {
+		p->failed[req] = row;
+		block(p, row);
+		return false;
 	}
-	start = arena_array(arena, struct start, nmembers + 1);
-	w.task = arena_array(arena, struct snap_task, ntasks + 1);
-	w.use = arena_array(arena, struct snap_cpu_use, ncpus + 1);
-	w.cpu = arena_array(arena, int64_t, s->node.n + 1);
-	w.mem = arena_array(arena, int64_t, s->node.n + 1);
-	w.gpu = arena_array(arena, uint16_t, s->gpu.n + 1);
-	w.thread = arena_array(arena, uint16_t, s->cpu.n + 1);
-	for (uint32_t i = 0; i < s->node.n; i++) {
-		w.cpu[i] = s->node.cpu_free[i];
-		w.mem[i] = s->node.mem_free[i];
-	}
-	for (uint32_t i = 0; i < s->gpu.n; i++)
-		w.gpu[i] = s->gpu.free[i];
-	for (uint32_t i = 0; i < s->cpu.n; i++)
-		w.thread[i] = s->cpu.free[i];
+	start_job(p, row);
+	return true;
+}
 
-	for (uint32_t i = 0; i < s->pend.n; i++) {
-		uint32_t req = s->pend.req[i], from = w.ntasks, got = 0;
-		uint32_t m = s->pend.member_first[i];
+static bool serve_resume(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	uint32_t run = s->pend.resumes[row];
+	struct lack lack;
 
-		v[i] = (struct verdict){ .why = WHY_Resources,
-			                 .name = SNAP_NONE,
-			                 .expected = SNAP_NEVER,
-			                 .position = 1 };
-		if (s->pend.resumes[i] != SNAP_NONE || s->req.tasks[req] > 1)
-			continue;
-		for (; m < s->pend.member_first[i + 1]; m++) {
-			uint32_t n = 0;
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		uint32_t node = s->task[t].node;
 
-			if (s->member[m].count > 1)
-				break;
-			while (n < s->node.n && !take(&w, req, n))
-				n++;
-			if (n == s->node.n)
-				break;
-			start[plan->nstarts++] =
-			    (struct start){ i, m, from + got++, 1 };
+		if (!s->pool.ready[s->node.pool[node]]) {
+			say(p, row, WHY_RunnerDown, s->node.pool[node]);
+			return false;
 		}
-		v[i].started = got;
-		if (m == s->pend.member_first[i + 1])
-			v[i].why = WHY_None;
+		if (s->node.state[node] == NODE_DOWN) {
+			say(p, row, WHY_NodeDown, node);
+			return false;
+		}
 	}
-	plan->gen = s->gen;
-	plan->nverdicts = s->pend.n;
-	plan->verdict = v;
-	plan->start = start;
-	plan->task = w.task;
-	plan->cpu_use = w.use;
+	if (place_try_resume(p->place, run, false, NULL)) {
+		start_job(p, row);
+		return true;
+	}
+	if (place_try_resume(p->place, run, true, &lack))
+		say_priority(p, row);
+	else
+		say_lack(p, row, &lack);
+	return false;
+}
+
+/* Start the next job of the row, or say why it waits. */
+static bool serve(struct pass *p, uint32_t row)
+{
+	if (!could_start(p, row) ||
+	    admit_now(p->place->work, row, &p->verdict[row]) != WHY_None)
+		return false;
+	if (p->snap->pend.resumes[row] != SNAP_NONE)
+		return serve_resume(p, row);
+	return serve_request(p, row);
+}
+
+/* What can only be said when all had their turn. */
+static void complete_verdicts(struct pass *p)
+{
+	const struct snap *s = p->snap;
+	uint32_t *position = arena_array(p->arena, uint32_t, s->pend.n);
+
+	forecast_rows(p->place, p->blocked, p->nblocked, p->verdict);
+	forecast_blockers(s, p->verdict, p->arena);
+	order_positions(p->order, position, p->arena);
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		struct verdict *v = &p->verdict[row];
+		uint32_t m = p->order->limited[row];
+
+		if (p->same_as[row] != SNAP_NONE)
+			*v = p->verdict[p->same_as[row]];
+		if (v->why == WHY_None && m != SNAP_NONE) {
+			v->why = WHY_ArrayLimit;
+			v->job = s->member[m].job;
+		}
+		v->started = p->order->started[row];
+		v->position = position[row];
+	}
+}
+
+const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
+{
+	struct pass *p = pass_new(snap, arena);
+	struct plan *plan = arena_array(arena, struct plan, 1);
+	uint32_t row;
+
+	while (order_first(p->order, &row)) {
+		if (serve(p, row))
+			order_started(p->order);
+		else
+			order_drop(p->order); /* its others are alike */
+	}
+	complete_verdicts(p);
+	*plan = (struct plan){ .gen = snap->gen,
+		               .nverdicts = snap->pend.n,
+		               .nstarts = (uint32_t)p->nstarts,
+		               .verdict = p->verdict,
+		               .start = p->start,
+		               .task = p->place->task,
+		               .cpu_use = p->place->use };
 	return plan;
 }
 
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)
 {
-	(void)snap, (void)row, (void)err;
-	return 0;
+	struct arena *arena;
+	struct verdict v = { .why = WHY_None };
+	struct buf text = { 0 };
+	int ret = 0;
+
+	if (snap->pend.resumes[row] != SNAP_NONE)
+		return 0;
+	arena = arena_new();
+	if (admit_ever(snap, row, &v) == WHY_None)
+		could_fit(ever_new(snap, match_new(snap, arena), arena), row,
+		          &v);
+	if (v.why == WHY_NeverFits || v.why == WHY_ExceedsQueueLimit) {
+		verdict_text(snap, row, &v, &text);
+		ret = err_set(err, EINVAL, "%s", text.data);
+	}
+	buf_free(&text);
+	arena_free(arena);
+	return ret;
 }

@@ -1,9 +1,294 @@
-/* verdict.c - why a job waits, as a sentence */
+/* verdict.c - why a job waits, as a sentence with its numbers */
 #include "aischedd/sched/plan.h"
+#include "aischedd/sched/why.h"
+#include "libcommon/parse.h"
 
-void verdict_text(const struct snap *snap, uint32_t row,
-                  const struct verdict *v, struct buf *out)
+/* "2h 10m": the two largest units will do. */
+static void put_span(struct buf *out, int64_t seconds)
 {
-	(void)snap, (void)row;
-	buf_puts(out, reason_text(v->why));
+	static const struct {
+		int64_t size;
+		char letter;
+	} unit[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(unit) && seconds < unit[i].size)
+		i++;
+	buf_printf(out, "%lld%c", (long long)(seconds / unit[i].size),
+	           unit[i].letter);
+	seconds %= unit[i].size;
+	if (i + 1 < ARRAY_SIZE(unit) && seconds >= unit[i + 1].size)
+		buf_printf(out, " %lld%c",
+		           (long long)(seconds / unit[i + 1].size),
+		           unit[i + 1].letter);
+}
+
+static void put_number(struct buf *out, int64_t what, int64_t n)
+{
+	if (what == RES_MEM)
+		format_mib(out, n);
+	else if (what < RES_N)
+		format_milli(out, n);
+	else
+		buf_i64(out, n);
+}
+
+/* "4 GPUs", "0.5 CPUs", "1 GPU", "64G of memory" */
+static void put_amount(struct buf *out, int64_t what, int64_t n)
+{
+	static const char *const unit[RES_N] = {
+		[RES_CPU] = " CPU", [RES_MEM] = " of memory", [RES_GPU] = " GPU"
+	};
+
+	put_number(out, what, n);
+	buf_puts(out, unit[what]);
+	if (what != RES_MEM && n != 1000)
+		buf_addc(out, 's');
+}
+
+/* "n7 has most free with 2 of 8" */
+static void put_best_node(const struct snap *s, const struct verdict *v,
+                          struct buf *out)
+{
+	buf_printf(out, "%s has most free with ", s->node.name[v->name]);
+	put_number(out, v->num[NUM_WHAT], v->num[NUM_HAVE]);
+	buf_puts(out, " of ");
+	put_number(out, v->num[NUM_WHAT], v->num[NUM_TOTAL]);
+}
+
+/* What is short and where. */
+static void put_lack(const struct snap *s, uint32_t req,
+                     const struct verdict *v, struct buf *out)
+{
+	switch (v->num[NUM_WHAT]) {
+	case WHAT_NODE:
+		if (s->req.exclusive[req])
+			buf_puts(out, "a node without other jobs, and no "
+			              "other is free");
+		else if (s->req.nodes[req])
+			buf_printf(out, "%lld nodes, and %lld have room",
+			           (long long)v->num[NUM_NEED],
+			           (long long)v->num[NUM_HAVE]);
+		else
+			buf_puts(out, "another node, and none has room");
+		break;
+	case WHAT_DEVICES:
+		buf_printf(out,
+		           "whole CPUs or GPUs of one kind, and %s has enough "
+		           "free but not of these",
+		           s->node.name[v->name]);
+		break;
+	default:
+		put_amount(out, v->num[NUM_WHAT], v->num[NUM_NEED]);
+		buf_puts(out, " on one node, and ");
+		put_best_node(s, v, out);
+	}
+}
+
+static void put_blocker(const struct snap *s, const struct verdict *v,
+                        struct buf *out)
+{
+	if (!v->job)
+		return;
+	buf_printf(out, "; waits for job %llu to end",
+	           (unsigned long long)v->job);
+	if (v->expected == SNAP_NEVER)
+		return;
+	if (v->expected <= s->now) {
+		buf_puts(out, " (its time is up)");
+		return;
+	}
+	buf_puts(out, " (in ");
+	put_span(out, v->expected - s->now);
+	buf_puts(out, " at the latest)");
+}
+
+static void put_resources(const struct snap *s, uint32_t row,
+                          const struct verdict *v, struct buf *out)
+{
+	uint32_t req = s->pend.req[row], tasks = s->req.tasks[req];
+
+	if (s->pend.resumes[row] != SNAP_NONE) {
+		buf_puts(out, "needs its ");
+		put_amount(out, RES_CPU, v->num[NUM_NEED]);
+		buf_printf(out, " on %s again; ", s->node.name[v->name]);
+		put_number(out, RES_CPU, v->num[NUM_HAVE]);
+		buf_puts(out, " of ");
+		put_number(out, RES_CPU, v->num[NUM_TOTAL]);
+		buf_puts(out, " free there");
+		put_blocker(s, v, out);
+		return;
+	}
+	if (v->num[NUM_GOT])
+		buf_printf(out, "%lld of its %u tasks would fit; the next ",
+		           (long long)v->num[NUM_GOT], (unsigned)tasks);
+	else if (tasks > 1)
+		buf_printf(out, "each of its %u tasks ", (unsigned)tasks);
+	buf_puts(out, "needs ");
+	put_lack(s, req, v, out);
+	if (v->why == WHY_Fragmentation && v->num[NUM_WHAT] < RES_N) {
+		buf_puts(out, "; ");
+		put_amount(out, v->num[NUM_WHAT], v->num[NUM_SUM]);
+		buf_puts(out, " free in all");
+	}
+	put_blocker(s, v, out);
+}
+
+static void put_never(const struct snap *s, uint32_t row,
+                      const struct verdict *v, struct buf *out)
+{
+	uint32_t req = s->pend.req[row];
+
+	switch (v->num[NUM_WHAT]) {
+	case WHAT_FEATURES:
+		buf_puts(out, "no node of its pools has the features, GPU "
+		              "type or names that it asks for");
+		break;
+	case WHAT_GANG:
+		buf_printf(out,
+		           "has %u tasks; no more than %lld fit, were "
+		           "all nodes empty",
+		           (unsigned)s->req.tasks[req],
+		           (long long)v->num[NUM_GOT]);
+		break;
+	case WHAT_LICENSES:
+		buf_printf(out, "needs %lld of licence '%s', which has %lld",
+		           (long long)v->num[NUM_NEED],
+		           s->license.name[v->name],
+		           (long long)v->num[NUM_TOTAL]);
+		break;
+	case WHAT_PART_OF_GPU:
+		buf_puts(out, "asks for ");
+		put_amount(out, RES_GPU, s->req.gpus[req]);
+		buf_puts(out, "; more than one must be whole ones");
+		break;
+	case WHAT_DEVICES:
+		buf_puts(out, "no node has ");
+		if (s->req.gpus[req]) {
+			put_amount(out, RES_GPU, s->req.gpus[req]);
+			buf_puts(out, ", ");
+		}
+		put_amount(out, RES_CPU, s->req.cpus[req]);
+		buf_puts(out, " and ");
+		put_amount(out, RES_MEM, s->req.mem[req]);
+		buf_puts(out, " together");
+		break;
+	default:
+		buf_puts(out, "needs ");
+		put_amount(out, v->num[NUM_WHAT], v->num[NUM_NEED]);
+		buf_puts(out, " on one node; the largest that it may use has ");
+		put_number(out, v->num[NUM_WHAT], v->num[NUM_HAVE]);
+		buf_printf(out, " (%s)", s->node.name[v->name]);
+	}
+}
+
+static void put_limit(const struct snap *s, uint32_t row,
+                      const struct verdict *v, struct buf *out)
+{
+	const char *user = s->user.name[s->pend.user[row]];
+	const char *queue = s->queue.name[v->name];
+	int64_t what = v->num[NUM_WHAT];
+
+	if (what == WHAT_JOBS) {
+		if (v->why == WHY_UserLimit)
+			buf_printf(out,
+			           "user '%s' runs %lld of at most %lld "
+			           "jobs in queue '%s'",
+			           user, (long long)v->num[NUM_HAVE],
+			           (long long)v->num[NUM_TOTAL], queue);
+		else
+			buf_printf(out,
+			           "queue '%s' runs %lld of at most %lld jobs",
+			           queue, (long long)v->num[NUM_HAVE],
+			           (long long)v->num[NUM_TOTAL]);
+		return;
+	}
+	buf_puts(out, "needs ");
+	put_amount(out, what, v->num[NUM_NEED]);
+	if (v->why == WHY_ExceedsQueueLimit) {
+		buf_printf(out, " in all; queue '%s' never allows more than ",
+		           queue);
+		put_number(out, what, v->num[NUM_TOTAL]);
+		return;
+	}
+	if (v->why == WHY_UserLimit)
+		buf_printf(out, "; user '%s' uses ", user);
+	else
+		buf_printf(out, "; queue '%s' uses ", queue);
+	put_number(out, what, v->num[NUM_HAVE]);
+	buf_puts(out, " of at most ");
+	put_number(out, what, v->num[NUM_TOTAL]);
+	if (v->why == WHY_UserLimit)
+		buf_printf(out, " in queue '%s'", queue);
+}
+
+static void put_down(const struct snap *s, uint32_t row,
+                     const struct verdict *v, struct buf *out)
+{
+	static const char *const state[] = { [NODE_UP] = "not ready",
+		                             [NODE_DRAIN] = "drained",
+		                             [NODE_DOWN] = "down" };
+	uint32_t tasks = s->req.tasks[s->pend.req[row]];
+
+	if (v->num[NUM_GOT])
+		buf_printf(out,
+		           "only %lld of its %u tasks fit on nodes that "
+		           "are up",
+		           (long long)v->num[NUM_GOT], (unsigned)tasks);
+	else
+		buf_puts(out, "no node that could run it is up");
+	if (v->name != SNAP_NONE)
+		buf_printf(out, "; %s is %s", s->node.name[v->name],
+		           state[s->node.state[v->name]]);
+}
+
+void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
+                  struct buf *out)
+{
+	switch (v->why) {
+	case WHY_Resources:
+	case WHY_Fragmentation:
+	case WHY_GangPartial:
+		put_resources(s, row, v, out);
+		break;
+	case WHY_Priority:
+		buf_printf(out,
+		           "would fit on %s, which job %llu ahead of it "
+		           "waits for",
+		           s->node.name[v->name], (unsigned long long)v->job);
+		break;
+	case WHY_NeverFits:
+		put_never(s, row, v, out);
+		break;
+	case WHY_Licenses:
+		buf_printf(
+		    out, "needs %lld of licence '%s'; %lld of %lld free",
+		    (long long)v->num[NUM_NEED], s->license.name[v->name],
+		    (long long)v->num[NUM_HAVE], (long long)v->num[NUM_TOTAL]);
+		break;
+	case WHY_ExceedsQueueLimit:
+	case WHY_QueueLimit:
+	case WHY_QueueMaxJobs:
+	case WHY_UserLimit:
+		put_limit(s, row, v, out);
+		break;
+	case WHY_ArrayLimit:
+		buf_printf(out, "array %llu runs as many tasks as it may",
+		           (unsigned long long)v->job);
+		break;
+	case WHY_StartFailed:
+		buf_printf(out, "a start on %s failed; the next try is in ",
+		           s->node.name[v->name]);
+		put_span(out, v->num[NUM_TOTAL] - s->now);
+		break;
+	case WHY_NodeDown:
+		put_down(s, row, v, out);
+		break;
+	case WHY_RunnerDown:
+		buf_printf(out, "the runner of pool '%s' is not ready",
+		           s->pool.name[v->name]);
+		break;
+	default:
+		buf_puts(out, reason_text(v->why));
+	}
 }

@@ -1,0 +1,43 @@
+/*
+ * fit.h - one node: how many tasks fit, and which devices each gets
+ *
+ * GPUs: whole devices from one link group, else one NUMA node, with the
+ * least left over; a fraction goes to the fullest device that has room.
+ * CPUs, where the node has a slice of them: whole CPUs are whole cores of
+ * one NUMA node as far as possible, near the GPUs; the fraction of a request
+ * goes to the fullest CPU that is shared already and has room.
+ */
+#ifndef AISCHEDD_SCHED_FIT_H
+#define AISCHEDD_SCHED_FIT_H
+
+#include "aischedd/sched/work.h"
+
+/*
+ * How many more tasks of the request fit on the node, at most max; own are
+ * there already of the same job.  Looks at what is free only, not at whether
+ * the job may run there.
+ */
+int64_t fit_count(const struct work *w, uint32_t req, uint32_t node,
+                  int64_t own, int64_t max);
+
+/* The most CPUs of a slice that one task can hold. */
+static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
+{
+	return (size_t)(s->req.cpus[req] / 1000) + 1;
+}
+
+/*
+ * Choose devices for one task on a node on which it fits, and take all that
+ * it holds.  cpu_first is the caller's; use has room for fit_max_cpus();
+ * returns how many it got.
+ */
+uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
+                  struct snap_task *ret, struct snap_cpu_use *use);
+
+/* Whether the CPUs of a suspended task are free on its node again, and take
+ * them: those it had, if they are, else others. */
+bool fit_cpus_again(const struct work *w, uint32_t req, uint32_t node);
+uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,
+                    struct snap_cpu_use *use);
+
+#endif

@@ -1,0 +1,328 @@
+/* match.c - which nodes may run which request, whatever is free there */
+#include "aischedd/sched/match.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "libcommon/map.h"
+
+/*
+ * A node's bits, all that a request can ask about: the words it has (as
+ * feature or taint) and that a rule or a taint names, those of them that are
+ * taints, and the GPU types that a request names.
+ */
+struct match {
+	const struct snap *snap;
+	struct arena *arena;
+	uint32_t *word_bit; /* by word; SNAP_NONE: nobody asks */
+	uint32_t *type_bit; /* likewise */
+	uint32_t nwords, ntypes;
+	size_t nbits; /* 2 * nwords + ntypes */
+
+	uint32_t nclasses;
+	struct node_class *class;
+	uint32_t *class_of;
+	uint32_t *by_pool; /* classes in order of pools */
+	uint32_t *found;   /* scratch: classes */
+	struct allowed *allowed;
+	bool *stack; /* for rules */
+};
+
+static bool bit_get(const uint64_t *set, size_t bit)
+{
+	return set[bit / 64] >> bit % 64 & 1;
+}
+
+static void bit_set(uint64_t *set, size_t bit)
+{
+	set[bit / 64] |= (uint64_t)1 << bit % 64;
+}
+
+static void name_word(uint32_t *bit, uint32_t *n, uint32_t word)
+{
+	if (bit[word] == SNAP_NONE)
+		bit[word] = (*n)++;
+}
+
+/* Give a bit to each word that matters. */
+static void number_words(struct match *m)
+{
+	const struct snap *s = m->snap;
+	uint32_t longest = 0;
+
+	m->word_bit = arena_array(m->arena, uint32_t, s->nwords);
+	m->type_bit = arena_array(m->arena, uint32_t, s->nwords);
+	for (uint32_t i = 0; i < s->nwords; i++)
+		m->word_bit[i] = m->type_bit[i] = SNAP_NONE;
+	for (uint32_t r = 0; r < s->req.n; r++) {
+		uint32_t from = s->req.rule_first[r];
+		uint32_t to = s->req.rule_first[r + 1];
+
+		if (to - from > longest)
+			longest = to - from;
+		for (uint32_t i = from; i < to; i++) {
+			if (s->rule[i] >= 0)
+				name_word(m->word_bit, &m->nwords,
+				          (uint32_t)s->rule[i]);
+		}
+		if (s->req.gpu_type[r] != SNAP_NONE)
+			name_word(m->type_bit, &m->ntypes, s->req.gpu_type[r]);
+	}
+	for (uint32_t i = 0; s->node.n && i < s->node.taint_first[s->node.n];
+	     i++)
+		name_word(m->word_bit, &m->nwords, s->taint[i]);
+	m->nbits = 2 * (size_t)m->nwords + m->ntypes;
+	m->stack = arena_array(m->arena, bool, longest);
+}
+
+static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
+{
+	const struct snap *s = m->snap;
+	const struct snap_nodes *n = &s->node;
+
+	for (uint32_t i = n->feature_first[node];
+	     i < n->feature_first[node + 1]; i++) {
+		if (m->word_bit[s->feature[i]] != SNAP_NONE)
+			bit_set(ret, m->word_bit[s->feature[i]]);
+	}
+	for (uint32_t i = n->taint_first[node]; i < n->taint_first[node + 1];
+	     i++) {
+		bit_set(ret, m->word_bit[s->taint[i]]);
+		bit_set(ret, m->nwords + m->word_bit[s->taint[i]]);
+	}
+	for (uint32_t i = n->gpu_first[node];
+	     m->ntypes && i < n->gpu_first[node + 1]; i++) {
+		uint32_t type = s->gpu.type[i];
+
+		if (type != SNAP_NONE && m->type_bit[type] != SNAP_NONE)
+			bit_set(ret, 2 * (size_t)m->nwords + m->type_bit[type]);
+	}
+}
+
+static void add_to_class(struct match *m, uint32_t class, uint32_t node)
+{
+	const struct snap_nodes *n = &m->snap->node;
+	struct node_class *c = &m->class[class];
+	int64_t total[RES_N] = {
+		[RES_CPU] = n->cpu_total[node],
+		[RES_MEM] = n->mem_total[node],
+		[RES_GPU] = (int64_t)1000 *
+		            (n->gpu_first[node + 1] - n->gpu_first[node]),
+	};
+
+	for (int r = 0; r < RES_N; r++) {
+		if (!c->nnodes || total[r] > c->most[r])
+			c->most[r] = total[r];
+		if (!c->nnodes || total[r] < c->least[r])
+			c->least[r] = total[r];
+	}
+	c->nnodes++;
+	m->class_of[node] = class;
+}
+
+/* The class of a node with these bits: slot is open addressing, 0 empty. */
+static uint32_t find_class(struct match *m, uint32_t *slot, size_t mask,
+                           uint32_t pool, bool has_gpus, const uint64_t *bits,
+                           size_t size)
+{
+	uint64_t seed = (uint64_t)pool << 1 | has_gpus;
+	size_t i = hash_bytes(seed, bits, size) & mask;
+	uint64_t *copy;
+
+	for (; slot[i]; i = (i + 1) & mask) {
+		const struct node_class *c = &m->class[slot[i] - 1];
+
+		if (c->pool == pool && c->has_gpus == has_gpus &&
+		    !memcmp(c->word, bits, size))
+			return slot[i] - 1;
+	}
+	copy = arena_alloc(m->arena, size, 1);
+	memcpy(copy, bits, size);
+	m->class[m->nclasses].pool = pool;
+	m->class[m->nclasses].has_gpus = has_gpus;
+	m->class[m->nclasses].word = copy;
+	slot[i] = ++m->nclasses;
+	return slot[i] - 1;
+}
+
+static void classify_nodes(struct match *m)
+{
+	const struct snap_nodes *n = &m->snap->node;
+	size_t size =
+	    (m->nbits + 63) / 64 * sizeof(uint64_t) + sizeof(uint64_t);
+	uint64_t *bits = arena_alloc(m->arena, size, 1);
+	size_t nslots = 16;
+	uint32_t *slot;
+
+	while (nslots < 2 * (size_t)n->n)
+		nslots *= 2;
+	slot = arena_array(m->arena, uint32_t, nslots);
+	m->class = arena_array(m->arena, struct node_class, n->n);
+	m->class_of = arena_array(m->arena, uint32_t, n->n);
+	for (uint32_t i = 0; i < n->n; i++) {
+		bool has_gpus = n->gpu_first[i + 1] > n->gpu_first[i];
+
+		memset(bits, 0, size);
+		node_bits(m, i, bits);
+		add_to_class(m,
+		             find_class(m, slot, nslots - 1, n->pool[i],
+		                        has_gpus, bits, size),
+		             i);
+	}
+}
+
+/* The nodes of each class, and the classes of each pool. */
+static void list_classes(struct match *m)
+{
+	uint32_t *node = arena_array(m->arena, uint32_t, m->snap->node.n);
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < m->nclasses; c++) {
+		m->class[c].node = node;
+		node += m->class[c].nnodes;
+		m->class[c].nnodes = 0;
+	}
+	for (uint32_t i = 0; i < m->snap->node.n; i++) {
+		struct node_class *c = &m->class[m->class_of[i]];
+
+		c->node[c->nnodes++] = i;
+	}
+	m->by_pool = arena_array(m->arena, uint32_t, m->nclasses);
+	m->found = arena_array(m->arena, uint32_t, m->nclasses);
+	for (uint32_t pool = 0; pool < m->snap->pool.n; pool++) {
+		for (uint32_t c = 0; c < m->nclasses; c++) {
+			if (m->class[c].pool == pool)
+				m->by_pool[n++] = c;
+		}
+	}
+}
+
+struct match *match_new(const struct snap *snap, struct arena *arena)
+{
+	struct match *m = arena_array(arena, struct match, 1);
+
+	m->snap = snap;
+	m->arena = arena;
+	number_words(m);
+	classify_nodes(m);
+	list_classes(m);
+	m->allowed = arena_array(arena, struct allowed, snap->req.n);
+	return m;
+}
+
+uint32_t match_nclasses(const struct match *m)
+{
+	return m->nclasses;
+}
+
+const struct node_class *match_class(const struct match *m, uint32_t class)
+{
+	return &m->class[class];
+}
+
+uint32_t match_class_of(const struct match *m, uint32_t node)
+{
+	return m->class_of[node];
+}
+
+static bool rule_holds(const struct match *m, uint32_t req,
+                       const uint64_t *bits)
+{
+	const struct snap *s = m->snap;
+	uint32_t n = 0;
+
+	for (uint32_t i = s->req.rule_first[req];
+	     i < s->req.rule_first[req + 1]; i++) {
+		if (s->rule[i] >= 0) {
+			m->stack[n++] = bit_get(bits, m->word_bit[s->rule[i]]);
+			continue;
+		}
+		n--;
+		if (s->rule[i] == RULE_AND)
+			m->stack[n - 1] &= m->stack[n];
+		else
+			m->stack[n - 1] |= m->stack[n];
+	}
+	return !n || m->stack[0];
+}
+
+/* A taint keeps jobs away that do not name its word. */
+static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
+{
+	const struct snap *s = m->snap;
+
+	for (uint32_t bit = 0; bit < m->nwords; bit++) {
+		bool named = false;
+
+		if (!bit_get(bits, m->nwords + bit))
+			continue;
+		for (uint32_t i = s->req.rule_first[req];
+		     i < s->req.rule_first[req + 1]; i++)
+			named |=
+			    s->rule[i] >= 0 && m->word_bit[s->rule[i]] == bit;
+		if (!named)
+			return false;
+	}
+	return true;
+}
+
+static bool class_allows(const struct match *m, uint32_t req,
+                         const struct node_class *c)
+{
+	const struct snap_reqs *r = &m->snap->req;
+	uint32_t type = r->gpu_type[req];
+
+	if (!(r->pools[req] >> c->pool & 1))
+		return false;
+	if (r->gpus[req] && !c->has_gpus)
+		return false;
+	if (r->gpus[req] && type != SNAP_NONE &&
+	    !bit_get(c->word, 2 * (size_t)m->nwords + m->type_bit[type]))
+		return false;
+	return rule_holds(m, req, c->word) && tolerates(m, req, c->word);
+}
+
+/* NULL unless the request names nodes; then those it may use. */
+static const uint64_t *named_nodes(const struct match *m, uint32_t req)
+{
+	const struct snap *s = m->snap;
+	uint32_t want = s->req.want_first[req];
+	uint32_t want_end = s->req.want_first[req + 1];
+	uint32_t avoid = s->req.avoid_first[req];
+	uint32_t avoid_end = s->req.avoid_first[req + 1];
+	size_t nwords = s->node.n / 64 + 1;
+	uint64_t *only;
+
+	if (want == want_end && avoid == avoid_end)
+		return NULL;
+	only = arena_array(m->arena, uint64_t, nwords);
+	if (want == want_end)
+		memset(only, 0xff, nwords * sizeof(*only));
+	for (uint32_t i = want; i < want_end; i++) {
+		if (class_allows(m, req, &m->class[m->class_of[s->want[i]]]))
+			bit_set(only, s->want[i]);
+	}
+	for (uint32_t i = avoid; i < avoid_end; i++)
+		only[s->avoid[i] / 64] &= ~((uint64_t)1 << s->avoid[i] % 64);
+	return only;
+}
+
+const struct allowed *match_req(struct match *m, uint32_t req)
+{
+	struct allowed *a = &m->allowed[req];
+	uint32_t *class, n = 0;
+
+	if (a->known)
+		return a;
+	for (uint32_t i = 0; i < m->nclasses; i++) {
+		if (class_allows(m, req, &m->class[m->by_pool[i]]))
+			m->found[n++] = m->by_pool[i];
+	}
+	class = arena_array(m->arena, uint32_t, n);
+	memcpy(class, m->found, n * sizeof(*class));
+	*a = (struct allowed){ .known = true,
+		               .nclasses = n,
+		               .class = class,
+		               .only = named_nodes(m, req) };
+	return a;
+}

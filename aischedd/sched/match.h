@@ -1,0 +1,51 @@
+/*
+ * match.h - which nodes may run which request, whatever is free there
+ *
+ * Nodes that no request of the snapshot can tell apart by pool, features,
+ * taints and GPU types are one class, so that a constraint is looked at once
+ * a class and not once a node.  Named nodes (--nodelist, --exclude) are a
+ * bitmap on top.
+ */
+#ifndef AISCHEDD_SCHED_MATCH_H
+#define AISCHEDD_SCHED_MATCH_H
+
+#include <stdbool.h>
+
+#include "aischedd/sched/snap.h"
+
+struct node_class {
+	uint32_t pool;
+	bool has_gpus;
+	uint32_t nnodes;
+	uint32_t *node;       /* ascending */
+	int64_t most[RES_N];  /* the most that one node of it has ... */
+	int64_t least[RES_N]; /* ... and the least, both in total */
+	const uint64_t *word; /* bits, see match.c */
+};
+
+/* Where one request may go. */
+struct allowed {
+	bool known;
+	uint32_t nclasses;
+	const uint32_t *class; /* pools in order */
+	const uint64_t *only;  /* bit i: node i; NULL: all of the classes */
+};
+
+struct match;
+
+struct match *match_new(const struct snap *snap, struct arena *arena);
+
+uint32_t match_nclasses(const struct match *m);
+const struct node_class *match_class(const struct match *m, uint32_t class);
+uint32_t match_class_of(const struct match *m, uint32_t node);
+
+/* Worked out when first asked for. */
+const struct allowed *match_req(struct match *m, uint32_t req);
+
+/* Whether the request may run on the node; the node is of a class of it. */
+static inline bool allowed_node(const struct allowed *a, uint32_t node)
+{
+	return !a->only || (a->only[node / 64] >> node % 64 & 1);
+}
+
+#endif

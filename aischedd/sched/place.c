@@ -1,0 +1,639 @@
+/* place.c - choose nodes for one job, all of its tasks or none */
+#include "aischedd/sched/place.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "aischedd/sched/fit.h"
+#include "aischedd/sched/why.h"
+
+/* How a trial spreads tasks over nodes. */
+enum fill {
+	FILL_MOST, /* as many together as fit */
+	FILL_EVEN, /* the same number on each of a given number of nodes */
+	FILL_ONE   /* one by one */
+};
+
+/* One attempt in one pool. */
+struct trial {
+	struct place *p;
+	uint32_t req;
+	unsigned trees;
+	const struct allowed *allowed;
+	uint32_t class, class_end; /* those of the pool, in allowed */
+	uint32_t left;             /* tasks to place */
+	uint32_t nodes_left;       /* of an exact number of nodes */
+	int64_t ask;               /* tasks for the node that is sought */
+};
+
+struct place *place_new(const struct snap *snap, struct arena *arena)
+{
+	struct place *p = arena_array(arena, struct place, 1);
+
+	p->snap = snap;
+	p->arena = arena;
+	p->work = work_new(snap, WORK_NOW, arena);
+	p->match = match_new(snap, arena);
+	p->shelf = shelf_new(p->work, p->match, arena);
+	p->holder = arena_array(arena, uint64_t, snap->node.n);
+	p->own = arena_array(arena, uint32_t, snap->node.n);
+	p->task_cap = p->use_cap = 64;
+	p->task = arena_array(arena, struct snap_task, p->task_cap);
+	p->use = arena_array(arena, struct snap_cpu_use, p->use_cap);
+	return p;
+}
+
+static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
+                  size_t *cap, size_t size)
+{
+	void *p;
+
+	while (*cap < need)
+		*cap *= 2;
+	p = arena_alloc(arena, *cap, size);
+	return memcpy(p, old, n * size);
+}
+
+/* The next task of the plan; room for it and all its CPUs. */
+static struct snap_task *next_task(struct place *p, size_t ncpus)
+{
+	if (p->ntasks + 2 > p->task_cap)
+		p->task = grow(p->arena, p->task, p->ntasks + 1, p->ntasks + 2,
+		               &p->task_cap, sizeof(*p->task));
+	if (p->nuse + ncpus > p->use_cap)
+		p->use = grow(p->arena, p->use, p->nuse, p->nuse + ncpus,
+		              &p->use_cap, sizeof(*p->use));
+	return &p->task[p->ntasks];
+}
+
+static void end_task(struct place *p, uint32_t nuse)
+{
+	p->nuse += nuse;
+	p->task[++p->ntasks].cpu_first = (uint32_t)p->nuse;
+}
+
+static bool accept(uint32_t node, void *arg)
+{
+	const struct trial *t = arg;
+	const struct snap_reqs *r = &t->p->snap->req;
+	uint32_t own = t->p->own[node];
+
+	if (!allowed_node(t->allowed, node) || (r->nodes[t->req] && own))
+		return false;
+	if (r->tasks_per_node[t->req] &&
+	    own + t->ask > r->tasks_per_node[t->req])
+		return false;
+	return fit_count(t->p->work, t->req, node, own, t->ask) == t->ask;
+}
+
+/* In the order of the pool; but a job without GPUs goes where there are none,
+ * if it can. */
+static bool better(const struct trial *t, uint32_t a, uint32_t b)
+{
+	const struct snap *s = t->p->snap;
+
+	if (b == SNAP_NONE)
+		return true;
+	if (!s->req.gpus[t->req] && !node_ngpus(s, a) != !node_ngpus(s, b))
+		return !node_ngpus(s, a);
+	return shelf_before(t->p->shelf, a, b);
+}
+
+static uint32_t best_on_shelf(struct trial *t, const struct shelf_need *need)
+{
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		for (int tree = 0; tree < SHELF_NTREES; tree++) {
+			uint32_t node;
+
+			if (!(t->trees >> tree & 1))
+				continue;
+			node = shelf_find(t->p->shelf, t->allowed->class[c],
+			                  tree, need, accept, t);
+			if (node != SNAP_NONE && better(t, node, best))
+				best = node;
+		}
+	}
+	return best;
+}
+
+/* A job that names its nodes looks at these only. */
+static uint32_t best_named(struct trial *t, const struct shelf_need *need)
+{
+	const struct place *p = t->p;
+	const struct snap_reqs *r = &p->snap->req;
+	uint32_t class = t->allowed->class[t->class], best = SNAP_NONE;
+	uint32_t pool = match_class(p->match, class)->pool;
+
+	for (uint32_t i = r->want_first[t->req]; i < r->want_first[t->req + 1];
+	     i++) {
+		uint32_t node = p->snap->want[i];
+
+		if (p->snap->node.pool[node] == pool &&
+		    (t->trees >> shelf_tree(p->shelf, node) & 1) &&
+		    shelf_has(p->shelf, node, need) && accept(node, t) &&
+		    better(t, node, best))
+			best = node;
+	}
+	return best;
+}
+
+static uint32_t best_with(struct trial *t, const struct shelf_need *need)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	return r->want_first[t->req] < r->want_first[t->req + 1]
+	           ? best_named(t, need)
+	           : best_on_shelf(t, need);
+}
+
+/* The best node for t->ask tasks, or SNAP_NONE. */
+static uint32_t best_node(struct trial *t)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	int64_t gpus = r->gpus[t->req];
+	struct shelf_need need = {
+		.cpu = t->ask * r->cpus[t->req],
+		.mem = t->ask * r->mem[t->req],
+	};
+
+	if (gpus && gpus < 1000) {
+		uint32_t node;
+
+		/* Fill up a GPU that is shared before one is broken up. */
+		need.part = gpus;
+		node = best_with(t, &need);
+		if (node != SNAP_NONE)
+			return node;
+		need.part = 0;
+		need.whole = 1;
+		return best_with(t, &need);
+	}
+	need.whole = t->ask * (gpus / 1000);
+	return best_with(t, &need);
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* No node has room for more than this many tasks; max unless proven. */
+static int64_t most_per_node(const struct trial *t, int64_t max)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	const int64_t need[DIM_N] = {
+		[DIM_CPU] = r->cpus[t->req],
+		[DIM_MEM] = r->mem[t->req],
+		[DIM_WHOLE] = r->gpus[t->req] / 1000,
+	};
+	int64_t most = 0;
+
+	for (uint32_t c = t->class; max > 1 && c < t->class_end; c++) {
+		for (int tree = 0; tree < SHELF_NTREES; tree++) {
+			int64_t here = max;
+
+			if (!(t->trees >> tree & 1))
+				continue;
+			for (int d = 0; d < DIM_N; d++) {
+				if (need[d])
+					here =
+					    min(here,
+					        shelf_most(t->p->shelf,
+					                   t->allowed->class[c],
+					                   tree, d, NULL) /
+					            need[d]);
+			}
+			most = here > most ? here : most;
+		}
+	}
+	return max > 1 ? most : max;
+}
+
+/* The next node and, in t->ask, how many tasks it gets. */
+static uint32_t seek(struct trial *t, enum fill how)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	uint32_t node = SNAP_NONE;
+	int64_t most = t->left;
+
+	if (r->tasks_per_node[t->req])
+		most = min(most, r->tasks_per_node[t->req]);
+	if (r->nodes[t->req]) {
+		if (!t->nodes_left)
+			return SNAP_NONE;
+		/* Leave one task for each of the other nodes. */
+		most = min(most, (int64_t)t->left - t->nodes_left + 1);
+	}
+	if (how == FILL_EVEN)
+		t->ask = (t->left + t->nodes_left - 1) / t->nodes_left;
+	else
+		t->ask = how == FILL_ONE ? 1 : most_per_node(t, most);
+	for (; t->ask > 0 && t->ask <= most; t->ask--) {
+		node = best_node(t);
+		if (node != SNAP_NONE || how != FILL_MOST)
+			break;
+	}
+	return node;
+}
+
+static void put(struct trial *t, uint32_t node)
+{
+	struct place *p = t->p;
+	size_t ncpus =
+	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, t->req) : 0;
+
+	for (int64_t i = 0; i < t->ask; i++) {
+		struct snap_task *task = next_task(p, ncpus);
+
+		end_task(
+		    p, fit_task(p->work, t->req, node, task, p->use + p->nuse));
+	}
+	p->own[node] += (uint32_t)t->ask;
+	t->left -= (uint32_t)t->ask;
+	t->nodes_left -= t->nodes_left > 0;
+	shelf_refresh(p->shelf, node);
+}
+
+static bool fill(struct trial *t, enum fill how)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	t->left = r->tasks[t->req];
+	t->nodes_left = r->nodes[t->req];
+	while (t->left) {
+		uint32_t node = seek(t, how);
+
+		if (node == SNAP_NONE)
+			return false;
+		put(t, node);
+	}
+	return !t->nodes_left;
+}
+
+static void begin(struct place *p)
+{
+	p->first_task = p->ntasks;
+	p->first_use = p->nuse;
+}
+
+void place_undo(struct place *p)
+{
+	work_undo(p->work, 0);
+	for (size_t i = p->first_task; i < p->ntasks; i++) {
+		p->own[p->task[i].node] = 0;
+		shelf_refresh(p->shelf, p->task[i].node);
+	}
+	p->ntasks = p->first_task;
+	p->nuse = p->first_use;
+}
+
+void place_commit(struct place *p, uint32_t req)
+{
+	for (size_t i = p->first_task; i < p->ntasks; i++) {
+		uint32_t node = p->task[i].node;
+
+		p->own[node] = 0;
+		if (p->snap->req.exclusive[req] && !p->work->sealed[node]) {
+			work_add(p->work, &p->work->sealed[node], 1);
+			shelf_refresh(p->shelf, node);
+		}
+	}
+	work_commit(p->work);
+}
+
+static bool fill_pool(struct trial *t)
+{
+	const struct snap *s = t->p->snap;
+	uint32_t class = t->allowed->class[t->class];
+	uint32_t pool = match_class(t->p->match, class)->pool;
+
+	if (s->req.nodes[t->req]) {
+		if (fill(t, FILL_EVEN))
+			return true;
+		place_undo(t->p);
+		return fill(t, FILL_MOST);
+	}
+	return fill(t,
+	            s->pool.order[pool] == ORDER_SPREAD ? FILL_ONE : FILL_MOST);
+}
+
+/* --- why it failed ------------------------------------------------------- */
+
+/* What a task needs and a node has, in the units of the shelf. */
+static int64_t need_of(const struct trial *t, enum resource res)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	return res == RES_CPU   ? r->cpus[t->req]
+	       : res == RES_MEM ? r->mem[t->req]
+	                        : r->gpus[t->req];
+}
+
+static int64_t node_has(const struct trial *t, uint32_t node, enum resource res)
+{
+	const struct shelf *shelf = t->p->shelf;
+	int64_t whole;
+
+	if (res == RES_CPU)
+		return shelf_have(shelf, node, DIM_CPU);
+	if (res == RES_MEM)
+		return shelf_have(shelf, node, DIM_MEM);
+	whole = 1000 * shelf_have(shelf, node, DIM_WHOLE);
+	return need_of(t, res) >= 1000 || whole > 0
+	           ? whole
+	           : shelf_have(shelf, node, DIM_PART);
+}
+
+static bool in_trees(const struct trial *t, uint32_t node)
+{
+	return t->trees >> shelf_tree(t->p->shelf, node) & 1 &&
+	       allowed_node(t->allowed, node);
+}
+
+static bool richer(const struct trial *t, uint32_t a, uint32_t b,
+                   enum resource res)
+{
+	int64_t has = node_has(t, a, res);
+
+	if (b == SNAP_NONE || has != node_has(t, b, res))
+		return b == SNAP_NONE || has > node_has(t, b, res);
+	return a < b;
+}
+
+/* The node of a class with most of a resource. */
+static uint32_t richest_of_class(const struct trial *t, uint32_t class,
+                                 enum resource res)
+{
+	static const enum shelf_dim dims[RES_N][2] = {
+		[RES_CPU] = { DIM_CPU, DIM_CPU },
+		[RES_MEM] = { DIM_MEM, DIM_MEM },
+		[RES_GPU] = { DIM_WHOLE, DIM_PART },
+	};
+	const struct node_class *c = match_class(t->p->match, class);
+	uint32_t best = SNAP_NONE, node;
+
+	for (uint32_t i = 0; t->allowed->only && i < c->nnodes; i++) {
+		node = c->node[i];
+		if (in_trees(t, node) && richer(t, node, best, res))
+			best = node;
+	}
+	if (t->allowed->only)
+		return best;
+	for (int i = 0; i < SHELF_NTREES * 2; i++) {
+		enum shelf_tree tree = i / 2;
+
+		if (t->trees >> tree & 1 &&
+		    shelf_most(t->p->shelf, class, tree, dims[res][i % 2],
+		               &node) >= 0 &&
+		    richer(t, node, best, res))
+			best = node;
+	}
+	return best;
+}
+
+static uint32_t richest(const struct trial *t, enum resource res)
+{
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		uint32_t node = richest_of_class(t, t->allowed->class[c], res);
+
+		if (node != SNAP_NONE && richer(t, node, best, res))
+			best = node;
+	}
+	return best;
+}
+
+static int64_t node_total(const struct snap *s, uint32_t node,
+                          enum resource res)
+{
+	return res == RES_CPU   ? s->node.cpu_total[node]
+	       : res == RES_MEM ? s->node.mem_total[node]
+	                        : (int64_t)1000 * node_ngpus(s, node);
+}
+
+/* The scarcest first: if no node has enough GPUs for a task, that is it. */
+static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
+
+static void lack_at(const struct trial *t, uint32_t node, enum resource res,
+                    struct lack *ret)
+{
+	ret->what = res;
+	ret->node = node;
+	ret->need = need_of(t, res);
+	ret->have = node_has(t, node, res);
+	ret->total = node_total(t->p->snap, node, res);
+}
+
+/* What the next task lacks, while the others are still in place. */
+static struct lack explain(const struct trial *t)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	struct lack ret = { .got = r->tasks[t->req] - t->left,
+		            .node = SNAP_NONE,
+		            .what = WHAT_NODE,
+		            .need = r->nodes[t->req],
+		            .have = r->nodes[t->req] - t->nodes_left };
+	uint32_t node;
+
+	if (r->exclusive[t->req])
+		return ret;
+	for (size_t i = 0; i < ARRAY_SIZE(by_scarcity); i++) {
+		enum resource res = by_scarcity[i];
+
+		node = need_of(t, res) ? richest(t, res) : SNAP_NONE;
+		if (node != SNAP_NONE &&
+		    node_has(t, node, res) < need_of(t, res)) {
+			lack_at(t, node, res, &ret);
+			return ret;
+		}
+	}
+	/* Each is there somewhere, but not together: look at one node. */
+	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
+	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
+	     i++) {
+		enum resource res = by_scarcity[i];
+
+		if (node_has(t, node, res) < need_of(t, res)) {
+			lack_at(t, node, res, &ret);
+			return ret;
+		}
+	}
+	ret.node = node;
+	if (!r->nodes[t->req] && !r->tasks_per_node[t->req])
+		ret.what = WHAT_DEVICES;
+	return ret;
+}
+
+/* All that is free in the pool where the request may go. */
+static void sum_free(const struct trial *t, int64_t ret[RES_N])
+{
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		uint32_t class = t->allowed->class[c];
+		const struct node_class *nc = match_class(t->p->match, class);
+
+		for (int r = 0; !t->allowed->only && r < RES_N; r++)
+			ret[r] += shelf_sum(t->p->shelf, class)[r];
+		for (uint32_t i = 0; t->allowed->only && i < nc->nnodes; i++) {
+			if (!in_trees(t, nc->node[i]))
+				continue;
+			for (int r = 0; r < RES_N; r++)
+				ret[r] += node_has(t, nc->node[i], r);
+		}
+	}
+}
+
+static void explain_sum(const struct trial *t, struct lack *lack)
+{
+	int64_t sum[RES_N] = { 0 }, tasks = t->p->snap->req.tasks[t->req];
+
+	sum_free(t, sum);
+	lack->scattered = !t->p->snap->req.exclusive[t->req];
+	for (int r = 0; r < RES_N; r++)
+		lack->scattered &= sum[r] >= tasks * need_of(t, r);
+	if (lack->what < RES_N)
+		lack->sum = sum[lack->what];
+}
+
+unsigned place_trees(const struct place *p, uint32_t req)
+{
+	const struct allowed *a = match_req(p->match, req);
+	unsigned trees = 0;
+
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		for (int tree = 0; tree < SHELF_NTREES; tree++) {
+			if (shelf_count(p->shelf, a->class[c], tree))
+				trees |= 1u << tree;
+		}
+	}
+	return trees;
+}
+
+bool place_try(struct place *p, uint32_t req, unsigned trees,
+               struct lack *ret_lack)
+{
+	struct trial t = { .p = p,
+		           .req = req,
+		           .trees = trees,
+		           .allowed = match_req(p->match, req) };
+	bool first = true;
+
+	if (ret_lack)
+		*ret_lack =
+		    (struct lack){ .node = SNAP_NONE, .what = WHAT_NODE };
+	for (; t.class < t.allowed->nclasses; t.class = t.class_end) {
+		const uint32_t *class = t.allowed->class;
+		uint32_t pool = match_class(p->match, class[t.class])->pool;
+		struct lack lack;
+
+		t.class_end = t.class;
+		while (t.class_end < t.allowed->nclasses &&
+		       match_class(p->match, class[t.class_end])->pool == pool)
+			t.class_end++;
+		begin(p);
+		if (fill_pool(&t))
+			return true;
+		if (!ret_lack) {
+			place_undo(p);
+			continue;
+		}
+		lack = explain(&t);
+		place_undo(p);
+		explain_sum(&t, &lack);
+		if (first || lack.got > ret_lack->got)
+			*ret_lack = lack;
+		first = false;
+	}
+	return false;
+}
+
+/* --- jobs that have their nodes ------------------------------------------ */
+
+static bool resume_task(struct place *p, uint32_t run,
+                        const struct snap_task *had, bool even_held)
+{
+	uint32_t req = p->snap->run.req[run], node = had->node;
+	size_t ncpus =
+	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
+	struct snap_task *task;
+
+	if (p->work->sealed[node] || (!even_held && p->holder[node]) ||
+	    !fit_cpus_again(p->work, req, node))
+		return false;
+	if (p->snap->req.exclusive[req] && p->work->tasks[node] != p->own[node])
+		return false;
+	task = next_task(p, ncpus);
+	task->node = node;
+	task->gpus = had->gpus;
+	task->gpu_milli = had->gpu_milli;
+	end_task(p, fit_resume(p->work, req, had, p->use + p->nuse));
+	shelf_refresh(p->shelf, node);
+	return true;
+}
+
+bool place_try_resume(struct place *p, uint32_t run, bool even_held,
+                      struct lack *ret_lack)
+{
+	const struct snap *s = p->snap;
+	uint32_t t, first = s->run.task_first[run];
+	uint32_t end = s->run.task_first[run + 1];
+
+	begin(p);
+	for (t = first; t < end; t++)
+		p->own[s->task[t].node]++;
+	for (t = first; t < end; t++) {
+		if (!resume_task(p, run, &s->task[t], even_held))
+			break;
+	}
+	for (uint32_t i = first; i < end; i++)
+		p->own[s->task[i].node] = 0;
+	if (t == end)
+		return true;
+	if (ret_lack) {
+		uint32_t node = s->task[t].node;
+
+		*ret_lack = (struct lack){ .got = t - first,
+			                   .node = node,
+			                   .what = RES_CPU,
+			                   .need = s->req.cpus[s->run.req[run]],
+			                   .have = p->work->cpu[node],
+			                   .total = s->node.cpu_total[node] };
+	}
+	place_undo(p);
+	return false;
+}
+
+/* --- holding nodes back -------------------------------------------------- */
+
+void place_hold_node(struct place *p, uint32_t node, uint64_t job)
+{
+	if (p->holder[node])
+		return;
+	p->holder[node] = job;
+	if (shelf_tree(p->shelf, node) == SHELF_OPEN)
+		shelf_move(p->shelf, node, SHELF_HELD);
+}
+
+void place_hold(struct place *p, uint32_t req, const struct work *empty,
+                uint64_t job)
+{
+	const struct allowed *a = match_req(p->match, req);
+
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(p->match, a->class[c]);
+
+		if (!shelf_count(p->shelf, a->class[c], SHELF_OPEN))
+			continue;
+		for (uint32_t i = 0; i < nc->nnodes; i++) {
+			uint32_t node = nc->node[i];
+
+			if (shelf_tree(p->shelf, node) == SHELF_OPEN &&
+			    allowed_node(a, node) &&
+			    fit_count(empty, req, node, 0, 1))
+				place_hold_node(p, node, job);
+		}
+	}
+}

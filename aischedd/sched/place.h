@@ -1,0 +1,68 @@
+/*
+ * place.h - choose nodes for one job, all of its tasks or none
+ *
+ * A trial takes what it places from the counters (work.h) and keeps the
+ * shelf in step; place_undo() gives everything back, place_commit() makes it
+ * part of the plan.  All tasks of a job are in one pool; pools are tried in
+ * the order of the configuration.
+ */
+#ifndef AISCHEDD_SCHED_PLACE_H
+#define AISCHEDD_SCHED_PLACE_H
+
+#include "aischedd/sched/shelf.h"
+
+struct place {
+	const struct snap *snap;
+	struct arena *arena;
+	struct work *work;
+	struct match *match;
+	struct shelf *shelf;
+	uint64_t *holder; /* by node: the job ahead that waits for it, or 0 */
+	uint32_t *own;    /* by node: tasks of the job being placed */
+
+	/* What was placed so far; the tasks of the trial are the last. */
+	struct snap_task *task;
+	struct snap_cpu_use *use;
+	size_t ntasks, task_cap, nuse, use_cap;
+	size_t first_task, first_use; /* of the trial */
+};
+
+/* Why a trial failed, in the pool in which it came furthest. */
+struct lack {
+	uint32_t got;   /* tasks that would fit */
+	uint32_t node;  /* the one with most of it, or SNAP_NONE */
+	int what;       /* enum resource, or WHAT_* */
+	int64_t need;   /* of it, for one task (WHAT_NODE: nodes) */
+	int64_t have;   /* free at the node (WHAT_NODE: nodes with room) */
+	int64_t total;  /* at the node */
+	int64_t sum;    /* free in the pool */
+	bool scattered; /* enough of everything is free in the pool */
+};
+
+struct place *place_new(const struct snap *snap, struct arena *arena);
+
+/* The trees (IN_*) that hold nodes which the request may use. */
+unsigned place_trees(const struct place *p, uint32_t req);
+
+/*
+ * Try to place the request on nodes that are in one of the trees (IN_*).  On
+ * failure nothing has changed and *ret_lack (unless NULL) says why.
+ */
+bool place_try(struct place *p, uint32_t req, unsigned trees,
+               struct lack *ret_lack);
+
+/* The same for a job that has its nodes and needs its CPUs there again. */
+bool place_try_resume(struct place *p, uint32_t run, bool even_held,
+                      struct lack *ret_lack);
+
+void place_undo(struct place *p);
+
+/* Keep the trial; an exclusive request closes its nodes to others. */
+void place_commit(struct place *p, uint32_t req);
+
+/* Hold all nodes back that the job could use, for it. */
+void place_hold(struct place *p, uint32_t req, const struct work *empty,
+                uint64_t job);
+void place_hold_node(struct place *p, uint32_t node, uint64_t job);
+
+#endif

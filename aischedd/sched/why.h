@@ -1,0 +1,34 @@
+/*
+ * why.h - the numbers in a verdict, for those who fill in and read them
+ *
+ * Resources, Fragmentation, GangPartial, NeverFits: what is short (a resource
+ * or WHAT_*), how much of it a task needs, what the node `name` has free (for
+ * NeverFits: in all) and in total, what is free in the pool, and how many
+ * tasks fit.  QueueLimit, ExceedsQueueLimit: what, how much the job asks for,
+ * how much the queue `name` uses, its limit.  Licenses: how many it needs,
+ * are free, exist of `name`.  QueueMaxJobs, UserLimit: how many run and may.
+ * NodeDown, RunnerDown: tasks that fit on what is there; node or pool `name`.
+ * StartFailed: the time of the next try, on `name`.
+ */
+#ifndef AISCHEDD_SCHED_WHY_H
+#define AISCHEDD_SCHED_WHY_H
+
+#include "aischedd/sched/plan.h"
+
+enum { NUM_WHAT, NUM_NEED, NUM_HAVE, NUM_TOTAL, NUM_SUM, NUM_GOT, NUM_N };
+
+_Static_assert(sizeof(((struct verdict *)0)->num) == NUM_N * sizeof(int64_t),
+               "a verdict has room for its numbers");
+
+/* Beyond enum resource. */
+enum {
+	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
+	WHAT_DEVICES,  /* amounts suffice, but no set of CPUs or GPUs does */
+	WHAT_FEATURES, /* no node has what is asked for by name */
+	WHAT_GANG,     /* each task, but not all together */
+	WHAT_LICENSES,
+	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
+	WHAT_JOBS         /* UserLimit: a count of jobs */
+};
+
+#endif

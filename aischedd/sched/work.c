@@ -1,0 +1,221 @@
+/* work.c - the mutable side of a pass: what is free, what is used */
+#include "aischedd/sched/work.h"
+
+#include <assert.h>
+#include <string.h>
+
+void work_add(struct work *w, int64_t *at, int64_t amount)
+{
+	if (w->ntrail == w->trail_cap) {
+		size_t cap = w->trail_cap ? w->trail_cap * 2 : 1024;
+		struct change *trail =
+		    arena_array(w->arena, struct change, cap);
+
+		if (w->ntrail)
+			memcpy(trail, w->trail, w->ntrail * sizeof(*trail));
+		w->trail = trail;
+		w->trail_cap = cap;
+	}
+	w->trail[w->ntrail++] = (struct change){ at, *at };
+	*at += amount;
+}
+
+void work_undo(struct work *w, size_t mark)
+{
+	assert(mark <= w->ntrail);
+	while (w->ntrail > mark) {
+		const struct change *c = &w->trail[--w->ntrail];
+
+		*c->at = c->old;
+	}
+}
+
+void work_commit(struct work *w)
+{
+	w->ntrail = 0;
+}
+
+void work_cpus(struct work *w, uint32_t req, uint32_t node,
+               const struct snap_cpu_use *use, uint32_t nuse, int sign)
+{
+	int64_t *thread = w->thread + w->snap->node.cpu_first[node];
+
+	work_add(w, &w->cpu[node], sign * w->snap->req.cpus[req]);
+	for (uint32_t i = 0; i < nuse; i++) {
+		int64_t *t = &thread[use[i].cpu];
+		int64_t was_idle = *t == 1000;
+
+		work_add(w, t, sign * use[i].milli);
+		if ((*t == 1000) != was_idle)
+			work_add(w, &w->idle[node], (*t == 1000) - was_idle);
+	}
+}
+
+void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
+               int sign)
+{
+	const struct snap *s = w->snap;
+	uint32_t node = task->node;
+	int64_t *device = w->device + s->node.gpu_first[node];
+
+	work_add(w, &w->mem[node], sign * s->req.mem[req]);
+	work_add(w, &w->tasks[node], -sign);
+	for (uint64_t left = task->gpus; left; left &= left - 1) {
+		int64_t *d = &device[__builtin_ctzll(left)];
+		int64_t was_whole = *d == 1000;
+
+		work_add(w, d, sign * task->gpu_milli);
+		work_add(w, &w->gpu[node], sign * task->gpu_milli);
+		if ((*d == 1000) != was_whole)
+			work_add(w, &w->whole[node], (*d == 1000) - was_whole);
+	}
+}
+
+void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N])
+{
+	for (; queue != SNAP_NONE; queue = w->snap->queue.parent[queue]) {
+		for (int r = 0; r < RES_N; r++) {
+			if (amount[r])
+				work_add(w, &w->used[queue][r], amount[r]);
+		}
+	}
+}
+
+void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
+                     int64_t gpus)
+{
+	for (; queue != SNAP_NONE; queue = w->snap->queue.parent[queue]) {
+		work_add(w, &w->jobs[queue], 1);
+		if (queue_counts_users(w->snap, queue)) {
+			int64_t *use = work_user(w, queue, user);
+
+			work_add(w, &use[USER_JOBS], 1);
+			work_add(w, &use[USER_GPUS], gpus);
+		}
+	}
+}
+
+int64_t *work_user(struct work *w, uint32_t queue, uint32_t user)
+{
+	uint64_t key = ((uint64_t)queue << 32 | user) + 1;
+	size_t i = (key * 0x9e3779b97f4a7c15) >> 32 & w->user_mask;
+
+	while (w->user_key[i] && w->user_key[i] != key)
+		i = (i + 1) & w->user_mask;
+	w->user_key[i] = key;
+	return w->user_use[i];
+}
+
+static uint32_t count_user_queues(const struct snap *s, uint32_t queue)
+{
+	uint32_t n = 0;
+
+	for (; queue != SNAP_NONE; queue = s->queue.parent[queue])
+		n += queue_counts_users(s, queue);
+	return n;
+}
+
+/* Room for every pair of queue and user that can be asked for, half full. */
+static void alloc_users(struct work *w)
+{
+	const struct snap *s = w->snap;
+	size_t n = 0, size = 1;
+
+	for (uint32_t i = 0; i < s->run.n; i++)
+		n += count_user_queues(s, s->run.queue[i]);
+	for (uint32_t i = 0; i < s->pend.n; i++)
+		n += count_user_queues(s, s->pend.queue[i]);
+	while (size <= n * 2)
+		size *= 2;
+	w->user_key = arena_array(w->arena, uint64_t, size);
+	w->user_use = arena_alloc(w->arena, size, sizeof(*w->user_use));
+	w->user_mask = size - 1;
+}
+
+static void charge_run(struct work *w, uint32_t run)
+{
+	const struct snap *s = w->snap;
+	uint32_t req = s->run.req[run];
+	int64_t n = run_ntasks(s, run);
+	int64_t amount[RES_N] = {
+		[RES_CPU] = s->run.suspended[run] ? 0 : n * s->req.cpus[req],
+		[RES_MEM] = n * s->req.mem[req],
+		[RES_GPU] = n * s->req.gpus[req],
+	};
+
+	work_charge(w, s->run.queue[run], amount);
+	work_charge_job(w, s->run.queue[run], s->run.user[run],
+	                amount[RES_GPU]);
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		w->tasks[s->task[t].node]++;
+		/* A suspended job lends its CPUs, so its node is open. */
+		if (s->req.exclusive[req] && !s->run.suspended[run])
+			w->sealed[s->task[t].node] = 1;
+	}
+}
+
+static void copy_node(struct work *w, uint32_t i, bool empty)
+{
+	const struct snap_nodes *n = &w->snap->node;
+
+	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
+	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
+	for (uint32_t d = n->gpu_first[i]; d < n->gpu_first[i + 1]; d++) {
+		w->device[d] = empty ? 1000 : w->snap->gpu.free[d];
+		w->gpu[i] += w->device[d];
+		w->whole[i] += w->device[d] == 1000;
+	}
+	for (uint32_t t = n->cpu_first[i]; t < n->cpu_first[i + 1]; t++) {
+		w->thread[t] = empty ? 1000 : w->snap->cpu.free[t];
+		w->idle[i] += w->thread[t] == 1000;
+	}
+}
+
+static uint32_t count_cores(const struct snap *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->cpu.n; i++) {
+		if (s->cpu.core[i] >= n)
+			n = s->cpu.core[i] + 1u;
+	}
+	return n;
+}
+
+struct work *work_new(const struct snap *snap, enum work_kind kind,
+                      struct arena *arena)
+{
+	struct work *w = arena_array(arena, struct work, 1);
+	int64_t *per_node =
+	    arena_array(arena, int64_t, 7 * (size_t)snap->node.n);
+
+	w->snap = snap;
+	w->arena = arena;
+	w->cpu = per_node;
+	w->mem = w->cpu + snap->node.n;
+	w->gpu = w->mem + snap->node.n;
+	w->whole = w->gpu + snap->node.n;
+	w->idle = w->whole + snap->node.n;
+	w->tasks = w->idle + snap->node.n;
+	w->sealed = w->tasks + snap->node.n;
+	w->device = arena_array(arena, int64_t, snap->gpu.n);
+	w->thread = arena_array(arena, int64_t, snap->cpu.n);
+	w->core = arena_array(arena, struct work_core, count_cores(snap));
+	for (uint32_t i = 0; i < snap->node.n; i++)
+		copy_node(w, i, kind == WORK_EMPTY);
+	if (kind == WORK_EMPTY)
+		return w;
+
+	w->license = arena_array(arena, int64_t, snap->license.n);
+	w->used = arena_alloc(arena, snap->queue.n, sizeof(*w->used));
+	w->jobs = arena_array(arena, int64_t, snap->queue.n);
+	for (uint32_t i = 0; i < snap->license.n; i++)
+		w->license[i] = snap->license.free[i];
+	alloc_users(w);
+	for (uint32_t i = 0; i < snap->run.n; i++) {
+		charge_run(w, i);
+		work_commit(w);
+	}
+	return w;
+}

@@ -1,0 +1,108 @@
+/*
+ * work.h - the mutable side of a pass: what is free, what is used
+ *
+ * Flat counters copied from the snapshot.  Every change is written to the
+ * trail, so that a trial is undone by popping old values: undo cannot fail
+ * and cannot forget a field.  Owned by the pass; lives in its arena.
+ */
+#ifndef AISCHEDD_SCHED_WORK_H
+#define AISCHEDD_SCHED_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "aischedd/sched/snap.h"
+
+struct change {
+	int64_t *at, old;
+};
+
+struct work_core {
+	uint16_t idle, size;
+};
+
+struct work {
+	const struct snap *snap;
+	struct arena *arena;
+
+	/* One a node. */
+	int64_t *cpu, *mem; /* free; may be < 0 */
+	int64_t *gpu;       /* free thousandths of all devices together */
+	int64_t *whole;     /* devices wholly free */
+	int64_t *idle;      /* CPUs of its slice wholly free */
+	int64_t *tasks;     /* tasks there */
+	int64_t *sealed;    /* an exclusive job runs there */
+
+	int64_t *device;        /* one a device: free thousandths */
+	int64_t *thread;        /* one a CPU of a slice: free thousandths */
+	struct work_core *core; /* scratch of fit.c, by number of the core */
+
+	int64_t *license;       /* free */
+	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
+	int64_t *jobs;          /* one a queue: running, likewise */
+
+	uint64_t *user_key;     /* open addressing: queue and user, + 1 */
+	int64_t (*user_use)[2]; /* enum user_count */
+	size_t user_mask;
+
+	struct change *trail;
+	size_t ntrail, trail_cap;
+};
+
+enum user_count { USER_JOBS, USER_GPUS };
+
+/* WORK_EMPTY: as if nothing ran, for what could ever fit. */
+enum work_kind { WORK_NOW, WORK_EMPTY };
+
+struct work *work_new(const struct snap *snap, enum work_kind kind,
+                      struct arena *arena);
+
+static inline size_t work_mark(const struct work *w)
+{
+	return w->ntrail;
+}
+
+void work_add(struct work *w, int64_t *at, int64_t amount);
+void work_undo(struct work *w, size_t mark);
+void work_commit(struct work *w); /* forget the trail */
+
+/*
+ * A task of req takes (sign -1) or gives back (sign +1) what it holds on its
+ * node: its CPUs (counter and nuse CPUs of the slice), and all the rest.
+ */
+void work_cpus(struct work *w, uint32_t req, uint32_t node,
+               const struct snap_cpu_use *use, uint32_t nuse, int sign);
+void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
+               int sign);
+
+/* What ntasks of req count against the limits of a queue and its ancestors
+ * (resources), and what a job counts (jobs, users). */
+void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N]);
+void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
+                     int64_t gpus);
+
+/* The counters of a user in a queue: [USER_JOBS], [USER_GPUS]. */
+int64_t *work_user(struct work *w, uint32_t queue, uint32_t user);
+
+static inline bool queue_counts_users(const struct snap *s, uint32_t queue)
+{
+	return s->queue.max_jobs_user[queue] != CONF_NONE ||
+	       s->queue.max_gpus_user[queue] != CONF_NONE;
+}
+
+static inline uint32_t node_ngpus(const struct snap *s, uint32_t node)
+{
+	return s->node.gpu_first[node + 1] - s->node.gpu_first[node];
+}
+
+static inline uint32_t node_ncpus(const struct snap *s, uint32_t node)
+{
+	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
+}
+
+static inline uint32_t run_ntasks(const struct snap *s, uint32_t run)
+{
+	return s->run.task_first[run + 1] - s->run.task_first[run];
+}
+
+#endif
