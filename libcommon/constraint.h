@@ -22,8 +22,7 @@ typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
  * Fails: EINVAL with the position, ERANGE when cap is too small.
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
-                     int32_t *ret, size_t cap, size_t *ret_n,
-                     struct err *err);
+                     int32_t *ret, size_t cap, size_t *ret_n, struct err *err);
 
 /* Whether the expression holds; has says whether the node has the word.  An
  * empty rule asks for nothing and holds. */

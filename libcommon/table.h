@@ -19,8 +19,9 @@ struct table;
 struct table *table_new(size_t ncols, const char *const *header,
                         const bool *right);
 
-/* Whole lines of values between tabs, as a listing brings them; parts may
- * end anywhere, the rest comes with the next. */
+/* Whole lines of values between tabs, as a listing brings them; tabs, newlines
+ * and backslashes in values come as \t \n \\.  What a terminal would obey is
+ * shown as '?'.  Parts may end anywhere, the rest comes with the next. */
 void table_add_tsv(struct table *table, const char *data, size_t len);
 
 /* Show the values of a column in colours: fn says which escape sequence goes
