@@ -11,7 +11,7 @@ enum {
 };
 
 typedef int handler_fn(struct state *state, struct job *job,
-                       const struct event *ev, struct err *err);
+                       const struct event_in *ev, struct err *err);
 
 /* --- holding nodes -----------------------------------------------------------
  */
@@ -166,8 +166,8 @@ static void settle(struct state *state, struct job *job, enum job_state to,
 	job_end(state, job, to, why, now);
 }
 
-static int ended(struct state *state, struct job *job, const struct event *ev,
-                 struct err *err)
+static int ended(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
 {
 	const struct outcome *o = ev->outcome;
 	enum job_state to = JOB_COMPLETED;
@@ -196,7 +196,7 @@ static int ended(struct state *state, struct job *job, const struct event *ev,
 	return 0;
 }
 
-static int lost(struct state *state, struct job *job, const struct event *ev,
+static int lost(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
 	(void)err;
@@ -211,7 +211,7 @@ static int lost(struct state *state, struct job *job, const struct event *ev,
 /* --- waiting
  * ------------------------------------------------------------------ */
 
-static int hold(struct state *state, struct job *job, const struct event *ev,
+static int hold(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
 	(void)err;
@@ -223,8 +223,8 @@ static int hold(struct state *state, struct job *job, const struct event *ev,
 	return 0;
 }
 
-static int release(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int release(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	if (job->hold == HOLD_ADMIN && !ev->by_operator)
 		return err_set(err, EPERM,
@@ -238,7 +238,7 @@ static int release(struct state *state, struct job *job, const struct event *ev,
 }
 
 static int cancel_pending(struct state *state, struct job *job,
-                          const struct event *ev, struct err *err)
+                          const struct event_in *ev, struct err *err)
 {
 	enum reason why = state_ineligible(state, job);
 
@@ -251,7 +251,7 @@ static int cancel_pending(struct state *state, struct job *job,
 }
 
 static int deadline_pending(struct state *state, struct job *job,
-                            const struct event *ev, struct err *err)
+                            const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	job_end(state, job, JOB_DEADLINE, WHY_DeadLine, ev->now);
@@ -268,8 +268,8 @@ static void effect_start(struct state *state, const struct job *job)
 	                                     .attempt = job->attempt });
 }
 
-static int start(struct state *state, struct job *job, const struct event *ev,
-                 struct err *err)
+static int start(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	place(state, job, ev->place);
@@ -295,8 +295,8 @@ static void arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
-static int started(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int started(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	job->start = job->resumed = ev->time;
@@ -308,7 +308,7 @@ static int started(struct state *state, struct job *job, const struct event *ev,
 }
 
 static int start_failed(struct state *state, struct job *job,
-                        const struct event *ev, struct err *err)
+                        const struct event_in *ev, struct err *err)
 {
 	int64_t wait;
 
@@ -333,7 +333,7 @@ static int start_failed(struct state *state, struct job *job,
 
 /* The daemon died between the commit and the start. */
 static int start_again(struct state *state, struct job *job,
-                       const struct event *ev, struct err *err)
+                       const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -370,8 +370,8 @@ static void complete(struct state *state, struct job *job, enum cause cause)
 	effect_stop(state, job);
 }
 
-static int cancel(struct state *state, struct job *job, const struct event *ev,
-                  struct err *err)
+static int cancel(struct state *state, struct job *job,
+                  const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -381,7 +381,7 @@ static int cancel(struct state *state, struct job *job, const struct event *ev,
 
 /* It was to come back; now it is to end. */
 static int cancel_completing(struct state *state, struct job *job,
-                             const struct event *ev, struct err *err)
+                             const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -394,7 +394,7 @@ static int cancel_completing(struct state *state, struct job *job,
 }
 
 static int time_limit(struct state *state, struct job *job,
-                      const struct event *ev, struct err *err)
+                      const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -403,7 +403,7 @@ static int time_limit(struct state *state, struct job *job,
 }
 
 static int deadline(struct state *state, struct job *job,
-                    const struct event *ev, struct err *err)
+                    const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -411,8 +411,8 @@ static int deadline(struct state *state, struct job *job,
 	return 0;
 }
 
-static int requeue(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int requeue(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	struct spec spec;
 
@@ -434,8 +434,8 @@ static int requeue(struct state *state, struct job *job, const struct event *ev,
 	return 0;
 }
 
-static int preempt(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int preempt(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -444,7 +444,7 @@ static int preempt(struct state *state, struct job *job, const struct event *ev,
 }
 
 static int signal_job(struct state *state, struct job *job,
-                      const struct event *ev, struct err *err)
+                      const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	state_effect(state, (struct effect){ .kind = EFFECT_SIGNAL,
@@ -463,8 +463,8 @@ static void effect_suspend(struct state *state, const struct job *job,
 	                                     .attempt = job->attempt });
 }
 
-static int suspend(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int suspend(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	stop_clock(job, ev->now);
@@ -475,7 +475,7 @@ static int suspend(struct state *state, struct job *job, const struct event *ev,
 
 /* It asked for its CPUs and is asked to stay as it is. */
 static int suspend_again(struct state *state, struct job *job,
-                         const struct event *ev, struct err *err)
+                         const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -485,8 +485,8 @@ static int suspend_again(struct state *state, struct job *job,
 	return 0;
 }
 
-static int resume(struct state *state, struct job *job, const struct event *ev,
-                  struct err *err)
+static int resume(struct state *state, struct job *job,
+                  const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -496,8 +496,8 @@ static int resume(struct state *state, struct job *job, const struct event *ev,
 	return 0;
 }
 
-static int resumed(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int resumed(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	free(job->place);
@@ -515,7 +515,7 @@ static int resumed(struct state *state, struct job *job, const struct event *ev,
  */
 
 static int found_running(struct state *state, struct job *job,
-                         const struct event *ev, struct err *err)
+                         const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	if (ev->suspended)
@@ -524,7 +524,7 @@ static int found_running(struct state *state, struct job *job,
 }
 
 static int found_suspended(struct state *state, struct job *job,
-                           const struct event *ev, struct err *err)
+                           const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	if (!ev->suspended)
@@ -533,7 +533,7 @@ static int found_suspended(struct state *state, struct job *job,
 }
 
 static int found_completing(struct state *state, struct job *job,
-                            const struct event *ev, struct err *err)
+                            const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
@@ -541,8 +541,8 @@ static int found_completing(struct state *state, struct job *job,
 	return 0;
 }
 
-static int nothing(struct state *state, struct job *job, const struct event *ev,
-                   struct err *err)
+static int nothing(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
 {
 	(void)state;
 	(void)job;
@@ -634,7 +634,7 @@ static const char *const refusal[EV_N] = {
 	[EV_signal] = "only a running job can be signalled",
 };
 
-int state_event(struct state *state, struct job *job, const struct event *ev,
+int state_event(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
 	handler_fn *handler = table[job->state][ev->kind];

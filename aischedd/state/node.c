@@ -84,7 +84,8 @@ void node_apply_conf(struct state *state, struct node *node)
 	node->cpu_milli = node->cpu_found;
 	node->mem_mib = node->mem_found;
 	node->ncpus = node->ncpus_found;
-	memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
+	if (node->cpu_reserved)
+		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
 	if (!node->conf)
 		return;
 	if (node->conf->cpus != CONF_NONE) {
@@ -113,6 +114,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->cpu_reserved);
 	free(node->gpu_numa);
 	free(node->gpu_link);
+	node->dirty = state->nodes_dirty = node->gone;
 	node->pool = pool;
 	node->gone = false;
 	node->down = info->down;
@@ -139,6 +141,23 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 	state->pool_ready[pool] = ready;
 	state->gen++;
 	state_replan(state);
+}
+
+void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
+{
+	struct job *next;
+
+	for (struct job *job = state->placed; job; job = next) {
+		const struct node *node =
+		    &state->node[job->place->task[0].node];
+		struct event_in ev = { .kind = EV_lost,
+			               .now = now,
+			               .text = "its node is no longer there" };
+
+		next = job->row_next;
+		if (node->gone && node->pool == pool)
+			state_event(state, job, &ev, NULL);
+	}
 }
 
 bool state_pool_is_ready(const struct state *state, uint32_t pool)
@@ -298,8 +317,7 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 	map_free(&state->fits);
 	state_forget_plan(state);
 	for (size_t i = 0; i < state->nnodes; i++)
-		if (!state->node[i].gone)
-			node_apply_conf(state, &state->node[i]);
+		node_apply_conf(state, &state->node[i]);
 	for (struct job *job = state->first; job; job = job->all_next)
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, job->submit);

@@ -695,6 +695,12 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 	return snap;
 }
 
+const struct snap *state_peek(struct state *state, int64_t now,
+                              struct arena *arena)
+{
+	return build(state, now, arena, NULL, false);
+}
+
 /* --- fits at all?
  * ------------------------------------------------------------------- */
 
@@ -754,7 +760,7 @@ static void apply_start(struct state *state, const struct snap *snap,
 	struct job *job = state_job(state, snap->member[start->member].job);
 	const struct snap_task *task = plan->task + start->task_first;
 	const struct array *array;
-	struct event ev = { .now = now };
+	struct event_in ev = { .now = now };
 	struct placement *place;
 
 	if (!job)
@@ -924,8 +930,8 @@ void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,
                        struct test_result *ret, struct buf *text)
 {
-	uint64_t next_id = state->next_id;
-	struct job *job = state_make_job(state, spec, who, queue, now);
+	struct job *job =
+	    state_make_job(state, spec, who, queue, state->next_id, now);
 	struct arena *arena = arena_new();
 	const struct snap *snap = build(state, now, arena, job, false);
 	const struct plan *plan = sched_plan(snap, arena);
@@ -954,7 +960,6 @@ void state_test_submit(struct state *state, const struct spec *spec,
 		verdict_text(snap, row, v, text);
 	arena_free(arena);
 	job_free(job);
-	state->next_id = next_id;
 }
 
 /* --- sums for people

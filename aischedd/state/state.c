@@ -255,11 +255,19 @@ bool state_is_dirty(const struct state *state)
 /* --- records ---------------------------------------------------------------
  */
 
-struct job *state_new_job(struct state *state)
+uint64_t state_take_ids(struct state *state, uint32_t n)
+{
+	uint64_t first = state->next_id;
+
+	state->next_id += n;
+	return first;
+}
+
+struct job *state_new_job(uint64_t id)
 {
 	struct job *job = xcalloc(1, sizeof(*job));
 
-	job->id = state->next_id++;
+	job->id = id;
 	job->task = NO_TASK;
 	job->is_new = true;
 	job->begin = job->deadline = job->eligible = NO_TIME;
@@ -441,7 +449,7 @@ static struct alarm pop_alarm(struct state *state)
  */
 static void tick_job(struct state *state, struct job *job, int64_t now)
 {
-	struct event ev = { .now = now };
+	struct event_in ev = { .now = now };
 	int64_t limit_at = job_limit_at(job);
 
 	if (job->state == JOB_PENDING) {

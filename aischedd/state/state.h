@@ -151,18 +151,23 @@ struct submitter {
 
 /*
  * Check everything and change nothing.  *ret_queue is where it would go.
+ * *ahead: jobs of the same request that were checked before; those of this
+ * spec are added.
  * Fails: EINVAL (never fits, contradictions), EACCES (queue not for him),
  * ENOENT (no such queue, pool, job of a dependency), EAGAIN (a limit on
  * submitted jobs, queue closed).
  */
 int state_check_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, int64_t now,
-                       uint32_t *ret_queue, struct err *err);
+                       uint64_t *ahead, uint32_t *ret_queue, struct err *err);
 
-/* After state_check_submit() said yes.  Returns the id. */
-uint64_t state_submit(struct state *state, const struct spec *spec,
-                      const struct submitter *who, uint32_t queue,
-                      int64_t script, int64_t env, int64_t now);
+/* The first of n ids that nobody else gets. */
+uint64_t state_take_ids(struct state *state, uint32_t n);
+
+/* After state_check_submit() said yes. */
+void state_submit(struct state *state, const struct spec *spec,
+                  const struct submitter *who, uint32_t queue, int64_t script,
+                  int64_t env, uint64_t id, int64_t now);
 
 /* What the plan would say of it if it were submitted now (--test-only);
  * the state is as before.  Text gets the sentence. */
@@ -205,7 +210,7 @@ enum event_kind {
 	    EV_N
 };
 
-struct event {
+struct event_in {
 	enum event_kind kind;
 	int64_t now;
 	uint32_t attempt;              /* of runners; 0: whatever runs */
@@ -226,7 +231,7 @@ struct event {
  * nothing and do not fail.
  * Fails: EINVAL, "job 12 is RUNNING: ...".
  */
-int state_event(struct state *state, struct job *job, const struct event *ev,
+int state_event(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err);
 
 /* The part of an array record that `which` names becomes a record of its own
@@ -252,6 +257,8 @@ int state_update(struct state *state, struct job *job,
 /* As its runner sees it; the configuration's corrections are applied. */
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info);
+/* Its runner has told all it has: jobs on nodes it no longer has are lost. */
+void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 int state_drain(struct state *state, uint32_t node, bool drained,
@@ -279,6 +286,10 @@ bool state_wants_plan(const struct state *state);
 /* Built into the arena; refers to nothing that changes. */
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);
+
+/* The same for people: the plan that was made stays in force. */
+const struct snap *state_peek(struct state *state, int64_t now,
+                              struct arena *arena);
 
 /* Check each start against the present and apply it; keep the verdicts.
  * Takes the arena that holds both: it lives until the next plan. */

@@ -103,7 +103,7 @@ void state_alarm(struct state *state, int64_t at, uint64_t job);
 void state_set(struct state *state, struct job *job, enum job_state to);
 /* In the counters of its state, queue and user; sign -1 takes it out. */
 void state_count(struct state *state, const struct job *job, int sign);
-struct job *state_new_job(struct state *state);
+struct job *state_new_job(uint64_t id);
 void state_add_job(struct state *state, struct job *job);
 /* One task of an array record as a record of its own; the old one is gone
  * when it was the last. */
@@ -150,10 +150,10 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 
 /* submit.c */
 enum { GRACE_DEFAULT_S = 30 };
-/* Not in the state yet; its id is taken. */
+/* Not in the state yet. */
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
-                           int64_t now);
+                           uint64_t id, int64_t now);
 void state_arm(struct state *state, const struct job *job);
 
 /* snapshot.c */

@@ -305,7 +305,6 @@ static int check_spec(struct state *state, const struct spec *spec,
 	struct deps *deps = NULL;
 	struct request req;
 	struct job *job;
-	uint64_t next_id = state->next_id;
 	int64_t limit;
 	int result;
 
@@ -325,24 +324,24 @@ static int check_spec(struct state *state, const struct spec *spec,
 			return -1;
 		free(deps);
 	}
-	job = state_make_job(state, spec, who, queue, now);
+	job = state_make_job(state, spec, who, queue, state->next_id, now);
 	result = state_check_fit(state, job, err);
 	job_free(job);
-	state->next_id = next_id;
 	return result;
 }
 
 int state_check_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, int64_t now,
-                       uint32_t *ret_queue, struct err *err)
+                       uint64_t *ahead, uint32_t *ret_queue, struct err *err)
 {
-	uint32_t queue;
+	uint32_t queue, count = array_count(spec);
 
 	if (queue_of(state, spec, &queue, err) < 0 ||
 	    check_access(state, queue, who, err) < 0 ||
 	    check_spec(state, spec, who, queue, now, err) < 0 ||
-	    check_counts(state, queue, who, array_count(spec), err) < 0)
+	    check_counts(state, queue, who, *ahead + count, err) < 0)
 		return -1;
+	*ahead += count;
 	*ret_queue = queue;
 	return 0;
 }
@@ -391,9 +390,9 @@ static void new_array(struct state *state, struct job *job,
 
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
-                           int64_t now)
+                           uint64_t id, int64_t now)
 {
-	struct job *job = state_new_job(state);
+	struct job *job = state_new_job(id);
 
 	job->queue = queue;
 	job->user = state_intern_user(state, who->uid, who->user);
@@ -416,12 +415,11 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	return job;
 }
 
-uint64_t state_submit(struct state *state, const struct spec *spec,
-                      const struct submitter *who, uint32_t queue,
-                      int64_t script, int64_t env, int64_t now)
+void state_submit(struct state *state, const struct spec *spec,
+                  const struct submitter *who, uint32_t queue, int64_t script,
+                  int64_t env, uint64_t id, int64_t now)
 {
-	struct job *job = state_make_job(state, spec, who, queue, now);
-	uint64_t id = job->id;
+	struct job *job = state_make_job(state, spec, who, queue, id, now);
 
 	job->script = script;
 	job->env = env;
@@ -433,7 +431,6 @@ uint64_t state_submit(struct state *state, const struct spec *spec,
 	state_add_job(state, job);
 	state_arm(state, job);
 	deps_begin(state, job, now);
-	return id;
 }
 
 void state_arm(struct state *state, const struct job *job)
@@ -450,8 +447,8 @@ void state_arm(struct state *state, const struct job *job)
 /* A copy that waits as the old one does, of no tasks yet. */
 static struct job *sibling(struct state *state, const struct job *job)
 {
-	struct job *copy = state_new_job(state);
-	uint64_t id = copy->id;
+	uint64_t id = state_take_ids(state, 1);
+	struct job *copy = state_new_job(id);
 	struct spec spec;
 
 	*copy = *job;

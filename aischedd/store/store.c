@@ -40,6 +40,8 @@ enum sql {
 	PAST_JOB,
 	PAST_TASK,
 	PAST_ARRAY,
+	ENDED_JOB,
+	ENDED_TASK,
 	PURGE_JOBS,
 	PURGE_BLOBS,
 	NSQL
@@ -114,6 +116,14 @@ static const char *const fixed_sql[NSQL] = {
 	/* Other than COMPLETED (5) is worse. */
 	[PAST_ARRAY] = "SELECT max(state), max(uid), min(start_time) FROM job"
 		       " WHERE array_id = ? AND state >= 5",
+#define WORST                                                             \
+	" AND state >= 5 ORDER BY CASE WHEN signal > 0 THEN 128 + signal" \
+	" WHEN exit_code > 0 THEN exit_code WHEN state > 5 THEN 1"        \
+	" ELSE 0 END DESC, state DESC LIMIT 1"
+	[ENDED_JOB] = "SELECT state, exit_code, signal FROM job"
+		      " WHERE (id = ?1 OR array_id = ?1)" WORST,
+	[ENDED_TASK] = "SELECT state, exit_code, signal FROM job"
+		       " WHERE array_id = ?1 AND array_task = ?2" WORST,
 	[PURGE_JOBS] = "DELETE FROM job WHERE id IN (SELECT id FROM job"
 		       " WHERE state >= 5 AND end_time < ?"
 		       " ORDER BY end_time, id LIMIT ?)",
@@ -708,6 +718,24 @@ int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 		return 0;
 	}
 	return -1;
+}
+
+int store_ended(struct store *store, uint64_t job, uint32_t task,
+                struct ended *ret)
+{
+	struct stmt s =
+	    db_use(&store->db, task == NO_TASK ? ENDED_JOB : ENDED_TASK);
+
+	db_i64(&s, 1, (int64_t)job);
+	if (task != NO_TASK)
+		db_i64(&s, 2, task);
+	if (db_step(&store->db, &s, NULL) <= 0)
+		return -1;
+	ret->state = (enum job_state)db_col_i64(&s, 0, 0);
+	ret->exit_code = (int)db_col_i64(&s, 1, -1);
+	ret->signal = (int)db_col_i64(&s, 2, 0);
+	sqlite3_reset(s.s);
+	return 0;
 }
 
 int store_usage(struct store *store,

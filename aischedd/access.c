@@ -1,0 +1,51 @@
+/* access.c - what a peer may do */
+#include <string.h>
+#include <unistd.h>
+
+#include "aischedd/daemon.h"
+
+static bool in_list(const struct strlist *list, const struct peer *peer)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const char *s = list->s[i];
+
+		if (s[0] != '@') {
+			if (!strcmp(s, peer->user))
+				return true;
+			continue;
+		}
+		for (size_t g = 0; g < peer->ngroups; g++)
+			if (!strcmp(peer->group_name[g], s + 1))
+				return true;
+	}
+	return false;
+}
+
+enum role access_role(const struct daemon *d, const struct peer *peer)
+{
+	if (!peer->known)
+		return ROLE_NOBODY;
+	if (peer->uid == 0 || peer->uid == geteuid() ||
+	    in_list(&d->conf->admins, peer))
+		return ROLE_ADMIN;
+	if (in_list(&d->conf->operators, peer))
+		return ROLE_OPERATOR;
+	return ROLE_USER;
+}
+
+bool access_operates(const struct daemon *d, const struct peer *peer,
+                     uint32_t queue)
+{
+	if (access_role(d, peer) >= ROLE_OPERATOR)
+		return true;
+	for (int q = (int)queue; q >= 0; q = d->conf->queues[q].parent)
+		if (in_list(&d->conf->queues[q].operators, peer))
+			return true;
+	return false;
+}
+
+bool access_job(const struct daemon *d, const struct peer *peer,
+                const struct job *job)
+{
+	return job->uid == peer->uid || access_operates(d, peer, job->queue);
+}

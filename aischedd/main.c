@@ -1,0 +1,95 @@
+/* aischedd - keep the queues, decide, run */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "aischedd/daemon.h"
+#include "libcommon/log.h"
+#include "libcommon/opt.h"
+
+struct args {
+	const char *config;
+	bool check_config, print_config, verbose;
+};
+
+#define INTO(member) .offset = offsetof(struct args, member)
+
+static const struct opt opts[] = {
+	{ .letter = 'c',
+	  .name = "config",
+	  .arg = "FILE",
+	  .help = "read this configuration",
+	  .set = opt_set_text,
+	  INTO(config) },
+	{ .name = "check-config",
+	  .help = "say what is wrong with it and exit",
+	  .set = opt_set_true,
+	  INTO(check_config) },
+	{ .name = "print-config",
+	  .help = "print every value in force and exit",
+	  .set = opt_set_true,
+	  INTO(print_config) },
+	{ .letter = 'v',
+	  .name = "verbose",
+	  .help = "log each job too",
+	  .set = opt_set_true,
+	  INTO(verbose) },
+	OPT_END
+};
+
+static const struct opt_prog prog = {
+	.name = "aischedd",
+	.usage = "[OPTION]...",
+	.about = "Keep the queues of aisched, decide what runs, run it.",
+	.opts = opts,
+};
+
+static void print_config(const struct conf *conf)
+{
+	struct buf out = { 0 };
+
+	conf_print(conf, &out);
+	fputs(out.data, stdout);
+	buf_free(&out);
+}
+
+static int serve(struct conf **conf, const struct args *args, struct err *err)
+{
+	struct daemon *d = daemon_new(conf, args->config, err);
+	int status;
+
+	if (!d)
+		return -1;
+	status = daemon_run(d);
+	daemon_free(d);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = { 0 };
+	struct buf warnings = { 0 };
+	struct conf *conf;
+	struct err why;
+	int status = EXIT_SUCCESS;
+
+	if (opt_parse(&prog, &args, argc, argv) < argc)
+		errx(EXIT_USAGE, "no operands are expected");
+	conf = conf_load(args.config, &warnings, &why);
+	if (warnings.len)
+		fputs(warnings.data, stderr);
+	buf_free(&warnings);
+	if (!conf)
+		errx(EXIT_FAILURE, "%s", why.text);
+	log_init(args.verbose ? LOG_INFO_ : LOG_NOTICE_);
+	umask(022);
+	if (args.print_config) {
+		print_config(conf);
+	} else if (!args.check_config && serve(&conf, &args, &why) < 0) {
+		warnx("%s", why.text);
+		status = EXIT_FAILURE;
+	}
+	conf_free(conf);
+	return status;
+}

@@ -1,0 +1,610 @@
+/* read.c - listings, written piece by piece between turns */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/daemon.h"
+#include "aischedd/listing.h"
+#include "aischedd/reader.h"
+#include "aischedd/run/output.h"
+#include "aischedd/sched/snap_text.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+
+enum {
+	PIECE = 256 * 1024, /* bytes of one part */
+	PAST_ROWS = 2000    /* rows read from history at once */
+};
+
+/* One id that was asked for. */
+struct wanted {
+	char *text;
+	struct jobid id;
+	bool found;
+};
+
+/*
+ * One listing under way: first what is in the state, by the numbers taken at
+ * its begin, then what is in the history.
+ */
+struct reading {
+	struct reading *next;
+	struct daemon *d;
+	struct ask *ask;
+	struct listing listing;
+	json_t *body; /* for its filters */
+	uint64_t rows;
+	struct buf out;
+
+	uint64_t *active; /* ids, or indices of nodes and queues */
+	size_t nactive, active_at;
+
+	bool past;            /* history is wanted */
+	bool in_thread, gone; /* gone: nobody waits for it */
+	struct question question;
+	struct wanted *wanted; /* NULL: no ids were given */
+	size_t nwanted, wanted_at;
+	size_t past_rows; /* of the present question */
+
+	char *only_user; /* NULL: everybody's */
+	bool users_given;
+};
+
+static void reading_free(struct reading *r)
+{
+	struct reading **at = &r->d->readings;
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	for (size_t i = 0; i < r->nwanted; i++) {
+		free(r->wanted[i].text);
+		idset_free(&r->wanted[i].id.tasks);
+	}
+	free(r->wanted);
+	free(r->active);
+	free(r->only_user);
+	buf_free(&r->out);
+	json_decref(r->body);
+	free(r);
+}
+
+void daemon_reading_gone(struct daemon *d, const struct ask *ask)
+{
+	for (struct reading *r = d->readings; r; r = r->next) {
+		if (r->ask != ask)
+			continue;
+		r->gone = true;
+		if (!r->in_thread)
+			reading_free(r);
+		return;
+	}
+}
+
+void daemon_free_readings(struct daemon *d)
+{
+	while (d->readings)
+		reading_free(d->readings);
+}
+
+/* --- which rows
+ * ------------------------------------------------------------------------ */
+
+static bool has_text(const json_t *list, const char *text)
+{
+	if (!list)
+		return true;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		if (s && !strcmp(s, text))
+			return true;
+	}
+	return false;
+}
+
+static bool has_state(const json_t *list, int state)
+{
+	if (!list)
+		return true;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		if (s && job_state_parse(s) == state)
+			return true;
+	}
+	return false;
+}
+
+static bool on_node(const json_t *list, const char *node, size_t len)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		if (s && strlen(s) == len && !strncmp(s, node, len))
+			return true;
+	}
+	return false;
+}
+
+static bool fits(const struct reading *r, const struct job *job,
+                 const char *user, const char *queue)
+{
+	struct spec spec;
+
+	if ((r->only_user && strcmp(r->only_user, user)) ||
+	    !has_text(json_object_get(r->body, "users"), user) ||
+	    !has_text(json_object_get(r->body, "queues"), queue) ||
+	    !has_state(json_object_get(r->body, "states"), job->state))
+		return false;
+	if (!json_object_get(r->body, "names"))
+		return true;
+	spec_unpack(&spec, job->packed);
+	return has_text(json_object_get(r->body, "names"), spec.name);
+}
+
+static bool fits_active(const struct reading *r, const struct job *job)
+{
+	const struct state *state = r->d->state;
+	const json_t *nodes = json_object_get(r->body, "nodes");
+	bool there = !nodes;
+
+	if (!fits(r, job, state_user(state, job->user)->name,
+	          r->d->conf->queues[job->queue].name))
+		return false;
+	for (uint32_t i = 0; !there && job->place && i < job->place->ntasks;
+	     i++) {
+		const char *name =
+		    state_node(state, job->place->task[i].node)->name;
+
+		there = on_node(nodes, name, strlen(name));
+	}
+	return there;
+}
+
+static bool placed_on(const char *place, const json_t *nodes)
+{
+	for (const char *s = place; s && *s;) {
+		const char *end = strchr(s, ';');
+
+		if (on_node(nodes, s, strcspn(s, ":")))
+			return true;
+		s = end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+/* On the reader's thread: nothing but the reading itself is touched. */
+static void past_row(const struct past_job *past, void *arg)
+{
+	struct reading *r = arg;
+	const struct job *job = &past->job;
+
+	r->past_rows++;
+	r->question.query.after = job->end;
+	r->question.query.after_id = job->id;
+	if (r->wanted) {
+		const struct idset *tasks = &r->wanted[r->wanted_at].id.tasks;
+
+		if (tasks->n && job->task != NO_TASK &&
+		    !idset_has(tasks, job->task))
+			return;
+		r->wanted[r->wanted_at].found = true;
+	}
+	if (!fits(r, job, past->user, past->queue))
+		return;
+	if (json_object_get(r->body, "nodes") &&
+	    !placed_on(past->place, json_object_get(r->body, "nodes")))
+		return;
+	listing_past(&r->listing, past, &r->out);
+	r->rows++;
+}
+
+/* --- step by step
+ * -------------------------------------------------------------------------- */
+
+static void step(struct ask *ask, void *arg);
+
+static void finish(struct reading *r)
+{
+	json_t *missing = json_array();
+
+	for (size_t i = 0; i < r->nwanted; i++)
+		if (!r->wanted[i].found)
+			json_array_append_new(missing,
+			                      json_string(r->wanted[i].text));
+	daemon_end_ask(r->d, r->ask);
+	rpc_reply(r->ask, json_pack("{s:I, s:o}", "rows", (json_int_t)r->rows,
+	                            "missing", missing));
+	reading_free(r);
+}
+
+static void flush(struct reading *r)
+{
+	if (r->out.len)
+		rpc_part(r->ask, r->out.data, r->out.len);
+	buf_clear(&r->out);
+	rpc_when_drained(r->ask, step, r);
+}
+
+static void past_done(struct question *q)
+{
+	struct reading *r = q->arg;
+
+	r->in_thread = false;
+	if (r->gone) {
+		reading_free(r);
+		return;
+	}
+	if (q->result < 0) {
+		daemon_end_ask(r->d, r->ask);
+		rpc_refuse(r->ask, &q->err);
+		reading_free(r);
+		return;
+	}
+	if (r->past_rows < PAST_ROWS) {
+		/* That was all of this question. */
+		q->query.after = NO_TIME;
+		r->wanted_at++;
+	}
+	flush(r);
+}
+
+static void ask_past(struct reading *r)
+{
+	struct question *q = &r->question;
+
+	if (r->wanted) {
+		const struct jobid *id = &r->wanted[r->wanted_at].id;
+
+		q->query.id = id->job;
+		q->query.task = id->tasks.n && idset_count(&id->tasks) == 1
+		                    ? idset_min(&id->tasks)
+		                    : NO_TASK;
+	}
+	q->query.ended_only = true;
+	q->query.limit = PAST_ROWS;
+	q->row = past_row;
+	q->done = past_done;
+	q->arg = r;
+	r->past_rows = 0;
+	r->in_thread = true;
+	reader_ask(r->d->reader, q);
+}
+
+static void write_active(struct reading *r, uint64_t which)
+{
+	const struct job *job;
+
+	switch (r->listing.kind) {
+	case LIST_JOBS:
+		job = state_job(r->d->state, which);
+		if (!job || job_state_is_final((enum job_state)job->state) ||
+		    (!job->tasks.n && job->array && job->task == NO_TASK) ||
+		    !fits_active(r, job))
+			return;
+		listing_job(&r->listing, r->d->state, job, now_s(), &r->out);
+		break;
+	case LIST_NODES:
+		listing_node(&r->listing, r->d->state, (uint32_t)which,
+		             &r->out);
+		break;
+	case LIST_QUEUES:
+		listing_queue(&r->listing, r->d->state, (uint32_t)which,
+		              &r->out);
+		break;
+	case LIST_SHARES:
+		break;
+	}
+	r->rows++;
+}
+
+static void step(struct ask *ask, void *arg)
+{
+	struct reading *r = arg;
+	size_t npast = r->wanted ? r->nwanted : 1;
+
+	(void)ask;
+	while (r->active_at < r->nactive && r->out.len < PIECE)
+		write_active(r, r->active[r->active_at++]);
+	if (r->active_at < r->nactive) {
+		flush(r);
+		return;
+	}
+	if (r->out.len) {
+		flush(r);
+		return;
+	}
+	if (r->past && r->wanted_at < npast)
+		ask_past(r);
+	else
+		finish(r);
+}
+
+static void take_active(struct reading *r, uint64_t which, size_t *cap)
+{
+	r->active = GROW(r->active, r->nactive, cap);
+	r->active[r->nactive++] = which;
+}
+
+static bool is_wanted(struct wanted *w, const struct job *job)
+{
+	if (w->id.job == job->id && !w->id.tasks.n)
+		return true;
+	if (!job->array || w->id.job != job->array)
+		return false;
+	if (!w->id.tasks.n ||
+	    (job->task != NO_TASK && idset_has(&w->id.tasks, job->task)))
+		return true;
+	for (int64_t t = -1;
+	     job->tasks.n && (t = idset_next(&w->id.tasks, t)) >= 0;)
+		if (idset_has(&job->tasks, (uint32_t)t))
+			return true;
+	return false;
+}
+
+static void take_jobs(struct reading *r)
+{
+	size_t cap = 0;
+
+	for (const struct job *job = state_first_job(r->d->state); job;
+	     job = job->all_next) {
+		bool take = !r->wanted;
+
+		for (size_t i = 0; i < r->nwanted; i++)
+			if (is_wanted(&r->wanted[i], job)) {
+				r->wanted[i].found = take = true;
+			}
+		if (take)
+			take_active(r, job->id, &cap);
+	}
+}
+
+static void put_usage(const struct usage *usage, void *arg)
+{
+	struct reading *r = arg;
+
+	listing_usage(&r->listing, usage, &r->out);
+	r->rows++;
+}
+
+static void begin(struct daemon *d, void *arg)
+{
+	struct reading *r = arg;
+	size_t cap = 0;
+
+	switch (r->listing.kind) {
+	case LIST_JOBS:
+		take_jobs(r);
+		break;
+	case LIST_NODES:
+		for (size_t i = 0; i < state_nnodes(d->state); i++)
+			if (has_text(json_object_get(r->body, "names"),
+			             state_node(d->state, (uint32_t)i)->name))
+				take_active(r, i, &cap);
+		break;
+	case LIST_QUEUES:
+		for (size_t i = 0; i < d->conf->nqueues; i++)
+			if (has_text(json_object_get(r->body, "names"),
+			             d->conf->queues[i].name))
+				take_active(r, i, &cap);
+		break;
+	case LIST_SHARES:
+		store_usage(d->store, put_usage, r, NULL);
+		break;
+	}
+	step(r->ask, r);
+}
+
+/* --- requests
+ * ---------------------------------------------------------------------------------
+ */
+
+static int wanted_parse(struct reading *r, json_t *ids, struct err *err)
+{
+	size_t n = json_array_size(ids);
+
+	if (!json_is_array(ids) || n > LIMIT_IDS)
+		return err_set(err, EPROTO, "ids: at most %d texts", LIMIT_IDS);
+	r->wanted = xcalloc(n + 1, sizeof(*r->wanted));
+	for (size_t i = 0; i < n; i++) {
+		const char *text = json_string_value(json_array_get(ids, i));
+
+		if (!text)
+			return err_set(err, EPROTO, "ids: texts are expected");
+		if (jobid_parse(&r->wanted[i].id, text, err) < 0)
+			return -1;
+		r->wanted[i].text = xstrdup(text);
+		r->nwanted++;
+	}
+	return 0;
+}
+
+static bool wants_final(const json_t *states)
+{
+	for (int s = 0; states && s < JOB_NSTATES; s++)
+		if (job_state_is_final((enum job_state)s) &&
+		    has_state(states, s))
+			return true;
+	return false;
+}
+
+static int64_t time_of(json_t *body, const char *key)
+{
+	json_t *value = json_object_get(body, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : NO_TIME;
+}
+
+static int read_filters(struct reading *r, const struct request_in *in,
+                        struct err *err)
+{
+	json_t *ids = json_object_get(in->body, "ids");
+	json_t *users = json_object_get(in->body, "users");
+
+	r->question.query.since = time_of(in->body, "since");
+	r->question.query.until = time_of(in->body, "until");
+	r->question.query.after = NO_TIME;
+	r->past = json_is_true(json_object_get(in->body, "history")) ||
+	          wants_final(json_object_get(in->body, "states"));
+	if (ids) {
+		r->past = true;
+		return wanted_parse(r, ids, err);
+	}
+	if (!users && !json_is_true(json_object_get(in->body, "all")))
+		r->only_user = xstrdup(in->peer->user);
+	return 0;
+}
+
+void daemon_list(struct daemon *d, struct ask *ask, const struct request_in *in)
+{
+	static const enum listing_kind kinds[OP_N] = {
+		[OP_jobs] = LIST_JOBS,
+		[OP_nodes] = LIST_NODES,
+		[OP_queues] = LIST_QUEUES,
+		[OP_shares] = LIST_SHARES,
+	};
+	struct reading *r = xcalloc(1, sizeof(*r));
+	struct err err;
+
+	r->d = d;
+	r->ask = ask;
+	r->body = json_incref(in->body);
+	r->next = d->readings;
+	d->readings = r;
+	if (listing_new(&r->listing, kinds[in->op],
+	                json_object_get(in->body, "fields"),
+	                json_string_value(json_object_get(in->body, "format")),
+	                &err) < 0 ||
+	    (in->op == OP_jobs && read_filters(r, in, &err) < 0)) {
+		reading_free(r);
+		daemon_refuse(d, ask, &err);
+		return;
+	}
+	daemon_later(d, begin, ask, r);
+}
+
+/* --- where a job's output is
+ * -------------------------------------------------------------------- */
+
+struct found_log {
+	bool found;
+	struct buf path;
+	const char *state;
+	uint32_t uid, task;
+	bool error;
+};
+
+static void past_log(const struct past_job *past, void *arg)
+{
+	struct found_log *f = arg;
+
+	if (f->found)
+		return;
+	f->found = true;
+	f->state = job_state_name((enum job_state)past->job.state);
+	f->uid = past->job.uid;
+	listing_output(&past->job, past->user, past->place ? past->place : "",
+	               f->task, f->error, &f->path);
+}
+
+static int find_log(struct daemon *d, const struct request_in *in,
+                    const struct jobid *id, struct found_log *f,
+                    struct err *err)
+{
+	struct history_query query = { .ended_only = true,
+		                       .since = NO_TIME,
+		                       .until = NO_TIME,
+		                       .after = NO_TIME,
+		                       .id = id->job,
+		                       .task = NO_TASK,
+		                       .limit = 2 };
+	const struct job *job = state_job(d->state, id->job);
+	struct job copy;
+
+	if (id->tasks.n) {
+		query.task = idset_min(&id->tasks);
+		job = state_task(d->state, id->job, query.task);
+	} else if ((job && job->tasks.n) ||
+	           (!job && state_array(d->state, id->job))) {
+		return err_set(err, EINVAL,
+		               "job %llu is an array: name one task, as in "
+		               "%llu_0",
+		               (unsigned long long)id->job,
+		               (unsigned long long)id->job);
+	}
+	if (job) {
+		copy = *job;
+		if (id->tasks.n)
+			copy.task = query.task;
+		f->state = job_state_name((enum job_state)job->state);
+		f->found = true;
+		f->uid = job->uid;
+		listing_output(
+		    &copy, state_user(d->state, job->user)->name,
+		    job->place
+			? state_node(d->state, job->place->task[0].node)->name
+			: "",
+		    f->task, f->error, &f->path);
+	} else if (store_history(store_path(d->store), &query, past_log, f,
+	                         err) < 0) {
+		return -1;
+	}
+	if (!f->found)
+		return err_set(
+		    err, ENOENT, "there is no job %s",
+		    json_string_value(json_object_get(in->body, "id")));
+	if (f->uid != in->peer->uid && access_role(d, in->peer) < ROLE_OPERATOR)
+		return err_set(err, EPERM, "job %llu is not yours",
+		               (unsigned long long)id->job);
+	return 0;
+}
+
+void daemon_log(struct daemon *d, struct ask *ask, const struct request_in *in)
+{
+	const char *text = json_string_value(json_object_get(in->body, "id"));
+	const char *stream =
+	    json_string_value(json_object_get(in->body, "stream"));
+	struct found_log f = { 0 };
+	struct jobid id = { 0 };
+	struct err err;
+
+	f.task =
+	    (uint32_t)json_integer_value(json_object_get(in->body, "task"));
+	f.error = stream && !strcmp(stream, "err");
+	if (!text)
+		err_set(&err, EPROTO, "log: id is expected");
+	if (!text || jobid_parse(&id, text, &err) < 0 ||
+	    find_log(d, in, &id, &f, &err) < 0)
+		daemon_refuse(d, ask, &err);
+	else
+		daemon_say(d, ask,
+		           json_pack("{s:s, s:s}", "path", f.path.data, "state",
+		                     f.state));
+	buf_free(&f.path);
+	idset_free(&id.tasks);
+}
+
+/* --- what the scheduler sees
+ * ------------------------------------------------------------------------ */
+
+static void dump(struct daemon *d, void *arg)
+{
+	struct ask *ask = arg;
+	struct arena *arena = arena_new();
+	struct buf out = { 0 };
+
+	snap_format(state_peek(d->state, now_s(), arena), &out);
+	for (size_t at = 0; at < out.len; at += PIECE)
+		rpc_part(ask, out.data + at,
+		         out.len - at < PIECE ? out.len - at : PIECE);
+	daemon_end_ask(d, ask);
+	rpc_reply(ask, json_object());
+	buf_free(&out);
+	arena_free(arena);
+}
+
+void daemon_dump(struct daemon *d, struct ask *ask)
+{
+	daemon_later(d, dump, ask, ask);
+}
