@@ -140,27 +140,24 @@ static void add_special(struct table *table, unsigned char c)
 	}
 }
 
-/* How many bytes at the start are plain ASCII, each one column wide. */
-static size_t plain_len(const char *s, const char *end)
+static bool is_plain(char c)
 {
-	const char *p = s;
-
-	while (p < end && *p >= ' ' && *p < 127 && *p != '\\')
-		p++;
-	return (size_t)(p - s);
+	return c >= ' ' && c < 127 && c != '\\';
 }
 
 void table_add_tsv(struct table *table, const char *data, size_t len)
 {
 	const char *end = data + len;
 
-	buf_room(&table->data, len); /* all there will be */
 	while (data < end) {
-		size_t plain = table->escaped ? 0 : plain_len(data, end);
+		char *start = buf_room(&table->data, (size_t)(end - data));
+		char *p = start;
 
-		buf_add(&table->data, data, plain);
-		table->width += (uint32_t)plain;
-		data += plain;
+		if (!table->escaped)
+			while (data < end && is_plain(*data))
+				*p++ = *data++;
+		buf_grew(&table->data, (size_t)(p - start));
+		table->width += (uint32_t)(p - start);
 		if (data < end)
 			add_special(table, (unsigned char)*data++);
 	}
