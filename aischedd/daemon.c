@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "aischedd/reader.h"
+#include "config.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 

@@ -594,7 +594,7 @@ static void dump(struct daemon *d, void *arg)
 	struct arena *arena = arena_new();
 	struct buf out = { 0 };
 
-	snap_format(state_peek(d->state, now_s(), arena), &out);
+	snap_write(state_peek(d->state, now_s(), arena), &out);
 	for (size_t at = 0; at < out.len; at += PIECE)
 		rpc_part(ask, out.data + at,
 		         out.len - at < PIECE ? out.len - at : PIECE);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "config.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"

@@ -107,7 +107,8 @@ void node_apply_conf(struct state *state, struct node *node)
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info)
 {
-	struct node *node = &state->node[node_intern(state, info->name, pool)];
+	uint32_t n = node_intern(state, info->name, pool);
+	struct node *node = &state->node[n];
 
 	free(node->cpu_numa);
 	free(node->cpu_core);
