@@ -81,7 +81,8 @@ int64_t job_limit_at(const struct job *job)
 {
 	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
-	return job->resumed + job->time_limit - job->ran;
+	/* It began somewhere in that second: never stop it early. */
+	return job->resumed + job->time_limit - job->ran + 1;
 }
 
 int64_t job_latest_at(const struct job *job)
