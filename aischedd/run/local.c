@@ -109,7 +109,8 @@ void attempt_tell(struct attempt *a, struct run_event *ev)
 	ev->attempt = a->attempt;
 	if (a->awaited) {
 		a->awaited = false;
-		l->awaited--;
+		if (!--l->awaited) /* RUN_SYNCED is due */
+			event_active(l->tick, EV_TIMEOUT, 0);
 	}
 	if (!a->stray)
 		l->fn(ev, l->arg); /* may forget it */
