@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aischedd/reader.h"
+#include "aischedd/thread.h"
 #include "config.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -22,6 +22,7 @@
 enum {
 	PASS_MAX_WAIT_MS = 100, /* between two passes under load */
 	PASS_SHARE = 5,         /* at most one part in so many is planning */
+	PASS_INLINE = 500,      /* rows and nodes planned without a thread */
 	RETRY_FULL_MS = 1000,   /* a commit that found no space */
 	PURGE_JOBS = 1000,      /* ended jobs forgotten in one go */
 	MAX_CALLBACKS = 2000    /* heard in one turn */
@@ -285,28 +286,74 @@ static void do_effect(struct daemon *d, const struct effect *e)
  * ---------------------------------------------------------------------------------
  */
 
-static void plan(struct daemon *d)
+/* One pass of the scheduler: on the planner's thread when there is much to
+ * look at, so that answers need not wait for it. */
+struct pass {
+	struct task task;
+	struct daemon *d;
+	struct arena *arena;
+	const struct snap *snap;
+	const struct plan *plan;
+	double began_ms, took_ms;
+};
+
+static void pass_free(struct pass *pass)
 {
-	struct arena *arena = arena_new();
-	double began = now_ms(), took;
-	const struct snap *snap = state_snapshot(d->state, now_s(), arena);
-	const struct plan *plan = sched_plan(snap, arena);
+	if (!pass)
+		return;
+	arena_free(pass->arena);
+	free(pass);
+}
+
+static void pass_work(struct task *task)
+{
+	struct pass *pass = (struct pass *)(void *)task;
 	struct err err;
 
-	if (d->check_plans && plan_check(snap, plan, &err) < 0) {
+	pass->plan = sched_plan(pass->snap, pass->arena);
+	pass->took_ms = now_ms() - pass->began_ms;
+	if (pass->d->check_plans &&
+	    plan_check(pass->snap, pass->plan, &err) < 0) {
 		log_err("plan is wrong: %s", err.text);
 		abort();
 	}
-	state_apply_plan(d->state, snap, plan, &arena, now_s());
-	took = now_ms() - began;
+}
+
+static void pass_done(struct task *task)
+{
+	struct pass *pass = (struct pass *)(void *)task;
+	struct daemon *d = pass->d;
+	double rest = pass->took_ms * PASS_SHARE;
+
+	state_apply_plan(d->state, pass->snap, pass->plan, &pass->arena,
+	                 now_s());
 	d->stats.passes++;
-	d->stats.last_ms = took;
-	d->stats.sum_ms += took;
-	if (took > d->stats.max_ms)
-		d->stats.max_ms = took;
-	d->next_pass_ms = now_ms() + (took * PASS_SHARE < PASS_MAX_WAIT_MS
-	                                  ? took * PASS_SHARE
-	                                  : PASS_MAX_WAIT_MS);
+	d->stats.last_ms = pass->took_ms;
+	d->stats.sum_ms += pass->took_ms;
+	if (pass->took_ms > d->stats.max_ms)
+		d->stats.max_ms = pass->took_ms;
+	d->next_pass_ms =
+	    now_ms() + (rest < PASS_MAX_WAIT_MS ? rest : PASS_MAX_WAIT_MS);
+	pass_free(pass);
+	d->pass = NULL;
+}
+
+static void plan(struct daemon *d)
+{
+	struct pass *pass = xcalloc(1, sizeof(*pass));
+
+	pass->task = (struct task){ .work = pass_work, .done = pass_done };
+	pass->d = d;
+	pass->arena = arena_new();
+	pass->began_ms = now_ms();
+	pass->snap = state_snapshot(d->state, now_s(), pass->arena);
+	d->pass = pass;
+	if (pass->snap->pend.n + pass->snap->node.n > PASS_INLINE) {
+		thread_do(d->planner, &pass->task);
+		return;
+	}
+	pass_work(&pass->task);
+	pass_done(&pass->task);
 }
 
 static void think(struct daemon *d)
@@ -315,7 +362,7 @@ static void think(struct daemon *d)
 		return; /* what is planned could not be kept */
 	state_tick(d->state, now_s());
 	daemon_slice_masses(d);
-	if (!state_wants_plan(d->state))
+	if (d->pass || !state_wants_plan(d->state))
 		return;
 	if (now_ms() >= d->next_pass_ms)
 		plan(d);
@@ -405,12 +452,10 @@ static void turn(struct daemon *d)
 		tell(d);
 	run_laters(d);
 	/* Telling may have changed something: that is the next turn's. */
-	if (!d->full &&
-	    (state_is_dirty(d->state) || state_wants_plan(d->state)))
-		arm(state_wants_plan(d->state) && !state_is_dirty(d->state)
-		        ? d->pace
-		        : d->again,
-		    state_is_dirty(d->state) ? 0 : d->next_pass_ms - now_ms());
+	if (!d->full && state_is_dirty(d->state))
+		arm(d->again, 0);
+	else if (!d->full && !d->pass && state_wants_plan(d->state))
+		arm(d->pace, d->next_pass_ms - now_ms());
 	arm_tick(d);
 	d->turns++;
 }
@@ -717,7 +762,8 @@ static int build(struct daemon *d, struct err *err)
 		return -1;
 	d->state = state_new(d->conf, store_past, d->store);
 	if (store_load(d->store, d->state, now_s(), err) < 0 ||
-	    !(d->reader = reader_new(d->base, store_path(d->store), err)))
+	    !(d->history = thread_new(d->base, err)) ||
+	    !(d->planner = thread_new(d->base, err)))
 		return -1;
 	log_notice("database loaded path=%s ms=%.0f", store_path(d->store),
 	           now_ms() - began);
@@ -761,7 +807,9 @@ void daemon_free(struct daemon *d)
 	for (size_t i = 0; i < d->nanswers; i++)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
-	reader_free(d->reader);
+	thread_free(d->history);
+	thread_free(d->planner);
+	pass_free(d->pass);
 	rpc_free(d->rpc);
 	daemon_free_readings(d);
 	daemon_free_masses(d);

@@ -62,7 +62,8 @@ struct daemon {
 	struct state *state;
 	struct store *store;
 	struct rpc *rpc;
-	struct reader *reader;
+	struct thread *history, *planner;
+	struct pass *pass;        /* under way on the planner */
 	struct pool_runner *pool; /* [npools at the start] */
 	size_t npools;
 

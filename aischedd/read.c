@@ -4,9 +4,9 @@
 
 #include "aischedd/daemon.h"
 #include "aischedd/listing.h"
-#include "aischedd/reader.h"
 #include "aischedd/run/output.h"
 #include "aischedd/sched/snap_text.h"
+#include "aischedd/thread.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -41,10 +41,15 @@ struct reading {
 
 	bool past;            /* history is wanted */
 	bool in_thread, gone; /* gone: nobody waits for it */
-	struct question question;
+	/* history, on its thread */
+	struct task task;
+	struct history_query query;
+	char *store_path;
+	int result;
+	struct err err;
 	struct wanted *wanted; /* NULL: no ids were given */
 	size_t nwanted, wanted_at;
-	size_t past_rows; /* of the present question */
+	size_t past_rows; /* of the present query */
 
 	char *only_user; /* NULL: everybody's */
 	bool users_given;
@@ -64,6 +69,7 @@ static void reading_free(struct reading *r)
 	free(r->wanted);
 	free(r->active);
 	free(r->only_user);
+	free(r->store_path);
 	buf_free(&r->out);
 	json_decref(r->body);
 	free(r);
@@ -174,15 +180,15 @@ static bool placed_on(const char *place, const json_t *nodes)
 	return false;
 }
 
-/* On the reader's thread: nothing but the reading itself is touched. */
+/* On the history's thread: nothing but the reading itself is touched. */
 static void past_row(const struct past_job *past, void *arg)
 {
 	struct reading *r = arg;
 	const struct job *job = &past->job;
 
 	r->past_rows++;
-	r->question.query.after = job->end;
-	r->question.query.after_id = job->id;
+	r->query.after = job->end;
+	r->query.after_id = job->id;
 	if (r->wanted) {
 		const struct idset *tasks = &r->wanted[r->wanted_at].id.tasks;
 
@@ -227,24 +233,37 @@ static void flush(struct reading *r)
 	rpc_when_drained(r->ask, step, r);
 }
 
-static void past_done(struct question *q)
+static struct reading *of_task(struct task *task)
 {
-	struct reading *r = q->arg;
+	return (struct reading *)(void *)((char *)task -
+	                                  offsetof(struct reading, task));
+}
+
+static void read_past(struct task *task)
+{
+	struct reading *r = of_task(task);
+
+	r->result =
+	    store_history(r->store_path, &r->query, past_row, r, &r->err);
+}
+
+static void past_done(struct task *task)
+{
+	struct reading *r = of_task(task);
 
 	r->in_thread = false;
 	if (r->gone) {
 		reading_free(r);
 		return;
 	}
-	if (q->result < 0) {
-		daemon_end_ask(r->d, r->ask);
-		rpc_refuse(r->ask, &q->err);
+	if (r->result < 0) {
+		daemon_refuse(r->d, r->ask, &r->err);
 		reading_free(r);
 		return;
 	}
 	if (r->past_rows < PAST_ROWS) {
-		/* That was all of this question. */
-		q->query.after = NO_TIME;
+		/* That was all of this query. */
+		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}
 	flush(r);
@@ -252,24 +271,22 @@ static void past_done(struct question *q)
 
 static void ask_past(struct reading *r)
 {
-	struct question *q = &r->question;
-
 	if (r->wanted) {
 		const struct jobid *id = &r->wanted[r->wanted_at].id;
 
-		q->query.id = id->job;
-		q->query.task = id->tasks.n && idset_count(&id->tasks) == 1
+		r->query.id = id->job;
+		r->query.task = id->tasks.n && idset_count(&id->tasks) == 1
 		                    ? idset_min(&id->tasks)
 		                    : NO_TASK;
 	}
-	q->query.ended_only = true;
-	q->query.limit = PAST_ROWS;
-	q->row = past_row;
-	q->done = past_done;
-	q->arg = r;
+	if (!r->store_path)
+		r->store_path = xstrdup(store_path(r->d->store));
+	r->query.ended_only = true;
+	r->query.limit = PAST_ROWS;
+	r->task = (struct task){ .work = read_past, .done = past_done };
 	r->past_rows = 0;
 	r->in_thread = true;
-	reader_ask(r->d->reader, q);
+	thread_do(r->d->history, &r->task);
 }
 
 static void write_active(struct reading *r, uint64_t which)
@@ -442,9 +459,9 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	json_t *ids = json_object_get(in->body, "ids");
 	json_t *users = json_object_get(in->body, "users");
 
-	r->question.query.since = time_of(in->body, "since");
-	r->question.query.until = time_of(in->body, "until");
-	r->question.query.after = NO_TIME;
+	r->query.since = time_of(in->body, "since");
+	r->query.until = time_of(in->body, "until");
+	r->query.after = NO_TIME;
 	r->past = json_is_true(json_object_get(in->body, "history")) ||
 	          wants_final(json_object_get(in->body, "states"));
 	if (ids) {

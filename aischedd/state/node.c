@@ -187,7 +187,6 @@ void state_queue_set_open(struct state *state, uint32_t queue, bool open)
 		return;
 	state->queue[queue].closed = !open;
 	state->queue[queue].dirty = state->queues_dirty = true;
-	state->gen++;
 	for (struct job *job = state->first; job; job = job->all_next)
 		if (job->queue == queue && job->state == JOB_PENDING)
 			state_reindex(state, job, job->submit);

@@ -803,7 +803,8 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	*arena = NULL;
 	state->snap = snap;
 	state->plan = plan;
-	for (uint32_t i = 0; i < plan->nstarts; i++)
+	changed = changed || plan->gen != state->gen;
+	for (uint32_t i = 0; i < plan->nstarts && plan->gen == state->gen; i++)
 		apply_start(state, snap, plan, &plan->start[i], now);
 	/* The starts themselves were planned: they need no other pass. */
 	state->want_plan = changed;

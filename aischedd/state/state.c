@@ -93,11 +93,6 @@ const struct conf *state_conf(const struct state *state)
 	return state->conf;
 }
 
-uint64_t state_gen(const struct state *state)
-{
-	return state->gen;
-}
-
 struct job *state_job(const struct state *state, uint64_t id)
 {
 	return map_find(&state->jobs, id);
@@ -181,7 +176,6 @@ uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 
 void state_touch(struct state *state, struct job *job)
 {
-	state->gen++;
 	if (job->dirty)
 		return;
 	job->dirty = true;
@@ -191,7 +185,6 @@ void state_touch(struct state *state, struct job *job)
 
 void state_touch_array(struct state *state, struct array *array)
 {
-	state->gen++;
 	if (array->dirty)
 		return;
 	array->dirty = true;

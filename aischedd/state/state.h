@@ -97,7 +97,6 @@ void state_free(struct state *state);
 /* --- what is there ------------------------------------------------------ */
 
 const struct conf *state_conf(const struct state *state);
-uint64_t state_gen(const struct state *state); /* grows with each change */
 
 struct job *state_job(const struct state *state, uint64_t id);
 struct array *state_array(const struct state *state, uint64_t id);
@@ -292,7 +291,8 @@ const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena);
 
 /* Check each start against the present and apply it; keep the verdicts.
- * Takes the arena that holds both: it lives until the next plan. */
+ * Nodes or limits that changed meanwhile make all its starts void.  Takes
+ * the arena that holds both: it lives until the next plan. */
 void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);

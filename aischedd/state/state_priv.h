@@ -52,7 +52,8 @@ struct state {
 	const struct conf *conf;
 	past_fn *past;
 	void *past_arg;
-	uint64_t gen, next_id;
+	uint64_t gen; /* grows when what may be given out changes */
+	uint64_t next_id;
 
 	struct map jobs, arrays, tasks, rows, users, names, waiting;
 	struct map queue_users;   /* jobs of a user in a queue, as numbers */
