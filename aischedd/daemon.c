@@ -55,8 +55,7 @@ static void arm(struct event *event, double ms)
 	event_add(event, &tv);
 }
 
-/* --- answers
- * ------------------------------------------------------------------------- */
+/* --- answers ----------------------------------------------------------- */
 
 bool daemon_is_open(const struct daemon *d, const struct ask *ask)
 {
@@ -113,9 +112,7 @@ static void gone(struct ask *ask, void *arg)
 	daemon_reading_gone(d, ask);
 }
 
-/* --- runners
- * ---------------------------------------------------------------------------
- */
+/* --- runners ----------------------------------------------------------- */
 
 static struct runner *runner_of(const struct daemon *d, uint32_t node)
 {
@@ -282,9 +279,7 @@ static void do_effect(struct daemon *d, const struct effect *e)
 	}
 }
 
-/* --- think
- * ---------------------------------------------------------------------------------
- */
+/* --- think ------------------------------------------------------------- */
 
 /* One pass of the scheduler: on the planner's thread when there is much to
  * look at, so that answers need not wait for it. */
@@ -370,9 +365,7 @@ static void think(struct daemon *d)
 		arm(d->pace, d->next_pass_ms - now_ms());
 }
 
-/* --- commit
- * ---------------------------------------------------------------------------------
- */
+/* --- commit ------------------------------------------------------------ */
 
 /* Whether everything so far is on disk. */
 static bool commit(struct daemon *d)
@@ -405,9 +398,7 @@ static bool commit(struct daemon *d)
 	return false;
 }
 
-/* --- tell
- * ------------------------------------------------------------------------------------
- */
+/* --- tell -------------------------------------------------------------- */
 
 static void run_laters(struct daemon *d)
 {
@@ -460,8 +451,7 @@ static void turn(struct daemon *d)
 	d->turns++;
 }
 
-/* --- signals, timers
- * -------------------------------------------------------------------------- */
+/* --- signals, timers --------------------------------------------------- */
 
 static void wake(evutil_socket_t fd, short what, void *arg)
 {
@@ -525,8 +515,7 @@ static void notify_systemd(const char *text)
 	close(fd);
 }
 
-/* --- configuration and status
- * ------------------------------------------------------------------ */
+/* --- configuration and status ------------------------------------------ */
 
 static int same(const char *key, const char *a, const char *b, struct err *err)
 {
@@ -647,9 +636,7 @@ json_t *daemon_status(struct daemon *d)
 	    "space_left", !d->full);
 }
 
-/* --- wiring
- * -------------------------------------------------------------------------------------
- */
+/* --- wiring ------------------------------------------------------------ */
 
 static int make_dirs(const char *path, struct err *err)
 {

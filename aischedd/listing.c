@@ -41,8 +41,7 @@ struct field {
 	bool usual; /* in a JSON row that names no fields */
 };
 
-/* --- values
- * -------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------ */
 
 static void put_null(struct row_view *v)
 {
@@ -98,9 +97,7 @@ static void put_buf(struct row_view *v, struct buf *text)
 	buf_free(text);
 }
 
-/* --- jobs
- * ------------------------------------------------------------------------------
- */
+/* --- jobs -------------------------------------------------------------- */
 
 static void explain(struct row_view *v)
 {
@@ -618,9 +615,7 @@ static const struct field job_fields[] = {
 #undef G
 };
 
-/* --- nodes
- * ------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------- */
 
 static const struct node *node_of(const struct row_view *v)
 {
@@ -764,9 +759,7 @@ static const struct field node_fields[] = {
 #undef F
 };
 
-/* --- queues
- * ------------------------------------------------------------------------------
- */
+/* --- queues ------------------------------------------------------------ */
 
 static const struct conf_queue *queue_of(const struct row_view *v)
 {
@@ -905,9 +898,7 @@ static const struct field queue_fields[] = {
 #undef G
 };
 
-/* --- usage
- * -------------------------------------------------------------------------------
- */
+/* --- usage ------------------------------------------------------------- */
 
 static void u_queue(struct row_view *v)
 {
@@ -944,9 +935,7 @@ static const struct field usage_fields[] = {
 #undef F
 };
 
-/* --- rows
- * ----------------------------------------------------------------------------------
- */
+/* --- rows -------------------------------------------------------------- */
 
 static const struct field *const tables[] = {
 	[LIST_JOBS] = job_fields,

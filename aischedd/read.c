@@ -93,8 +93,7 @@ void daemon_free_readings(struct daemon *d)
 		reading_free(d->readings);
 }
 
-/* --- which rows
- * ------------------------------------------------------------------------ */
+/* --- which rows -------------------------------------------------------- */
 
 static bool has_text(const json_t *list, const char *text)
 {
@@ -206,8 +205,7 @@ static void past_row(const struct past_job *past, void *arg)
 	r->rows++;
 }
 
-/* --- step by step
- * -------------------------------------------------------------------------- */
+/* --- step by step ------------------------------------------------------ */
 
 static void step(struct ask *ask, void *arg);
 
@@ -413,9 +411,7 @@ static void begin(struct daemon *d, void *arg)
 	step(r->ask, r);
 }
 
-/* --- requests
- * ---------------------------------------------------------------------------------
- */
+/* --- requests ---------------------------------------------------------- */
 
 static int wanted_parse(struct reading *r, json_t *ids, struct err *err)
 {
@@ -501,8 +497,7 @@ void daemon_list(struct daemon *d, struct ask *ask, const struct request_in *in)
 	daemon_later(d, begin, ask, r);
 }
 
-/* --- where a job's output is
- * -------------------------------------------------------------------- */
+/* --- where a job's output is ------------------------------------------- */
 
 struct found_log {
 	bool found;
@@ -602,8 +597,7 @@ void daemon_log(struct daemon *d, struct ask *ask, const struct request_in *in)
 	idset_free(&id.tasks);
 }
 
-/* --- what the scheduler sees
- * ------------------------------------------------------------------------ */
+/* --- what the scheduler sees ------------------------------------------- */
 
 static void dump(struct daemon *d, void *arg)
 {

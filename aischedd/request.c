@@ -13,9 +13,7 @@
 
 enum { SLICE = 5000 }; /* jobs of one mass request in one turn */
 
-/* --- submit
- * ----------------------------------------------------------------------------
- */
+/* --- submit ------------------------------------------------------------ */
 
 static bool in_group(const char *group, const void *arg)
 {
@@ -231,8 +229,7 @@ refuse:
 	arena_free(b.arena);
 }
 
-/* --- many jobs at once
- * ------------------------------------------------------------------- */
+/* --- many jobs at once ------------------------------------------------- */
 
 enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
 
@@ -684,8 +681,7 @@ refuse:
 	daemon_refuse(d, ask, &err);
 }
 
-/* --- nodes, queues, the daemon itself
- * --------------------------------------------------------- */
+/* --- nodes, queues, the daemon itself ---------------------------------- */
 
 static void op_drain(struct daemon *d, struct ask *ask,
                      const struct request_in *in)

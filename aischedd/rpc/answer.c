@@ -63,14 +63,12 @@ void answer_flush(struct conn *conn)
 		ask_free(ask);
 		fewer = true;
 	}
-	/* From the loop, as our caller may be the handler. */
+	/* Later, from the loop, as our caller may be the handler.  What waits
+	 * for all to be drained is seen to when that has been written. */
 	if (fewer)
 		bufferevent_trigger(conn->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS |
 		                        BEV_TRIG_DEFER_CALLBACKS);
-	if (ask ? ask->drained != NULL : conn->ending)
-		bufferevent_trigger(conn->bev, EV_WRITE,
-		                    BEV_TRIG_DEFER_CALLBACKS);
 }
 
 void answer_drained(struct conn *conn)

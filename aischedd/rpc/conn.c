@@ -122,6 +122,16 @@ bool conns_make_room(struct conns *all)
 	return true;
 }
 
+bool conn_is_sending(const struct conn *conn)
+{
+	const struct ask *ask;
+
+	TAILQ_FOREACH(ask, &conn->asks, next)
+		if (ask->answered)
+			return true;
+	return evbuffer_get_length(bufferevent_get_output(conn->bev)) > 0;
+}
+
 static void set_timer(struct conn *conn, enum conn_timer timer_for, int ms)
 {
 	struct timeval after = { .tv_sec = ms / 1000,
@@ -173,7 +183,7 @@ static void conn_linger(struct conn *conn)
 	conn->lingering = true;
 	shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
 	evbuffer_drain(in, evbuffer_get_length(in));
-	set_timer(conn, TIMER_LINGER, conn->all->deadlines.linger);
+	set_timer(conn, TIMER_LINGER, conn->all->limits.linger_ms);
 }
 
 int request_parse(const char *json, size_t len, json_t **ret, enum op *ret_op,
@@ -307,7 +317,8 @@ static enum wait take_head(struct conn *conn)
 
 	if (conn->reading)
 		return WAIT_NOT;
-	if (conn->nasks == ASKS_MAX || evbuffer_get_length(out) > DRAINED)
+	if (conn->all->stopping || conn->nasks == ASKS_MAX ||
+	    evbuffer_get_length(out) > DRAINED)
 		return WAIT_US;
 	if (evbuffer_copyout(in, bytes, WIRE_HEAD) < WIRE_HEAD)
 		return WAIT_PEER;
@@ -381,7 +392,8 @@ static enum wait begin_body(struct conn *conn, struct ask *ask)
 		return WAIT_NOT;
 	if (!ask->checked && conn->unchecked + len > READ_AHEAD)
 		return WAIT_US;
-	if (len > READ_AHEAD && all->body_bytes + len > BODIES_MAX) {
+	if (len > READ_AHEAD &&
+	    all->body_bytes + len > all->limits.body_bytes) {
 		if (!conn->starving)
 			TAILQ_INSERT_TAIL(&all->starving, conn, of_starving);
 		conn->starving = true;
@@ -436,7 +448,7 @@ static void was_active(struct conn *conn)
 static void conn_go(struct conn *conn)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
-	const struct rpc_deadlines *deadlines = &conn->all->deadlines;
+	const struct rpc_limits *limits = &conn->all->limits;
 	enum wait wait = WAIT_NOT;
 
 	while (!conn->ending && (wait = take_frame(conn)) == WAIT_NOT) {
@@ -449,9 +461,9 @@ static void conn_go(struct conn *conn)
 	if (wait == WAIT_PEER &&
 	    (conn->reading || evbuffer_get_length(in) > 0)) {
 		if (conn->timer_for != TIMER_FRAME)
-			set_timer(conn, TIMER_FRAME, deadlines->frame);
+			set_timer(conn, TIMER_FRAME, limits->frame_ms);
 	} else if (!conn->known && TAILQ_EMPTY(&conn->asks)) {
-		set_timer(conn, TIMER_IDLE, deadlines->idle);
+		set_timer(conn, TIMER_IDLE, limits->idle_ms);
 	} else {
 		set_timer(conn, TIMER_NONE, 0);
 	}
@@ -580,5 +592,5 @@ void conn_new(struct conns *all, int fd, bool tcp)
 	bufferevent_set_max_single_read(conn->bev, READ_AHEAD);
 	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
 	say_hello(conn);
-	set_timer(conn, TIMER_IDLE, all->deadlines.idle);
+	set_timer(conn, TIMER_IDLE, all->limits.idle_ms);
 }

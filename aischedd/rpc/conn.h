@@ -23,12 +23,10 @@
 
 enum {
 	READ_AHEAD = 64 * 1024, /* bytes held for whom we do not know yet */
-	BODIES_MAX = 256 << 20, /* bytes of all bodies larger than that */
 	ASKS_MAX = 16,          /* requests of one connection in flight */
 	DRAINED = 256 * 1024,   /* bytes to be sent that count as little */
 	PART_MAX = 256 * 1024   /* bytes in one frame of an answer */
 };
-_Static_assert(LIMIT_JSON + LIMIT_RAW <= BODIES_MAX, "one always fits");
 
 TAILQ_HEAD(conn_list, conn);
 
@@ -40,7 +38,8 @@ struct conns {
 	rpc_handler_fn *handler;
 	rpc_gone_fn *gone;
 	void *arg;
-	struct rpc_deadlines deadlines;
+	struct rpc_limits limits;
+	bool stopping; /* no more requests are taken */
 
 	size_t n;
 	struct conn_list strangers, known; /* the longest idle first */
@@ -109,6 +108,9 @@ void conn_close(struct conn *conn);
 
 /* Close the one that is missed least; false: all wait for an answer. */
 bool conns_make_room(struct conns *all);
+
+/* Whether an answer that was given is still on its way. */
+bool conn_is_sending(const struct conn *conn);
 
 /* The request itself is not needed any more. */
 void ask_release(struct ask *ask);

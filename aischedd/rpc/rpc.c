@@ -1,6 +1,7 @@
 /* rpc.c - listeners, and what their connections share */
 #include "aischedd/rpc/rpc.h"
 
+#include <assert.h>
 #include <event2/listener.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +16,15 @@
 #include "libcommon/mem.h"
 #include "libcommon/paths.h"
 
-enum { IDLE_S = 60, FRAME_S = 30, LINGER_S = 5, PAUSE_S = 1 };
+static const struct rpc_limits usual = {
+	.auth_ms = AUTH_DEADLINE_S * 1000,
+	.idle_ms = 60000,
+	.frame_ms = 30000,
+	.linger_ms = 5000,
+	.body_bytes = 256 << 20,
+};
+
+enum { PAUSE_S = 1 }; /* when there is no descriptor for a connection */
 
 struct listener {
 	struct rpc *rpc;
@@ -159,12 +168,7 @@ struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
 	rpc->conns.workers = workers_new(base, conf->munge_socket, err);
 	if (!rpc->conns.workers)
 		goto fail;
-	rpc_set_deadlines(rpc, &(struct rpc_deadlines){
-				   .auth = AUTH_DEADLINE_S * 1000,
-				   .idle = IDLE_S * 1000,
-				   .frame = FRAME_S * 1000,
-				   .linger = LINGER_S * 1000,
-			       });
+	rpc_set_limits(rpc, &usual);
 	for (size_t i = 0; i < conf->listen.n; i++)
 		if (listen_at(rpc, conf->listen.s[i], err) < 0)
 			goto fail;
@@ -206,8 +210,29 @@ size_t rpc_connections(const struct rpc *rpc)
 	return rpc->conns.n;
 }
 
-void rpc_set_deadlines(struct rpc *rpc, const struct rpc_deadlines *deadlines)
+static bool is_sending(const struct conn_list *list)
 {
-	rpc->conns.deadlines = *deadlines;
-	workers_set_deadline(rpc->conns.workers, deadlines->auth);
+	const struct conn *conn;
+
+	TAILQ_FOREACH(conn, list, of_list)
+		if (conn_is_sending(conn))
+			return true;
+	return false;
+}
+
+bool rpc_stop(struct rpc *rpc)
+{
+	struct conns *all = &rpc->conns;
+
+	all->stopping = true;
+	event_del(rpc->unpause);
+	pause_listeners(rpc, true);
+	return !is_sending(&all->strangers) && !is_sending(&all->known);
+}
+
+void rpc_set_limits(struct rpc *rpc, const struct rpc_limits *limits)
+{
+	assert(limits->body_bytes >= LIMIT_JSON + LIMIT_RAW);
+	rpc->conns.limits = *limits;
+	workers_set_deadline(rpc->conns.workers, limits->auth_ms);
 }

@@ -4,8 +4,8 @@
  * Listens, reads frames within their limits, has each credential decoded by
  * a worker thread (and the user's name and groups looked up there), checks
  * the digest and hands the request to the handler on the loop's thread.
- * Until then no more of a connection is held than READ_AHEAD bytes, and
- * reading of it stops while too much of it waits to be answered.
+ * Until then no more of a connection is held than 64 KiB, and reading of it
+ * stops while too much of it waits to be answered.
  * A munged that hangs costs each request at most AUTH_DEADLINE_S and nobody
  * else anything; requests that need no role are handed over at once.
  */
@@ -82,14 +82,22 @@ void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
 
 size_t rpc_connections(const struct rpc *rpc);
 
-/* How long a peer may take, in milliseconds; set to less by tests only. */
-struct rpc_deadlines {
-	int auth;   /* MUNGE, to decode or encode a credential */
-	int idle;   /* a peer that never authenticated, to say something */
-	int frame;  /* to send a frame that was begun */
-	int linger; /* to close a connection that was told why it ends */
+/*
+ * Take no more connections and requests, for the end of the daemon; false
+ * while answers already given are not wholly sent: let the loop turn, not
+ * for long, and ask again.  What is not answered is not waited for.
+ */
+bool rpc_stop(struct rpc *rpc);
+
+/* What peers may do; only tests set other values than those of rpc.c. */
+struct rpc_limits {
+	int auth_ms;       /* MUNGE, to decode or encode a credential */
+	int idle_ms;       /* a peer never authenticated, to say something */
+	int frame_ms;      /* a peer, to send a frame it began */
+	int linger_ms;     /* a peer, to close when it was told why it ends */
+	size_t body_bytes; /* of all requests at once, but for small ones */
 };
 
-void rpc_set_deadlines(struct rpc *rpc, const struct rpc_deadlines *deadlines);
+void rpc_set_limits(struct rpc *rpc, const struct rpc_limits *limits);
 
 #endif

@@ -12,8 +12,7 @@ static const char *const kind_name[] = {
 	[DEP_CORR] = "aftercorr", [DEP_SINGLETON] = "singleton",
 };
 
-/* --- text
- * --------------------------------------------------------------------- */
+/* --- text -------------------------------------------------------------- */
 
 static int kind_parse(const char *s, size_t len)
 {
@@ -199,8 +198,7 @@ enum reason deps_reason(const struct job *job)
 	           : WHY_Dependency;
 }
 
-/* --- who hears of whom
- * ----------------------------------------------------------- */
+/* --- who hears of whom ------------------------------------------------- */
 
 struct watch {
 	struct watch *next;
@@ -261,8 +259,7 @@ void deps_forget(struct state *state, struct job *job)
 	job->deps = NULL;
 }
 
-/* --- is it met?
- * -------------------------------------------------------------------- */
+/* --- is it met? -------------------------------------------------------- */
 
 enum met { NOT_YET, MET, NEVER };
 
@@ -465,8 +462,7 @@ void deps_ended(struct state *state, const struct job *job, int64_t now)
 	deps_started(state, job, now);
 }
 
-/* --- names
- * -------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------- */
 
 void names_add(struct state *state, struct job *job)
 {

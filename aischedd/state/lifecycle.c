@@ -13,8 +13,7 @@ enum {
 typedef int handler_fn(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err);
 
-/* --- holding nodes -----------------------------------------------------------
- */
+/* --- holding nodes ----------------------------------------------------- */
 
 static void place(struct state *state, struct job *job,
                   const struct placement *p)
@@ -74,8 +73,7 @@ static void keep_place(const struct state *state, struct job *job)
 	job->last_place = buf_take(&text);
 }
 
-/* --- ends --------------------------------------------------------------------
- */
+/* --- ends -------------------------------------------------------------- */
 
 static void array_lost_tasks(struct state *state, struct job *job)
 {
@@ -208,8 +206,7 @@ static int lost(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* --- waiting
- * ------------------------------------------------------------------ */
+/* --- waiting ----------------------------------------------------------- */
 
 static int hold(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
@@ -258,8 +255,7 @@ static int deadline_pending(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- starting
- * ------------------------------------------------------------------ */
+/* --- starting ---------------------------------------------------------- */
 
 static void effect_start(struct state *state, const struct job *job)
 {
@@ -341,8 +337,7 @@ static int start_again(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- running
- * -------------------------------------------------------------------- */
+/* --- running ----------------------------------------------------------- */
 
 static void effect_stop(struct state *state, const struct job *job)
 {
@@ -511,8 +506,7 @@ static int resumed(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- after a restart of the daemon: say again what may not have been heard ---
- */
+/* --- after a restart of the daemon: say again what may not have been hea */
 
 static int found_running(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err)
@@ -551,8 +545,7 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- the table
- * ------------------------------------------------------------------ */
+/* --- the table --------------------------------------------------------- */
 
 #define ENDED [EV_cancel] = nothing
 

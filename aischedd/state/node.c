@@ -192,8 +192,7 @@ void state_queue_set_open(struct state *state, uint32_t queue, bool open)
 			state_reindex(state, job, job->submit);
 }
 
-/* --- what a request means here
- * ------------------------------------------------- */
+/* --- what a request means here ----------------------------------------- */
 
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue)
@@ -238,8 +237,7 @@ int64_t state_default_mem(const struct state *state, uint64_t pools)
 	return least == INT64_MAX ? 0 : least;
 }
 
-/* --- another configuration
- * -------------------------------------------------------- */
+/* --- another configuration --------------------------------------------- */
 
 static int remap(const struct state *state, const struct conf *conf,
                  uint32_t *queue_to, struct err *err)
@@ -326,8 +324,7 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 	return 0;
 }
 
-/* --- placements as text
- * --------------------------------------------------------------- */
+/* --- placements as text ------------------------------------------------ */
 
 void state_placement_format(const struct state *state,
                             const struct placement *place, struct buf *out)
@@ -406,4 +403,65 @@ out:
 	free(task);
 	free(use);
 	return place;
+}
+
+/* --- sums for people --------------------------------------------------- */
+
+static void add_used(const struct job *job, int64_t node, int64_t ret[RES_N],
+                     int sign)
+{
+	struct request req;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	spec_resolve(&spec, job->mem_default, &req, NULL);
+	for (uint32_t i = 0; i < job->place->ntasks; i++) {
+		if (node >= 0 && job->place->task[i].node != (uint32_t)node)
+			continue;
+		if (job->state != JOB_SUSPENDED)
+			ret[RES_CPU] += sign * req.cpus_milli;
+		ret[RES_MEM] += sign * req.mem_mib;
+		ret[RES_GPU] += sign * req.gpus_milli;
+	}
+}
+
+static bool is_on(const struct job *job, uint32_t node)
+{
+	for (uint32_t i = 0; i < job->place->ntasks; i++)
+		if (job->place->task[i].node == node)
+			return true;
+	return false;
+}
+
+void state_node_free(const struct state *state, uint32_t n, int64_t ret[RES_N],
+                     uint32_t *ret_jobs)
+{
+	const struct node *node = &state->node[n];
+
+	ret[RES_CPU] = node->cpu_milli;
+	ret[RES_MEM] = node->mem_mib;
+	ret[RES_GPU] = (int64_t)node->ngpus * 1000;
+	*ret_jobs = 0;
+	for (const struct job *job = state->placed; job; job = job->row_next) {
+		if (!is_on(job, n))
+			continue;
+		add_used(job, n, ret, -1);
+		++*ret_jobs;
+	}
+}
+
+static bool is_below(const struct conf *conf, int queue, uint32_t top)
+{
+	while (queue >= 0 && (uint32_t)queue != top)
+		queue = conf->queues[queue].parent;
+	return queue >= 0;
+}
+
+void state_queue_used(const struct state *state, uint32_t queue,
+                      int64_t ret[RES_N])
+{
+	memset(ret, 0, RES_N * sizeof(*ret));
+	for (const struct job *job = state->placed; job; job = job->row_next)
+		if (is_below(state->conf, (int)job->queue, queue))
+			add_used(job, -1, ret, 1);
 }

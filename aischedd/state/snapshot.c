@@ -49,8 +49,7 @@ int licenses_parse(const struct conf *conf, const char *text,
 	return 0;
 }
 
-/* --- building
- * ------------------------------------------------------------------ */
+/* --- building ---------------------------------------------------------- */
 
 /* A list that grows in the arena; what it outgrows is left there. */
 struct vec {
@@ -131,7 +130,7 @@ static void build_pools(struct build *b)
 	    (struct snap_pools){ (uint32_t)conf->npools, name, order, ready };
 }
 
-static uint8_t node_status(const struct node *node)
+uint8_t node_status(const struct node *node)
 {
 	return node->gone || node->down ? NODE_DOWN
 	       : node->drained          ? NODE_DRAIN
@@ -306,8 +305,7 @@ static void build_users(struct build *b)
 	b->snap->user = (struct snap_users){ (uint32_t)state->nusers, name };
 }
 
-/* --- requests
- * -------------------------------------------------------------------- */
+/* --- requests ---------------------------------------------------------- */
 
 /* One request; its lists begin where these counts stood. */
 struct req_row {
@@ -462,9 +460,7 @@ static void finish_reqs(struct build *b)
 	b->snap->license_use = b->uses.p;
 }
 
-/* --- jobs
- * ---------------------------------------------------------------------------
- */
+/* --- jobs -------------------------------------------------------------- */
 
 /* Numbers every running job in job->row_at for rows that resume. */
 static void build_run(struct build *b)
@@ -651,10 +647,9 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
-/* only: nothing runs and nothing waits but extra. */
-static const struct snap *build(struct state *state, int64_t now,
-                                struct arena *arena, const struct job *extra,
-                                bool only)
+const struct snap *snap_build(struct state *state, int64_t now,
+                              struct arena *arena, const struct job *extra,
+                              bool only)
 {
 	struct build b = { .state = state, .arena = arena };
 	struct job *placed = state->placed;
@@ -685,7 +680,7 @@ static const struct snap *build(struct state *state, int64_t now,
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena)
 {
-	const struct snap *snap = build(state, now, arena, NULL, false);
+	const struct snap *snap = snap_build(state, now, arena, NULL, false);
 
 	for (size_t i = 0; i < state->nrows; i++) {
 		state->row[i]->planned = state->plan_serial + 1;
@@ -698,469 +693,5 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena)
 {
-	return build(state, now, arena, NULL, false);
-}
-
-/* --- fits at all?
- * ------------------------------------------------------------------- */
-
-enum { FITS_MAX = 4096 };
-
-static bool all_ready(const struct state *state, uint64_t pools)
-{
-	for (size_t i = 0; i < state->conf->npools; i++)
-		if (pools >> i & 1 && !state->pool_ready[i])
-			return false;
-	return true;
-}
-
-int state_check_fit(struct state *state, const struct job *job, struct err *err)
-{
-	struct buf key = { 0 };
-	struct row_key shape;
-	struct arena *arena;
-	uint64_t hash;
-	int result = 0;
-
-	row_key_build(state, job, &key);
-	memcpy(&shape, key.data, sizeof(shape));
-	memset(key.data + offsetof(struct row_key, user), 0,
-	       sizeof(shape) - offsetof(struct row_key, user));
-	hash = hash_bytes(2, key.data, key.len);
-	buf_free(&key);
-	if (!all_ready(state, shape.pools) || map_find(&state->fits, hash))
-		return 0;
-	arena = arena_new();
-	result = sched_could_fit(build(state, 0, arena, job, true), 0, err);
-	arena_free(arena);
-	if (result < 0)
-		return -1;
-	if (state->fits.n == FITS_MAX)
-		map_free(&state->fits);
-	map_set(&state->fits, hash, state);
-	return 0;
-}
-
-/* --- the plan
- * ------------------------------------------------------------------------ */
-
-static bool nodes_are_up(const struct state *state,
-                         const struct snap_task *task, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (node_status(&state->node[task[i].node]) != NODE_UP)
-			return false;
-	return true;
-}
-
-static void apply_start(struct state *state, const struct snap *snap,
-                        const struct plan *plan, const struct start *start,
-                        int64_t now)
-{
-	struct job *job = state_job(state, snap->member[start->member].job);
-	const struct snap_task *task = plan->task + start->task_first;
-	const struct array *array;
-	struct event_in ev = { .now = now };
-	struct placement *place;
-
-	if (!job)
-		return;
-	if (job->state == JOB_SUSPENDED && job->wants_resume)
-		ev.kind = EV_resumed;
-	else if (job->row && nodes_are_up(state, task, start->ntasks))
-		ev.kind = EV_start;
-	else
-		return;
-	array = job->array ? state_array(state, job->array) : NULL;
-	if (ev.kind == EV_start && array && array->limit &&
-	    array->running >= array->limit)
-		return;
-	if (job->tasks.n)
-		job = state_split_task(state, job, idset_min(&job->tasks));
-	place = placement_new(start->ntasks, task, plan->cpu_use);
-	ev.place = place;
-	state_event(state, job, &ev, NULL);
-	free(place);
-}
-
-void state_forget_plan(struct state *state)
-{
-	arena_free(state->plan_arena);
-	state->plan_arena = NULL;
-	state->snap = NULL;
-	state->plan = NULL;
-	state->plan_serial++;
-}
-
-void state_apply_plan(struct state *state, const struct snap *snap,
-                      const struct plan *plan, struct arena **arena,
-                      int64_t now)
-{
-	bool changed = state->want_plan;
-
-	state_forget_plan(state);
-	state->plan_arena = *arena;
-	*arena = NULL;
-	state->snap = snap;
-	state->plan = plan;
-	changed = changed || plan->gen != state->gen;
-	for (uint32_t i = 0; i < plan->nstarts && plan->gen == state->gen; i++)
-		apply_start(state, snap, plan, &plan->start[i], now);
-	/* The starts themselves were planned: they need no other pass. */
-	state->want_plan = changed;
-}
-
-/* --- why
- * -------------------------------------------------------------------------------
- */
-
-static void text_since(struct buf *out, int64_t s)
-{
-	if (s < 0)
-		s = 0;
-	format_duration(out, s);
-}
-
-static void dependency_text(const struct state *state, const struct job *job,
-                            struct buf *text)
-{
-	buf_puts(text, "waits for ");
-	state_depend_format(job, text);
-	for (uint32_t i = 0; i < job->deps->n; i++) {
-		const struct dep *dep = &job->deps->dep[i];
-		const struct job *on = state_job(state, dep->job);
-
-		if (dep->never)
-			buf_printf(text,
-			           "; job %llu ended otherwise: this can no "
-			           "longer be met",
-			           (unsigned long long)dep->job);
-		else if (on)
-			buf_printf(text, "; job %llu is %s",
-			           (unsigned long long)dep->job,
-			           job_state_name(on->state));
-	}
-}
-
-static void ineligible_text(const struct state *state, const struct job *job,
-                            enum reason why, int64_t now, struct buf *text)
-{
-	switch (why) {
-	case WHY_JobHeldUser:
-	case WHY_JobHeldAdmin:
-		buf_printf(text, "%s; `aictl release %llu` lets it go on",
-		           reason_text(why), (unsigned long long)job->id);
-		break;
-	case WHY_Dependency:
-	case WHY_DependencyNeverSatisfied:
-		dependency_text(state, job, text);
-		break;
-	case WHY_BeginTime:
-		buf_puts(text, "may begin in ");
-		text_since(text, job->begin - now);
-		break;
-	case WHY_StartFailed:
-		buf_printf(text, "%s; next try in ",
-		           job->text ? job->text : reason_text(why));
-		text_since(text, job->retry_at - now);
-		break;
-	case WHY_QueueClosed:
-		buf_printf(text, "queue '%s' is closed",
-		           state->conf->queues[job->queue].name);
-		break;
-	default:
-		buf_puts(text, reason_text(why));
-	}
-}
-
-enum reason state_why(const struct state *state, const struct job *job,
-                      int64_t now, struct buf *text, int64_t *ret_expected,
-                      uint32_t *ret_position)
-{
-	const struct verdict *v;
-	enum reason why;
-
-	*ret_expected = NO_TIME;
-	*ret_position = 0;
-	if (job_state_is_final(job->state)) {
-		why = (enum reason)job->why;
-		if (text)
-			buf_puts(text,
-			         job->text ? job->text : reason_text(why));
-		return why;
-	}
-	if (job->state != JOB_PENDING) {
-		if (text && job->text)
-			buf_puts(text, job->text);
-		return WHY_None;
-	}
-	why = state_ineligible(state, job);
-	if (why != WHY_None) {
-		if (why == WHY_BeginTime)
-			*ret_expected = job->begin;
-		if (text)
-			ineligible_text(state, job, why, now, text);
-		return why;
-	}
-	if (!job->row || !state->plan ||
-	    job->row->planned != state->plan_serial) {
-		if (text)
-			buf_puts(text, reason_text(WHY_Unevaluated));
-		return WHY_Unevaluated;
-	}
-	v = &state->plan->verdict[job->row->verdict];
-	/* A plan that started all of the row said nothing about those that
-	 * came later. */
-	if (v->why == WHY_None) {
-		if (text)
-			buf_puts(text, reason_text(WHY_Unevaluated));
-		return WHY_Unevaluated;
-	}
-	*ret_expected = v->expected == SNAP_NEVER ? NO_TIME : v->expected;
-	*ret_position = v->position;
-	if (text)
-		verdict_text(state->snap, job->row->verdict, v, text);
-	return v->why;
-}
-
-/* --- what if
- * ----------------------------------------------------------------------------
- */
-
-void state_test_submit(struct state *state, const struct spec *spec,
-                       const struct submitter *who, uint32_t queue, int64_t now,
-                       struct test_result *ret, struct buf *text)
-{
-	struct job *job =
-	    state_make_job(state, spec, who, queue, state->next_id, now);
-	struct arena *arena = arena_new();
-	const struct snap *snap = build(state, now, arena, job, false);
-	const struct plan *plan = sched_plan(snap, arena);
-	uint32_t row = snap->pend.n - 1;
-	const struct verdict *v = &plan->verdict[row];
-
-	*ret = (struct test_result){ .starts = v->started > 0,
-		                     .why = v->why,
-		                     .expected = NO_TIME };
-	if (ret->starts)
-		ret->expected = now;
-	else if (v->expected != SNAP_NEVER)
-		ret->expected = v->expected;
-	for (uint32_t i = 0; i < plan->nstarts; i++) {
-		const struct start *s = &plan->start[i];
-
-		if (s->row != row)
-			continue;
-		for (uint32_t t = 0; t < s->ntasks; t++)
-			buf_printf(
-			    &ret->nodes, "%s%s", t ? "," : "",
-			    state->node[plan->task[s->task_first + t].node]
-				.name);
-	}
-	if (!ret->starts)
-		verdict_text(snap, row, v, text);
-	arena_free(arena);
-	job_free(job);
-}
-
-/* --- sums for people
- * ------------------------------------------------------------------------ */
-
-static void add_used(const struct job *job, int64_t node, int64_t ret[RES_N],
-                     int sign)
-{
-	struct request req;
-	struct spec spec;
-
-	spec_unpack(&spec, job->packed);
-	spec_resolve(&spec, job->mem_default, &req, NULL);
-	for (uint32_t i = 0; i < job->place->ntasks; i++) {
-		if (node >= 0 && job->place->task[i].node != (uint32_t)node)
-			continue;
-		if (job->state != JOB_SUSPENDED)
-			ret[RES_CPU] += sign * req.cpus_milli;
-		ret[RES_MEM] += sign * req.mem_mib;
-		ret[RES_GPU] += sign * req.gpus_milli;
-	}
-}
-
-static bool is_on(const struct job *job, uint32_t node)
-{
-	for (uint32_t i = 0; i < job->place->ntasks; i++)
-		if (job->place->task[i].node == node)
-			return true;
-	return false;
-}
-
-void state_node_free(const struct state *state, uint32_t n, int64_t ret[RES_N],
-                     uint32_t *ret_jobs)
-{
-	const struct node *node = &state->node[n];
-
-	ret[RES_CPU] = node->cpu_milli;
-	ret[RES_MEM] = node->mem_mib;
-	ret[RES_GPU] = (int64_t)node->ngpus * 1000;
-	*ret_jobs = 0;
-	for (const struct job *job = state->placed; job; job = job->row_next) {
-		if (!is_on(job, n))
-			continue;
-		add_used(job, n, ret, -1);
-		++*ret_jobs;
-	}
-}
-
-static bool is_below(const struct conf *conf, int queue, uint32_t top)
-{
-	while (queue >= 0 && (uint32_t)queue != top)
-		queue = conf->queues[queue].parent;
-	return queue >= 0;
-}
-
-void state_queue_used(const struct state *state, uint32_t queue,
-                      int64_t ret[RES_N])
-{
-	memset(ret, 0, RES_N * sizeof(*ret));
-	for (const struct job *job = state->placed; job; job = job->row_next)
-		if (is_below(state->conf, (int)job->queue, queue))
-			add_used(job, -1, ret, 1);
-}
-
-/* --- for the runners
- * -------------------------------------------------------------------------- */
-
-void state_run_job(const struct state *state, const struct job *job,
-                   struct spec *spec, struct request *req,
-                   const char **node_names, struct run_job *ret)
-{
-	const struct array *array =
-	    job->array ? state_array(state, job->array) : NULL;
-	const struct placement *p = job->place;
-
-	spec_unpack(spec, job->packed);
-	spec_resolve(spec, job->mem_default, req, NULL);
-	for (uint32_t i = 0; i < p->ntasks; i++)
-		node_names[i] = state->node[p->task[i].node].name;
-	*ret = (struct run_job){
-		.job = job->id,
-		.attempt = job->attempt,
-		.array_job = job->array,
-		.array_task = job->task,
-		.array_count = array ? array->count : 0,
-		.array_min = array ? array->min : 0,
-		.array_max = array ? array->max : 0,
-		.array_step = array ? array->step : 0,
-		.restarts = job->restarts + job->preemptions,
-		.uid = job->uid,
-		.gid = job->gid,
-		.user = state->user[job->user].name,
-		.spec = spec,
-		.req = req,
-		.queue = state->conf->queues[job->queue].name,
-		.cluster = state->conf->cluster,
-		.time_limit = job->time_limit,
-		.grace = job->grace,
-		.ntasks = p->ntasks,
-		.task = p->task,
-		.cpu_use = p->cpu_use,
-		.node_name = node_names,
-		.append = job->restarts + job->preemptions > 0,
-	};
-}
-
-size_t state_attempts(const struct state *state, uint32_t pool,
-                      uint64_t **ret_job, uint32_t **ret_attempt)
-{
-	size_t n = 0, cap = 0, cap2 = 0;
-
-	*ret_job = NULL;
-	*ret_attempt = NULL;
-	for (const struct job *job = state->placed; job; job = job->row_next) {
-		if (state->node[job->place->task[0].node].pool != pool)
-			continue;
-		*ret_job = GROW(*ret_job, n, &cap);
-		*ret_attempt = GROW(*ret_attempt, n, &cap2);
-		(*ret_job)[n] = job->id;
-		(*ret_attempt)[n++] = job->attempt;
-	}
-	return n;
-}
-
-/* --- loading
- * -------------------------------------------------------------------------------------
- */
-
-int state_load_job(struct state *state, struct job **taken, const char *depend,
-                   const char *place, struct err *err)
-{
-	struct job *job = *taken;
-
-	*taken = NULL;
-	if ((depend && deps_parse(NULL, depend, &job->deps, err) < 0) ||
-	    (place && job->state != JOB_PENDING &&
-	     !(job->place = state_placement_parse(state, place, err)))) {
-		job_free(job);
-		return -1;
-	}
-	state_add_job(state, job);
-	if (job->place) {
-		job->row_next = state->placed;
-		if (state->placed)
-			state->placed->row_prev = job;
-		state->placed = job;
-	}
-	return 0;
-}
-
-void state_load_array(struct state *state, const struct array *array)
-{
-	struct array *copy = xmalloc(sizeof(*copy));
-
-	*copy = *array;
-	map_set(&state->arrays, copy->id, copy);
-}
-
-uint32_t state_load_node(struct state *state, const char *name,
-                         const char *pool, bool drained, const char *reason)
-{
-	int p = conf_pool_find(state->conf, pool);
-	uint32_t n = node_intern(state, name, p < 0 ? 0 : (uint32_t)p);
-
-	state->node[n].drained = drained;
-	if (reason)
-		state->node[n].reason = xstrdup(reason);
-	return n;
-}
-
-void state_load_queue(struct state *state, const char *name, bool open)
-{
-	int q = conf_queue_find(state->conf, name);
-
-	if (q >= 0)
-		state->queue[q].closed = !open;
-}
-
-void state_load_next_id(struct state *state, uint64_t next_id)
-{
-	state->next_id = next_id;
-}
-
-/* Judging may split arrays: walk by what came after, new ones are judged. */
-void state_loaded(struct state *state, int64_t now)
-{
-	struct job *next;
-
-	state_committed(state); /* what was loaded is on disk */
-	for (struct job *job = state->placed; job; job = job->row_next)
-		if (job->array)
-			state_array(state, job->array)->running++;
-	for (struct job *job = state->first; job; job = next) {
-		next = job->all_next;
-		if (job->state == JOB_PENDING) {
-			state_arm(state, job);
-			deps_begin(state, job, now);
-		} else {
-			state_alarm(state, job_limit_at(job), job->id);
-			state_alarm(state, job->deadline, job->id);
-		}
-	}
+	return snap_build(state, now, arena, NULL, false);
 }

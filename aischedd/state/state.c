@@ -172,7 +172,7 @@ uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 	return (uint32_t)state->nusers++;
 }
 
-/* --- what is to be written and done --------------------------------------- */
+/* --- what is to be written and done ------------------------------------ */
 
 void state_touch(struct state *state, struct job *job)
 {
@@ -245,8 +245,7 @@ bool state_is_dirty(const struct state *state)
 	       state->nodes_dirty || state->queues_dirty;
 }
 
-/* --- records ---------------------------------------------------------------
- */
+/* --- records ----------------------------------------------------------- */
 
 uint64_t state_take_ids(struct state *state, uint32_t n)
 {
@@ -377,8 +376,7 @@ void state_committed(struct state *state)
 	state->nodes_dirty = state->queues_dirty = false;
 }
 
-/* --- alarms ------------------------------------------------------------------
- */
+/* --- alarms ------------------------------------------------------------ */
 
 static void sift_up(struct state *state, struct alarm alarm)
 {

@@ -94,7 +94,7 @@ typedef int past_fn(uint64_t job, uint32_t task, struct past *ret, void *arg);
 struct state *state_new(const struct conf *conf, past_fn *past, void *arg);
 void state_free(struct state *state);
 
-/* --- what is there ------------------------------------------------------ */
+/* --- what is there ----------------------------------------------------- */
 
 const struct conf *state_conf(const struct state *state);
 
@@ -137,7 +137,7 @@ void state_node_free(const struct state *state, uint32_t node,
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N]);
 
-/* --- submit ------------------------------------------------------------- */
+/* --- submit ------------------------------------------------------------ */
 
 /* Who submits; in_group says whether he is in a group of this name. */
 struct submitter {
@@ -180,7 +180,7 @@ void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,
                        struct test_result *ret, struct buf *text);
 
-/* --- events of one job: the life cycle ----------------------------------- */
+/* --- events of one job: the life cycle --------------------------------- */
 
 /* X(event): lifecycle.c has one table of job state x event. */
 #define EVENTS(X)       \
@@ -251,7 +251,7 @@ int state_update(struct state *state, struct job *job,
                  const struct submitter *who, const char *field,
                  const char *value, int64_t now, struct err *err);
 
-/* --- nodes, queues, configuration ---------------------------------------- */
+/* --- nodes, queues, configuration -------------------------------------- */
 
 /* As its runner sees it; the configuration's corrections are applied. */
 void state_node_seen(struct state *state, uint32_t pool,
@@ -271,8 +271,7 @@ void state_queue_set_open(struct state *state, uint32_t queue, bool open);
  */
 int state_reconf(struct state *state, const struct conf *conf, struct err *err);
 
-/* --- time and plans --------------------------------------------------------
- */
+/* --- time and plans ---------------------------------------------------- */
 
 /* When state_tick() has something to do, or NO_TIME. */
 int64_t state_next_tick(const struct state *state);
@@ -297,7 +296,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);
 
-/* --- what is to be written and done -------------------------------------- */
+/* --- what is to be written and done ------------------------------------ */
 
 struct changes {
 	size_t njobs, ngone, narrays;
@@ -338,8 +337,7 @@ void state_placement_format(const struct state *state,
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err);
 
-/* --- loading ---------------------------------------------------------------
- */
+/* --- loading ----------------------------------------------------------- */
 
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
 /* Takes the job, whose queue and user are set; depend and place as formatted

@@ -163,6 +163,14 @@ enum { MAX_LICENSES = 16 };
 int licenses_parse(const struct conf *conf, const char *text,
                    struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
                    struct err *err);
+/* A snapshot with one more pending job, extra, if not NULL; only: nothing
+ * runs and nothing else waits. */
+const struct snap *snap_build(struct state *state, int64_t now,
+                              struct arena *arena, const struct job *extra,
+                              bool only);
+uint8_t node_status(const struct node *node); /* enum node_state */
+
+/* apply.c */
 void state_forget_plan(struct state *state);
 /* Whether it would fit an empty cluster; while nodes are not known, yes. */
 int state_check_fit(struct state *state, const struct job *job,

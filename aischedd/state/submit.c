@@ -11,8 +11,7 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
 
-/* --- may he?
- * ------------------------------------------------------------------ */
+/* --- may he? ----------------------------------------------------------- */
 
 static bool listed(const struct strlist *list, const struct submitter *who)
 {
@@ -125,8 +124,7 @@ static int check_counts(struct state *state, uint32_t queue,
 	return 0;
 }
 
-/* --- is it possible?
- * ------------------------------------------------------------ */
+/* --- is it possible? --------------------------------------------------- */
 
 static const char *without_effect(const struct spec *spec)
 {
@@ -346,8 +344,7 @@ int state_check_submit(struct state *state, const struct spec *spec,
 	return 0;
 }
 
-/* --- the record
- * ----------------------------------------------------------------- */
+/* --- the record -------------------------------------------------------- */
 
 static void set_priority(const struct state *state, struct job *job,
                          const struct spec *spec)
@@ -441,8 +438,7 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, job_latest_at(job) + 1, job->id);
 }
 
-/* --- divided
- * ---------------------------------------------------------------------- */
+/* --- divided ----------------------------------------------------------- */
 
 /* A copy that waits as the old one does, of no tasks yet. */
 static struct job *sibling(struct state *state, const struct job *job)
@@ -529,8 +525,7 @@ struct job *state_split(struct state *state, struct job *job,
 	return copy;
 }
 
-/* --- changed
- * ------------------------------------------------------------------------ */
+/* --- changed ----------------------------------------------------------- */
 
 int state_top(struct state *state, struct job *job, struct err *err)
 {

@@ -139,8 +139,7 @@ static double now_ms(void)
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
-/* --- checkpoints
- * ------------------------------------------------------------------ */
+/* --- checkpoints ------------------------------------------------------- */
 
 static void *checkpoints(void *arg)
 {
@@ -183,8 +182,7 @@ static int wal_grew(void *arg, sqlite3 *sql, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-/* --- open and close
- * ------------------------------------------------------------------ */
+/* --- open and close ---------------------------------------------------- */
 
 static int check(struct db *db, struct err *err)
 {
@@ -287,9 +285,7 @@ const char *store_path(const struct store *store)
 	return store->path;
 }
 
-/* --- load
- * ------------------------------------------------------------------------------
- */
+/* --- load -------------------------------------------------------------- */
 
 static int load_meta(struct store *store, struct state *state, struct err *err)
 {
@@ -405,8 +401,7 @@ int store_load(struct store *store, struct state *state, int64_t now,
 	return 0;
 }
 
-/* --- blobs and tokens
- * ------------------------------------------------------------------ */
+/* --- blobs and tokens -------------------------------------------------- */
 
 int64_t store_blob(struct store *store, const void *data, size_t len,
                    struct err *err)
@@ -502,9 +497,7 @@ bool store_token_find(struct store *store, const char *token, uint32_t uid,
 	return found;
 }
 
-/* --- commit
- * ---------------------------------------------------------------------------------
- */
+/* --- commit ------------------------------------------------------------ */
 
 static int put_blobs(struct store *store, struct err *err)
 {
@@ -689,9 +682,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	return 0;
 }
 
-/* --- questions
- * --------------------------------------------------------------------------------
- */
+/* --- questions --------------------------------------------------------- */
 
 int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 {

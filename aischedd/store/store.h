@@ -36,8 +36,7 @@ void store_close(struct store *store); /* NULL is fine */
 int store_load(struct store *store, struct state *state, int64_t now,
                struct err *err);
 
-/* --- within a turn: remembered, written by store_commit() ------------------
- */
+/* --- within a turn: remembered, written by store_commit() -------------- */
 
 /* The number of these bytes, which are copied unless they are known. */
 int64_t store_blob(struct store *store, const void *data, size_t len,
@@ -55,8 +54,7 @@ void store_token(struct store *store, const char *token, uint32_t uid,
  */
 int store_commit(struct store *store, struct state *state, struct err *err);
 
-/* --- questions
- * ---------------------------------------------------------------- */
+/* --- questions --------------------------------------------------------- */
 
 /* Fails: ENOENT. */
 int store_blob_get(struct store *store, int64_t id, struct buf *ret,

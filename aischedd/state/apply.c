@@ -1,0 +1,152 @@
+/* apply.c - what becomes of a plan, and plans of what might be */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+/* --- the plan ---------------------------------------------------------- */
+
+static bool nodes_are_up(const struct state *state,
+                         const struct snap_task *task, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (node_status(&state->node[task[i].node]) != NODE_UP)
+			return false;
+	return true;
+}
+
+static void apply_start(struct state *state, const struct snap *snap,
+                        const struct plan *plan, const struct start *start,
+                        int64_t now)
+{
+	struct job *job = state_job(state, snap->member[start->member].job);
+	const struct snap_task *task = plan->task + start->task_first;
+	const struct array *array;
+	struct event_in ev = { .now = now };
+	struct placement *place;
+
+	if (!job)
+		return;
+	if (job->state == JOB_SUSPENDED && job->wants_resume)
+		ev.kind = EV_resumed;
+	else if (job->row && nodes_are_up(state, task, start->ntasks))
+		ev.kind = EV_start;
+	else
+		return;
+	array = job->array ? state_array(state, job->array) : NULL;
+	if (ev.kind == EV_start && array && array->limit &&
+	    array->running >= array->limit)
+		return;
+	if (job->tasks.n)
+		job = state_split_task(state, job, idset_min(&job->tasks));
+	place = placement_new(start->ntasks, task, plan->cpu_use);
+	ev.place = place;
+	state_event(state, job, &ev, NULL);
+	free(place);
+}
+
+void state_forget_plan(struct state *state)
+{
+	arena_free(state->plan_arena);
+	state->plan_arena = NULL;
+	state->snap = NULL;
+	state->plan = NULL;
+	state->plan_serial++;
+}
+
+void state_apply_plan(struct state *state, const struct snap *snap,
+                      const struct plan *plan, struct arena **arena,
+                      int64_t now)
+{
+	bool changed = state->want_plan;
+
+	state_forget_plan(state);
+	state->plan_arena = *arena;
+	*arena = NULL;
+	state->snap = snap;
+	state->plan = plan;
+	changed = changed || plan->gen != state->gen;
+	for (uint32_t i = 0; i < plan->nstarts && plan->gen == state->gen; i++)
+		apply_start(state, snap, plan, &plan->start[i], now);
+	/* The starts themselves were planned: they need no other pass. */
+	state->want_plan = changed;
+}
+
+/* --- what if ----------------------------------------------------------- */
+
+void state_test_submit(struct state *state, const struct spec *spec,
+                       const struct submitter *who, uint32_t queue, int64_t now,
+                       struct test_result *ret, struct buf *text)
+{
+	struct job *job =
+	    state_make_job(state, spec, who, queue, state->next_id, now);
+	struct arena *arena = arena_new();
+	const struct snap *snap = snap_build(state, now, arena, job, false);
+	const struct plan *plan = sched_plan(snap, arena);
+	uint32_t row = snap->pend.n - 1;
+	const struct verdict *v = &plan->verdict[row];
+
+	*ret = (struct test_result){ .starts = v->started > 0,
+		                     .why = v->why,
+		                     .expected = NO_TIME };
+	if (ret->starts)
+		ret->expected = now;
+	else if (v->expected != SNAP_NEVER)
+		ret->expected = v->expected;
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *s = &plan->start[i];
+
+		if (s->row != row)
+			continue;
+		for (uint32_t t = 0; t < s->ntasks; t++)
+			buf_printf(
+			    &ret->nodes, "%s%s", t ? "," : "",
+			    state->node[plan->task[s->task_first + t].node]
+				.name);
+	}
+	if (!ret->starts)
+		verdict_text(snap, row, v, text);
+	arena_free(arena);
+	job_free(job);
+}
+
+/* --- fits at all? ------------------------------------------------------ */
+
+enum { FITS_MAX = 4096 };
+
+static bool all_ready(const struct state *state, uint64_t pools)
+{
+	for (size_t i = 0; i < state->conf->npools; i++)
+		if (pools >> i & 1 && !state->pool_ready[i])
+			return false;
+	return true;
+}
+
+int state_check_fit(struct state *state, const struct job *job, struct err *err)
+{
+	struct buf key = { 0 };
+	struct row_key shape;
+	struct arena *arena;
+	uint64_t hash;
+	int result = 0;
+
+	row_key_build(state, job, &key);
+	memcpy(&shape, key.data, sizeof(shape));
+	memset(key.data + offsetof(struct row_key, user), 0,
+	       sizeof(shape) - offsetof(struct row_key, user));
+	hash = hash_bytes(2, key.data, key.len);
+	buf_free(&key);
+	if (!all_ready(state, shape.pools) || map_find(&state->fits, hash))
+		return 0;
+	arena = arena_new();
+	result =
+	    sched_could_fit(snap_build(state, 0, arena, job, true), 0, err);
+	arena_free(arena);
+	if (result < 0)
+		return -1;
+	if (state->fits.n == FITS_MAX)
+		map_free(&state->fits);
+	map_set(&state->fits, hash, state);
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* why.c - why a job waits or ended, for a person */
+#include "aischedd/state/state_priv.h"
+#include "libcommon/parse.h"
+
+static void text_since(struct buf *out, int64_t s)
+{
+	if (s < 0)
+		s = 0;
+	format_duration(out, s);
+}
+
+static void dependency_text(const struct state *state, const struct job *job,
+                            struct buf *text)
+{
+	buf_puts(text, "waits for ");
+	state_depend_format(job, text);
+	for (uint32_t i = 0; i < job->deps->n; i++) {
+		const struct dep *dep = &job->deps->dep[i];
+		const struct job *on = state_job(state, dep->job);
+
+		if (dep->never)
+			buf_printf(text,
+			           "; job %llu ended otherwise: this can no "
+			           "longer be met",
+			           (unsigned long long)dep->job);
+		else if (on)
+			buf_printf(text, "; job %llu is %s",
+			           (unsigned long long)dep->job,
+			           job_state_name(on->state));
+	}
+}
+
+static void ineligible_text(const struct state *state, const struct job *job,
+                            enum reason why, int64_t now, struct buf *text)
+{
+	switch (why) {
+	case WHY_JobHeldUser:
+	case WHY_JobHeldAdmin:
+		buf_printf(text, "%s; `aictl release %llu` lets it go on",
+		           reason_text(why), (unsigned long long)job->id);
+		break;
+	case WHY_Dependency:
+	case WHY_DependencyNeverSatisfied:
+		dependency_text(state, job, text);
+		break;
+	case WHY_BeginTime:
+		buf_puts(text, "may begin in ");
+		text_since(text, job->begin - now);
+		break;
+	case WHY_StartFailed:
+		buf_printf(text, "%s; next try in ",
+		           job->text ? job->text : reason_text(why));
+		text_since(text, job->retry_at - now);
+		break;
+	case WHY_QueueClosed:
+		buf_printf(text, "queue '%s' is closed",
+		           state->conf->queues[job->queue].name);
+		break;
+	default:
+		buf_puts(text, reason_text(why));
+	}
+}
+
+enum reason state_why(const struct state *state, const struct job *job,
+                      int64_t now, struct buf *text, int64_t *ret_expected,
+                      uint32_t *ret_position)
+{
+	const struct verdict *v;
+	enum reason why;
+
+	*ret_expected = NO_TIME;
+	*ret_position = 0;
+	if (job_state_is_final(job->state)) {
+		why = (enum reason)job->why;
+		if (text)
+			buf_puts(text,
+			         job->text ? job->text : reason_text(why));
+		return why;
+	}
+	if (job->state != JOB_PENDING) {
+		if (text && job->text)
+			buf_puts(text, job->text);
+		return WHY_None;
+	}
+	why = state_ineligible(state, job);
+	if (why != WHY_None) {
+		if (why == WHY_BeginTime)
+			*ret_expected = job->begin;
+		if (text)
+			ineligible_text(state, job, why, now, text);
+		return why;
+	}
+	if (!job->row || !state->plan ||
+	    job->row->planned != state->plan_serial) {
+		if (text)
+			buf_puts(text, reason_text(WHY_Unevaluated));
+		return WHY_Unevaluated;
+	}
+	v = &state->plan->verdict[job->row->verdict];
+	/* A plan that started all of the row said nothing about those that
+	 * came later. */
+	if (v->why == WHY_None) {
+		if (text)
+			buf_puts(text, reason_text(WHY_Unevaluated));
+		return WHY_Unevaluated;
+	}
+	*ret_expected = v->expected == SNAP_NEVER ? NO_TIME : v->expected;
+	*ret_position = v->position;
+	if (text)
+		verdict_text(state->snap, job->row->verdict, v, text);
+	return v->why;
+}
