@@ -640,6 +640,8 @@ json_t *daemon_status(struct daemon *d)
 
 static int make_dirs(const char *path, struct err *err)
 {
+	/* Other users' jobs reach their scripts below it. */
+	mode_t last = geteuid() == 0 ? 0711 : 0700;
 	char *copy = xstrdup(path);
 	int result = 0;
 
@@ -649,8 +651,7 @@ static int make_dirs(const char *path, struct err *err)
 		if (was && was != '/')
 			continue;
 		*p = '\0';
-		/* The last one is ours alone. */
-		if (mkdir(copy, was ? 0755 : 0700) < 0 && errno != EEXIST)
+		if (mkdir(copy, was ? 0755 : last) < 0 && errno != EEXIST)
 			result = err_sys(err, "cannot make '%s'", copy);
 		*p = was;
 		if (!was)

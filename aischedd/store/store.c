@@ -220,6 +220,19 @@ static int prepare(struct store *store, struct err *err)
 	                  &store->next_blob, err);
 }
 
+/* Scripts and environments are in it: nobody else may read the file. */
+static int open_db(struct store *store, struct err *err)
+{
+	mode_t was = umask(077);
+	int result =
+	    db_open(&store->db, store->path, false, store->sql, NSQL, err);
+
+	if (result == 0)
+		result = prepare(store, err);
+	umask(was);
+	return result;
+}
+
 struct store *store_open(const char *state_dir, struct err *err)
 {
 	struct store *store = xcalloc(1, sizeof(*store));
@@ -236,9 +249,7 @@ struct store *store_open(const char *state_dir, struct err *err)
 	store->path = xasprintf("%s/aisched.db", state_dir);
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_cond_init(&store->wake, NULL);
-	if (db_open(&store->db, store->path, false, store->sql, NSQL, err) <
-	        0 ||
-	    prepare(store, err) < 0) {
+	if (open_db(store, err) < 0) {
 		err_wrap(err, "database '%s'", store->path);
 		store_close(store);
 		return NULL;
