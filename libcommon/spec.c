@@ -512,10 +512,15 @@ static int64_t tasks_on_node(const struct request *req)
 	return (req->tasks + nodes - 1) / nodes;
 }
 
+/* MiB for the CPUs of a task, in proportion to their parts. */
+static int64_t mem_of_cpus(const struct request *req, int64_t per_cpu)
+{
+	return (per_cpu * req->cpus_milli + 999) / 1000;
+}
+
 static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
                           struct request *req, struct err *err)
 {
-	int64_t cpus = (req->cpus_milli + 999) / 1000;
 	int64_t sharers = tasks_on_node(req);
 
 	if (is_set(spec->mem) + is_set(spec->mem_node) + is_set(spec->mem_cpu) >
@@ -528,9 +533,9 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 	else if (is_set(spec->mem_node))
 		req->mem_mib = (spec->mem_node + sharers - 1) / sharers;
 	else if (is_set(spec->mem_cpu))
-		req->mem_mib = spec->mem_cpu * cpus;
+		req->mem_mib = mem_of_cpus(req, spec->mem_cpu);
 	else
-		req->mem_mib = default_per_cpu * cpus;
+		req->mem_mib = mem_of_cpus(req, default_per_cpu);
 	return 0;
 }
 

@@ -138,8 +138,9 @@ struct request {
 /*
  * Check the whole spec for contradictions (mem and mem_cpu both given, nodes
  * more than tasks, array with a bad range, ...) and resolve it.  mem_mib is
- * default_mem_per_cpu_mib for each CPU begun when nothing was said.  Used by
- * aisub before it asks the daemon and by the daemon, which trusts nobody.
+ * default_mem_per_cpu_mib for each CPU when nothing was said; a part of a CPU
+ * has that part of it, rounded up.  Used by aisub before it asks the daemon
+ * and by the daemon, which trusts nobody.
  * Fails: EINVAL, ERANGE.
  */
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
