@@ -148,6 +148,19 @@ static bool fits(const struct reading *r, const struct job *job,
 	return has_text(json_object_get(r->body, "names"), spec.name);
 }
 
+/* Whether some of these tasks of its array are in the record; none: all. */
+static bool is_meant(const struct idset *tasks, const struct job *job)
+{
+	if (!tasks->n)
+		return true;
+	if (job->task != NO_TASK)
+		return idset_has(tasks, job->task);
+	for (int64_t t = -1; (t = idset_next(tasks, t)) >= 0;)
+		if (idset_has(&job->tasks, (uint32_t)t))
+			return true;
+	return false;
+}
+
 static bool fits_active(const struct reading *r, const struct job *job)
 {
 	const struct state *state = r->d->state;
@@ -189,10 +202,7 @@ static void past_row(const struct past_job *past, void *arg)
 	r->query.after = job->end;
 	r->query.after_id = job->id;
 	if (r->wanted) {
-		const struct idset *tasks = &r->wanted[r->wanted_at].id.tasks;
-
-		if (tasks->n && job->task != NO_TASK &&
-		    !idset_has(tasks, job->task))
+		if (!is_meant(&r->wanted[r->wanted_at].id.tasks, job))
 			return;
 		r->wanted[r->wanted_at].found = true;
 	}
@@ -342,37 +352,38 @@ static void take_active(struct reading *r, uint64_t which, size_t *cap)
 	r->active[r->nactive++] = which;
 }
 
-static bool is_wanted(struct wanted *w, const struct job *job)
+static void take_wanted(struct reading *r, struct wanted *w, size_t *cap)
 {
-	if (w->id.job == job->id && !w->id.tasks.n)
-		return true;
-	if (!job->array || w->id.job != job->array)
-		return false;
-	if (!w->id.tasks.n ||
-	    (job->task != NO_TASK && idset_has(&w->id.tasks, job->task)))
-		return true;
-	for (int64_t t = -1;
-	     job->tasks.n && (t = idset_next(&w->id.tasks, t)) >= 0;)
-		if (idset_has(&job->tasks, (uint32_t)t))
-			return true;
-	return false;
+	const struct array *array = state_array(r->d->state, w->id.job);
+	const struct job *job = state_job(r->d->state, w->id.job);
+	const struct idset *tasks = &w->id.tasks;
+
+	if (!array) {
+		if (job && !tasks->n) {
+			take_active(r, job->id, cap);
+			w->found = true;
+		}
+		return;
+	}
+	for (job = array->first; job; job = job->array_next) {
+		if (tasks->n &&
+		    (job->task != NO_TASK ? !idset_has(tasks, job->task)
+		                          : !shares_tasks(tasks, &job->tasks)))
+			continue;
+		take_active(r, job->id, cap);
+		w->found = true;
+	}
 }
 
 static void take_jobs(struct reading *r)
 {
 	size_t cap = 0;
 
-	for (const struct job *job = state_first_job(r->d->state); job;
-	     job = job->all_next) {
-		bool take = !r->wanted;
-
-		for (size_t i = 0; i < r->nwanted; i++)
-			if (is_wanted(&r->wanted[i], job)) {
-				r->wanted[i].found = take = true;
-			}
-		if (take)
-			take_active(r, job->id, &cap);
-	}
+	for (size_t i = 0; i < r->nwanted; i++)
+		take_wanted(r, &r->wanted[i], &cap);
+	for (const struct job *job = state_first_job(r->d->state);
+	     !r->wanted && job; job = job->all_next)
+		take_active(r, job->id, &cap);
 }
 
 static void put_usage(const struct usage *usage, void *arg)

@@ -303,39 +303,30 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 
 /* All records of an array, or those of some of its tasks: what is unstarted
  * and meant becomes a record of its own. */
-static bool add_array(struct daemon *d, struct mass *m, const struct jobid *id)
+static bool add_array(struct daemon *d, struct mass *m,
+                      const struct array *array, const struct idset *tasks)
 {
-	struct job *job = state_first_job(d->state), *next;
 	bool any = false;
+	struct job *next;
 
-	for (; job; job = next) {
-		next = job->all_next;
-		if (job->array != id->job)
-			continue;
-		if (!id->tasks.n) {
-			mass_add(m, job);
-			any = true;
-		} else if (job->task != NO_TASK) {
-			if (!idset_has(&id->tasks, job->task))
-				continue;
-			mass_add(m, job);
-			any = true;
-		} else {
-			struct job *part = NULL;
+	for (struct job *job = array->first; job; job = next) {
+		struct job *part = job;
 
-			if (access_job(d, &m->peer, job))
-				part = state_split(d->state, job, &id->tasks,
-				                   now_s());
-			if (part)
-				mass_add(m, part);
-			any = any || part;
-		}
+		next = job->array_next;
+		if (tasks->n && job->task != NO_TASK)
+			part = idset_has(tasks, job->task) ? job : NULL;
+		else if (tasks->n && access_job(d, &m->peer, job))
+			part = state_split(d->state, job, tasks, now_s());
+		if (part)
+			mass_add(m, part);
+		any = any || part;
 	}
 	return any;
 }
 
 static void add_id(struct daemon *d, struct mass *m, const char *text)
 {
+	const struct array *array;
 	struct jobid id;
 	struct past past;
 	struct job *job;
@@ -347,12 +338,13 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 		return;
 	}
 	job = state_job(d->state, id.job);
+	array = state_array(d->state, id.job);
 	task = id.tasks.n == 1 && idset_count(&id.tasks) == 1
 	           ? idset_min(&id.tasks)
 	           : NO_TASK;
 	if (!id.tasks.n && job && !job->array) {
 		mass_add(m, job);
-	} else if (state_array(d->state, id.job) && add_array(d, m, &id)) {
+	} else if (array && add_array(d, m, array, &id.tasks)) {
 		/* done */
 	} else if (!id.tasks.n && job) {
 		mass_add(m, job); /* one task, by its own number */

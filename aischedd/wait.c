@@ -7,23 +7,34 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-struct target {
-	uint64_t job;
-	uint32_t task; /* NO_TASK: the job, or the whole array */
-};
-
 struct waiter {
 	struct waiter *next;
 	struct ask *ask;
-	size_t n, at; /* those before at have ended */
-	struct target target[];
+	size_t n, at;          /* those before at have ended */
+	struct jobid target[]; /* owns their sets */
 };
 
-static bool is_over(const struct daemon *d, const struct target *t)
+static bool is_over(const struct daemon *d, const struct jobid *t)
 {
-	if (t->task != NO_TASK)
-		return !state_task(d->state, t->job, t->task);
-	return !state_array(d->state, t->job) && !state_job(d->state, t->job);
+	const struct array *array = state_array(d->state, t->job);
+
+	if (!array)
+		return t->tasks.n || !state_job(d->state, t->job);
+	if (!t->tasks.n)
+		return false;
+	for (const struct job *job = array->first; job; job = job->array_next)
+		for (int64_t i = -1; (i = idset_next(&t->tasks, i)) >= 0;)
+			if (job->task == (uint32_t)i ||
+			    idset_has(&job->tasks, (uint32_t)i))
+				return false;
+	return true;
+}
+
+static void waiter_free(struct waiter *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		idset_free(&w->target[i].tasks);
+	free(w);
 }
 
 static json_t *answer_of(struct daemon *d, const struct waiter *w)
@@ -31,10 +42,10 @@ static json_t *answer_of(struct daemon *d, const struct waiter *w)
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; i < w->n; i++) {
-		const struct target *t = &w->target[i];
+		const struct jobid *t = &w->target[i];
 		struct ended ended;
 
-		if (store_ended(d->store, t->job, t->task, &ended) < 0)
+		if (store_ended(d->store, t->job, &t->tasks, &ended) < 0)
 			continue; /* history has forgotten it */
 		json_array_append_new(
 		    jobs, json_pack("{s:I, s:s, s:i, s:i}", "job_id",
@@ -63,7 +74,7 @@ void daemon_check_waiters(struct daemon *d)
 		if (open)
 			daemon_say(d, w->ask, answer_of(d, w));
 		*at = w->next;
-		free(w);
+		waiter_free(w);
 	}
 }
 
@@ -71,38 +82,29 @@ void daemon_free_waiters(struct daemon *d)
 {
 	for (struct waiter *w = d->waiter, *next; w; w = next) {
 		next = w->next;
-		free(w);
+		waiter_free(w);
 	}
 	d->waiter = NULL;
 }
 
-static int target_parse(struct daemon *d, json_t *text, struct target *ret,
+static int target_parse(struct daemon *d, json_t *text, struct jobid *ret,
                         struct err *err)
 {
-	struct jobid id;
 	struct past past;
+	uint32_t task = NO_TASK;
 
 	if (!json_is_string(text))
 		return err_set(err, EPROTO, "wait: ids are texts");
-	if (jobid_parse(&id, json_string_value(text), err) < 0)
+	if (jobid_parse(ret, json_string_value(text), err) < 0)
 		return -1;
-	*ret = (struct target){ id.job, NO_TASK };
-	if (id.tasks.n) {
-		if (idset_count(&id.tasks) > 1) {
-			idset_free(&id.tasks);
-			return err_set(err, EINVAL,
-			               "wait for one task or the whole "
-			               "array, not '%s'",
-			               json_string_value(text));
-		}
-		ret->task = idset_min(&id.tasks);
-	}
-	idset_free(&id.tasks);
-	if (is_over(d, ret) &&
-	    store_past(ret->job, ret->task, &past, d->store) < 0)
-		return err_set(err, ENOENT, "there is no job %s",
-		               json_string_value(text));
-	return 0;
+	if (ret->tasks.n)
+		task = idset_min(&ret->tasks);
+	if (!is_over(d, ret) ||
+	    store_past(ret->job, task, &past, d->store) == 0)
+		return 0;
+	idset_free(&ret->tasks);
+	return err_set(err, ENOENT, "there is no job %s",
+	               json_string_value(text));
 }
 
 void daemon_wait(struct daemon *d, struct ask *ask, json_t *body)
@@ -117,13 +119,12 @@ void daemon_wait(struct daemon *d, struct ask *ask, json_t *body)
 		daemon_refuse(d, ask, &err);
 		return;
 	}
-	w = xcalloc(1, sizeof(*w) + n * sizeof(struct target));
+	w = xcalloc(1, sizeof(*w) + n * sizeof(struct jobid));
 	w->ask = ask;
-	w->n = n;
-	for (size_t i = 0; i < n; i++)
-		if (target_parse(d, json_array_get(ids, i), &w->target[i],
+	for (; w->n < n; w->n++)
+		if (target_parse(d, json_array_get(ids, w->n), &w->target[w->n],
 		                 &err) < 0) {
-			free(w);
+			waiter_free(w);
 			daemon_refuse(d, ask, &err);
 			return;
 		}

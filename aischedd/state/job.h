@@ -107,7 +107,8 @@ struct job {
 	struct row *row;                 /* eligible and pending: in this row */
 	struct job *row_prev, *row_next; /* of the row, or of all that run */
 	struct job *all_prev, *all_next; /* in order of ids */
-	struct job *name_prev, *name_next; /* same user and name */
+	struct job *array_prev, *array_next; /* of the same array, likewise */
+	struct job *name_prev, *name_next;   /* same user and name */
 	uint64_t name_key;
 };
 

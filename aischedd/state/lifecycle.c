@@ -506,7 +506,7 @@ static int resumed(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- after a restart of the daemon: say again what may not have been hea */
+/* --- after a restart: say again what may not have been heard ----------- */
 
 static int found_running(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err)

@@ -114,9 +114,9 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 
 	if (job || !state_array(state, array))
 		return job;
-	/* Not started: in one of the few parts of the array. */
-	for (job = state_job(state, array); job; job = job->all_next)
-		if (job->array == array && idset_has(&job->tasks, task))
+	/* Not started: in one of the parts. */
+	for (job = state_array(state, array)->first; job; job = job->array_next)
+		if (idset_has(&job->tasks, task))
 			return job;
 	return NULL;
 }
@@ -302,6 +302,22 @@ void state_set(struct state *state, struct job *job, enum job_state to)
 	state_replan(state);
 }
 
+static void link_array(struct array *array, struct job *job)
+{
+	job->array_prev = array->last;
+	job->array_next = NULL;
+	*(array->last ? &array->last->array_next : &array->first) = job;
+	array->last = job;
+}
+
+static void unlink_array(struct array *array, struct job *job)
+{
+	*(job->array_prev ? &job->array_prev->array_next : &array->first) =
+	    job->array_next;
+	*(job->array_next ? &job->array_next->array_prev : &array->last) =
+	    job->array_prev;
+}
+
 void state_add_job(struct state *state, struct job *job)
 {
 	map_set(&state->jobs, job->id, job);
@@ -310,6 +326,8 @@ void state_add_job(struct state *state, struct job *job)
 	job->all_prev = state->last;
 	*(state->last ? &state->last->all_next : &state->first) = job;
 	state->last = job;
+	if (job->array)
+		link_array(state_array(state, job->array), job);
 	state_count(state, job, 1);
 	names_add(state, job);
 	state_touch(state, job);
@@ -317,6 +335,8 @@ void state_add_job(struct state *state, struct job *job)
 
 static void unlink_job(struct state *state, struct job *job)
 {
+	if (job->array)
+		unlink_array(state_array(state, job->array), job);
 	map_del(&state->jobs, job->id);
 	if (job->task != NO_TASK)
 		map_del(&state->tasks, task_key(job->array, job->task));

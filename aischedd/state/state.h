@@ -31,6 +31,7 @@ struct array {
 	uint32_t failed;  /* tasks that ended other than COMPLETED */
 	uint32_t running; /* tasks that hold nodes */
 	bool dirty, is_new;
+	struct job *first, *last; /* its records: array_next */
 };
 
 struct user {

@@ -565,9 +565,8 @@ static int update_array_limit(struct state *state, struct job *job,
 		return -1;
 	array->limit = (uint32_t)limit;
 	state_touch_array(state, array);
-	for (struct job *j = state->first; j; j = j->all_next)
-		if (j->array == array->id)
-			state_reindex(state, j, j->submit);
+	for (struct job *j = array->first; j; j = j->array_next)
+		state_reindex(state, j, j->submit);
 	return 0;
 }
 

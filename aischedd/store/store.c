@@ -41,7 +41,7 @@ enum sql {
 	PAST_TASK,
 	PAST_ARRAY,
 	ENDED_JOB,
-	ENDED_TASK,
+	ENDED_TASKS,
 	PURGE_JOBS,
 	PURGE_BLOBS,
 	NSQL
@@ -116,14 +116,14 @@ static const char *const fixed_sql[NSQL] = {
 	/* Other than COMPLETED (5) is worse. */
 	[PAST_ARRAY] = "SELECT max(state), max(uid), min(start_time) FROM job"
 		       " WHERE array_id = ? AND state >= 5",
-#define WORST                                                             \
-	" AND state >= 5 ORDER BY CASE WHEN signal > 0 THEN 128 + signal" \
-	" WHEN exit_code > 0 THEN exit_code WHEN state > 5 THEN 1"        \
-	" ELSE 0 END DESC, state DESC LIMIT 1"
 	[ENDED_JOB] = "SELECT state, exit_code, signal FROM job"
-		      " WHERE (id = ?1 OR array_id = ?1)" WORST,
-	[ENDED_TASK] = "SELECT state, exit_code, signal FROM job"
-		       " WHERE array_id = ?1 AND array_task = ?2" WORST,
+		      " WHERE (id = ?1 OR array_id = ?1) AND state >= 5"
+		      " ORDER BY CASE WHEN signal > 0 THEN 128 + signal"
+		      " WHEN exit_code > 0 THEN exit_code"
+		      " WHEN state > 5 THEN 1 ELSE 0 END DESC, state DESC"
+		      " LIMIT 1",
+	[ENDED_TASKS] = "SELECT state, exit_code, signal, array_task, tasks"
+			" FROM job WHERE array_id = ? AND state >= 5",
 	[PURGE_JOBS] = "DELETE FROM job WHERE id IN (SELECT id FROM job"
 		       " WHERE state >= 5 AND end_time < ?"
 		       " ORDER BY end_time, id LIMIT ?)",
@@ -695,49 +695,93 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 
 /* --- questions --------------------------------------------------------- */
 
-int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
+/* A row of one task is that task; a part that never started is its set. */
+static bool row_has_task(const char *tasks, uint32_t task)
 {
-	struct store *store = arg;
-	enum sql which[] = { task == NO_TASK ? PAST_JOB : PAST_TASK,
-		             PAST_ARRAY };
+	struct idset set = { 0 };
+	bool has;
 
-	for (size_t i = 0; i < (task == NO_TASK ? 2 : 1); i++) {
-		struct stmt s = db_use(&store->db, which[i]);
+	if (!tasks)
+		return true;
+	has =
+	    idset_parse(&set, NULL, tasks, NULL) == 0 && idset_has(&set, task);
+	idset_free(&set);
+	return has;
+}
 
-		db_i64(&s, 1, (int64_t)job);
-		if (which[i] == PAST_TASK)
-			db_i64(&s, 2, task);
-		if (db_step(&store->db, &s, NULL) <= 0)
+static int past_of(struct store *store, enum sql which, uint64_t job,
+                   uint32_t task, struct past *ret)
+{
+	struct stmt s = db_use(&store->db, which);
+	int result = -1;
+
+	db_i64(&s, 1, (int64_t)job);
+	if (which == PAST_TASK)
+		db_i64(&s, 2, task);
+	while (result < 0 && db_step(&store->db, &s, NULL) > 0) {
+		if (sqlite3_column_type(s.s, 0) == SQLITE_NULL ||
+		    (which == PAST_TASK &&
+		     !row_has_task(db_col_text(&s, 3), task)))
 			continue;
-		if (sqlite3_column_type(s.s, 0) == SQLITE_NULL) {
-			sqlite3_reset(s.s);
-			continue;
-		}
 		ret->state = (enum job_state)db_col_i64(&s, 0, 0);
 		ret->uid = (uint32_t)db_col_i64(&s, 1, 0);
 		ret->start = db_col_i64(&s, 2, NO_TIME);
-		sqlite3_reset(s.s);
-		return 0;
+		result = 0;
 	}
-	return -1;
+	if (result == 0)
+		sqlite3_reset(s.s);
+	return result;
 }
 
-int store_ended(struct store *store, uint64_t job, uint32_t task,
+int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
+{
+	if (task != NO_TASK)
+		return past_of(arg, PAST_TASK, job, task, ret);
+	if (past_of(arg, PAST_JOB, job, task, ret) == 0)
+		return 0;
+	return past_of(arg, PAST_ARRAY, job, task, ret);
+}
+
+/* What a shell would make of it: to tell which is worse. */
+static int status_of(const struct ended *e)
+{
+	return e->signal > 0              ? 128 + e->signal
+	       : e->exit_code > 0         ? e->exit_code
+	       : e->state > JOB_COMPLETED ? 1
+	                                  : 0;
+}
+
+static bool meant(const struct stmt *s, const struct idset *tasks)
+{
+	const char *text = db_col_text(s, 4);
+
+	for (int64_t t = -1; text && (t = idset_next(tasks, t)) >= 0;)
+		if (row_has_task(text, (uint32_t)t))
+			return true;
+	return !text && idset_has(tasks, (uint32_t)db_col_i64(s, 3, 0));
+}
+
+int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                 struct ended *ret)
 {
-	struct stmt s =
-	    db_use(&store->db, task == NO_TASK ? ENDED_JOB : ENDED_TASK);
+	struct stmt s = db_use(&store->db, tasks->n ? ENDED_TASKS : ENDED_JOB);
+	int result = -1;
 
 	db_i64(&s, 1, (int64_t)job);
-	if (task != NO_TASK)
-		db_i64(&s, 2, task);
-	if (db_step(&store->db, &s, NULL) <= 0)
-		return -1;
-	ret->state = (enum job_state)db_col_i64(&s, 0, 0);
-	ret->exit_code = (int)db_col_i64(&s, 1, -1);
-	ret->signal = (int)db_col_i64(&s, 2, 0);
-	sqlite3_reset(s.s);
-	return 0;
+	while (db_step(&store->db, &s, NULL) > 0) {
+		struct ended e = {
+			.state = (enum job_state)db_col_i64(&s, 0, 0),
+			.exit_code = (int)db_col_i64(&s, 1, -1),
+			.signal = (int)db_col_i64(&s, 2, 0),
+		};
+
+		if (tasks->n && !meant(&s, tasks))
+			continue;
+		if (result < 0 || status_of(&e) > status_of(ret))
+			*ret = e;
+		result = 0;
+	}
+	return result;
 }
 
 int store_usage(struct store *store,

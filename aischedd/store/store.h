@@ -67,13 +67,14 @@ bool store_token_find(struct store *store, const char *token, uint32_t uid,
 /* past_fn of the state; arg is the store. */
 int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
-/* The exit of an ended job, or the worst of an array's: the highest of exit
- * status and 128 + signal.  -1: not there. */
+/* The exit of an ended job, or the worst of an array's tasks (those of the
+ * set, all when it is empty): the highest of exit status and 128 + signal.
+ * -1: not there. */
 struct ended {
 	enum job_state state;
 	int exit_code, signal;
 };
-int store_ended(struct store *store, uint64_t job, uint32_t task,
+int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                 struct ended *ret);
 
 /* An ended job as the store has it. */
