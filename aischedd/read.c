@@ -366,9 +366,7 @@ static void take_wanted(struct reading *r, struct wanted *w, size_t *cap)
 		return;
 	}
 	for (job = array->first; job; job = job->array_next) {
-		if (tasks->n &&
-		    (job->task != NO_TASK ? !idset_has(tasks, job->task)
-		                          : !shares_tasks(tasks, &job->tasks)))
+		if (!is_meant(tasks, job))
 			continue;
 		take_active(r, job->id, cap);
 		w->found = true;
