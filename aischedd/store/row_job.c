@@ -10,7 +10,8 @@ enum kind {
 	I32,
 	U8,
 	BOOL,
-	TIME /* an I64 whose NO_TIME is null */
+	TIME, /* an I64 whose NO_TIME is null */
+	TASK  /* a U32 whose NO_TASK is null */
 };
 
 /*
@@ -28,7 +29,7 @@ static const struct column {
 	}
 	C(I64, id, "id"),
 	C(I64, array, "array_id"),
-	C(U32, task, "array_task"),
+	C(TASK, task, "array_task"),
 	C(U32, uid, "uid"),
 	C(U32, gid, "gid"),
 	C(U8, state, "state"),
@@ -101,6 +102,14 @@ const char *row_marks(void)
 	return marks.data;
 }
 
+/* The value that null stands for. */
+static int64_t null_of(const struct column *c)
+{
+	return c->kind == TIME   ? NO_TIME
+	       : c->kind == TASK ? (int64_t)NO_TASK
+	                         : SPEC_UNSET;
+}
+
 static int64_t get(const struct job *job, const struct column *c)
 {
 	const char *p = (const char *)job + c->offset;
@@ -114,6 +123,7 @@ static int64_t get(const struct job *job, const struct column *c)
 		memcpy(&i64, p, 8);
 		return i64;
 	case U32:
+	case TASK:
 		memcpy(&u32, p, 4);
 		return u32;
 	case I32:
@@ -137,6 +147,7 @@ static void set(struct job *job, const struct column *c, int64_t value)
 		memcpy(p, &value, 8);
 		break;
 	case U32:
+	case TASK:
 	case I32:
 		memcpy(p, &u32, 4);
 		break;
@@ -183,8 +194,7 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 	for (size_t i = 0; i < NUMBERS; i++) {
 		int64_t value = get(job, &columns[i]);
 
-		if ((columns[i].kind == TIME && value == NO_TIME) ||
-		    value == SPEC_UNSET)
+		if (value == null_of(&columns[i]))
 			db_null(s, (int)i + 1);
 		else
 			db_i64(s, (int)i + 1, value);
@@ -234,8 +244,7 @@ void row_read(const struct stmt *s, struct past_job *ret, struct spec *spec)
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < NUMBERS; i++)
 		set(&ret->job, &columns[i],
-		    db_col_i64(s, (int)i,
-		               columns[i].kind == TIME ? NO_TIME : SPEC_UNSET));
+		    db_col_i64(s, (int)i, null_of(&columns[i])));
 	ret->user = db_col_text(s, NUMBERS + T_USER);
 	ret->queue = db_col_text(s, NUMBERS + T_QUEUE);
 	ret->place = db_col_text(s, NUMBERS + T_PLACE);

@@ -111,8 +111,9 @@ static const char *const fixed_sql[NSQL] = {
 	[LOAD_USAGE] = "SELECT user, queue, cpu_ms, gpu_ms, jobs FROM usage",
 	[PAST_JOB] = "SELECT state, uid, start_time FROM job"
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
-	[PAST_TASK] = "SELECT state, uid, start_time FROM job"
-		      " WHERE array_id = ? AND array_task = ? AND state >= 5",
+	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
+		      " WHERE array_id = ? AND state >= 5"
+		      " AND (array_task = ? OR tasks IS NOT NULL)",
 	/* Other than COMPLETED (5) is worse. */
 	[PAST_ARRAY] = "SELECT max(state), max(uid), min(start_time) FROM job"
 		       " WHERE array_id = ? AND state >= 5",
