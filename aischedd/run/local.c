@@ -79,6 +79,7 @@ static void attempt_free(struct attempt *a)
 {
 	attempt_hang_up(a);
 	arena_free(a->arena);
+	json_decref(a->stop);
 	free(a);
 }
 
@@ -215,17 +216,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		on_hang_up(arg);
 }
 
-void attempt_connect(struct attempt *a, int fd)
-{
-	struct local *l = a->local;
-
-	a->fd = fd;
-	a->state = ATTEMPT_TALKS;
-	a->readable =
-	    event_new(l->base, fd, EV_READ | EV_PERSIST, on_readable, a);
-	event_add(a->readable, NULL);
-}
-
 /*
  * A shepherd reads at once unless it was stopped by hand; then what does not
  * fit the socket's buffer, some hundred messages, is lost on it.
@@ -240,6 +230,20 @@ void attempt_send(struct attempt *a, json_t *msg)
 	}
 	free(text);
 	json_decref(msg);
+}
+
+void attempt_connect(struct attempt *a, int fd)
+{
+	struct local *l = a->local;
+
+	a->fd = fd;
+	a->state = ATTEMPT_TALKS;
+	a->readable =
+	    event_new(l->base, fd, EV_READ | EV_PERSIST, on_readable, a);
+	event_add(a->readable, NULL);
+	if (a->stop)
+		attempt_send(a, a->stop);
+	a->stop = NULL;
 }
 
 /* --- starting --- */
@@ -298,8 +302,14 @@ static int write_order(struct local *l, const struct run_job *job,
 
 /* Under a user manager a job gets a cgroup of its own from there. */
 static const char *const scope_command[] = {
-	"systemd-run", "--user", "--scope",      "--quiet",
-	"--collect",   "-p",     "Delegate=yes", "--",
+	"/usr/bin/systemd-run",
+	"--user",
+	"--scope",
+	"--quiet",
+	"--collect",
+	"-p",
+	"Delegate=yes",
+	"--",
 };
 
 static int spawn(struct local *l, const char *dir, const int fd[3],
@@ -334,8 +344,8 @@ static int spawn(struct local *l, const char *dir, const int fd[3],
 		posix_spawn_file_actions_adddup2(&files, l->null_fd, i);
 	}
 	args[n] = NULL;
-	code = posix_spawnp(ret_pid, args[0], &files, &attr,
-	                    (char *const *)(uintptr_t)args, environ);
+	code = posix_spawn(ret_pid, args[0], &files, &attr,
+	                   (char *const *)(uintptr_t)args, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return code;
@@ -400,10 +410,15 @@ static void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	struct attempt *a = attempt_find(local_of(r), job, attempt);
 
 	assert((size_t)why < ARRAY_SIZE(words));
-	if (a)
-		attempt_send(a,
-		             json_pack("{s:s s:s s:I}", "do", "stop", "why",
-		                       words[why], "grace", (json_int_t)grace));
+	if (!a || a->state == ATTEMPT_DONE)
+		return;
+	json_decref(a->stop);
+	a->stop = json_pack("{s:s s:s s:I}", "do", "stop", "why", words[why],
+	                    "grace", (json_int_t)grace);
+	if (a->fd < 0)
+		return; /* until its shepherd is found again */
+	attempt_send(a, a->stop);
+	a->stop = NULL;
 }
 
 static void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
@@ -504,10 +519,10 @@ static const struct runner_ops local_ops = {
 static bool attempt_work(struct attempt *a)
 {
 	if (a->state == ATTEMPT_FAILED) {
-		a->state = ATTEMPT_DONE;
 		attempt_tell(a, &(struct run_event){ .kind = RUN_START_FAILED,
 		                                     .fault = FAULT_SYSTEM,
 		                                     .text = a->err.text });
+		attempt_done(a);
 		return true;
 	}
 	return attempt_settle(a);
@@ -597,8 +612,7 @@ static bool has_user_manager(void)
 	if (geteuid() == 0 || !dir)
 		return false;
 	path = xasprintf("%s/systemd/private", dir);
-	has =
-	    !access(path, R_OK | W_OK) && !access("/usr/bin/systemd-run", X_OK);
+	has = !access(path, R_OK | W_OK) && !access(scope_command[0], X_OK);
 	free(path);
 	return has;
 }

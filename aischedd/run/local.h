@@ -42,6 +42,8 @@ struct attempt {
 	int fd;    /* -1: not connected */
 	struct event *readable;
 
+	json_t *stop; /* to be sent once it is connected again, or NULL */
+
 	struct claim claim; /* while dying; its texts are in arena */
 	struct arena *arena;
 	int64_t dying_since; /* unix seconds */

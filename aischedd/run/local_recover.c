@@ -69,21 +69,22 @@ static bool reach(struct attempt *a, int dirfd)
 
 /* --- what a killed shepherd left --- */
 
-static void kill_left(pid_t pid, size_t i, void *arg)
+static void kill_left(pid_t pid, void *arg)
 {
-	(void)i, (void)arg;
+	(void)arg;
 	kill(pid, SIGKILL);
 }
 
 /* Whether nothing is left. */
 static bool kill_leftovers(const struct claim *claim)
 {
-	if (cgroup_holds(&claim->cgroup)) {
-		cgroup_kill(&claim->cgroup);
-		return cgroup_remove(&claim->cgroup) == 0;
-	}
-	return proc_with_env(RUN_ID_VAR, claim->run_id, 0, 1, kill_left,
-	                     NULL) == 0;
+	bool gone;
+
+	cgroup_kill(&claim->cgroup);
+	gone = cgroup_remove(&claim->cgroup) == 0;
+	/* Also where the group could not be made. */
+	return proc_with_env(RUN_ID_VAR, claim->run_id, kill_left, NULL) == 0 &&
+	       gone;
 }
 
 static bool bury(struct attempt *a)

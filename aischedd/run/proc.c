@@ -46,7 +46,7 @@ static pid_t next_pid(DIR *dir)
 	return 0;
 }
 
-/* Its parent, or 0 when it is gone or dead. */
+/* Its parent, or 0 when it is gone. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[32], text[512];
@@ -61,7 +61,8 @@ static pid_t parent_of(pid_t pid)
 	p = strrchr(text, ')');
 	if (!p || sscanf(p, ") %c %d", &state, &parent) != 2)
 		return 0;
-	return state == 'Z' || state == 'X' ? 0 : parent;
+	/* A zombie may be the first of threads that go on. */
+	return state == 'X' ? 0 : parent;
 }
 
 static size_t list_all(struct proc **ret)
@@ -189,8 +190,7 @@ static const char *environ_value(const struct buf *env, const char *name)
 	return NULL;
 }
 
-size_t proc_with_env(const char *name, const char *value, size_t stride,
-                     size_t n, void (*fn)(pid_t pid, size_t i, void *arg),
+size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
                      void *arg)
 {
 	DIR *dir = opendir("/proc");
@@ -204,12 +204,10 @@ size_t proc_with_env(const char *name, const char *value, size_t stride,
 
 		read_environ(pid, &env);
 		has = environ_value(&env, name);
-		for (size_t i = 0; has && i < n; i++) {
-			if (strcmp(has, value + i * stride))
-				continue;
-			fn(pid, i, arg);
-			found++;
-		}
+		if (!has || strcmp(has, value))
+			continue;
+		fn(pid, arg);
+		found++;
 	}
 	buf_free(&env);
 	closedir(dir);

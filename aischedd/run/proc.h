@@ -13,8 +13,7 @@
 
 typedef void proc_fn(pid_t pid, void *arg);
 
-/* Call fn for each descendant of root, parents first; their number.
- * Processes that are dead but not yet reaped do not count. */
+/* Call fn for each descendant of root, parents first; their number. */
 size_t proc_descendants(pid_t root, proc_fn *fn, void *arg);
 
 /* Call fn for each thread of the process. */
@@ -28,10 +27,9 @@ int64_t proc_memory_kib(pid_t pid);
  * Falls back to proc_memory_kib() where that may not be read. */
 int64_t proc_memory_exact_kib(pid_t pid);
 
-/* Call fn for each process whose initial environment has the variable with
- * one of the n values, which stands at value + i * stride; their number. */
-size_t proc_with_env(const char *name, const char *value, size_t stride,
-                     size_t n, void (*fn)(pid_t pid, size_t i, void *arg),
+/* Call fn for each process whose initial environment has this variable
+ * with this value; their number. */
+size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
                      void *arg);
 
 #endif

@@ -198,6 +198,8 @@ bool job_step(struct shepherd *s)
 		s->ending = true;
 		kill_by(s, now + LINGER_MS);
 	}
+	if (!s->look_at)
+		s->look_at = now + LOOK_CLOSE_MS;
 	if (s->watch_memory && now >= s->look_at && !s->out_of_memory)
 		look_at_memory(s);
 	if (s->kill_at && now >= s->kill_at)
