@@ -149,7 +149,7 @@ static json_t *batch_test(struct daemon *d, const struct peer *peer,
 	json_t *tests = json_array();
 
 	for (size_t i = 0; i < b->n; i++) {
-		struct test_result t;
+		struct what_if t;
 		struct buf text = { 0 };
 
 		state_test_submit(d->state, &b->spec[i], &who, b->queue[i],

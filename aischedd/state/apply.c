@@ -77,7 +77,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 
 void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,
-                       struct test_result *ret, struct buf *text)
+                       struct what_if *ret, struct buf *text)
 {
 	struct job *job =
 	    state_make_job(state, spec, who, queue, state->next_id, now);
@@ -87,9 +87,9 @@ void state_test_submit(struct state *state, const struct spec *spec,
 	uint32_t row = snap->pend.n - 1;
 	const struct verdict *v = &plan->verdict[row];
 
-	*ret = (struct test_result){ .starts = v->started > 0,
-		                     .why = v->why,
-		                     .expected = NO_TIME };
+	*ret = (struct what_if){ .starts = v->started > 0,
+		                 .why = v->why,
+		                 .expected = NO_TIME };
 	if (ret->starts)
 		ret->expected = now;
 	else if (v->expected != SNAP_NEVER)

@@ -171,7 +171,7 @@ void state_submit(struct state *state, const struct spec *spec,
 
 /* What the plan would say of it if it were submitted now (--test-only);
  * the state is as before.  Text gets the sentence. */
-struct test_result {
+struct what_if {
 	bool starts;
 	enum reason why;
 	int64_t expected; /* unix seconds or NO_TIME */
@@ -179,7 +179,7 @@ struct test_result {
 };
 void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,
-                       struct test_result *ret, struct buf *text);
+                       struct what_if *ret, struct buf *text);
 
 /* --- events of one job: the life cycle --------------------------------- */
 
