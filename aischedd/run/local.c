@@ -637,11 +637,11 @@ static void note_shortcomings(struct local *l)
 	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
 		if (!cgroup_can(&l->ways, missing[i].controller))
 			buf_printf(&l->shortcomings, "%s%s",
-			           l->shortcomings.len ? "\n" : "",
+			           l->shortcomings.len ? " " : "",
 			           missing[i].text);
 	if (!l->machine.node.ncpus)
 		buf_printf(&l->shortcomings, "%sCPUs: cannot be bound.",
-		           l->shortcomings.len ? "\n" : "");
+		           l->shortcomings.len ? " " : "");
 }
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)

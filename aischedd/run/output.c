@@ -67,8 +67,9 @@ void output_expand(const char *pattern, const char *workdir,
 			buf_addc(out, *p);
 			continue;
 		}
-		while (isdigit((unsigned char)*q) && width < MAX_WIDTH)
-			width = width * 10 + *q++ - '0';
+		for (; isdigit((unsigned char)*q); q++)
+			if (width < MAX_WIDTH)
+				width = width * 10 + *q - '0';
 		if (width > MAX_WIDTH)
 			width = MAX_WIDTH;
 		if (expand_one(*q, width, name, out))
