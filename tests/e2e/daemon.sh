@@ -1,0 +1,213 @@
+# shellcheck shell=sh
+# daemon.sh - a munged and an aischedd of one's own, for tests and tools
+#
+# Needs $top_builddir.  Everything lives in $dir and ends with the script,
+# however it ends: the daemon, munged, jobs and the folder.  The tools are in
+# PATH and talk to this daemon.  Nothing sleeps for a fixed time: wait_for
+# looks until it is so.
+
+# How long anything may take that will certainly come.
+: "${deadline_s:=20}"
+: "${aischedd:=$top_builddir/aischedd/aischedd}"
+
+umask 022
+daemon_pid=
+munged_pid=
+
+is_root()
+{
+	[ "$(id -u)" -eq 0 ]
+}
+
+# --- waiting ---------------------------------------------------------------
+
+diag()
+{
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# COMMAND [WORD]...: until it exits with 0, or the deadline.  A single
+# argument is a line of shell.
+wait_for()
+{
+	# shellcheck disable=SC2016 # expanded by the shell that runs it
+	[ $# -gt 1 ] || set -- eval "$1"
+	wait_end=$(($(date +%s) + deadline_s))
+	until "$@" >/dev/null 2>&1; do
+		if [ "$(date +%s)" -ge "$wait_end" ]; then
+			diag "waited $deadline_s s in vain for: $*"
+			return 1
+		fi
+		sleep 0.02
+	done
+}
+
+# JOB: its state, also when it has ended.
+state_of()
+{
+	aiq --no-header -o state "$1" 2>/dev/null
+}
+
+# JOB STATE
+is_state()
+{
+	[ "$(state_of "$1")" = "$2" ]
+}
+
+# --- the daemon ------------------------------------------------------------
+
+# Four CPUs, so that all machines give the same results.
+default_config="
+queue default { grace = \"2s\" }
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
+
+# [TEXT]: write the configuration: what every test needs, and TEXT or
+# $default_config.
+# shellcheck disable=SC2120 # tests pass it
+configure()
+{
+	cat >"$conf" <<-END
+		cluster = "test"
+		state_dir = "$dir/state"
+		listen = {"$AISCHED_SOCKET"}
+		munge_socket = "$AISCHED_MUNGE_SOCKET"
+		${1-$default_config}
+	END
+}
+
+# [OPTION]...: returns once it answers.  Its log is $log.
+start_daemon()
+{
+	"$aischedd" -c "$conf" "$@" </dev/null >>"$log" 2>&1 &
+	daemon_pid=$!
+	wait_for daemon_answers
+	aictl ping >/dev/null 2>&1 && return
+	tail -n 5 "$log" >&2
+	return 1
+}
+
+daemon_answers()
+{
+	aictl ping || grep -q '^State:.Z' "/proc/$daemon_pid/status"
+}
+
+# Cleanly; returns its exit status.
+stop_daemon()
+{
+	kill -TERM "$daemon_pid" 2>/dev/null
+	wait_daemon
+}
+
+kill_daemon()
+{
+	kill -KILL "$daemon_pid" 2>/dev/null
+	wait_daemon 2>/dev/null
+}
+
+wait_daemon()
+{
+	[ -n "$daemon_pid" ] || return 0
+	wait "$daemon_pid"
+	daemon_rc=$?
+	daemon_pid=
+	return "$daemon_rc"
+}
+
+# [OPTION]...
+restart()
+{
+	stop_daemon
+	start_daemon "$@"
+}
+
+# --- munged, and the end ---------------------------------------------------
+
+start_munged()
+{
+	munged --force --foreground --key-file "$dir/munge/key" \
+		--socket "$AISCHED_MUNGE_SOCKET" --pid-file "$dir/munge/pid" \
+		--seed-file "$dir/munge/seed" --log-file "$dir/munge/log" \
+		</dev/null >"$dir/munge/err" 2>&1 &
+	munged_pid=$!
+	wait_for munge_answers && return
+	sed 's/^/# /' "$dir/munge/err"
+	return 1
+}
+
+munge_answers()
+{
+	munge --socket "$AISCHED_MUNGE_SOCKET" --no-input
+}
+
+stop_munged()
+{
+	kill -KILL "$munged_pid" 2>/dev/null
+	wait "$munged_pid" 2>/dev/null
+	munged_pid=
+}
+
+# Every process that has $dir in its arguments or its environment came from
+# this test: shepherds, and what they run.
+kill_leftovers()
+{
+	for try in 1 2 3 4 5; do
+		# shellcheck disable=SC2046 # words are wanted
+		set -- $(grep -alF -- "$dir/" /proc/[0-9]*/cmdline \
+			/proc/[0-9]*/environ 2>/dev/null |
+			sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | sort -u)
+		# This shell and grep are gone or not to be killed.
+		for pid; do
+			shift
+			[ "$pid" = "$$" ] || [ ! -e "/proc/$pid" ] ||
+				set -- "$@" "$pid"
+		done
+		[ $# -gt 0 ] || return 0
+		kill -KILL "$@" 2>/dev/null
+		sleep "0.0$try"
+	done
+}
+
+clean_up()
+{
+	trap '' INT TERM HUP
+	[ -z "$daemon_pid" ] || kill_daemon
+	[ -z "$munged_pid" ] || stop_munged
+	kill_leftovers
+	cd / && rm -rf "$dir"
+}
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/aisched-test.XXXXXX") || exit 1
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# As root other users must reach the sockets and the tools.
+is_root && chmod 755 "$dir"
+conf=$dir/aischedd.conf
+log=$dir/log
+AISCHED_SOCKET=$dir/socket
+AISCHED_MUNGE_SOCKET=$dir/munge/socket
+export AISCHED_SOCKET AISCHED_MUNGE_SOCKET
+for name in $(env | sed -n 's/^\(AISUB_[A-Z_]*\)=.*/\1/p'); do
+	unset "$name"
+done
+
+mkdir -p "$dir/bin" "$dir/munge" "$dir/work"
+chmod 755 "$dir/munge"
+for tool in aisub aiq aicancel aictl; do
+	if is_root; then
+		cp "$top_builddir/$tool/$tool" "$dir/bin/"
+	else
+		ln -s "$top_builddir/$tool/$tool" "$dir/bin/$tool"
+	fi || exit 1
+done
+PATH=$dir/bin:$PATH:/usr/sbin:/sbin
+export PATH
+
+(umask 077 && head -c 64 /dev/urandom >"$dir/munge/key")
+# shellcheck disable=SC2119
+configure
+# Output files of jobs go there.
+cd "$dir/work" || exit 1
+start_munged || bail "munged does not start"
