@@ -1,4 +1,4 @@
-/* forecast.c - when enough running jobs end for those that wait */
+/* forecast.c - when enough jobs end for those that wait */
 #include "aischedd/sched/forecast.h"
 
 #include <stdlib.h>
@@ -6,18 +6,68 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/why.h"
 
-/* One request that waits, and how far what is free goes by now. */
+/* A job that holds something: it runs, or starts with this plan. */
+struct holder {
+	uint64_t job;
+	int64_t end; /* SNAP_NEVER: nobody knows */
+	uint32_t req, ntasks;
+	bool suspended;
+	const struct snap_task *task;
+	const struct snap_cpu_use *use;
+};
+
+struct forecast {
+	struct place *p;
+	struct holder *holder;
+	uint32_t nholders;
+};
+
+/* One row that waits, and how far what is free goes by now. */
 struct wish {
-	uint32_t req;
+	uint32_t row, req, run; /* run: what resumes, or SNAP_NONE */
 	const struct allowed *allowed;
 	uint8_t *class; /* by class: may it run there */
 	int64_t *have;  /* by pool: tasks or nodes that fit */
 	int64_t want;   /* so many of them */
 	int64_t ask;    /* most tasks that count on one node */
-	bool fits;
-	int64_t at;   /* when it fits ... */
-	uint64_t job; /* ... after the end of this job */
+	bool done;
 };
+
+static void list_holders(struct forecast *f, const struct plan *plan)
+{
+	const struct snap *s = f->p->snap;
+	struct holder *h;
+
+	f->holder = arena_array(f->p->arena, struct holder,
+	                        (size_t)s->run.n + plan->nstarts);
+	h = f->holder;
+	for (uint32_t i = 0; i < s->run.n; i++)
+		*h++ = (struct holder){ .job = s->run.job[i],
+			                .end = s->run.end[i],
+			                .req = s->run.req[i],
+			                .ntasks = run_ntasks(s, i),
+			                .suspended = s->run.suspended[i],
+			                .task = s->task + s->run.task_first[i],
+			                .use = s->cpu_use };
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *start = &plan->start[i];
+		uint32_t req = s->pend.req[start->row];
+		int64_t limit = s->req.time_limit[req];
+
+		/* What resumes is among the running jobs already. */
+		if (s->pend.resumes[start->row] != SNAP_NONE)
+			continue;
+		*h++ = (struct holder){ .job = s->member[start->member].job,
+			                .end = limit == SNAP_NEVER
+			                           ? SNAP_NEVER
+			                           : s->now + limit,
+			                .req = req,
+			                .ntasks = start->ntasks,
+			                .task = plan->task + start->task_first,
+			                .use = plan->cpu_use };
+	}
+	f->nholders = (uint32_t)(h - f->holder);
+}
 
 /* What the node counts for: tasks that fit, or 1 if its share of an exact
  * number of nodes fits. */
@@ -25,7 +75,7 @@ static int64_t worth(const struct place *p, const struct wish *w, uint32_t node)
 {
 	int64_t n;
 
-	if (!w->class[match_class_of(p->match, node)] ||
+	if (w->run != SNAP_NONE || !w->class[match_class_of(p->match, node)] ||
 	    !allowed_node(w->allowed, node) ||
 	    shelf_tree(p->shelf, node) == SHELF_NONE)
 		return 0;
@@ -33,13 +83,15 @@ static int64_t worth(const struct place *p, const struct wish *w, uint32_t node)
 	return p->snap->req.nodes[w->req] ? n == w->ask : n;
 }
 
-static void begin_wish(struct place *p, uint32_t req, struct wish *w)
+static void begin_wish(struct place *p, uint32_t row, struct wish *w)
 {
 	const struct snap *s = p->snap;
+	uint32_t req = s->pend.req[row], per_node = s->req.tasks_per_node[req];
 	uint32_t tasks = s->req.tasks[req], nodes = s->req.nodes[req];
-	uint32_t per_node = s->req.tasks_per_node[req];
 
-	*w = (struct wish){ .req = req,
+	*w = (struct wish){ .row = row,
+		            .req = req,
+		            .run = s->pend.resumes[row],
 		            .allowed = match_req(p->match, req),
 		            .want = nodes ? nodes : tasks,
 		            .ask = tasks };
@@ -59,160 +111,167 @@ static void begin_wish(struct place *p, uint32_t req, struct wish *w)
 	}
 }
 
-/* A task ends: what it held is free. */
-static void release_task(struct place *p, uint32_t run,
+static void release_task(struct place *p, const struct holder *h,
                          const struct snap_task *t)
 {
-	const struct snap *s = p->snap;
-	uint32_t req = s->run.req[run];
+	struct work *w = p->work;
 
-	work_cpus(p->work, req, t->node, s->cpu_use + t->cpu_first,
+	work_cpus(w, h->req, t->node, h->use + t->cpu_first,
 	          t[1].cpu_first - t->cpu_first, 1);
-	work_rest(p->work, req, t, 1);
-	work_add(p->work, &p->work->sealed[t->node],
-	         -p->work->sealed[t->node] * s->req.exclusive[req]);
-	work_commit(p->work);
+	work_rest(w, h->req, t, 1);
+	if (p->snap->req.exclusive[h->req])
+		work_add(w, &w->sealed[t->node], -w->sealed[t->node]);
+	work_commit(w);
 }
 
-/* Let a job end; returns how many more wishes are fulfilled then. */
-static uint32_t release_run(struct place *p, uint32_t run, struct wish *wish,
-                            uint32_t nwishes)
+/* Whether what is free now is enough for a job that resumes. */
+static bool resumes(struct place *p, uint32_t run)
+{
+	if (!place_try_resume(p, run, true, NULL))
+		return false;
+	place_undo(p);
+	return true;
+}
+
+static bool came_true(struct place *p, const struct wish *w)
+{
+	if (w->run != SNAP_NONE)
+		return resumes(p, w->run);
+	for (uint32_t pool = 0; pool < p->snap->pool.n; pool++) {
+		if (w->have[pool] >= w->want)
+			return true;
+	}
+	return false;
+}
+
+/* A job ends; returns how many more wishes come true by that. */
+static uint32_t release(struct place *p, const struct holder *h,
+                        struct wish *wish, uint32_t n, struct verdict *verdict)
 {
 	const struct snap *s = p->snap;
-	int64_t end = s->run.end[run];
 	uint32_t done = 0;
 
-	for (uint32_t i = s->run.task_first[run];
-	     i < s->run.task_first[run + 1]; i++) {
-		uint32_t node = s->task[i].node;
+	for (uint32_t i = 0; i < h->ntasks; i++) {
+		uint32_t node = h->task[i].node;
 		uint32_t pool = s->node.pool[node];
 
-		for (uint32_t k = 0; k < nwishes; k++) {
-			if (!wish[k].fits)
+		for (uint32_t k = 0; k < n; k++) {
+			if (!wish[k].done)
 				wish[k].have[pool] -= worth(p, &wish[k], node);
 		}
-		release_task(p, run, &s->task[i]);
-		for (uint32_t k = 0; k < nwishes; k++) {
-			struct wish *w = &wish[k];
-
-			if (w->fits)
-				continue;
-			w->have[pool] += worth(p, w, node);
-			if (w->have[pool] < w->want)
-				continue;
-			w->fits = true;
-			w->at = end > s->now ? end : s->now;
-			w->job = s->run.job[run];
-			done++;
+		release_task(p, h, &h->task[i]);
+		for (uint32_t k = 0; k < n; k++) {
+			if (!wish[k].done)
+				wish[k].have[pool] += worth(p, &wish[k], node);
 		}
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		struct verdict *v = &verdict[wish[k].row];
+
+		if (wish[k].done || !came_true(p, &wish[k]))
+			continue;
+		wish[k].done = true;
+		v->expected = h->end > s->now ? h->end : s->now;
+		v->job = h->job;
+		done++;
 	}
 	return done;
 }
 
-struct ending {
-	int64_t at;
-	uint64_t job;
-	uint32_t run;
-};
-
-static int by_end(const void *a, const void *b)
+/* By end; one that never ends is last. */
+static int by_end(const struct holder *a, const struct holder *b)
 {
-	const struct ending *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static uint32_t sort_endings(const struct snap *s, struct ending *ret)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->run.n; i++) {
-		if (s->run.end[i] != SNAP_NEVER && !s->run.suspended[i])
-			ret[n++] =
-			    (struct ending){ s->run.end[i], s->run.job[i], i };
+	if (a->end != b->end) {
+		if (a->end == SNAP_NEVER || b->end == SNAP_NEVER)
+			return a->end == SNAP_NEVER ? 1 : -1;
+		return a->end < b->end ? -1 : 1;
 	}
-	qsort(ret, n, sizeof(*ret), by_end);
-	return n;
+	return a->job < b->job ? -1 : a->job > b->job;
 }
 
-void forecast_rows(struct place *p, const uint32_t *row, uint32_t n,
+static int compare_holders(const void *a, const void *b)
+{
+	return by_end(*(const struct holder *const *)a,
+	              *(const struct holder *const *)b);
+}
+
+static void fulfil(struct forecast *f, struct wish *wish, uint32_t n,
                    struct verdict *verdict)
 {
-	const struct snap *s = p->snap;
-	struct wish *wish = arena_array(p->arena, struct wish, n);
-	struct ending *ending = arena_array(p->arena, struct ending, s->run.n);
-	uint32_t nendings = n ? sort_endings(s, ending) : 0, left = n;
+	const struct holder **ending =
+	    arena_array(f->p->arena, const struct holder *, f->nholders);
+	uint32_t nendings = 0, left = n;
 
-	for (uint32_t i = 0; i < n; i++)
-		begin_wish(p, s->pend.req[row[i]], &wish[i]);
+	for (uint32_t i = 0; i < f->nholders; i++) {
+		if (f->holder[i].end != SNAP_NEVER && !f->holder[i].suspended)
+			ending[nendings++] = &f->holder[i];
+	}
+	qsort(ending, nendings, sizeof(*ending), compare_holders);
 	for (uint32_t i = 0; i < nendings && left; i++)
-		left -= release_run(p, ending[i].run, wish, n);
-	for (uint32_t i = 0; i < n; i++) {
-		if (wish[i].fits) {
-			verdict[row[i]].expected = wish[i].at;
-			verdict[row[i]].job = wish[i].job;
-		}
-	}
+		left -= release(f->p, ending[i], wish, n, verdict);
 }
 
-/* Whether a ends before b; one that never ends is last. */
-static bool ends_before(const struct snap *s, uint32_t a, uint32_t b)
-{
-	int64_t x = s->run.end[a], y = s->run.end[b];
-
-	if (x != y)
-		return y == SNAP_NEVER || (x != SNAP_NEVER && x < y);
-	return s->run.job[a] < s->run.job[b];
-}
-
-static void note_blocker(const struct snap *s, uint32_t run, uint32_t node,
-                         uint32_t (*first)[RES_N])
-{
-	uint32_t req = s->run.req[run];
-	const bool holds[RES_N] = {
-		[RES_CPU] = s->req.cpus[req] && !s->run.suspended[run],
-		[RES_MEM] = s->req.mem[req],
-		[RES_GPU] = s->req.gpus[req],
-	};
-
-	for (int r = 0; r < RES_N; r++) {
-		if (holds[r] && (first[node][r] == SNAP_NONE ||
-		                 ends_before(s, run, first[node][r])))
-			first[node][r] = run;
-	}
-}
-
-static bool waits_for_node(const struct verdict *v)
+static bool names_node(const struct verdict *v)
 {
 	return (v->why == WHY_Resources || v->why == WHY_Fragmentation ||
 	        v->why == WHY_GangPartial) &&
-	       !v->job && v->name != SNAP_NONE && v->num[NUM_WHAT] < RES_N;
+	       !v->job && v->name != SNAP_NONE;
 }
 
-void forecast_blockers(const struct snap *s, struct verdict *verdict,
-                       struct arena *arena)
+static bool holds(const struct snap *s, const struct holder *h, int64_t what)
 {
-	uint32_t(*first)[RES_N] = arena_alloc(arena, s->node.n, sizeof(*first));
+	if (what == RES_GPU)
+		return s->req.gpus[h->req];
+	if (what == RES_MEM)
+		return s->req.mem[h->req];
+	return s->req.cpus[h->req] && !h->suspended;
+}
 
-	for (uint32_t i = 0; i < s->node.n; i++) {
-		for (int r = 0; r < RES_N; r++)
-			first[i][r] = SNAP_NONE;
-	}
-	for (uint32_t run = 0; run < s->run.n; run++) {
-		for (uint32_t t = s->run.task_first[run];
-		     t < s->run.task_first[run + 1]; t++)
-			note_blocker(s, run, s->task[t].node, first);
+/* The job in the way of each verdict that names none yet. */
+static void name_blockers(const struct forecast *f, struct verdict *verdict)
+{
+	const struct snap *s = f->p->snap;
+	const struct holder *(*first)[RES_N] =
+	    arena_alloc(f->p->arena, s->node.n, sizeof(*first));
+
+	for (uint32_t i = 0; i < f->nholders; i++) {
+		const struct holder *h = &f->holder[i];
+
+		for (uint32_t t = 0; t < h->ntasks; t++) {
+			uint32_t node = h->task[t].node;
+
+			for (int r = 0; r < RES_N; r++) {
+				if (holds(s, h, r) &&
+				    (!first[node][r] ||
+				     by_end(h, first[node][r]) < 0))
+					first[node][r] = h;
+			}
+		}
 	}
 	for (uint32_t i = 0; i < s->pend.n; i++) {
 		struct verdict *v = &verdict[i];
-		uint32_t run;
+		const struct holder *h = NULL;
 
-		if (!waits_for_node(v))
-			continue;
-		run = first[v->name][v->num[NUM_WHAT]];
-		if (run != SNAP_NONE)
-			v->job = s->run.job[run];
+		if (names_node(v) && v->num[NUM_WHAT] < RES_N)
+			h = first[v->name][v->num[NUM_WHAT]];
+		else if (names_node(v))
+			h = first[v->name][RES_CPU];
+		if (h)
+			v->job = h->job;
 	}
+}
+
+void forecast(struct place *place, const struct plan *plan, const uint32_t *row,
+              uint32_t n, struct verdict *verdict)
+{
+	struct forecast f = { .p = place };
+	struct wish *wish = arena_array(place->arena, struct wish, n);
+
+	if (!n)
+		return;
+	list_holders(&f, plan);
+	for (uint32_t i = 0; i < n; i++)
+		begin_wish(place, row[i], &wish[i]);
+	fulfil(&f, wish, n, verdict);
+	name_blockers(&f, verdict);
 }

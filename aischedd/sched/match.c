@@ -102,6 +102,7 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 {
 	const struct snap_nodes *n = &m->snap->node;
+	const uint32_t *type = m->snap->gpu.type;
 	struct node_class *c = &m->class[class];
 	int64_t total[RES_N] = {
 		[RES_CPU] = n->cpu_total[node],
@@ -111,11 +112,11 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 	};
 
 	for (int r = 0; r < RES_N; r++) {
-		if (!c->nnodes || total[r] > c->most[r])
+		if (total[r] > c->most[r])
 			c->most[r] = total[r];
-		if (!c->nnodes || total[r] < c->least[r])
-			c->least[r] = total[r];
 	}
+	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++)
+		c->mixed |= type[i] != type[n->gpu_first[node]];
 	c->nnodes++;
 	m->class_of[node] = class;
 }

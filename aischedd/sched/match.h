@@ -16,10 +16,10 @@
 struct node_class {
 	uint32_t pool;
 	bool has_gpus;
+	bool mixed; /* some node has GPUs of more than one type */
 	uint32_t nnodes;
 	uint32_t *node;       /* ascending */
-	int64_t most[RES_N];  /* the most that one node of it has ... */
-	int64_t least[RES_N]; /* ... and the least, both in total */
+	int64_t most[RES_N];  /* that one node of it has in total */
 	const uint64_t *word; /* bits, see match.c */
 };
 

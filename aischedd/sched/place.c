@@ -331,18 +331,48 @@ static int64_t need_of(const struct trial *t, enum resource res)
 	                        : r->gpus[t->req];
 }
 
+/* Free GPUs of the type it needs; of a part of one, the largest part. */
+static int64_t typed_gpus(const struct trial *t, uint32_t node)
+{
+	const struct snap *s = t->p->snap;
+	int64_t whole = 0, part = 0;
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++) {
+		int64_t has = t->p->work->device[i];
+
+		if (s->gpu.type[i] != s->req.gpu_type[t->req])
+			continue;
+		whole += has == 1000 ? 1000 : 0;
+		part = has > part ? has : part;
+	}
+	return whole || need_of(t, RES_GPU) >= 1000 ? whole : part;
+}
+
+static bool is_mixed(const struct trial *t, uint32_t node)
+{
+	uint32_t class = match_class_of(t->p->match, node);
+
+	return t->p->snap->req.gpu_type[t->req] != SNAP_NONE &&
+	       match_class(t->p->match, class)->mixed;
+}
+
 static int64_t node_has(const struct trial *t, uint32_t node, enum resource res)
 {
 	const struct shelf *shelf = t->p->shelf;
-	int64_t whole;
+	int64_t has = shelf_have(shelf, node,
+	                         res == RES_CPU   ? DIM_CPU
+	                         : res == RES_MEM ? DIM_MEM
+	                                          : DIM_WHOLE);
 
-	if (res == RES_CPU)
-		return shelf_have(shelf, node, DIM_CPU);
-	if (res == RES_MEM)
-		return shelf_have(shelf, node, DIM_MEM);
-	whole = 1000 * shelf_have(shelf, node, DIM_WHOLE);
-	return need_of(t, res) >= 1000 || whole > 0
-	           ? whole
+	if (has < 0)
+		return 0;
+	if (res != RES_GPU)
+		return has;
+	if (is_mixed(t, node))
+		return typed_gpus(t, node);
+	return has > 0 || need_of(t, res) >= 1000
+	           ? 1000 * has
 	           : shelf_have(shelf, node, DIM_PART);
 }
 
@@ -350,6 +380,13 @@ static bool in_trees(const struct trial *t, uint32_t node)
 {
 	return t->trees >> shelf_tree(t->p->shelf, node) & 1 &&
 	       allowed_node(t->allowed, node);
+}
+
+/* Whether the sums and maxima of a class say nothing about the request. */
+static bool look_at_each(const struct trial *t, uint32_t class)
+{
+	return t->allowed->only ||
+	       is_mixed(t, match_class(t->p->match, class)->node[0]);
 }
 
 static bool richer(const struct trial *t, uint32_t a, uint32_t b,
@@ -372,14 +409,15 @@ static uint32_t richest_of_class(const struct trial *t, uint32_t class,
 		[RES_GPU] = { DIM_WHOLE, DIM_PART },
 	};
 	const struct node_class *c = match_class(t->p->match, class);
+	bool one_by_one = look_at_each(t, class);
 	uint32_t best = SNAP_NONE, node;
 
-	for (uint32_t i = 0; t->allowed->only && i < c->nnodes; i++) {
+	for (uint32_t i = 0; one_by_one && i < c->nnodes; i++) {
 		node = c->node[i];
 		if (in_trees(t, node) && richer(t, node, best, res))
 			best = node;
 	}
-	if (t->allowed->only)
+	if (one_by_one)
 		return best;
 	for (int i = 0; i < SHELF_NTREES * 2; i++) {
 		enum shelf_tree tree = i / 2;
@@ -462,8 +500,12 @@ static struct lack explain(const struct trial *t)
 		}
 	}
 	ret.node = node;
-	if (!r->nodes[t->req] && !r->tasks_per_node[t->req])
+	if (node != SNAP_NONE && !r->nodes[t->req] &&
+	    !r->tasks_per_node[t->req]) {
 		ret.what = WHAT_DEVICES;
+		ret.need = r->cpus[t->req];
+		ret.have = 1000 * t->p->work->idle[node];
+	}
 	return ret;
 }
 
@@ -474,9 +516,11 @@ static void sum_free(const struct trial *t, int64_t ret[RES_N])
 		uint32_t class = t->allowed->class[c];
 		const struct node_class *nc = match_class(t->p->match, class);
 
-		for (int r = 0; !t->allowed->only && r < RES_N; r++)
+		bool one_by_one = look_at_each(t, class);
+
+		for (int r = 0; !one_by_one && r < RES_N; r++)
 			ret[r] += shelf_sum(t->p->shelf, class)[r];
-		for (uint32_t i = 0; t->allowed->only && i < nc->nnodes; i++) {
+		for (uint32_t i = 0; one_by_one && i < nc->nnodes; i++) {
 			if (!in_trees(t, nc->node[i]))
 				continue;
 			for (int r = 0; r < RES_N; r++)
@@ -490,7 +534,7 @@ static void explain_sum(const struct trial *t, struct lack *lack)
 	int64_t sum[RES_N] = { 0 }, tasks = t->p->snap->req.tasks[t->req];
 
 	sum_free(t, sum);
-	lack->scattered = !t->p->snap->req.exclusive[t->req];
+	lack->scattered = lack->node != SNAP_NONE;
 	for (int r = 0; r < RES_N; r++)
 		lack->scattered &= sum[r] >= tasks * need_of(t, r);
 	if (lack->what < RES_N)

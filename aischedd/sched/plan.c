@@ -185,8 +185,7 @@ static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
 	v->num[NUM_TOTAL] = lack->total;
 	v->num[NUM_SUM] = lack->sum;
 	v->num[NUM_GOT] = lack->got;
-	if (p->nblocked < FORECAST_ROWS &&
-	    p->snap->pend.resumes[row] == SNAP_NONE)
+	if (p->nblocked < FORECAST_ROWS)
 		p->blocked[p->nblocked++] = row;
 	hold(p, row);
 }
@@ -317,13 +316,12 @@ static bool serve(struct pass *p, uint32_t row)
 }
 
 /* What can only be said when all had their turn. */
-static void complete_verdicts(struct pass *p)
+static void complete_verdicts(struct pass *p, const struct plan *plan)
 {
 	const struct snap *s = p->snap;
 	uint32_t *position = arena_array(p->arena, uint32_t, s->pend.n);
 
-	forecast_rows(p->place, p->blocked, p->nblocked, p->verdict);
-	forecast_blockers(s, p->verdict, p->arena);
+	forecast(p->place, plan, p->blocked, p->nblocked, p->verdict);
 	order_positions(p->order, position, p->arena);
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
@@ -352,7 +350,6 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 		else
 			order_drop(p->order); /* its others are alike */
 	}
-	complete_verdicts(p);
 	*plan = (struct plan){ .gen = snap->gen,
 		               .nverdicts = snap->pend.n,
 		               .nstarts = (uint32_t)p->nstarts,
@@ -360,6 +357,7 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 		               .start = p->start,
 		               .task = p->place->task,
 		               .cpu_use = p->place->use };
+	complete_verdicts(p, plan);
 	return plan;
 }
 

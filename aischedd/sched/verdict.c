@@ -69,14 +69,17 @@ static void put_lack(const struct snap *s, uint32_t req,
 			buf_printf(out, "%lld nodes, and %lld have room",
 			           (long long)v->num[NUM_NEED],
 			           (long long)v->num[NUM_HAVE]);
+		else if (s->req.tasks_per_node[req])
+			buf_puts(out, "another node, and no other has room");
 		else
-			buf_puts(out, "another node, and none has room");
+			buf_puts(out, "a node, and exclusive jobs have all");
 		break;
 	case WHAT_DEVICES:
-		buf_printf(out,
-		           "whole CPUs or GPUs of one kind, and %s has enough "
-		           "free but not of these",
+		put_amount(out, RES_CPU, v->num[NUM_NEED]);
+		buf_printf(out, " on one node, and %s has as much free, but ",
 		           s->node.name[v->name]);
+		format_milli(out, v->num[NUM_HAVE]);
+		buf_puts(out, " of it in whole CPUs");
 		break;
 	default:
 		put_amount(out, v->num[NUM_WHAT], v->num[NUM_NEED]);

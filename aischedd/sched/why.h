@@ -23,7 +23,7 @@ _Static_assert(sizeof(((struct verdict *)0)->num) == NUM_N * sizeof(int64_t),
 /* Beyond enum resource. */
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
-	WHAT_DEVICES,  /* amounts suffice, but no set of CPUs or GPUs does */
+	WHAT_DEVICES,  /* not in whole CPUs; NeverFits: not all on one node */
 	WHAT_FEATURES, /* no node has what is asked for by name */
 	WHAT_GANG,     /* each task, but not all together */
 	WHAT_LICENSES,

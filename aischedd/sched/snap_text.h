@@ -1,0 +1,69 @@
+/*
+ * snap_text.h - snapshots and plans as text
+ *
+ * What `aictl dump` prints, what scenarios and the fuzzer are written in,
+ * what replays a pass of yesterday.  One thing a line, a keyword, its name,
+ * then key=value in any order; what is not said has its default, so that a
+ * scenario says only what matters.  '#' begins a comment.
+ *
+ *	now 1000
+ *	pool gpu order=spread
+ *	node n[0-3] cpus=64 mem=512G gpus=8 gpu_type=h100 features=ib
+ *	queue prod limit=gpus:16
+ *	run 11 queue=prod gpus=4 end=1600 on=n0:g0-3
+ *	pend 12,15-18 queue=prod tasks=2 gpus=8 limit=600
+ *
+ * What is free is what a node has less what runs there, unless it is said.
+ * A running task without devices gets the lowest that are free.  Names with
+ * other than letters, digits and ._/=@+- are written with %XX.  Writing what
+ * was read gives the same text again.
+ *
+ * pool NAME [order=pack|spread] [ready=no]
+ * domain NAME [parent=NAME] [level=N]
+ * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
+ *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
+ *	threads=N core=LIST numa=LIST thread_free=LIST
+ *	features=WORDS taints=WORDS domain= retry_at=TIME]
+ *	LIST: "0*4,1*4" or "0-7", one value a device
+ * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
+ *	max_jobs= max_jobs_user= max_gpus_user= assumed_time=]
+ * license NAME total=N [free=N]
+ * run JOB [queue= user= priority= start= end= suspended preemptible REQUEST]
+ *	on=TASK,...
+ *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
+ *	latter half used; g- and c- are none; g0/500 is half of device 0)
+ * pend MEMBERS [queue= user= priority= resumes REQUEST]
+ *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
+ *	which 8 may start
+ * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
+ *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
+ *	want=NODES avoid=NODES licenses=NAME:N,...
+ *	(rule is postfix: ib,h100,a100,|,&)
+ */
+#ifndef AISCHEDD_SCHED_SNAP_TEXT_H
+#define AISCHEDD_SCHED_SNAP_TEXT_H
+
+#include "aischedd/sched/plan.h"
+
+/*
+ * Read a snapshot; it lives in the arena.  It is checked (snap_check).
+ * Fails: EINVAL, "line 7: ...".
+ */
+const struct snap *snap_read(const char *text, struct arena *arena,
+                             struct err *err);
+
+void snap_write(const struct snap *snap, struct buf *out);
+
+/*
+ * A plan, for people and for scenarios:
+ *
+ *	start 12 n0:g0-7,n1:g0-7
+ *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
+ *
+ * starts as they were decided, then each row that waits: its first waiting
+ * job, how many more like it, the reason, the expected start if known.
+ */
+void plan_write(const struct snap *snap, const struct plan *plan,
+                struct buf *out);
+
+#endif
