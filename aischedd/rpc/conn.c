@@ -166,6 +166,8 @@ static void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 	free(ask->peer);
 	ask->peer = NULL;
 	bufferevent_setwatermark(conn->bev, EV_WRITE, 0, 0);
+	if (!conn->eof)
+		bufferevent_enable(conn->bev, EV_READ);
 	set_timer(conn, TIMER_NONE, 0);
 	rpc_refuse(ask, err);
 }
@@ -174,15 +176,12 @@ static void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
  * take the last answer with it: wait for the peer to close, but not long. */
 static void conn_linger(struct conn *conn)
 {
-	struct evbuffer *in = bufferevent_get_input(conn->bev);
-
 	if (conn->eof) {
 		conn_close(conn);
 		return;
 	}
 	conn->lingering = true;
 	shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
-	evbuffer_drain(in, evbuffer_get_length(in));
 	set_timer(conn, TIMER_LINGER, conn->all->limits.linger_ms);
 }
 
@@ -444,6 +443,19 @@ static void was_active(struct conn *conn)
 	TAILQ_INSERT_TAIL(list, conn, of_list);
 }
 
+/* Read on, unless there is much that cannot be taken yet.  (At its own high
+ * watermark libevent would call us back without end.) */
+static void set_reading(struct conn *conn)
+{
+	size_t len = evbuffer_get_length(bufferevent_get_input(conn->bev));
+	bool on = bufferevent_get_enabled(conn->bev) & EV_READ;
+
+	if (len < READ_SIZE && !on)
+		bufferevent_enable(conn->bev, EV_READ);
+	else if (len >= READ_SIZE && on)
+		bufferevent_disable(conn->bev, EV_READ);
+}
+
 /* Take as many frames as there are, then see how long to wait for more. */
 static void conn_go(struct conn *conn)
 {
@@ -458,6 +470,7 @@ static void conn_go(struct conn *conn)
 	}
 	if (conn->ending)
 		return;
+	set_reading(conn);
 	if (wait == WAIT_PEER &&
 	    (conn->reading || evbuffer_get_length(in) > 0)) {
 		if (conn->timer_for != TIMER_FRAME)
@@ -474,7 +487,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 	struct evbuffer *in = bufferevent_get_input(bev);
 	struct conn *conn = arg;
 
-	if (conn->lingering)
+	if (conn->ending)
 		evbuffer_drain(in, evbuffer_get_length(in));
 	else
 		conn_go(conn);
@@ -587,9 +600,8 @@ void conn_new(struct conns *all, int fd, bool tcp)
 	conn->bev =
 	    bufferevent_socket_new(all->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	bufferevent_setcb(conn->bev, on_read, on_write, on_event, conn);
-	bufferevent_setwatermark(conn->bev, EV_READ, 0, READ_AHEAD);
 	bufferevent_setwatermark(conn->bev, EV_WRITE, DRAINED, 0);
-	bufferevent_set_max_single_read(conn->bev, READ_AHEAD);
+	bufferevent_set_max_single_read(conn->bev, READ_SIZE);
 	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
 	say_hello(conn);
 	set_timer(conn, TIMER_IDLE, all->limits.idle_ms);

@@ -22,7 +22,8 @@
 #include "libcommon/wire.h"
 
 enum {
-	READ_AHEAD = 64 * 1024, /* bytes held for whom we do not know yet */
+	READ_AHEAD = 64 * 1024, /* bytes of bodies of whom we do not know yet */
+	READ_SIZE = 32 * 1024,  /* bytes read at once; twice as many are held */
 	ASKS_MAX = 16,          /* requests of one connection in flight */
 	DRAINED = 256 * 1024,   /* bytes to be sent that count as little */
 	PART_MAX = 256 * 1024   /* bytes in one frame of an answer */

@@ -46,7 +46,7 @@ static void set_up(void)
 	all.cluster = cluster;
 	all.handler = handle;
 	all.gone = forget;
-	all.deadlines = (struct rpc_deadlines){ 10000, 10000, 10000, 10000 };
+	all.limits = (struct rpc_limits){ 10000, 10000, 10000, 10000, 1 << 20 };
 }
 
 /* A head that is accepted is made of the very bytes it came from. */

@@ -1,8 +1,9 @@
 #include "libcommon/paths.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
+#include "libcommon/conf.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -43,7 +44,36 @@ START_TEST(address_case)
 }
 END_TEST
 
+/* su keeps the folder of whoever called it. */
+START_TEST(folder_of_another_user_is_not_used)
+{
+	char dir[] = "/tmp/test-paths.XXXXXX", *ours, *tmp, *got;
+	uid_t uid = geteuid() ? geteuid() : 65534;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	setenv("XDG_RUNTIME_DIR", dir, 1);
+	got = conf_default_socket();
+	if (geteuid() == 0) {
+		ck_assert_str_eq(got, "/run/aisched/aischedd.sock");
+		free(got);
+		ck_assert_int_eq(seteuid(uid), 0);
+		got = conf_default_socket();
+		tmp = xasprintf("/tmp/aisched-%u/aischedd.sock", (unsigned)uid);
+		ck_assert_str_eq(got, tmp);
+		ck_assert_int_eq(seteuid(0), 0);
+		free(tmp);
+	} else {
+		ours = xasprintf("%s/aisched/aischedd.sock", dir);
+		ck_assert_str_eq(got, ours);
+		free(ours);
+	}
+	free(got);
+	rmdir(dir);
+}
+END_TEST
+
 SUITE(paths)
 {
+	tcase_add_test(tc, folder_of_another_user_is_not_used);
 	tcase_add_loop_test(tc, address_case, 0, ARRAY_SIZE(cases));
 }
