@@ -170,6 +170,7 @@ kill_leftovers()
 
 clean_up()
 {
+	set +e
 	trap '' INT TERM HUP
 	[ -z "$daemon_pid" ] || kill_daemon
 	[ -z "$munged_pid" ] || stop_munged
