@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -661,15 +660,18 @@ static int make_dirs(const char *path, struct err *err)
 	return result;
 }
 
+/* A record lock: a child that was just forked when this daemon is killed
+ * does not keep it. */
 static int lock_dir(struct daemon *d, struct err *err)
 {
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char *path = xasprintf("%s/lock", d->state_dir);
 	int result = 0;
 
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (d->lock_fd < 0)
 		result = err_sys(err, "cannot open '%s'", path);
-	else if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+	else if (fcntl(d->lock_fd, F_SETLK, &lock) < 0)
 		result = err_set(err, EBUSY,
 		                 "another aischedd uses '%s': stop it, or set "
 		                 "another state_dir",
