@@ -3,8 +3,8 @@
  *
  * conf_load() reads, completes and checks a whole file (and what it
  * includes); the result never changes afterwards, so that a reload is: load
- * another one, then swap the pointer.  One table of keys (conf.c) gives the
- * parser, the defaults, `aischedd --print-config` and the man-page check.
+ * another one, then swap the pointer.  One table of keys (conf_keys.c) gives
+ * the parser, the defaults, `aischedd --print-config` and the man-page check.
  * Everything belongs to the conf and lives until conf_free().
  */
 #ifndef LIBCOMMON_CONF_H
@@ -125,8 +125,10 @@ struct conf {
 };
 
 /*
- * Read path; NULL is the built-in configuration of one machine (one local
- * pool, one open queue "default", the caller's own state folder and socket).
+ * Read path; NULL is, for root, /etc/aisched/aischedd.conf if it is there,
+ * else the built-in configuration of one machine (one local pool, one open
+ * queue "default", the caller's own state folder and socket).  One thread
+ * loads at a time: the parser below is global, and clean after each load.
  * Warnings (suspicious values, keys without effect yet) go to warnings, one
  * a line, `file:line: text`.
  * Fails: text is `file:line: what is wrong` where there is a line; ENOENT or

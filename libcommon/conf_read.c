@@ -14,16 +14,25 @@
 #include "libcommon/limits.h"
 
 enum {
+	KINDS = 4,            /* of sections with titles */
 	MAX_DEPTH = 8,        /* of includes */
 	MAX_FILES = 1000,     /* included by one configuration */
 	MAX_BYTES = 16 << 20, /* of one file */
 	FLAG_VALUE = 1 << 24, /* it had a value; libconfuse's flags are below */
 };
 
+/* The sections of one kind that are complete. */
+struct kept {
+	cfg_opt_t *opt;
+	cfg_value_t **value;
+	size_t n, cap;
+};
+
 struct reader {
 	struct arena *arena;
 	const char *file; /* the one being read */
 	int depth, nfiles;
+	struct kept kept[KINDS];
 	struct err err; /* of the step that failed last */
 };
 
@@ -218,6 +227,74 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 }
 
 /*
+ * Called after each section with a title.  libconfuse compares a new title
+ * with all before it, which takes minutes for 65,536 nodes, so it is left
+ * with none of them until the end.
+ */
+static int on_section(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct kept *kept = reading->kept;
+
+	(void)cfg;
+	for (; kept->opt && kept->opt != opt; kept++)
+		assert(kept + 1 < reading->kept + KINDS);
+	kept->opt = opt;
+	kept->value = GROW(kept->value, kept->n, &kept->cap);
+	kept->value[kept->n++] = opt->values[0];
+	opt->nvalues = 0;
+	return 0;
+}
+
+static void put_back(struct kept *kept)
+{
+	cfg_opt_t *opt = kept->opt;
+
+	/* After an error one that is not complete may still be there. */
+	if (opt->nvalues) {
+		kept->value = GROW(kept->value, kept->n, &kept->cap);
+		kept->value[kept->n++] = opt->values[0];
+	}
+	free(opt->values);
+	opt->values = kept->value;
+	opt->nvalues = (unsigned)kept->n;
+}
+
+/* Pointers into an array of sections; equal titles in order of the array. */
+static int by_title(const void *a, const void *b)
+{
+	cfg_value_t *const *x = *(cfg_value_t *const *const *)a;
+	cfg_value_t *const *y = *(cfg_value_t *const *const *)b;
+	int order = strcmp(cfg_title((*x)->section), cfg_title((*y)->section));
+
+	return order ? order : (x > y) - (x < y);
+}
+
+static int check_titles(const struct kept *kept)
+{
+	cfg_value_t ***sorted = xcalloc(kept->n, sizeof(*sorted));
+	cfg_value_t **twice = NULL;
+
+	for (size_t i = 0; i < kept->n; i++)
+		sorted[i] = &kept->value[i];
+	qsort(sorted, kept->n, sizeof(*sorted), by_title);
+	for (size_t i = 1; i < kept->n; i++)
+		if (!strcmp(cfg_title((*sorted[i - 1])->section),
+		            cfg_title((*sorted[i])->section)) &&
+		    (!twice || sorted[i] < twice))
+			twice = sorted[i];
+	free(sorted);
+	if (twice) {
+		const struct conf_value *at = conf_place((*twice)->section);
+
+		return err_set(&reading->err, EINVAL,
+		               "%s:%d: %s '%s' is declared twice", at->file,
+		               at->line, kept->opt->name,
+		               cfg_title((*twice)->section));
+	}
+	return 0;
+}
+
+/*
  * libconfuse's options of a table.  It remembers where a section ends, not
  * where it begins; but it parses the default of an option then, so one with
  * a name that nobody can write, option 0, brings on_value() the line.
@@ -243,8 +320,10 @@ static cfg_opt_t *make_options(const struct key_table *table, bool top)
 		} else {
 			opt->parsecb = on_value;
 		}
-		if (key->kind == KEY_TITLED)
-			opt->flags |= CFGF_TITLE | CFGF_NO_TITLE_DUPES;
+		if (key->kind == KEY_TITLED) {
+			opt->flags |= CFGF_TITLE;
+			opt->validcb = on_section;
+		}
 		if (key->kind == KEY_FREE)
 			opt->flags |= CFGF_KEYSTRVAL;
 		if (key->kind == KEY_LIST || key->kind == KEY_POOLS)
@@ -253,37 +332,6 @@ static cfg_opt_t *make_options(const struct key_table *table, bool top)
 	if (top)
 		opts[table->n + 1] = (cfg_opt_t)CFG_FUNC("include", on_include);
 	return opts;
-}
-
-cfg_t *conf_read(const char *file, const char *text, struct arena *arena,
-                 struct err *err)
-{
-	struct reader reader = { .arena = arena,
-		                 .file = arena_strdup(arena, file) };
-	char *copy;
-	size_t len;
-	cfg_t *cfg;
-
-	copy = text ? xstrdup(text) : read_file(file, &len, &reader.err);
-	if (!copy) {
-		if (err)
-			*err = reader.err;
-		return NULL;
-	}
-	if (text)
-		len = strlen(text);
-	reading = &reader;
-	cfg = cfg_init(make_options(conf_keys_of(NULL), true), CFGF_NONE);
-	cfg_set_error_function(cfg, on_error);
-	if (read_text(cfg, reader.file, copy, len) < 0) {
-		if (err)
-			*err = reader.err;
-		cfg_free(cfg);
-		cfg = NULL;
-	}
-	reading = NULL;
-	free(copy);
-	return cfg;
 }
 
 const struct conf_value *conf_place(cfg_t *section)
@@ -316,4 +364,46 @@ bool conf_entry(cfg_t *section, size_t i, const char **ret_name,
 	*ret_name = cfg_opt_name(opt);
 	*ret_text = cfg_opt_getstr(opt);
 	return true;
+}
+
+/* The whole tree of this text, which is overwritten. */
+static cfg_t *read_tree(const char *file, char *text, size_t len)
+{
+	cfg_t *cfg =
+	    cfg_init(make_options(conf_keys_of(NULL), true), CFGF_NONE);
+	int status;
+
+	cfg_set_error_function(cfg, on_error);
+	status = read_text(cfg, file, text, len);
+	for (struct kept *k = reading->kept; k < reading->kept + KINDS; k++) {
+		if (!k->opt)
+			continue;
+		put_back(k);
+		if (!status)
+			status = check_titles(k);
+	}
+	if (!status)
+		return cfg;
+	cfg_free(cfg);
+	return NULL;
+}
+
+cfg_t *conf_read(const char *file, const char *text, struct arena *arena,
+                 struct err *err)
+{
+	struct reader reader = { .arena = arena,
+		                 .file = arena_strdup(arena, file) };
+	size_t len = text ? strlen(text) : 0;
+	char *copy = text ? xstrdup(text) : read_file(file, &len, &reader.err);
+	cfg_t *cfg = NULL;
+
+	if (copy) {
+		reading = &reader;
+		cfg = read_tree(reader.file, copy, len);
+		reading = NULL;
+	}
+	if (!cfg && err)
+		*err = reader.err;
+	free(copy);
+	return cfg;
 }
