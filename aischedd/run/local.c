@@ -1,9 +1,8 @@
 /*
  * local.c - the runner of this machine: starts shepherds, talks to them
  *
- * A shepherd is a child until this daemon ends, then init's; nothing else
- * changes for it.  It inherits one end of a socket pair and a memory file
- * with its order, so that a start costs the loop no file and no wait.
+ * A start costs the loop no file and no wait: the nursery is sent one end of
+ * a socket pair and a memory file with the order, and forks the shepherd.
  */
 #include "aischedd/run/local.h"
 
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/order.h"
+#include "aischedd/run/shepherd_nursery.h"
 #include "aischedd/run/tree.h"
 #include "libcommon/mem.h"
 
@@ -61,7 +61,7 @@ struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt)
 	a->local = l;
 	a->job = job;
 	a->attempt = attempt;
-	a->fd = -1;
+	a->fd = a->order_fd = a->child_fd = -1;
 	map_set(&l->attempts, key(job, attempt), a);
 	return a;
 }
@@ -78,6 +78,10 @@ static void attempt_hang_up(struct attempt *a)
 static void attempt_free(struct attempt *a)
 {
 	attempt_hang_up(a);
+	if (a->order_fd >= 0)
+		close(a->order_fd);
+	if (a->child_fd >= 0)
+		close(a->child_fd);
 	arena_free(a->arena);
 	json_decref(a->stop);
 	free(a);
@@ -185,17 +189,11 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/*
- * The connection ends with the shepherd, which is all but gone then: waiting
- * for it is no wait.  What it did not say its record does, also when it
- * only found that another shepherd has the attempt.
- */
+/* What the shepherd did not say its record does, also when it only found
+ * that another one has the attempt. */
 static void on_hang_up(struct attempt *a)
 {
 	attempt_hang_up(a);
-	if (a->pid)
-		waitpid(a->pid, NULL, 0);
-	a->pid = 0;
 	if (a->state == ATTEMPT_DONE) {
 		attempt_done(a);
 		return;
@@ -300,29 +298,20 @@ static int write_order(struct local *l, const struct run_job *job,
 	return fd;
 }
 
-/* Under a user manager a job gets a cgroup of its own from there. */
-static const char *const scope_command[] = {
-	"/usr/bin/systemd-run",
-	"--user",
-	"--scope",
-	"--quiet",
-	"--collect",
-	"-p",
-	"Delegate=yes",
-	"--",
-};
-
-static int spawn(struct local *l, const char *dir, const int fd[3],
-                 pid_t *ret_pid)
+/* The nursery: a shepherd program that waits; see shepherd_nursery.h. */
+static int spawn_nursery(struct local *l, int fd)
 {
-	const char *args[ARRAY_SIZE(scope_command) + 6];
-	char num[3][12];
-	size_t n = 0;
+	const char *where = l->ways.scope       ? NURSERY_SCOPES
+	                    : l->ways.shepherds ? l->ways.shepherds
+	                                        : "";
+	char lock[12];
+	const char *args[] = { l->shepherd, "--nursery", lock, where, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t all, none;
 	int code;
 
+	snprintf(lock, sizeof(lock), "%d", l->lock_fd);
 	sigfillset(&all);
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
@@ -332,50 +321,116 @@ static int spawn(struct local *l, const char *dir, const int fd[3],
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawn_file_actions_init(&files);
-	for (; l->ways.scope && n < ARRAY_SIZE(scope_command); n++)
-		args[n] = scope_command[n];
-	args[n++] = l->shepherd;
-	args[n++] = dir;
-	for (int i = 0; i < 3; i++) {
-		snprintf(num[i], sizeof(num[i]), "%d", fd[i]);
-		args[n++] = num[i];
-		/* Onto itself: it is kept open across exec. */
-		posix_spawn_file_actions_adddup2(&files, fd[i], fd[i]);
-		posix_spawn_file_actions_adddup2(&files, l->null_fd, i);
-	}
-	args[n] = NULL;
-	code = posix_spawn(ret_pid, args[0], &files, &attr,
+	posix_spawn_file_actions_adddup2(&files, fd, 0);
+	posix_spawn_file_actions_adddup2(&files, l->null_fd, 1);
+	posix_spawn_file_actions_adddup2(&files, l->null_fd, 2);
+	/* Onto itself: it is kept open across exec. */
+	posix_spawn_file_actions_adddup2(&files, l->lock_fd, l->lock_fd);
+	code = posix_spawn(&l->nursery_pid, l->shepherd, &files, &attr,
 	                   (char *const *)(uintptr_t)args, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return code;
 }
 
-static int start_shepherd(struct local *l, struct attempt *a,
-                          const struct run_job *job, struct err *err)
+static void close_nursery(struct local *l)
 {
-	int order = write_order(l, job, err), pair[2], code;
-	char name[48], *dir;
+	if (l->nursery_fd < 0)
+		return;
+	close(l->nursery_fd);
+	l->nursery_fd = -1;
+}
 
-	if (order < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		err_sys(err, "cannot make a socket");
-		close(order);
-		return -1;
-	}
-	local_name(name, a->job, a->attempt);
-	dir = xasprintf("%s/%s", l->dir, name);
-	code = spawn(l, dir, (int[]){ pair[1], order, l->lock_fd }, &a->pid);
-	free(dir);
-	close(order);
+static int open_nursery(struct local *l, struct err *err)
+{
+	int pair[2], code;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "cannot make a socket");
+	code = spawn_nursery(l, pair[1]);
 	close(pair[1]);
 	if (code) {
 		close(pair[0]);
-		a->pid = 0;
 		return err_set(err, code, "cannot start '%s': %s", l->shepherd,
 		               strerror(code));
 	}
+	l->nursery_fd = pair[0];
+	return 0;
+}
+
+/* Fails: EAGAIN, it has many to bring up already; or it is dead. */
+static int send_birth(struct local *l, const struct attempt *a)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .space = { 0 } };
+	int fd[2] = { a->child_fd, a->order_fd };
+	struct iovec data = { 0 };
+	struct msghdr msg = { .msg_iov = &data,
+		              .msg_iovlen = 1,
+		              .msg_control = &control,
+		              .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	char dir[PATH_MAX], name[48];
+	int len;
+
+	local_name(name, a->job, a->attempt);
+	len = snprintf(dir, sizeof(dir), "%s/%s", l->dir, name);
+	data = (struct iovec){ dir, (size_t)len };
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), fd, sizeof(fd));
+	return sendmsg(l->nursery_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0
+	           ? -1
+	           : 0;
+}
+
+/* 1: under way; 0: later. */
+static int try_birth(struct local *l, struct attempt *a, struct err *err)
+{
+	if (l->nursery_fd < 0 && open_nursery(l, err) < 0)
+		return -1;
+	if (send_birth(l, a) == 0)
+		return 1;
+	if (errno == EAGAIN || errno == ETOOMANYREFS)
+		return 0;
+	/* It was killed; the next one takes over. */
+	close_nursery(l);
+	waitpid(l->nursery_pid, NULL, 0);
+	if (open_nursery(l, err) < 0)
+		return -1;
+	return send_birth(l, a) < 0 ? err_sys(err, "cannot start a shepherd")
+	                            : 1;
+}
+
+/* Hand it to the nursery; false: it has no room for more, try again. */
+static bool attempt_launch(struct attempt *a)
+{
+	int done = try_birth(a->local, a, &a->err);
+
+	if (done == 0)
+		return false;
+	close(a->child_fd);
+	close(a->order_fd);
+	a->child_fd = a->order_fd = -1;
+	if (done < 0)
+		attempt_hang_up(a);
+	a->state = done < 0 ? ATTEMPT_FAILED : ATTEMPT_TALKS;
+	return true;
+}
+
+static int attempt_prepare(struct attempt *a, const struct run_job *job)
+{
+	int pair[2];
+
+	a->order_fd = write_order(a->local, job, &a->err);
+	if (a->order_fd < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(&a->err, "cannot make a socket");
+	a->child_fd = pair[1];
 	attempt_connect(a, pair[0]);
 	return 0;
 }
@@ -388,10 +443,12 @@ static void local_start(struct runner *r, const struct run_job *job)
 	if (attempt_find(l, job->job, job->attempt))
 		return;
 	a = attempt_new(l, job->job, job->attempt);
-	if (start_shepherd(l, a, job, &a->err) < 0) {
+	if (attempt_prepare(a, job) < 0)
 		a->state = ATTEMPT_FAILED;
+	else if (!attempt_launch(a))
+		a->state = ATTEMPT_WAITS;
+	if (a->state != ATTEMPT_TALKS)
 		attempt_queue(a);
-	}
 }
 
 /* --- the other requests --- */
@@ -489,6 +546,7 @@ static void local_free(struct runner *r)
 	map_free(&l->attempts);
 	if (l->tick)
 		event_free(l->tick);
+	close_nursery(l);
 	for (int i = 0; i < 3; i++) {
 		int fd = (int[]){ l->dirfd, l->null_fd, l->lock_fd }[i];
 
@@ -518,14 +576,21 @@ static const struct runner_ops local_ops = {
 
 static bool attempt_work(struct attempt *a)
 {
-	if (a->state == ATTEMPT_FAILED) {
+	if (a->state == ATTEMPT_WAITS && !attempt_launch(a))
+		return false;
+	switch (a->state) {
+	case ATTEMPT_FAILED:
 		attempt_tell(a, &(struct run_event){ .kind = RUN_START_FAILED,
 		                                     .fault = FAULT_SYSTEM,
 		                                     .text = a->err.text });
 		attempt_done(a);
 		return true;
+	case ATTEMPT_UNCLEAR:
+	case ATTEMPT_DYING:
+		return attempt_settle(a);
+	default:
+		return true;
 	}
-	return attempt_settle(a);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -612,7 +677,8 @@ static bool has_user_manager(void)
 	if (geteuid() == 0 || !dir)
 		return false;
 	path = xasprintf("%s/systemd/private", dir);
-	has = !access(path, R_OK | W_OK) && !access(scope_command[0], X_OK);
+	has =
+	    !access(path, R_OK | W_OK) && !access("/usr/bin/systemd-run", X_OK);
 	free(path);
 	return has;
 }
@@ -681,7 +747,7 @@ static int prepare(struct local *l, const char *state_dir,
 		cgroup_find(&l->ways, l->arena);
 	boot_id(l->boot);
 	note_shortcomings(l);
-	return 0;
+	return open_nursery(l, err);
 }
 
 struct runner *runner_local_new(struct event_base *base, const char *state_dir,
@@ -694,7 +760,7 @@ struct runner *runner_local_new(struct event_base *base, const char *state_dir,
 	l->base = base;
 	l->fn = fn;
 	l->arg = arg;
-	l->dirfd = l->lock_fd = l->null_fd = -1;
+	l->dirfd = l->lock_fd = l->null_fd = l->nursery_fd = -1;
 	l->arena = arena_new();
 	if (prepare(l, state_dir, node, err) < 0) {
 		local_free(&l->runner);

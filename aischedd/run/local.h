@@ -20,6 +20,7 @@
 #include "libcommon/map.h"
 
 enum attempt_state {
+	ATTEMPT_WAITS,   /* the nursery has no room for it yet */
 	ATTEMPT_TALKS,   /* connected to its shepherd */
 	ATTEMPT_FAILED,  /* could not be started; to be told */
 	ATTEMPT_UNCLEAR, /* its record must be looked at */
@@ -38,9 +39,9 @@ struct attempt {
 	bool forgotten;
 	struct attempt *next; /* in local->work */
 
-	pid_t pid; /* of our child; 0: it was started by an older daemon */
-	int fd;    /* -1: not connected */
+	int fd; /* -1: not connected */
 	struct event *readable;
+	int order_fd, child_fd; /* until the nursery has them; then -1 */
 
 	json_t *stop; /* to be sent once it is connected again, or NULL */
 
@@ -61,6 +62,8 @@ struct local {
 	int lock_fd; /* dir/lock: see local_lock() */
 	bool locked;
 	char *shepherd; /* path of the program */
+	int nursery_fd; /* -1: it must be started first */
+	pid_t nursery_pid;
 	struct arena *arena;
 	struct machine machine;
 	struct cgroup_ways ways;

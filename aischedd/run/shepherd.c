@@ -1,6 +1,9 @@
 /*
  * shepherd.c - run one attempt of a job
  *
+ * aisched-shepherd --nursery LOCK WHERE: as the daemon starts it, see
+ * shepherd_nursery.h.
+ *
  * aisched-shepherd DIR SOCKET ORDER LOCK: DIR is the attempt's directory,
  * the others are open files: the connection to the daemon, what to run
  * (order.h), and the daemon's lock, which is let go once the attempt is
@@ -23,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd_nursery.h"
 #include "aischedd/run/tree.h"
 #include "libcommon/buf.h"
 #include "libcommon/parse.h"
@@ -250,6 +254,7 @@ static void run(struct shepherd *s, int lock_fd)
 
 /* --- beginning --- */
 
+/* Whatever else the daemon had open is not ours. */
 static void close_others(const int *keep, size_t n)
 {
 	int at = 3;
@@ -264,7 +269,6 @@ static void close_others(const int *keep, size_t n)
 			break;
 		if (next > at)
 			close_range((unsigned)at, (unsigned)next - 1, 0);
-		fcntl(next, F_SETFD, FD_CLOEXEC);
 		at = next + 1;
 	}
 	close_range((unsigned)at, ~0U, 0);
@@ -287,13 +291,10 @@ static int take_signals(struct err *err)
 static void enter_cgroup(struct shepherd *s)
 {
 	struct cgroup_ways *ways = &s->order.ways;
-	struct cgroup home = { .dir[CG_V2] = ways->shepherds };
 	char name[64];
 
 	if (ways->scope)
 		cgroup_find_scope(ways, s->arena);
-	else if (ways->shepherds)
-		cgroup_join(&home, NULL);
 	snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu32 "-%.8s",
 	         s->order.job.job, s->order.job.attempt, s->claim.run_id);
 	cgroup_name(&s->cg, ways, name, s->arena);
@@ -323,30 +324,49 @@ static int claim(struct shepherd *s, int order_fd, struct err *err)
 	return 1;
 }
 
-int main(int argc, char **argv)
+static void shepherd(const struct birth *birth)
 {
-	struct shepherd s = { .arena = arena_new(), .listen_fd = -1 };
+	struct shepherd s = { .arena = arena_new(),
+		              .dir = birth->dir,
+		              .conn = birth->fd[BIRTH_CONN],
+		              .listen_fd = -1 };
 	struct err why;
-	int fd[3], mine;
+	int mine;
 
-	if (argc != 5)
-		return EXIT_USAGE;
-	for (int i = 0; i < 3; i++)
-		fd[i] = (int)strtol(argv[i + 2], NULL, 10);
-	close_others(fd, ARRAY_SIZE(fd));
-	/* No stranger chooses the keys that we hash. */
-	json_object_seed(1);
-	s.dir = argv[1];
-	s.conn = fd[0];
-	mine = claim(&s, fd[1], &why);
+	for (int i = 0; i < BIRTH_NFDS; i++)
+		fcntl(birth->fd[i], F_SETFD, FD_CLOEXEC);
+	mine = claim(&s, birth->fd[BIRTH_ORDER], &why);
 	if (mine < 0)
 		tell_failed(&s, FAULT_SYSTEM, why.text);
 	else if (mine == 0)
 		tell(&s, json_pack("{s:s}", "event", "claimed"));
 	if (mine <= 0)
-		_exit(EXIT_FAILURE);
-	close(fd[1]);
-	run(&s, fd[2]);
+		return;
+	close(birth->fd[BIRTH_ORDER]);
+	run(&s, birth->fd[BIRTH_LOCK]);
 	clean(&s);
+}
+
+int main(int argc, char **argv)
+{
+	static struct birth birth;
+	int lock_fd;
+
+	/* No stranger chooses the keys that we hash. */
+	json_object_seed(1);
+	if (argc == 4 && !strcmp(argv[1], "--nursery")) {
+		lock_fd = (int)strtol(argv[2], NULL, 10);
+		close_others(&lock_fd, 1);
+		nursery_serve(argv[0], argv[3], lock_fd, &birth);
+	} else if (argc == 2 + BIRTH_NFDS) {
+		snprintf(birth.dir, sizeof(birth.dir), "%s", argv[1]);
+		for (int i = 0; i < BIRTH_NFDS; i++)
+			birth.fd[i] = (int)strtol(argv[i + 2], NULL, 10);
+		close_others(birth.fd, BIRTH_NFDS);
+	} else {
+		fprintf(stderr, "aisched-shepherd is started by aischedd\n");
+		return EXIT_USAGE;
+	}
+	shepherd(&birth);
 	_exit(EXIT_SUCCESS);
 }

@@ -10,13 +10,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -868,6 +868,18 @@ static struct claim read_claim(struct world *w, uint64_t job)
 	return rec.claim;
 }
 
+/* Wait until the process has ended. */
+static void wait_gone(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0)
+		return; /* it has */
+	ck_assert_int_eq(poll(&p, 1, PATIENCE * 1000), 1);
+	close(fd);
+}
+
 static bool attempt_exists(struct world *w, uint64_t job)
 {
 	char path[120];
@@ -896,7 +908,7 @@ START_TEST(jobs_outlive_the_daemon)
 	shepherd = read_claim(&w, 1).pid;
 	daemon_ends(&w);
 	hear(&w, "pipe");
-	ck_assert_int_eq(waitpid(shepherd, NULL, 0), shepherd);
+	wait_gone(shepherd);
 	daemon_begins(&w);
 	recover(&w, 3, (uint64_t[]){ 1, 2, 3 });
 	for (int i = 0; i < 3; i++) {
@@ -988,7 +1000,7 @@ START_TEST(a_shepherd_killed_meanwhile_is_noticed_later)
 	shepherd = read_claim(&w, 1).pid;
 	daemon_ends(&w);
 	kill(shepherd, SIGKILL);
-	waitpid(shepherd, NULL, 0);
+	wait_gone(shepherd);
 	daemon_begins(&w);
 	recover(&w, 1, &(uint64_t){ 1 });
 	ck_assert(!expect(&w, RUN_LOST, 1)->rebooted);
