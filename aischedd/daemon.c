@@ -23,8 +23,10 @@ enum {
 	PASS_SHARE = 5,         /* at most one part in so many is planning */
 	PASS_INLINE = 500,      /* rows and nodes planned without a thread */
 	RETRY_FULL_MS = 1000,   /* a commit that found no space */
+	LAST_WORDS_MS = 2000,   /* for answers to be sent at the end */
 	PURGE_JOBS = 1000,      /* ended jobs forgotten in one go */
-	MAX_CALLBACKS = 2000    /* heard in one turn */
+	MAX_CALLBACKS = 2000,   /* heard in one turn */
+	FILES_WANTED = 4096     /* descriptors */
 };
 
 int64_t now_s(void)
@@ -764,6 +766,22 @@ static int build(struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* Connections are many; the database and the runners need some as well.
+ * What may not be raised is clamped. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur >= FILES_WANTED)
+		return;
+	limit.rlim_cur =
+	    limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_warning("only %llu files may be open",
+		            (unsigned long long)limit.rlim_cur);
+}
+
 struct daemon *daemon_new(struct conf **conf, const char *conf_path,
                           struct err *err)
 {
@@ -776,6 +794,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->started = now_s();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
+	raise_files();
 	if (build(d, err) == 0)
 		return d;
 	*conf = d->conf;
@@ -828,6 +847,17 @@ void daemon_free(struct daemon *d)
 	free(d);
 }
 
+/* Answers that were given reach those who still read. */
+static void say_last_words(struct daemon *d)
+{
+	double until = now_ms() + LAST_WORDS_MS;
+
+	while (!rpc_stop(d->rpc) && now_ms() < until) {
+		arm(d->again, LAST_WORDS_MS / 20);
+		event_base_loop(d->base, EVLOOP_ONCE);
+	}
+}
+
 int daemon_run(struct daemon *d)
 {
 	notify_systemd("READY=1");
@@ -840,6 +870,7 @@ int daemon_run(struct daemon *d)
 		turn(d);
 	}
 	notify_systemd("STOPPING=1");
+	say_last_words(d);
 	log_notice("daemon stopped; jobs go on");
 	return 0;
 }
