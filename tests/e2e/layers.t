@@ -1,0 +1,131 @@
+#!/bin/sh
+# The layers hold: what a folder includes and links, what the core may call.
+
+: "${top_srcdir:=.}" "${top_builddir:=.}" "${CC:=cc}"
+top_builddir=$(cd "$top_builddir" && pwd)
+cd "$top_srcdir" || exit 1
+n=0
+
+# Each folder, and the folders below it.  The state and the runners share
+# one header: what a job's end and a node are, told from one to the other.
+layers='
+libcommon
+aischedd/sched  libcommon
+aischedd/state  libcommon aischedd/sched aischedd/run/runner.h
+aischedd/store  libcommon aischedd/sched aischedd/state
+aischedd/run    libcommon aischedd/sched
+aischedd/rpc    libcommon
+aischedd        libcommon aischedd
+aisub           libcommon
+aiq             libcommon
+aicancel        libcommon
+aictl           libcommon'
+
+# What the core may call: its own, values and text of libcommon, and what
+# only looks at memory or fills it.  No I/O, no clock, no allocator but the
+# arena; buf_ and map_ serve the text of snapshots alone.
+pure_common='arena_|buf_|conf_|err_|format_|hash_|hostlist_|idset_|map_|parse_'
+pure_common="$pure_common|reason_"
+pure_libc='mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|nlen|pbrk|rchr)'
+pure_libc="$pure_libc|strspn|strstr|strtou?ll?|qsort|bsearch|v?snprintf|abort"
+# With underscores before and _chk after them, these are the compiler's.
+pure_compiler='assert_fail|stack_chk_fail|popcount[ds]i2|errno_location'
+pure_compiler="$pure_compiler|asan_.*|ubsan_.*|sanitizer_.*"
+
+banned='strcpy strcat strncpy sprintf vsprintf atoi strtok gmtime localtime ctime
+	rand mktemp system popen'
+
+# NAME WRONG: what was found wrong, nothing when all is right
+none()
+{
+	n=$((n + 1))
+	if [ -z "$2" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		printf '%s\n' "$2" | sed 's/^/# /'
+	fi
+}
+
+# FOLDER: its library of the build
+library()
+{
+	echo "$top_builddir/$1/lib${1##*/}.a" | sed 's,/liblib,/lib,'
+}
+
+# FOLDER ALLOWED...: includes of other folders that are not below it
+bad_includes()
+{
+	folder=$1
+	shift
+	allowed=$(printf '%s/|' "$folder" "$@" | sed 's,\.h/|,.h|,g; s/|$//')
+	grep -n '^#include "' "$folder"/*.[ch] | grep -vE "\"($allowed)" |
+		grep -v '"config.h"'
+}
+
+# FOLDER ALLOWED...: what its library links from folders not below it
+bad_links()
+{
+	lib=$(library "$1")
+	for folder; do
+		[ ! -f "$(library "$folder")" ] || set -- "$@" "$(library "$folder")"
+		shift
+	done
+	nm -u "$lib" | awk '$1 == "U" { print $2 }' | sort -u >"$tmp/uses"
+	nm --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u \
+		>"$tmp/has"
+	comm -23 "$tmp/uses" "$tmp/has" | comm -12 - "$tmp/ours"
+}
+
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+find "$top_builddir" -name 'lib*.a' -exec nm --defined-only {} + |
+	awk '$2 == "T" { print $3 }' | sort -u >"$tmp/ours"
+
+while read -r folder allowed; do
+	[ -n "$folder" ] || continue
+	# shellcheck disable=SC2086 # words are wanted
+	none "$folder includes only what is below it" \
+		"$(bad_includes "$folder" $allowed)"
+	[ -f "$(library "$folder")" ] || continue
+	# shellcheck disable=SC2086 # words are wanted
+	none "$folder links only what is below it" \
+		"$(bad_links "$folder" $allowed)"
+done <<END
+$layers
+END
+
+sched=$(library aischedd/sched)
+nm --defined-only "$sched" | awk 'NF == 3 { print $3 }' | sort -u >"$tmp/has"
+none "the core calls no I/O, no clock and no allocator" "$(
+	nm -u "$sched" | awk '$1 == "U" { print $2 }' | sort -u |
+		comm -23 - "$tmp/has" | grep -vE "^($pure_common)" |
+		sed -E 's/^_+//; s/_chk$//' |
+		grep -vxE "$pure_libc|$pure_compiler"
+)"
+none "the core has no variables" "$(
+	nm --defined-only -f sysv "$sched" |
+		grep -E '\|\.(bss|data)(\.[^r][^|]*)?$' | grep -vE '^_*(odr_)?asan'
+)"
+
+for header in libcommon/*.h aischedd/*.h aischedd/*/*.h aiq/*.h aictl/*.h \
+	aicancel/*.h tests/*/*.h; do
+	guard=$(echo "$header" | tr 'a-z/.' 'A-Z__')
+	none "$header stands alone" "$(
+		echo "#include \"$header\"" |
+			$CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -iquote . \
+				-fsyntax-only -x c - 2>&1
+		grep -q "^#ifndef $guard\$" "$header" ||
+			echo "its guard is not $guard"
+	)"
+done
+
+# shellcheck disable=SC2086 # words are wanted
+pattern=$(printf '%s|' $banned | sed 's/|$//')
+none "no banned function is called" "$(
+	grep -nE "(^|[^a-zA-Z0-9_>.])($pattern)\(" -- */*.[ch] */*/*.[ch] |
+		grep -vE ':[[:space:]]*(/?\*|//)'
+)"
+
+echo "1..$n"
