@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libcommon/buf.h"
@@ -497,12 +499,46 @@ int cgroup_set_cpus(const struct cgroup *cg, const char *cpus, const char *mems)
 	return write_file(dir, "cpuset.cpus", cpus);
 }
 
+static pid_t fork_into(const char *dir)
+{
+	struct clone_args args = { .flags = CLONE_INTO_CGROUP,
+		                   .exit_signal = SIGCHLD };
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t pid = -1;
+
+	if (fd < 0)
+		return -1;
+	args.cgroup = (uint64_t)fd;
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	close(fd);
+	return pid;
+}
+
+pid_t cgroup_fork(struct cgroup *cg)
+{
+	pid_t pid = -1;
+
+	cg->born_inside = cg->dir[CG_V2] != NULL;
+	if (cg->born_inside)
+		pid = fork_into(cg->dir[CG_V2]);
+	if (pid >= 0)
+		return pid;
+	/* Containers forbid it, old kernels lack it. */
+	cg->born_inside = false;
+	return fork();
+}
+
 int cgroup_join(const struct cgroup *cg, struct err *err)
 {
-	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++)
-		if (cg->dir[t] && write_file(cg->dir[t], "cgroup.procs", "0"))
+	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++) {
+		const char *file = t == CG_V2 ? "cgroup.procs" : "tasks";
+
+		if (!cg->dir[t] || (t == CG_V2 && cg->born_inside))
+			continue;
+		if (write_file(cg->dir[t], file, "0") < 0)
 			return err_sys(err, "cannot enter cgroup '%s'",
 			               cg->dir[t]);
+	}
 	return 0;
 }
 

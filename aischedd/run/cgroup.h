@@ -39,6 +39,7 @@ struct cgroup_ways {
 struct cgroup {
 	const char *dir[CG_NTREES];
 	bool v2[CG_NTREES];
+	bool born_inside; /* this process is in dir[CG_V2] from birth */
 };
 
 struct cgroup_usage {
@@ -81,7 +82,13 @@ int cgroup_limit_pids(const struct cgroup *cg, int64_t max);
 int cgroup_set_cpus(const struct cgroup *cg, const char *cpus,
                     const char *mems);
 
-/* Put the calling process into the group.  Fails: what the system said. */
+/*
+ * As fork(); the child must cgroup_join() at once, while it is one thread.
+ * To move a whole process between groups takes a lock for which the kernel
+ * waits ten milliseconds and more; so the child is born in its v2 group and
+ * moves its only thread in the v1 trees.
+ */
+pid_t cgroup_fork(struct cgroup *cg);
 int cgroup_join(const struct cgroup *cg, struct err *err);
 
 /* Fails where there is no freezer. */

@@ -685,6 +685,7 @@ static bool has_user_manager(void)
 
 static void note_shortcomings(struct local *l)
 {
+	buf_clear(&l->shortcomings);
 	static const struct {
 		enum cgroup_tree controller;
 		const char *text;
@@ -708,6 +709,15 @@ static void note_shortcomings(struct local *l)
 	if (!l->machine.node.ncpus)
 		buf_printf(&l->shortcomings, "%sCPUs: cannot be bound.",
 		           l->shortcomings.len ? " " : "");
+}
+
+void local_leave_scopes(struct local *l)
+{
+	if (!l->ways.scope)
+		return;
+	cgroup_find(&l->ways, l->arena);
+	note_shortcomings(l);
+	close_nursery(l); /* the next one knows */
 }
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)

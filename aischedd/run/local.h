@@ -91,6 +91,8 @@ void attempt_send(struct attempt *a, json_t *msg);
 void attempt_queue(struct attempt *a);
 /* Fill in who and deliver; an answer of recover() is counted. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
+/* The user manager gives no scopes after all: do as if there was none. */
+void local_leave_scopes(struct local *l);
 /* That was its last event; strays and forgotten ones are removed. */
 void attempt_done(struct attempt *a);
 

@@ -119,6 +119,7 @@ static void never_ran(struct attempt *a)
 				    .fault = FAULT_SYSTEM,
 				    .text = "the shepherd of the job ended "
 					    "before it began" });
+	local_leave_scopes(a->local);
 	a->forgotten = true;
 	attempt_done(a);
 }

@@ -44,34 +44,57 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 
 /* --- limits of the group --- */
 
-static void limit_cpus(struct shepherd *s)
+/* What the CPUs of the whole job come to. */
+struct cpu_sum {
+	struct buf list; /* "0,4", as the kernel reads it */
+	int64_t milli;
+	bool whole, part; /* it has some that are its own, some it shares */
+};
+
+static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 {
 	const struct run_job *job = &s->order.job;
-	uint32_t n = order_uses(job);
-	struct buf list = { 0 };
-	int64_t milli = 0;
-	bool shares = false;
+	uint32_t n = s->order.bind ? order_uses(job) : 0;
 
+	*ret = (struct cpu_sum){ 0 };
 	for (uint32_t i = 0; i < n; i++) {
-		buf_printf(&list, "%s%u", i ? "," : "", job->cpu_use[i].cpu);
-		milli += job->cpu_use[i].milli;
-		shares = shares || job->cpu_use[i].milli < 1000;
+		const struct snap_cpu_use *use = &job->cpu_use[i];
+
+		buf_printf(&ret->list, "%s%u", i ? "," : "", use->cpu);
+		ret->milli += use->milli;
+		ret->whole = ret->whole || use->milli >= 1000;
+		ret->part = ret->part || use->milli < 1000;
 	}
-	if (n && s->order.bind)
-		cgroup_set_cpus(&s->cg, list.data, NULL);
-	/* Whole CPUs are limit enough; a shared one must be divided. */
-	if (!n)
-		milli = job->req->cpus_milli * job->ntasks;
-	if (!n || shares)
-		cgroup_limit_cpu(&s->cg, milli);
-	buf_free(&list);
+	if (n)
+		return;
+	ret->milli = job->req->cpus_milli * job->ntasks;
+	ret->part = true;
 }
 
-static void limit_group(struct shepherd *s)
+/* Own CPUs are limit enough; where one is shared, time must be divided. */
+static void limit_cpus(struct shepherd *s, const struct cpu_sum *sum)
 {
+	if (sum->whole)
+		cgroup_set_cpus(&s->cg, sum->list.data, NULL);
+	if (sum->part)
+		cgroup_limit_cpu(&s->cg, sum->milli);
+}
+
+static void make_group(struct shepherd *s)
+{
+	struct cpu_sum sum;
+
+	cpu_sum(s, &sum);
+	/* Each directory costs a short job a noticeable part of its time. */
+	if (!sum.whole)
+		s->cg.dir[CG_CPUSET] = NULL;
+	if (!sum.part)
+		s->cg.dir[CG_CPU] = NULL;
+	cgroup_make(&s->cg);
 	s->watch_memory = cgroup_limit_memory(&s->cg, job_mem_mib(s)) < 0;
 	cgroup_limit_pids(&s->cg, MAX_PIDS);
-	limit_cpus(s);
+	limit_cpus(s, &sum);
+	buf_free(&sum.list);
 }
 
 /* --- binding --- */
@@ -149,9 +172,12 @@ static void bind_self(const struct shepherd *s, uint32_t i)
 
 void tasks_bind(struct shepherd *s)
 {
+	struct cpu_sum sum;
 	uint32_t first, end;
 
-	limit_cpus(s);
+	cpu_sum(s, &sum);
+	limit_cpus(s, &sum);
+	buf_free(&sum.list);
 	for (uint32_t i = 0; i < s->ntasks; i++) {
 		struct cpus cpus;
 
@@ -280,7 +306,7 @@ static void task_main(struct shepherd *s, uint32_t i, int report)
 static int fork_tasks(struct shepherd *s, int report, struct err *err)
 {
 	for (uint32_t i = 0; i < s->ntasks; i++) {
-		pid_t pid = fork();
+		pid_t pid = cgroup_fork(&s->cg);
 
 		if (pid < 0)
 			return err_sys(err, "cannot start a process");
@@ -325,8 +351,7 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	    files_make(s, ret_fault, err) < 0 ||
 	    files_open(s, ret_fault, err) < 0)
 		return -1;
-	cgroup_make(&s->cg);
-	limit_group(s);
+	make_group(s);
 	/* From here on something of the job may run: after a power failure
 	 * too it must be known that it may have. */
 	*ret_fault = FAULT_SYSTEM;
