@@ -354,7 +354,7 @@ static uint32_t pick_cpus(const struct work *w, uint32_t req, uint32_t node,
 uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
                   struct snap_task *ret, struct snap_cpu_use *use)
 {
-	const uint8_t *numa = w->snap->gpu.numa + w->snap->node.gpu_first[node];
+	const struct snap *s = w->snap;
 	uint32_t nuse;
 	int near = -1;
 
@@ -363,7 +363,8 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
 	ret->gpu_milli = 0;
 	pick_gpus(w, req, ret);
 	if (ret->gpus)
-		near = numa[__builtin_ctzll(ret->gpus)];
+		near = s->gpu.numa[s->node.gpu_first[node] +
+		                   (uint32_t)__builtin_ctzll(ret->gpus)];
 	nuse = pick_cpus(w, req, node, near, use);
 	work_cpus(w, req, node, use, nuse, -1);
 	work_rest(w, req, ret, -1);

@@ -496,39 +496,89 @@ static int check_order(struct check *c)
 	return 0;
 }
 
-/* Does a single task fit on the node as it is at the end of the plan? */
-static bool fits(const struct check *c, uint32_t req, uint32_t node)
+/* Whether n tasks fit on the node as it is at the end of the plan. */
+static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
+                      int64_t n)
 {
 	const struct snap *s = c->s;
 	int64_t gpus = s->req.gpus[req], cpus = s->req.cpus[req];
-	int64_t whole = 0, whole_cpus = 0;
-	bool part = false, part_cpu = false, shares;
+	int64_t whole = 0, parts = 0, idle = 0, shares = 0;
+	int64_t part = cpus % 1000, broken = 0;
 
-	if (forbidden(s, req, node) || c->closed[node] ||
-	    (s->req.exclusive[req] && c->jobs_on[node]) ||
-	    (cpus && c->cpu[node] < cpus) ||
-	    (s->req.mem[req] && c->mem[node] < s->req.mem[req]) ||
+	if ((cpus && c->cpu[node] < n * cpus) ||
+	    (s->req.mem[req] && c->mem[node] < n * s->req.mem[req]) ||
 	    (gpus > 1000 && gpus % 1000))
 		return false;
 	for (uint32_t i = s->node.gpu_first[node];
-	     i < s->node.gpu_first[node + 1]; i++) {
+	     gpus && i < s->node.gpu_first[node + 1]; i++) {
 		if (s->req.gpu_type[req] != SNAP_NONE &&
 		    s->gpu.type[i] != s->req.gpu_type[req])
 			continue;
 		whole += c->gpu[i] == 1000;
-		part |= c->gpu[i] >= gpus;
+		parts += c->gpu[i] / gpus;
 	}
-	if (gpus >= 1000 ? whole < gpus / 1000 : gpus && !part)
+	if (gpus >= 1000 ? whole < n * (gpus / 1000) : gpus && parts < n)
 		return false;
-	if (s->node.cpu_first[node] == s->node.cpu_first[node + 1])
-		return true;
 	for (uint32_t i = s->node.cpu_first[node];
 	     i < s->node.cpu_first[node + 1]; i++) {
-		whole_cpus += c->thread[i] == 1000;
-		part_cpu |= c->thread[i] < 1000 && c->thread[i] >= cpus % 1000;
+		idle += c->thread[i] == 1000;
+		shares += part && c->thread[i] < 1000 ? c->thread[i] / part : 0;
 	}
-	shares = cpus % 1000 == 0 || part_cpu;
-	return whole_cpus >= cpus / 1000 + !shares;
+	/* Parts that find no shared CPU break idle ones. */
+	while (part && shares + broken * (1000 / part) < n)
+		broken++;
+	return s->node.cpu_first[node] == s->node.cpu_first[node + 1] ||
+	       idle >= n * (cpus / 1000) + broken;
+}
+
+/* How many tasks of the request fit on the node, were there nobody else. */
+static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
+{
+	const struct snap *s = c->s;
+	uint32_t n = 0, most = s->req.tasks[req];
+
+	if (s->req.tasks_per_node[req] && s->req.tasks_per_node[req] < most)
+		most = s->req.tasks_per_node[req];
+	if (forbidden(s, req, node) || c->closed[node] ||
+	    (s->req.exclusive[req] && c->jobs_on[node]))
+		return 0;
+	while (n < most && tasks_fit(c, req, node, n + 1))
+		n++;
+	return n;
+}
+
+/* Whether the whole job fits in a pool: on any nodes, or on the best of them
+ * if their number is given. */
+static bool job_fits(const struct check *c, uint32_t req, uint32_t pool)
+{
+	const struct snap *s = c->s;
+	uint32_t nodes = s->req.nodes[req], n = 0, total = 0;
+	uint32_t *room = arena_array(c->arena, uint32_t, s->node.n + 1);
+
+	for (uint32_t i = 0; i < s->node.n; i++)
+		room[i] = s->node.pool[i] == pool ? room_on(c, req, i) : 0;
+	while (n < (nodes ? nodes : s->node.n)) {
+		uint32_t best = 0;
+
+		for (uint32_t i = 1; i < s->node.n; i++) {
+			if (room[i] > room[best])
+				best = i;
+		}
+		if (!s->node.n || !room[best])
+			break;
+		total += room[best];
+		room[best] = 0;
+		n++;
+		if (!nodes && total >= s->req.tasks[req])
+			break;
+	}
+	return total >= s->req.tasks[req] && n >= nodes;
+}
+
+static bool waits_for_room(const struct verdict *v)
+{
+	return v->why == WHY_Resources || v->why == WHY_Fragmentation ||
+	       v->why == WHY_GangPartial;
 }
 
 /* Whoever is said to wait for room must not fit. */
@@ -539,18 +589,16 @@ static int check_waits(struct check *c)
 
 	for (uint32_t row = 0; row < s->pend.n && looked_at < LOOK_AGAIN;
 	     row++) {
-		const struct verdict *v = &c->plan->verdict[row];
-		uint32_t req = s->pend.req[row];
+		uint64_t job = s->member[s->pend.member_first[row]].job;
 
-		if ((v->why != WHY_Resources && v->why != WHY_Fragmentation) ||
-		    s->req.tasks[req] > 1 || s->pend.resumes[row] != SNAP_NONE)
+		if (!waits_for_room(&c->plan->verdict[row]) ||
+		    s->pend.resumes[row] != SNAP_NONE)
 			continue;
 		looked_at++;
-		for (uint32_t node = 0; node < s->node.n; node++) {
-			if (fits(c, req, node))
-				return bad(
-				    c, s->member[s->pend.member_first[row]].job,
-				    "waits but fits on %s", s->node.name[node]);
+		for (uint32_t pool = 0; pool < s->pool.n; pool++) {
+			if (job_fits(c, s->pend.req[row], pool))
+				return bad(c, job, "waits but fits in '%s'",
+				           s->pool.name[pool]);
 		}
 	}
 	return 0;

@@ -175,6 +175,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "tasks out of range");
 	if (!r->min_tasks[i] || r->min_tasks[i] > r->tasks[i])
 		return bad(err, "request", i, "min_tasks out of range");
+	if (r->nodes[i] > r->tasks[i])
+		return bad(err, "request", i, "more nodes than tasks");
 	if (!amount_ok(r->cpus[i]) || !amount_ok(r->mem[i]) ||
 	    !amount_ok(r->gpus[i]))
 		return bad(err, "request", i, "amount out of range");

@@ -615,6 +615,9 @@ static int read_node_line(struct reader *r, char *rest, struct node_line *line,
 	if (must_say(r, SECTION_NODE, "cpus") < 0 ||
 	    read_node_lists(r, line) < 0)
 		return -1;
+	/* A name as such may be longer than one in a list. */
+	if (!strpbrk(name, "[,"))
+		return add_node(r, line, name);
 	if (hostlist_parse(hosts, name, r->err) < 0)
 		return in_line(r);
 	for (size_t i = 0; i < hosts->n; i++) {
@@ -810,12 +813,14 @@ static struct task_line task_on(struct reader *r, uint32_t node)
 		.task = { .node = node,
 		          .cpu_first =
 		              COUNT(&r->cpu_use, struct snap_cpu_use) },
-		.gpu_left = (uint16_t *)r->gpu_left.data + gpu[0],
-		.thread_left = (uint16_t *)r->thread_left.data + cpu[0],
 	};
 
 	t.ngpus = (last ? COUNT(&r->gpu_numa, uint8_t) : gpu[1]) - gpu[0];
 	t.ncpus = (last ? COUNT(&r->numa, uint8_t) : cpu[1]) - cpu[0];
+	if (t.ngpus)
+		t.gpu_left = (uint16_t *)r->gpu_left.data + gpu[0];
+	if (t.ncpus)
+		t.thread_left = (uint16_t *)r->thread_left.data + cpu[0];
 	return t;
 }
 

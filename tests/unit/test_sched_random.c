@@ -1,0 +1,170 @@
+/*
+ * test_sched_random.c - whatever the snapshot, the plan is lawful
+ *
+ * Random clusters and jobs, as text, so that one that fails can be put into
+ * tests/scenario as it is.
+ */
+#include <string.h>
+
+#include "aischedd/sched/snap_text.h"
+#include "tests/unit/check.h"
+
+enum { WORLDS = 600 };
+
+struct dice {
+	uint64_t state;
+};
+
+static uint32_t roll(struct dice *d, uint32_t n)
+{
+	d->state ^= d->state << 13;
+	d->state ^= d->state >> 7;
+	d->state ^= d->state << 17;
+	return (uint32_t)((d->state >> 16) % n);
+}
+
+static const char *pick(struct dice *d, const char *const *word)
+{
+	uint32_t n = 0;
+
+	while (word[n])
+		n++;
+	return word[roll(d, n)];
+}
+
+#define PICK(d, ...) pick(d, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void add_nodes(struct dice *d, struct buf *t)
+{
+	uint32_t n = 2 + roll(d, 8);
+
+	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
+	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
+	           PICK(d, "", "", "", "", " ready=no"));
+	for (uint32_t i = 0; i < n; i++) {
+		buf_printf(
+		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s\n", (unsigned)i,
+		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
+		         "6 threads=6 numa=0*3,1*3"),
+		    PICK(d, "16G", "64G"),
+		    PICK(d, "", " gpus=4 gpu_link=0*2,1*2",
+		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",
+		         " gpus=8 gpu_numa=0*4,1*4"),
+		    PICK(d, "", "", " features=f", " features=f,g"),
+		    PICK(d, "", "", "", " taints=t"),
+		    PICK(d, "", "", "", " pool=b"),
+		    PICK(d, "", "", "", "", " state=drain", " state=down",
+		         " retry_at=1050", " cpus_free=-1"));
+	}
+}
+
+static void add_queues(struct dice *d, struct buf *t)
+{
+	buf_printf(t,
+	           "queue top%s\nqueue l parent=top%s%s\nqueue r parent=top%s\n"
+	           "license lic total=%s\n",
+	           PICK(d, "", "", "", " limit=cpus:16,gpus:8", " max_jobs=9"),
+	           PICK(d, "", "", " limit=mem:32G", " limit=gpus:2.5"),
+	           PICK(d, "", "", " max_jobs_user=2"),
+	           PICK(d, "", "", " max_gpus_user=2", " max_jobs=2"),
+	           PICK(d, "1", "3"));
+}
+
+static void add_shape(struct dice *d, struct buf *t)
+{
+	buf_printf(
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s queue=%s user=%s",
+	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
+	    PICK(d, "0", "1G", "8G", "20G"),
+	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
+	    PICK(d, "", "", "", "", "", "", " gpu_type=x", " gpu_type=y"),
+	    PICK(d, "", "", "", "", " rule=f", " rule=f,g,|", " rule=t",
+	         " rule=f,t,g,&,|"),
+	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
+	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
+	    PICK(d, "", "", "", " pools=a", " time=600"), PICK(d, "l", "r"),
+	    PICK(d, "u", "v"));
+}
+
+static void add_jobs(struct dice *d, struct buf *t)
+{
+	uint32_t job = 1, nruns = roll(d, 8), nrows = 1 + roll(d, 16);
+
+	for (uint32_t i = 0; i < nruns; i++, job++) {
+		struct buf shape = { 0 };
+		bool suspended = !roll(d, 5);
+
+		add_shape(d, &shape);
+		buf_printf(t, "run %u%s%s%s on=n0%s\n", (unsigned)job,
+		           shape.data, suspended ? " suspended" : "",
+		           PICK(d, "", " end=1100", " end=900", " end=5000"),
+		           PICK(d, "", "", ",n0"));
+		if (suspended && roll(d, 3))
+			buf_printf(t, "pend %u%s resumes\n", (unsigned)job,
+			           shape.data);
+		buf_free(&shape);
+	}
+	for (uint32_t i = 0; i < nrows; i++) {
+		uint32_t n = 1 + roll(d, 5);
+
+		buf_puts(t, "pend ");
+		for (uint32_t k = 0; k < n; k++, job += 1 + roll(d, 3))
+			buf_printf(t, "%s%u%s", k ? "," : "", (unsigned)job,
+			           PICK(d, "", "", "", "*3/1", "*4"));
+		add_shape(d, t);
+		buf_printf(
+		    t, " priority=%s%s%s\n", PICK(d, "0", "0", "5"),
+		    PICK(d, "", "", " tasks=2", " tasks=5", " tasks=4 nodes=2",
+		         " tasks=3 nodes=3"),
+		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"));
+	}
+}
+
+static void plan_text(const struct snap *snap, const char *world,
+                      struct buf *out)
+{
+	struct arena *arena = arena_new();
+	const struct plan *plan = sched_plan(snap, arena);
+	struct err why;
+
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
+	              world);
+	plan_write(snap, plan, out);
+	arena_free(arena);
+}
+
+START_TEST(random_world)
+{
+	struct dice d = { (uint64_t)(_i + 1) * 0x9e3779b97f4a7c15 };
+	struct arena *arena = arena_new();
+	struct buf text = { 0 }, written = { 0 }, one = { 0 }, two = { 0 };
+	const struct snap *snap, *copy;
+	struct err why;
+
+	buf_puts(&text, "now 1000\n");
+	add_nodes(&d, &text);
+	add_queues(&d, &text);
+	add_jobs(&d, &text);
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, text.data);
+	plan_text(snap, text.data, &one);
+
+	snap_write(snap, &written);
+	copy = snap_read(written.data, arena, &why);
+	ck_assert_msg(copy != NULL, "%s in\n%s", why.text, written.data);
+	plan_text(copy, text.data, &two);
+	ck_assert_msg(!strcmp(one.data, two.data), "%sis not\n%sof\n%s",
+	              one.data, two.data, text.data);
+
+	buf_free(&text);
+	buf_free(&written);
+	buf_free(&one);
+	buf_free(&two);
+	arena_free(arena);
+}
+END_TEST
+
+SUITE(sched_random)
+{
+	tcase_add_loop_test(tc, random_world, 0, WORLDS);
+}
