@@ -358,7 +358,7 @@ void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena)
 	search_init(&s);
 	own = own_dir(&s, CG_V2, &top);
 	if (own) {
-		leaf = join_path(own, "shepherd", arena);
+		leaf = join_path(own, "shepherds", arena);
 		/* A group with processes of its own cannot hand out
 		 * controllers. */
 		if (usable(leaf) && !write_file(leaf, "cgroup.procs", "0")) {
@@ -366,24 +366,6 @@ void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena)
 			enable_v2(ret, own);
 		}
 	}
-	search_fini(&s);
-}
-
-void cgroup_foresee_scope(struct cgroup_ways *ret, struct arena *arena)
-{
-	struct search s = { .arena = arena };
-	struct buf dir = { 0 };
-	unsigned uid = geteuid();
-	const char *top;
-
-	*ret = (struct cgroup_ways){ .scope = true };
-	search_init(&s);
-	if (own_dir(&s, CG_V2, &top)) {
-		buf_printf(&dir, "%s/user.slice/user-%u.slice/user@%u.service",
-		           top, uid, uid);
-		note_controllers(ret, dir.data, "cgroup.controllers");
-	}
-	buf_free(&dir);
 	search_fini(&s);
 }
 

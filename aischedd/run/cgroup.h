@@ -31,8 +31,6 @@ struct cgroup_ways {
 	const char *base[CG_NTREES]; /* below it each attempt; NULL: none */
 	bool v2[CG_NTREES];          /* this controller is v2's */
 	const char *shepherds;       /* v2: where they live; NULL: anywhere */
-	bool scope; /* the shepherd is in a v2 cgroup of its own and divides
-	             * that: cgroup_find_scope() */
 };
 
 /* The group of one attempt: its directories, NULL where there is none. */
@@ -54,12 +52,9 @@ struct cgroup_usage {
  */
 void cgroup_find(struct cgroup_ways *ret, struct arena *arena);
 
-/* For a shepherd started in a delegated scope: move into a leaf, make the
+/* For a nursery started in a delegated scope: move into a leaf, make the
  * rest the base. */
 void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena);
-
-/* For the daemon whose shepherds will: what a user manager delegates. */
-void cgroup_foresee_scope(struct cgroup_ways *ret, struct arena *arena);
 
 /* What the own group and those above it may use, -1: no limit. */
 int64_t cgroup_own_memory_mib(void);

@@ -11,20 +11,14 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aischedd/run/order.h"
-#include "aischedd/run/shepherd_nursery.h"
 #include "aischedd/run/tree.h"
 #include "libcommon/mem.h"
 
@@ -298,117 +292,10 @@ static int write_order(struct local *l, const struct run_job *job,
 	return fd;
 }
 
-/* The nursery: a shepherd program that waits; see shepherd_nursery.h. */
-static int spawn_nursery(struct local *l, int fd)
-{
-	const char *where = l->ways.scope       ? NURSERY_SCOPES
-	                    : l->ways.shepherds ? l->ways.shepherds
-	                                        : "";
-	char lock[12];
-	const char *args[] = { l->shepherd, "--nursery", lock, where, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t all, none;
-	int code;
-
-	snprintf(lock, sizeof(lock), "%d", l->lock_fd);
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-	                                    POSIX_SPAWN_SETSIGDEF |
-	                                    POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, fd, 0);
-	posix_spawn_file_actions_adddup2(&files, l->null_fd, 1);
-	posix_spawn_file_actions_adddup2(&files, l->null_fd, 2);
-	/* Onto itself: it is kept open across exec. */
-	posix_spawn_file_actions_adddup2(&files, l->lock_fd, l->lock_fd);
-	code = posix_spawn(&l->nursery_pid, l->shepherd, &files, &attr,
-	                   (char *const *)(uintptr_t)args, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return code;
-}
-
-static void close_nursery(struct local *l)
-{
-	if (l->nursery_fd < 0)
-		return;
-	close(l->nursery_fd);
-	l->nursery_fd = -1;
-}
-
-static int open_nursery(struct local *l, struct err *err)
-{
-	int pair[2], code;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, "cannot make a socket");
-	code = spawn_nursery(l, pair[1]);
-	close(pair[1]);
-	if (code) {
-		close(pair[0]);
-		return err_set(err, code, "cannot start '%s': %s", l->shepherd,
-		               strerror(code));
-	}
-	l->nursery_fd = pair[0];
-	return 0;
-}
-
-/* Fails: EAGAIN, it has many to bring up already; or it is dead. */
-static int send_birth(struct local *l, const struct attempt *a)
-{
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control = { .space = { 0 } };
-	int fd[2] = { a->child_fd, a->order_fd };
-	struct iovec data = { 0 };
-	struct msghdr msg = { .msg_iov = &data,
-		              .msg_iovlen = 1,
-		              .msg_control = &control,
-		              .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	char dir[PATH_MAX], name[48];
-	int len;
-
-	local_name(name, a->job, a->attempt);
-	len = snprintf(dir, sizeof(dir), "%s/%s", l->dir, name);
-	data = (struct iovec){ dir, (size_t)len };
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), fd, sizeof(fd));
-	return sendmsg(l->nursery_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0
-	           ? -1
-	           : 0;
-}
-
-/* 1: under way; 0: later. */
-static int try_birth(struct local *l, struct attempt *a, struct err *err)
-{
-	if (l->nursery_fd < 0 && open_nursery(l, err) < 0)
-		return -1;
-	if (send_birth(l, a) == 0)
-		return 1;
-	if (errno == EAGAIN || errno == ETOOMANYREFS)
-		return 0;
-	/* It was killed; the next one takes over. */
-	close_nursery(l);
-	waitpid(l->nursery_pid, NULL, 0);
-	if (open_nursery(l, err) < 0)
-		return -1;
-	return send_birth(l, a) < 0 ? err_sys(err, "cannot start a shepherd")
-	                            : 1;
-}
-
 /* Hand it to the nursery; false: it has no room for more, try again. */
 static bool attempt_launch(struct attempt *a)
 {
-	int done = try_birth(a->local, a, &a->err);
+	int done = nursery_send(a->local, a, &a->err);
 
 	if (done == 0)
 		return false;
@@ -546,7 +433,7 @@ static void local_free(struct runner *r)
 	map_free(&l->attempts);
 	if (l->tick)
 		event_free(l->tick);
-	close_nursery(l);
+	nursery_close(l);
 	for (int i = 0; i < 3; i++) {
 		int fd = (int[]){ l->dirfd, l->null_fd, l->lock_fd }[i];
 
@@ -667,25 +554,8 @@ static char *find_shepherd(struct err *err)
 	return NULL;
 }
 
-/* Whether a user manager can give each job a scope of its own. */
-static bool has_user_manager(void)
-{
-	const char *dir = getenv("XDG_RUNTIME_DIR");
-	char *path;
-	bool has;
-
-	if (geteuid() == 0 || !dir)
-		return false;
-	path = xasprintf("%s/systemd/private", dir);
-	has =
-	    !access(path, R_OK | W_OK) && !access("/usr/bin/systemd-run", X_OK);
-	free(path);
-	return has;
-}
-
 static void note_shortcomings(struct local *l)
 {
-	buf_clear(&l->shortcomings);
 	static const struct {
 		enum cgroup_tree controller;
 		const char *text;
@@ -709,15 +579,6 @@ static void note_shortcomings(struct local *l)
 	if (!l->machine.node.ncpus)
 		buf_printf(&l->shortcomings, "%sCPUs: cannot be bound.",
 		           l->shortcomings.len ? " " : "");
-}
-
-void local_leave_scopes(struct local *l)
-{
-	if (!l->ways.scope)
-		return;
-	cgroup_find(&l->ways, l->arena);
-	note_shortcomings(l);
-	close_nursery(l); /* the next one knows */
 }
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)
@@ -751,13 +612,11 @@ static int prepare(struct local *l, const char *state_dir,
 		return -1;
 	if (machine_discover(&l->machine, node, l->arena, err) < 0)
 		return -1;
-	if (has_user_manager())
-		cgroup_foresee_scope(&l->ways, l->arena);
-	else
-		cgroup_find(&l->ways, l->arena);
+	if (nursery_open(l, err) < 0)
+		return -1;
 	boot_id(l->boot);
 	note_shortcomings(l);
-	return open_nursery(l, err);
+	return 0;
 }
 
 struct runner *runner_local_new(struct event_base *base, const char *state_dir,

@@ -67,6 +67,7 @@ struct local {
 	struct arena *arena;
 	struct machine machine;
 	struct cgroup_ways ways;
+	bool scope; /* the nursery is in one and divides it itself */
 	char boot[BOOT_ID_SIZE];
 	struct buf shortcomings;
 
@@ -91,10 +92,16 @@ void attempt_send(struct attempt *a, json_t *msg);
 void attempt_queue(struct attempt *a);
 /* Fill in who and deliver; an answer of recover() is counted. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
-/* The user manager gives no scopes after all: do as if there was none. */
-void local_leave_scopes(struct local *l);
 /* That was its last event; strays and forgotten ones are removed. */
 void attempt_done(struct attempt *a);
+
+/* --- local_nursery.c --- */
+
+/* Finds what cgroups can be had, too. */
+int nursery_open(struct local *l, struct err *err);
+void nursery_close(struct local *l);
+/* Hand over child_fd and order_fd.  1: done; 0: it has no room, try later. */
+int nursery_send(struct local *l, const struct attempt *a, struct err *err);
 
 /* --- local_recover.c --- */
 

@@ -110,16 +110,15 @@ static bool bury(struct attempt *a)
 
 static void never_ran(struct attempt *a)
 {
-	/* Asked about by recover(), or the shepherd itself did not begin. */
-	if (a->awaited || a->stray)
-		attempt_tell(a, &(struct run_event){ .kind = RUN_UNKNOWN });
-	else
-		attempt_tell(a, &(struct run_event){
-				    .kind = RUN_START_FAILED,
-				    .fault = FAULT_SYSTEM,
-				    .text = "the shepherd of the job ended "
-					    "before it began" });
-	local_leave_scopes(a->local);
+	struct run_event ev = { .kind = RUN_UNKNOWN };
+
+	/* Nobody asked what became of it: its shepherd did not begin. */
+	if (!a->awaited && !a->stray) {
+		ev.kind = RUN_START_FAILED;
+		ev.fault = FAULT_SYSTEM;
+		ev.text = "the shepherd of the job ended before it began";
+	}
+	attempt_tell(a, &ev);
 	a->forgotten = true;
 	attempt_done(a);
 }

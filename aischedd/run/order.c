@@ -31,8 +31,7 @@ static json_t *ways_to_json(const struct cgroup_ways *ways)
 		                                : json_null());
 		json_array_append_new(v2, json_boolean(ways->v2[t]));
 	}
-	return json_pack("{s:o s:o s:s* s:b}", "base", base, "v2", v2,
-	                 "shepherds", ways->shepherds, "scope", ways->scope);
+	return json_pack("{s:o s:o}", "base", base, "v2", v2);
 }
 
 static json_t *tasks_to_json(const struct run_job *job)
@@ -165,13 +164,10 @@ static int read_ways(struct cgroup_ways *ret, json_t *obj, struct err *err)
 {
 	json_t *base, *v2;
 	json_error_t why;
-	int scope;
 
-	if (json_unpack_ex(obj, &why, JSON_STRICT, "{s:o s:o s?s s:b}", "base",
-	                   &base, "v2", &v2, "shepherds", &ret->shepherds,
-	                   "scope", &scope) < 0)
+	if (json_unpack_ex(obj, &why, JSON_STRICT, "{s:o s:o}", "base", &base,
+	                   "v2", &v2) < 0)
 		return bad(err, &why);
-	ret->scope = scope;
 	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++) {
 		ret->base[t] = json_string_value(json_array_get(base, t));
 		ret->v2[t] = json_is_true(json_array_get(v2, t));

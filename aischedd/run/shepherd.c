@@ -1,13 +1,8 @@
 /*
  * shepherd.c - run one attempt of a job
  *
- * aisched-shepherd --nursery LOCK WHERE: as the daemon starts it, see
- * shepherd_nursery.h.
- *
- * aisched-shepherd DIR SOCKET ORDER LOCK: DIR is the attempt's directory,
- * the others are open files: the connection to the daemon, what to run
- * (order.h), and the daemon's lock, which is let go once the attempt is
- * claimed, so that the next daemon finds no start under way.
+ * aisched-shepherd LOCK WHERE, started by the daemon, is the nursery
+ * (shepherd_nursery.h), with the open file LOCK; its children come here.
  */
 #include "aischedd/run/shepherd.h"
 
@@ -231,7 +226,7 @@ static void finish(struct shepherd *s)
 	tell_ended(s);
 }
 
-static void run(struct shepherd *s, int lock_fd)
+static void run(struct shepherd *s, const struct birth *birth)
 {
 	enum start_fault fault = FAULT_SYSTEM;
 	struct err why;
@@ -241,7 +236,7 @@ static void run(struct shepherd *s, int lock_fd)
 		return;
 	}
 	/* The next daemon will find the claim and somebody who answers. */
-	close(lock_fd);
+	close(birth->lock_fd);
 	if (tasks_start(s, &fault, &why) < 0) {
 		fail(s, fault, &why);
 		return;
@@ -253,26 +248,6 @@ static void run(struct shepherd *s, int lock_fd)
 }
 
 /* --- beginning --- */
-
-/* Whatever else the daemon had open is not ours. */
-static void close_others(const int *keep, size_t n)
-{
-	int at = 3;
-
-	for (;;) {
-		int next = -1;
-
-		for (size_t i = 0; i < n; i++)
-			if (keep[i] >= at && (next < 0 || keep[i] < next))
-				next = keep[i];
-		if (next < 0)
-			break;
-		if (next > at)
-			close_range((unsigned)at, (unsigned)next - 1, 0);
-		at = next + 1;
-	}
-	close_range((unsigned)at, ~0U, 0);
-}
 
 /* The signals that would end us belong to whoever started the daemon. */
 static int take_signals(struct err *err)
@@ -288,13 +263,13 @@ static int take_signals(struct err *err)
 	return fd < 0 ? err_sys(err, "cannot watch signals") : fd;
 }
 
-static void enter_cgroup(struct shepherd *s)
+static void name_cgroup(struct shepherd *s, const struct birth *birth)
 {
 	struct cgroup_ways *ways = &s->order.ways;
 	char name[64];
 
-	if (ways->scope)
-		cgroup_find_scope(ways, s->arena);
+	if (birth->in_scope)
+		*ways = birth->ways;
 	snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu32 "-%.8s",
 	         s->order.job.job, s->order.job.attempt, s->claim.run_id);
 	cgroup_name(&s->cg, ways, name, s->arena);
@@ -302,10 +277,10 @@ static void enter_cgroup(struct shepherd *s)
 }
 
 /* 1: the attempt is ours; 0: it is somebody else's. */
-static int claim(struct shepherd *s, int order_fd, struct err *err)
+static int claim(struct shepherd *s, const struct birth *birth, struct err *err)
 {
 	umask(077);
-	if (order_read(order_fd, &s->order, s->arena, err) < 0)
+	if (order_read(birth->order_fd, &s->order, s->arena, err) < 0)
 		return -1;
 	s->signal_fd = take_signals(err);
 	if (s->signal_fd < 0)
@@ -317,7 +292,7 @@ static int claim(struct shepherd *s, int order_fd, struct err *err)
 	if (s->dirfd < 0)
 		return err_sys(err, "cannot open '%s'", s->dir);
 	claim_new(&s->claim);
-	enter_cgroup(s);
+	name_cgroup(s, birth);
 	s->claim_fd = record_claim(s->dirfd, &s->claim, err);
 	if (s->claim_fd < 0)
 		return err->code == EEXIST ? 0 : -1;
@@ -328,23 +303,29 @@ static void shepherd(const struct birth *birth)
 {
 	struct shepherd s = { .arena = arena_new(),
 		              .dir = birth->dir,
-		              .conn = birth->fd[BIRTH_CONN],
+		              .conn = birth->conn,
 		              .listen_fd = -1 };
 	struct err why;
-	int mine;
+	int mine = claim(&s, birth, &why);
 
-	for (int i = 0; i < BIRTH_NFDS; i++)
-		fcntl(birth->fd[i], F_SETFD, FD_CLOEXEC);
-	mine = claim(&s, birth->fd[BIRTH_ORDER], &why);
 	if (mine < 0)
 		tell_failed(&s, FAULT_SYSTEM, why.text);
 	else if (mine == 0)
 		tell(&s, json_pack("{s:s}", "event", "claimed"));
 	if (mine <= 0)
 		return;
-	close(birth->fd[BIRTH_ORDER]);
-	run(&s, birth->fd[BIRTH_LOCK]);
+	close(birth->order_fd);
+	run(&s, birth);
 	clean(&s);
+}
+
+/* Whatever else the daemon had open is not ours. */
+static void close_others(int keep)
+{
+	if (keep > 3)
+		close_range(3, (unsigned)keep - 1, 0);
+	close_range((unsigned)keep + 1, ~0U, 0);
+	fcntl(keep, F_SETFD, FD_CLOEXEC);
 }
 
 int main(int argc, char **argv)
@@ -352,21 +333,15 @@ int main(int argc, char **argv)
 	static struct birth birth;
 	int lock_fd;
 
-	/* No stranger chooses the keys that we hash. */
-	json_object_seed(1);
-	if (argc == 4 && !strcmp(argv[1], "--nursery")) {
-		lock_fd = (int)strtol(argv[2], NULL, 10);
-		close_others(&lock_fd, 1);
-		nursery_serve(argv[0], argv[3], lock_fd, &birth);
-	} else if (argc == 2 + BIRTH_NFDS) {
-		snprintf(birth.dir, sizeof(birth.dir), "%s", argv[1]);
-		for (int i = 0; i < BIRTH_NFDS; i++)
-			birth.fd[i] = (int)strtol(argv[i + 2], NULL, 10);
-		close_others(birth.fd, BIRTH_NFDS);
-	} else {
+	if (argc != 3) {
 		fprintf(stderr, "aisched-shepherd is started by aischedd\n");
 		return EXIT_USAGE;
 	}
+	lock_fd = (int)strtol(argv[1], NULL, 10);
+	close_others(lock_fd);
+	/* No stranger chooses the keys that we hash. */
+	json_object_seed(1);
+	nursery_serve(argv[2], lock_fd, &birth);
 	shepherd(&birth);
 	_exit(EXIT_SUCCESS);
 }

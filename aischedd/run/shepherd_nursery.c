@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "aischedd/run/cgroup.h"
+#include "libcommon/mem.h"
 
 /* Take one request: its directory and descriptors.  0: the daemon is gone. */
 static int take(struct birth *ret)
@@ -26,59 +24,61 @@ static int take(struct birth *ret)
 		              .msg_control = &control,
 		              .msg_controllen = sizeof(control) };
 	const struct cmsghdr *c;
+	int fd[2];
 	ssize_t len;
 
 	do {
-		len = recvmsg(STDIN_FILENO, &msg, 0);
+		len = recvmsg(STDIN_FILENO, &msg, MSG_CMSG_CLOEXEC);
 	} while (len < 0 && errno == EINTR);
 	c = len > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
 	if (!c || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(2 * sizeof(int)))
+	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
 		return 0;
-	memcpy(ret->fd, CMSG_DATA(c), 2 * sizeof(int));
+	memcpy(fd, CMSG_DATA(c), sizeof(fd));
+	ret->conn = fd[0];
+	ret->order_fd = fd[1];
 	ret->dir[len] = '\0';
 	return 1;
 }
 
-/* Become a shepherd in a cgroup that the user manager gives. */
-static void enter_scope(const char *self, struct birth *b)
+static void find_home(struct birth *b, const char *where)
 {
-	char num[BIRTH_NFDS][12];
-
-	for (int i = 0; i < BIRTH_NFDS; i++)
-		snprintf(num[i], sizeof(num[i]), "%d", b->fd[i]);
-	execl("/usr/bin/systemd-run", "systemd-run", "--user", "--scope",
-	      "--quiet", "--collect", "-p", "Delegate=yes", "--", self, b->dir,
-	      num[BIRTH_CONN], num[BIRTH_ORDER], num[BIRTH_LOCK], NULL);
-	_exit(EXIT_FAILURE);
-}
-
-void nursery_serve(const char *self, const char *where, int lock_fd,
-                   struct birth *ret)
-{
-	bool scopes = !strcmp(where, NURSERY_SCOPES);
 	struct cgroup home = { .dir[CG_V2] = where };
 
-	if (*where && !scopes)
-		cgroup_join(&home, NULL);
+	b->in_scope = !strcmp(where, NURSERY_SCOPE);
+	if (!b->in_scope) {
+		if (*where)
+			cgroup_join(&home, NULL);
+		return;
+	}
+	cgroup_find_scope(&b->ways, arena_new());
+	if (send(STDIN_FILENO, b->ways.v2, sizeof(b->ways.v2), MSG_NOSIGNAL) <
+	    0)
+		_exit(EXIT_FAILURE);
+}
+
+static void be_born(void)
+{
+	signal(SIGCHLD, SIG_DFL);
+	setsid();
+	close(STDIN_FILENO);
+	if (open("/dev/null", O_RDWR) != STDIN_FILENO)
+		_exit(EXIT_FAILURE);
+}
+
+void nursery_serve(const char *where, int lock_fd, struct birth *ret)
+{
+	*ret = (struct birth){ .lock_fd = lock_fd };
+	find_home(ret, where);
 	signal(SIGCHLD, SIG_IGN); /* nobody asks how they ended */
 	while (take(ret)) {
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			signal(SIGCHLD, SIG_DFL);
-			setsid();
-			ret->fd[BIRTH_LOCK] = lock_fd;
-			if (scopes)
-				enter_scope(self, ret);
-			close(STDIN_FILENO);
-			if (open("/dev/null", O_RDWR) != STDIN_FILENO)
-				_exit(EXIT_FAILURE);
+		if (fork() == 0) {
+			be_born();
 			return;
 		}
-		/* A shepherd that was not born has hung up. */
-		close(ret->fd[BIRTH_CONN]);
-		close(ret->fd[BIRTH_ORDER]);
+		/* A shepherd that could not be born has hung up. */
+		close(ret->conn);
+		close(ret->order_fd);
 	}
 	_exit(EXIT_SUCCESS);
 }

@@ -17,10 +17,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "aischedd/run/cgroup.h"
+#include "aischedd/run/proc.h"
 #include "aischedd/run/record.h"
 #include "aischedd/run/runner.h"
 #include "aischedd/run/tree.h"
@@ -31,7 +33,8 @@
 
 #define NOBODY    65534
 #define PATIENCE  20 /* seconds until a test gives up on an event */
-#define MAX_SEEN  256
+#define MAX_SEEN  1024
+#define MANY      400
 #define MAX_TASKS 4
 
 enum mode { MODE_SELF, MODE_OTHER, MODE_PLAIN, NMODES };
@@ -1058,6 +1061,56 @@ START_TEST(what_nobody_asks_about_is_ended)
 }
 END_TEST
 
+/* Kill it if it is our own child; who is not our child is not the nursery. */
+static void kill_child(pid_t pid, void *arg)
+{
+	siginfo_t info;
+
+	(void)arg;
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0)
+		return;
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+}
+
+START_TEST(a_killed_nursery_is_replaced)
+{
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	make_pipe(&w, "pipe");
+	start(&w, &(struct job){ .id = 1, .script = "echo ready >pipe" });
+	expect(&w, RUN_STARTED, 1);
+	proc_descendants(getpid(), kill_child, NULL);
+	hear(&w, "pipe");
+	expect(&w, RUN_ENDED, 1);
+	run_job(&w, &(struct job){ .id = 2, .script = "true" });
+	finish(&w);
+}
+END_TEST
+
+START_TEST(many_starts_at_once_all_happen)
+{
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	for (uint64_t id = 1; id <= MANY; id++)
+		start(&w, &(struct job){
+			      .id = id, .script = "true", .cpus_milli = 50 });
+	for (size_t started = 0, ended = 0; ended < MANY;) {
+		const struct seen *s = next(&w);
+
+		started += s->kind == RUN_STARTED;
+		ended += s->kind == RUN_ENDED;
+		ck_assert(s->kind == RUN_STARTED || s->kind == RUN_ENDED);
+		ck_assert_uint_ge(started, ended);
+	}
+	finish(&w);
+}
+END_TEST
+
 START_TEST(groups_are_removed)
 {
 	struct world w;
@@ -1113,6 +1166,8 @@ SUITE(run_local)
 		a_shepherd_killed_meanwhile_is_noticed_later,
 		a_restart_of_the_machine_is_told,
 		what_nobody_asks_about_is_ended,
+		a_killed_nursery_is_replaced,
+		many_starts_at_once_all_happen,
 		groups_are_removed,
 	};
 
