@@ -130,12 +130,13 @@ struct runner_ops {
 	void (*resume)(struct runner *r, uint64_t job, uint32_t attempt,
 	               uint32_t ntasks, const struct snap_task *task,
 	               const struct snap_cpu_use *cpu_use);
-	/* The end is committed: what is kept about the attempt may go. */
+	/* The end, or that it did not start, is committed: what is kept about
+	 * the attempt may go. */
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
 	/* Once, before anything else: attempts that should be known here.
-	 * Each is answered by RUN_STARTED, RUN_ENDED, RUN_LOST or
-	 * RUN_UNKNOWN, then comes RUN_SYNCED; what runs here and is not
-	 * named is ended. */
+	 * Each is answered by RUN_STARTED, RUN_START_FAILED, RUN_ENDED,
+	 * RUN_LOST or RUN_UNKNOWN, then comes RUN_SYNCED; what runs here and
+	 * is not named is ended. */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt);
 	/* What this machine cannot enforce, one sentence each; "" is all. */
