@@ -96,7 +96,8 @@ void *map_each(const struct map *map, size_t *at)
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 {
 	const unsigned char *p = data;
-	uint64_t h = seed ^ 0xcbf29ce484222325u;
+	/* Mixed, or a seed and a first byte that are exchanged look alike. */
+	uint64_t h = mix(seed) ^ 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ p[i]) * 0x100000001b3u;

@@ -497,6 +497,30 @@ static bool group_is_given(struct spec *spec, const struct group *group)
 	return false;
 }
 
+static void clear_field(struct spec *spec, const struct spec_field *field)
+{
+	if (field->is_text)
+		*spec_text(spec, field) = NULL;
+	else
+		*spec_int(spec, field) = SPEC_UNSET;
+}
+
+void submit_clear(struct submit *submit, const struct opt *opt)
+{
+	if (opt->set == set_ignored || opt->set == set_idle)
+		return; /* they set nothing */
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		if (opt->offset >= groups[g].first &&
+		    opt->offset <= groups[g].last)
+			for (size_t i = 0; i < spec_nfields; i++)
+				if (spec_fields[i].offset >= groups[g].first &&
+				    spec_fields[i].offset <= groups[g].last)
+					clear_field(&submit->spec,
+					            &spec_fields[i]);
+	if (field_of(opt))
+		clear_field(&submit->spec, field_of(opt));
+}
+
 static void spec_merge(struct spec *to, struct spec *from)
 {
 	bool taken[ARRAY_SIZE(groups)];

@@ -35,6 +35,10 @@ extern const struct opt spec_opts[]; /* ends with OPT_END; ctx: the submit */
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now);
 
+/* Nothing is given any more of the field that this option sets, nor of those
+ * that say the same in another way. */
+void submit_clear(struct submit *submit, const struct opt *opt);
+
 /* Take AISUB_* variables for what is not set yet.  Fails: EINVAL or
  * ERANGE, names the variable. */
 int submit_from_env(struct submit *submit, char *const *env, struct err *err);

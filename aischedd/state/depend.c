@@ -112,18 +112,27 @@ static int one_parse(const char **s, struct deps **deps, struct err *err)
 	return 0;
 }
 
-/* Whether there is or was such a job. */
+/* Whether there is or was such a job, or such a task of an array. */
 static bool exists(const struct state *state, const struct dep *dep)
 {
 	struct past past;
 
-	if (dep->kind == DEP_SINGLETON || state_job(state, dep->job))
+	if (dep->kind == DEP_SINGLETON)
 		return true;
-	if (state_array(state, dep->job) && dep->task == NO_TASK)
-		return true;
-	if (dep->task != NO_TASK && state_task(state, dep->job, dep->task))
+	if (dep->task == NO_TASK
+	        ? state_job(state, dep->job) || state_array(state, dep->job)
+	        : state_task(state, dep->job, dep->task) != NULL)
 		return true;
 	return state->past(dep->job, dep->task, &past, state->past_arg) == 0;
+}
+
+static int no_such_job(const struct dep *dep, struct err *err)
+{
+	if (dep->task == NO_TASK)
+		return err_set(err, ENOENT, "there is no job %llu to depend on",
+		               (unsigned long long)dep->job);
+	return err_set(err, ENOENT, "there is no job %llu_%u to depend on",
+	               (unsigned long long)dep->job, dep->task);
 }
 
 int deps_parse(const struct state *state, const char *text, struct deps **ret,
@@ -150,9 +159,7 @@ int deps_parse(const struct state *state, const char *text, struct deps **ret,
 	deps->any = between == '?';
 	for (uint32_t i = 0; state && i < deps->n; i++)
 		if (!exists(state, &deps->dep[i])) {
-			err_set(err, ENOENT,
-			        "there is no job %llu to depend on",
-			        (unsigned long long)deps->dep[i].job);
+			no_such_job(&deps->dep[i], err);
 			goto bad;
 		}
 	*ret = deps;
@@ -276,35 +283,33 @@ static void see_job(const struct job *job, struct seen *ret)
 	ret->start = job->state == JOB_PENDING ? NO_TIME : job->start;
 }
 
-static void see_array(const struct state *state, const struct array *array,
-                      struct seen *ret)
+static void see_array(const struct array *array, struct seen *ret)
 {
-	const struct job *part = state_job(state, array->id);
-
 	ret->over = array->unfinished == 0;
 	ret->ok = array->failed == 0;
-	ret->start = NO_TIME;
-	/* All of it has started when no part is left; nobody asks when. */
-	if (!part || !part->tasks.n)
-		ret->start = 0;
+	ret->start =
+	    array->unfinished == array->running ? array->started : NO_TIME;
 }
 
+/* A task is looked for in arrays only: of a plain job all is meant. */
 static void see(const struct state *state, uint64_t target, uint32_t task,
                 struct seen *ret)
 {
-	const struct job *job = NULL;
 	const struct array *array = state_array(state, target);
+	const struct job *job = NULL;
 	struct past past;
 
-	if (task != NO_TASK)
-		job = state_task(state, target, task);
-	else if (!array)
+	if (!array)
 		job = state_job(state, target);
+	else if (task != NO_TASK)
+		job = state_task(state, target, task);
 	if (job) {
 		see_job(job, ret);
 	} else if (array && task == NO_TASK) {
-		see_array(state, array, ret);
-	} else if (state->past(target, task, &past, state->past_arg) == 0) {
+		see_array(array, ret);
+	} else if (state->past(target, task, &past, state->past_arg) == 0 ||
+	           (!array && state->past(target, NO_TASK, &past,
+	                                  state->past_arg) == 0)) {
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
@@ -342,7 +347,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	case DEP_AFTER:
 		if (seen.start == NO_TIME)
 			return seen.over ? MET : NOT_YET;
-		dep->at = (seen.start ? seen.start : now) + dep->delay_s;
+		dep->at = seen.start + dep->delay_s;
 		if (dep->at <= now)
 			return MET;
 		state_alarm(state, dep->at, job->id);

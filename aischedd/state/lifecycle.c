@@ -291,6 +291,15 @@ static void arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
+static void array_started(struct state *state, const struct job *job)
+{
+	struct array *array = state_array(state, job->array);
+
+	if (job->start > array->started)
+		array->started = job->start;
+	state_touch_array(state, array);
+}
+
 static int started(struct state *state, struct job *job,
                    const struct event_in *ev, struct err *err)
 {
@@ -299,6 +308,8 @@ static int started(struct state *state, struct job *job,
 	job->start_fails = 0;
 	state_set(state, job, JOB_RUNNING);
 	arm(state, job);
+	if (job->array)
+		array_started(state, job);
 	deps_started(state, job, ev->now);
 	return 0;
 }

@@ -30,6 +30,7 @@ struct array {
 	uint32_t unfinished;            /* tasks that have not ended */
 	uint32_t failed;  /* tasks that ended other than COMPLETED */
 	uint32_t running; /* tasks that hold nodes */
+	int64_t started;  /* when the last of those that did, or NO_TIME */
 	bool dirty, is_new;
 	struct job *first, *last; /* its records: array_next */
 };

@@ -156,6 +156,25 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
                            uint64_t id, int64_t now);
 void state_arm(struct state *state, const struct job *job);
+/* What it asks for, for updates too: each says why not. */
+int submit_queue(const struct state *state, const struct spec *spec,
+                 uint32_t *ret, struct err *err);
+/* Each queue on the way up says who may use it. */
+int submit_check_access(const struct state *state, uint32_t queue,
+                        const struct submitter *who, struct err *err);
+int submit_check_priority(const struct state *state, const struct spec *spec,
+                          uint32_t queue, const struct submitter *who,
+                          struct err *err);
+int submit_time_limit(const struct state *state, const struct spec *spec,
+                      uint32_t queue, int64_t *ret, struct err *err);
+/* All that does not depend on how many others there are. */
+int submit_check_spec(struct state *state, const struct spec *spec,
+                      const struct submitter *who, uint32_t queue, int64_t now,
+                      struct err *err);
+void job_set_priority(const struct state *state, struct job *job,
+                      const struct spec *spec);
+void job_set_grace(const struct state *state, struct job *job,
+                   const struct spec *spec);
 
 /* snapshot.c */
 enum { MAX_LICENSES = 16 };

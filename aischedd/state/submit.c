@@ -25,8 +25,8 @@ static bool listed(const struct strlist *list, const struct submitter *who)
 	return list->n == 0;
 }
 
-static int queue_of(const struct state *state, const struct spec *spec,
-                    uint32_t *ret, struct err *err)
+int submit_queue(const struct state *state, const struct spec *spec,
+                 uint32_t *ret, struct err *err)
 {
 	const struct conf *conf = state->conf;
 	int q;
@@ -54,8 +54,7 @@ static int queue_of(const struct state *state, const struct spec *spec,
 	return 0;
 }
 
-/* Each queue on the way up says who may use it. */
-static int check_access(const struct state *state, uint32_t queue,
+int submit_check_access(const struct state *state, uint32_t queue,
                         const struct submitter *who, struct err *err)
 {
 	const struct conf_queue *queues = state->conf->queues;
@@ -197,8 +196,8 @@ static int check_licenses(const struct state *state, const struct spec *spec,
 	return licenses_parse(state->conf, spec->licenses, use, &n, err);
 }
 
-static int time_limit_of(const struct state *state, const struct spec *spec,
-                         uint32_t queue, int64_t *ret, struct err *err)
+int submit_time_limit(const struct state *state, const struct spec *spec,
+                      uint32_t queue, int64_t *ret, struct err *err)
 {
 	const struct conf *conf = state->conf;
 	int64_t limit = spec->time_limit;
@@ -245,7 +244,7 @@ static int64_t class_priority(const struct state *state,
 	return class < 0 ? 0 : conf->classes[class].priority;
 }
 
-static int check_priority(const struct state *state, const struct spec *spec,
+int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err)
 {
@@ -295,8 +294,7 @@ static uint32_t array_count(const struct spec *spec)
 	return n;
 }
 
-/* All that does not depend on how many others there are. */
-static int check_spec(struct state *state, const struct spec *spec,
+int submit_check_spec(struct state *state, const struct spec *spec,
                       const struct submitter *who, uint32_t queue, int64_t now,
                       struct err *err)
 {
@@ -309,8 +307,8 @@ static int check_spec(struct state *state, const struct spec *spec,
 	if (spec_resolve(spec, 0, &req, err) < 0 ||
 	    check_texts(state, spec, err) < 0 ||
 	    check_licenses(state, spec, err) < 0 ||
-	    check_priority(state, spec, queue, who, err) < 0 ||
-	    time_limit_of(state, spec, queue, &limit, err) < 0 ||
+	    submit_check_priority(state, spec, queue, who, err) < 0 ||
+	    submit_time_limit(state, spec, queue, &limit, err) < 0 ||
 	    check_times(spec, limit, now, err) < 0)
 		return -1;
 	if (!spec_pools(state, spec, queue))
@@ -334,9 +332,9 @@ int state_check_submit(struct state *state, const struct spec *spec,
 {
 	uint32_t queue, count = array_count(spec);
 
-	if (queue_of(state, spec, &queue, err) < 0 ||
-	    check_access(state, queue, who, err) < 0 ||
-	    check_spec(state, spec, who, queue, now, err) < 0 ||
+	if (submit_queue(state, spec, &queue, err) < 0 ||
+	    submit_check_access(state, queue, who, err) < 0 ||
+	    submit_check_spec(state, spec, who, queue, now, err) < 0 ||
 	    check_counts(state, queue, who, *ahead + count, err) < 0)
 		return -1;
 	*ahead += count;
@@ -346,8 +344,8 @@ int state_check_submit(struct state *state, const struct spec *spec,
 
 /* --- the record -------------------------------------------------------- */
 
-static void set_priority(const struct state *state, struct job *job,
-                         const struct spec *spec)
+void job_set_priority(const struct state *state, struct job *job,
+                      const struct spec *spec)
 {
 	job->priority = spec->priority != SPEC_UNSET
 	                    ? spec->priority
@@ -356,8 +354,8 @@ static void set_priority(const struct state *state, struct job *job,
 		job->priority -= spec->nice;
 }
 
-static void set_grace(const struct state *state, struct job *job,
-                      const struct spec *spec)
+void job_set_grace(const struct state *state, struct job *job,
+                   const struct spec *spec)
 {
 	job->grace = spec->grace;
 	for (int q = (int)job->queue; q >= 0 && job->grace == SPEC_UNSET;
@@ -380,6 +378,7 @@ static void new_array(struct state *state, struct job *job,
 	array->min = idset_min(&job->tasks);
 	array->max = idset_max(&job->tasks);
 	array->step = job->tasks.range[0].step;
+	array->started = NO_TIME;
 	array->is_new = true;
 	map_set(&state->arrays, array->id, array);
 	state_touch_array(state, array);
@@ -400,9 +399,9 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->packed = spec_pack(spec);
 	job->mem_default =
 	    state_default_mem(state, spec_pools(state, spec, queue));
-	set_priority(state, job, spec);
-	set_grace(state, job, spec);
-	time_limit_of(state, spec, queue, &job->time_limit, NULL);
+	job_set_priority(state, job, spec);
+	job_set_grace(state, job, spec);
+	submit_time_limit(state, spec, queue, &job->time_limit, NULL);
 	if (spec->begin != SPEC_UNSET && spec->begin > now)
 		job->begin = spec->begin;
 	if (spec->deadline != SPEC_UNSET)
@@ -502,6 +501,8 @@ struct job *state_split(struct state *state, struct job *job,
 	struct idset set = { 0 };
 	struct job *copy;
 
+	if (job_state_is_final((enum job_state)job->state))
+		return job; /* and not yet written: nothing is done to it */
 	state_count(state, job, -1);
 	idset_take(&job->tasks, which, &set);
 	taken = set.n ? idset_count(&set) : 0;
@@ -523,166 +524,4 @@ struct job *state_split(struct state *state, struct job *job,
 	add_sibling(state, job, copy);
 	state_reindex(state, copy, now);
 	return copy;
-}
-
-/* --- changed ----------------------------------------------------------- */
-
-int state_top(struct state *state, struct job *job, struct err *err)
-{
-	int64_t highest = job->priority;
-
-	if (job->state != JOB_PENDING)
-		return err_set(err, EINVAL,
-		               "job %llu is %s: only a pending job can go to "
-		               "the top",
-		               (unsigned long long)job->id,
-		               job_state_name(job->state));
-	for (size_t i = 0; i < state->nrows; i++) {
-		const struct job *first = state->row[i]->head;
-
-		if (first->queue == job->queue && first != job &&
-		    first->priority >= highest)
-			highest = first->priority + 1;
-	}
-	if (highest == job->priority)
-		return 0;
-	job->priority = highest;
-	state_touch(state, job);
-	state_reindex(state, job, job->submit);
-	return 0;
-}
-
-static int update_array_limit(struct state *state, struct job *job,
-                              const char *value, struct err *err)
-{
-	struct array *array = state_array(state, job->array);
-	int64_t limit;
-
-	if (!array)
-		return err_set(err, EINVAL, "job %llu is not of an array",
-		               (unsigned long long)job->id);
-	if (parse_int(value, 0, LIMIT_ARRAY, &limit, err) < 0)
-		return -1;
-	array->limit = (uint32_t)limit;
-	state_touch_array(state, array);
-	for (struct job *j = array->first; j; j = j->array_next)
-		state_reindex(state, j, j->submit);
-	return 0;
-}
-
-/* What a job that has started may still change. */
-static bool harmless(const char *option)
-{
-	static const char *const names[] = {
-		"time",         "job-name", "comment", "account",
-		"nice",         "priority", "requeue", "no-requeue",
-		"max-restarts", "deadline", "grace"
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], option))
-			return true;
-	return false;
-}
-
-static void take_spec(struct state *state, struct job *job,
-                      const struct spec *spec, uint32_t queue, int64_t now)
-{
-	state_count(state, job, -1);
-	names_del(state, job);
-	free(job->packed);
-	job->packed = spec_pack(spec);
-	job->queue = queue;
-	state_count(state, job, 1);
-	names_add(state, job);
-	set_priority(state, job, spec);
-	set_grace(state, job, spec);
-	time_limit_of(state, spec, queue, &job->time_limit, NULL);
-	job->begin = spec->begin != SPEC_UNSET && spec->begin > now
-	                 ? spec->begin
-	                 : NO_TIME;
-	job->deadline = spec->deadline == SPEC_UNSET ? NO_TIME : spec->deadline;
-	state_touch(state, job);
-	state_arm(state, job);
-	state_alarm(state, job_limit_at(job), job->id);
-}
-
-/* The dependency as it is now: conditions that were met are not asked for
- * again unless the user gave a new one. */
-static void take_dependency(struct state *state, struct job *job,
-                            const struct spec *spec, int64_t now)
-{
-	deps_forget(state, job);
-	if (spec->dependency && *spec->dependency &&
-	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
-		abort(); /* it was checked */
-	deps_begin(state, job, now);
-}
-
-int state_update(struct state *state, struct job *job,
-                 const struct submitter *who, const char *field,
-                 const char *value, int64_t now, struct err *err)
-{
-	struct arena *arena = arena_new();
-	struct submit submit;
-	struct spec before;
-	uint32_t queue;
-	int result = -1;
-	char option[64];
-
-	snprintf(option, sizeof(option), "%s", field);
-	for (char *p = option; *p; p++)
-		if (*p == '_')
-			*p = '-';
-	if (!strcmp(option, "array-limit")) {
-		result = update_array_limit(state, job, value, err);
-		goto out;
-	}
-	if (!strcmp(option, "time-limit"))
-		snprintf(option, sizeof(option), "time");
-	spec_unpack(&before, job->packed);
-	submit_init(&submit, arena, NULL, now);
-	submit.spec = before;
-	if (!strcmp(option, "array") || !opt_find(spec_opts, option)) {
-		err_set(err, EINVAL, "'%s' cannot be changed", field);
-		goto out;
-	}
-	if (job->state != JOB_PENDING && !harmless(option)) {
-		err_set(err, EINVAL,
-		        "job %llu is %s: %s can be changed only while it is "
-		        "pending",
-		        (unsigned long long)job->id, job_state_name(job->state),
-		        field);
-		goto out;
-	}
-	if (opt_apply(spec_opts, &submit, option, value, err) < 0)
-		goto out;
-	queue = job->queue;
-	if (!strcmp(option, "queue") &&
-	    (queue_of(state, &submit.spec, &queue, err) < 0 ||
-	     check_access(state, queue, who, err) < 0))
-		goto out;
-	if (job->state != JOB_PENDING && !who->operator_ &&
-	    submit.spec.time_limit != before.time_limit &&
-	    (submit.spec.time_limit == TIME_UNLIMITED ||
-	     (job->time_limit != TIME_UNLIMITED &&
-	      submit.spec.time_limit > job->time_limit))) {
-		err_set(err, EPERM,
-		        "raising the time limit of a running job takes an "
-		        "operator of queue '%s'",
-		        state->conf->queues[queue].name);
-		goto out;
-	}
-	if (submit.spec.dependency && !*submit.spec.dependency)
-		submit.spec.dependency = NULL;
-	if (check_spec(state, &submit.spec, who, queue, now, err) < 0)
-		goto out;
-	take_spec(state, job, &submit.spec, queue, now);
-	if (!strcmp(option, "dependency"))
-		take_dependency(state, job, &submit.spec, now);
-	state_reindex(state, job, now);
-	result = 0;
-out:
-	arena_free(arena);
-	return result;
 }

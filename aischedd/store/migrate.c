@@ -53,7 +53,7 @@ static const char *const steps[] = {
 	"CREATE INDEX job_end ON job (end_time, id) WHERE state >= 5;"
 	"CREATE TABLE array (id INTEGER PRIMARY KEY, max_running INTEGER,"
 	" count INTEGER, min INTEGER, max INTEGER, step INTEGER,"
-	" unfinished INTEGER, failed INTEGER);"
+	" unfinished INTEGER, failed INTEGER, last_start INTEGER);"
 	"CREATE TABLE blob (id INTEGER PRIMARY KEY, hash BLOB UNIQUE,"
 	" data BLOB);"
 	"CREATE TABLE token (token TEXT PRIMARY KEY, uid INTEGER,"

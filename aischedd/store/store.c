@@ -84,11 +84,11 @@ struct store {
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
 	[PUT_ARRAY] = "INSERT OR REPLACE INTO array (id, max_running, count,"
-		      " min, max, step, unfinished, failed)"
-		      " VALUES (?,?,?,?,?,?,?,?)",
+		      " min, max, step, unfinished, failed, last_start)"
+		      " VALUES (?,?,?,?,?,?,?,?,?)",
 	[DEL_ARRAY] = "DELETE FROM array WHERE id = ?",
 	[LOAD_ARRAYS] = "SELECT id, max_running, count, min, max, step,"
-			" unfinished, failed FROM array",
+			" unfinished, failed, last_start FROM array",
 	[FIND_BLOB] = "SELECT id FROM blob WHERE hash = ?",
 	[PUT_BLOB] = "INSERT INTO blob (id, hash, data) VALUES (?,?,?)",
 	[GET_BLOB] = "SELECT data FROM blob WHERE id = ?",
@@ -115,7 +115,7 @@ static const char *const fixed_sql[NSQL] = {
 		      " WHERE array_id = ? AND state >= 5"
 		      " AND (array_task = ? OR tasks IS NOT NULL)",
 	/* Other than COMPLETED (5) is worse. */
-	[PAST_ARRAY] = "SELECT max(state), max(uid), min(start_time) FROM job"
+	[PAST_ARRAY] = "SELECT max(state), max(uid), max(start_time) FROM job"
 		       " WHERE array_id = ? AND state >= 5",
 	[ENDED_JOB] = "SELECT state, exit_code, signal FROM job"
 		      " WHERE (id = ?1 OR array_id = ?1) AND state >= 5"
@@ -350,6 +350,7 @@ static int load_arrays(struct store *store, struct state *state,
 			.step = (uint32_t)db_col_i64(&s, 5, 1),
 			.unfinished = (uint32_t)db_col_i64(&s, 6, 0),
 			.failed = (uint32_t)db_col_i64(&s, 7, 0),
+			.started = db_col_i64(&s, 8, NO_TIME),
 		};
 
 		state_load_array(state, &array);
@@ -597,6 +598,7 @@ static int put_arrays(struct store *store, const struct changes *changes,
 			db_i64(&s, 6, a->step);
 			db_i64(&s, 7, a->unfinished);
 			db_i64(&s, 8, a->failed);
+			db_i64(&s, 9, a->started);
 		}
 		if (db_run(&store->db, &s, err) < 0)
 			return -1;
