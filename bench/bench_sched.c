@@ -48,7 +48,7 @@ static void add_nodes(struct world *w, uint32_t n, uint16_t gpu_free,
 		.cpu_total = COLUMN(w, int64_t, n, CPUS * 1000),
 		.cpu_free = COLUMN(w, int64_t, n, cpu_free),
 		.mem_total = COLUMN(w, int64_t, n, MEM),
-		.mem_free = COLUMN(w, int64_t, n, MEM),
+		.mem_free = COLUMN(w, int64_t, n, cpu_free ? MEM : 0),
 		.gpu_first = slices(w->arena, n, GPUS),
 		.cpu_first = slices(w->arena, n, 0),
 		.feature_first = slices(w->arena, n, 0),
@@ -88,7 +88,7 @@ static void fill_nodes(struct world *w)
 	s->run = (struct snap_run){
 		.n = n,
 		.job = COLUMN(w, uint64_t, n, i_ + 1),
-		.req = COLUMN(w, uint32_t, n, 0),
+		.req = COLUMN(w, uint32_t, n, s->req.n - 1),
 		.queue = COLUMN(w, uint32_t, n, 0),
 		.user = COLUMN(w, uint32_t, n, 0),
 		.priority = COLUMN(w, int64_t, n, 0),
@@ -101,31 +101,35 @@ static void fill_nodes(struct world *w)
 	s->task = task;
 }
 
-/* Shapes: request i asks for gpus + i % 8 GPUs, 1 + i / 8 CPUs, i MiB. */
+/* Shapes: request i asks for gpus + i % 8 GPUs and more CPUs and memory with
+ * each; the last one is a whole node, for what runs. */
 static void add_jobs(struct world *w, uint32_t jobs, uint32_t shapes,
                      int64_t gpus, uint32_t tasks)
 {
 	struct snap *s = &w->snap;
 	struct snap_member *m = arena_array(w->arena, struct snap_member, jobs);
+	uint32_t n = shapes + 1;
 
 	s->req = (struct snap_reqs){
-		.n = shapes,
-		.tasks = COLUMN(w, uint32_t, shapes, tasks),
-		.min_tasks = COLUMN(w, uint32_t, shapes, tasks),
-		.nodes = COLUMN(w, uint32_t, shapes, 0),
-		.tasks_per_node = COLUMN(w, uint32_t, shapes, 0),
-		.cpus = COLUMN(w, int64_t, shapes, 1000 + i_ / 8 * 100),
-		.mem = COLUMN(w, int64_t, shapes, 1024 + i_),
-		.gpus = COLUMN(w, int64_t, shapes, gpus + i_ % 8 * 1000),
-		.gpu_type = COLUMN(w, uint32_t, shapes, SNAP_NONE),
-		.pools = COLUMN(w, uint64_t, shapes, 1),
-		.exclusive = COLUMN(w, uint8_t, shapes, 0),
-		.one_process = COLUMN(w, uint8_t, shapes, 0),
-		.time_limit = COLUMN(w, int64_t, shapes, 3600),
-		.rule_first = slices(w->arena, shapes, 0),
-		.want_first = slices(w->arena, shapes, 0),
-		.avoid_first = slices(w->arena, shapes, 0),
-		.license_first = slices(w->arena, shapes, 0),
+		.n = n,
+		.tasks = COLUMN(w, uint32_t, n, tasks),
+		.min_tasks = COLUMN(w, uint32_t, n, tasks),
+		.nodes = COLUMN(w, uint32_t, n, 0),
+		.tasks_per_node = COLUMN(w, uint32_t, n, 0),
+		.cpus = COLUMN(w, int64_t, n,
+		               i_ + 1 < n ? 1000 + i_ / 8 * 100 : CPUS * 1000),
+		.mem = COLUMN(w, int64_t, n, i_ + 1 < n ? 1024 + i_ : MEM),
+		.gpus = COLUMN(w, int64_t, n,
+		               i_ + 1 < n ? gpus + i_ % 8 * 1000 : GPUS * 1000),
+		.gpu_type = COLUMN(w, uint32_t, n, SNAP_NONE),
+		.pools = COLUMN(w, uint64_t, n, 1),
+		.exclusive = COLUMN(w, uint8_t, n, 0),
+		.one_process = COLUMN(w, uint8_t, n, 0),
+		.time_limit = COLUMN(w, int64_t, n, 3600),
+		.rule_first = slices(w->arena, n, 0),
+		.want_first = slices(w->arena, n, 0),
+		.avoid_first = slices(w->arena, n, 0),
+		.license_first = slices(w->arena, n, 0),
 	};
 	for (uint32_t row = 0, k = 0; row < shapes; row++) {
 		for (uint32_t i = row; i < jobs; i += shapes)

@@ -156,7 +156,8 @@ static uint32_t release(struct place *p, const struct holder *h,
 		uint32_t pool = s->node.pool[node];
 
 		for (uint32_t k = 0; k < n; k++) {
-			if (!wish[k].done)
+			/* Of a wish for one task nothing is there yet. */
+			if (!wish[k].done && wish[k].want > 1)
 				wish[k].have[pool] -= worth(p, &wish[k], node);
 		}
 		release_task(p, h, &h->task[i]);

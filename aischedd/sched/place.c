@@ -660,6 +660,15 @@ void place_hold_node(struct place *p, uint32_t node, uint64_t job)
 		shelf_move(p->shelf, node, SHELF_HELD);
 }
 
+/* Whether the job could run on a node of the class that is open. */
+static bool could_use(const struct place *p, uint32_t req,
+                      const struct work *empty, uint32_t node)
+{
+	return shelf_tree(p->shelf, node) == SHELF_OPEN &&
+	       allowed_node(match_req(p->match, req), node) &&
+	       fit_count(empty, req, node, 0, 1);
+}
+
 void place_hold(struct place *p, uint32_t req, const struct work *empty,
                 uint64_t job)
 {
@@ -668,16 +677,19 @@ void place_hold(struct place *p, uint32_t req, const struct work *empty,
 	for (uint32_t c = 0; c < a->nclasses; c++) {
 		const struct node_class *nc =
 		    match_class(p->match, a->class[c]);
+		uint32_t open = shelf_count(p->shelf, a->class[c], SHELF_OPEN);
+		uint32_t usable = 0;
 
-		if (!shelf_count(p->shelf, a->class[c], SHELF_OPEN))
-			continue;
-		for (uint32_t i = 0; i < nc->nnodes; i++) {
-			uint32_t node = nc->node[i];
-
-			if (shelf_tree(p->shelf, node) == SHELF_OPEN &&
-			    allowed_node(a, node) &&
-			    fit_count(empty, req, node, 0, 1))
-				place_hold_node(p, node, job);
+		for (uint32_t i = 0; open && i < nc->nnodes; i++)
+			usable += could_use(p, req, empty, nc->node[i]);
+		for (uint32_t i = 0; usable && i < nc->nnodes; i++) {
+			if (!could_use(p, req, empty, nc->node[i]))
+				continue;
+			p->holder[nc->node[i]] = job;
+			if (usable < open)
+				shelf_move(p->shelf, nc->node[i], SHELF_HELD);
 		}
+		if (usable && usable == open)
+			shelf_hold_all(p->shelf, a->class[c]);
 	}
 }

@@ -198,6 +198,28 @@ void shelf_move(struct shelf *shelf, uint32_t node, enum shelf_tree tree)
 	}
 }
 
+void shelf_hold_all(struct shelf *shelf, uint32_t class)
+{
+	const struct node_class *nc = match_class(shelf->match, class);
+	uint32_t *root = shelf->root[class], *count = shelf->count[class];
+	bool swap = root[SHELF_HELD] == SNAP_NONE;
+
+	for (uint32_t i = 0; i < nc->nnodes; i++) {
+		if (shelf->tree[nc->node[i]] != SHELF_OPEN)
+			continue;
+		if (swap)
+			shelf->tree[nc->node[i]] = SHELF_HELD;
+		else
+			shelf_move(shelf, nc->node[i], SHELF_HELD);
+	}
+	if (swap) {
+		root[SHELF_HELD] = root[SHELF_OPEN];
+		root[SHELF_OPEN] = SNAP_NONE;
+		count[SHELF_HELD] = count[SHELF_OPEN];
+		count[SHELF_OPEN] = 0;
+	}
+}
+
 void shelf_refresh(struct shelf *shelf, uint32_t node)
 {
 	uint32_t *root;

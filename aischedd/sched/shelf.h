@@ -48,6 +48,9 @@ enum shelf_tree shelf_tree(const struct shelf *shelf, uint32_t node);
 void shelf_move(struct shelf *shelf, uint32_t node, enum shelf_tree tree);
 void shelf_refresh(struct shelf *shelf, uint32_t node);
 
+/* All open nodes of a class at once, which is cheap. */
+void shelf_hold_all(struct shelf *shelf, uint32_t class);
+
 /* How many nodes of the class are in the tree. */
 uint32_t shelf_count(const struct shelf *shelf, uint32_t class,
                      enum shelf_tree tree);
