@@ -129,6 +129,7 @@ static void back_to_queue(struct state *state, struct job *job, int64_t now)
 	job->cause = CAUSE_NONE;
 	job->signalled = job->wants_resume = false;
 	state_set(state, job, JOB_PENDING);
+	state_arm(state, job);
 	state_reindex(state, job, now);
 }
 
@@ -279,18 +280,6 @@ static int start(struct state *state, struct job *job,
 	return 0;
 }
 
-static void arm(struct state *state, const struct job *job)
-{
-	int64_t limit_at = job_limit_at(job);
-	struct spec spec;
-
-	state_alarm(state, limit_at, job->id);
-	state_alarm(state, job->deadline, job->id);
-	spec_unpack(&spec, job->packed);
-	if (limit_at != NO_TIME && spec.signal != SPEC_UNSET)
-		state_alarm(state, limit_at - spec.signal_before, job->id);
-}
-
 static void array_started(struct state *state, const struct job *job)
 {
 	struct array *array = state_array(state, job->array);
@@ -307,7 +296,7 @@ static int started(struct state *state, struct job *job,
 	job->start = job->resumed = ev->time;
 	job->start_fails = 0;
 	state_set(state, job, JOB_RUNNING);
-	arm(state, job);
+	state_arm(state, job);
 	if (job->array)
 		array_started(state, job);
 	deps_started(state, job, ev->now);
@@ -333,7 +322,6 @@ static int start_failed(struct state *state, struct job *job,
 	wait = job->start_fails < 8 ? 1 << job->start_fails : BACKOFF_MAX_S;
 	job->start_fails++;
 	job->retry_at = ev->now + wait;
-	state_alarm(state, job->retry_at, job->id);
 	back_to_queue(state, job, ev->now);
 	return 0;
 }
@@ -512,7 +500,7 @@ static int resumed(struct state *state, struct job *job,
 	job->resumed = ev->now;
 	job->wants_resume = false;
 	state_set(state, job, JOB_RUNNING);
-	arm(state, job);
+	state_arm(state, job);
 	effect_suspend(state, job, EFFECT_RESUME);
 	return 0;
 }

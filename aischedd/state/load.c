@@ -61,9 +61,10 @@ void state_load_next_id(struct state *state, uint64_t next_id)
 	state->next_id = next_id;
 }
 
-/* Judging may split arrays: walk by what came after, new ones are judged. */
 void state_loaded(struct state *state, int64_t now)
 {
+	/* Judging may divide arrays: what comes of that has been judged. */
+	const struct job *last = state->last;
 	struct job *next;
 
 	state_committed(state); /* what was loaded is on disk */
@@ -71,14 +72,10 @@ void state_loaded(struct state *state, int64_t now)
 		if (job->array)
 			state_array(state, job->array)->running++;
 	for (struct job *job = state->first; job; job = next) {
-		next = job->all_next;
-		if (job->state == JOB_PENDING) {
-			state_arm(state, job);
+		next = job == last ? NULL : job->all_next;
+		state_arm(state, job);
+		if (job->state == JOB_PENDING)
 			deps_begin(state, job, now);
-		} else {
-			state_alarm(state, job_limit_at(job), job->id);
-			state_alarm(state, job->deadline, job->id);
-		}
 	}
 }
 

@@ -423,12 +423,31 @@ void state_alarm(struct state *state, int64_t at, uint64_t job)
 {
 	if (at == NO_TIME)
 		return;
-	if (state->nalarms == state->alarm_cap)
+	if (state->nalarms == state->alarm_cap) {
 		drop_stale_alarms(state);
-	if (state->nalarms >= state->alarm_cap / 2)
-		state->alarm = grow_array(state->alarm, &state->alarm_cap,
-		                          sizeof(*state->alarm));
+		if (state->nalarms >= state->alarm_cap / 2)
+			state->alarm =
+			    grow_array(state->alarm, &state->alarm_cap,
+			               sizeof(*state->alarm));
+	}
 	sift_up(state, (struct alarm){ at, job });
+}
+
+void state_arm(struct state *state, const struct job *job)
+{
+	int64_t limit_at = job_limit_at(job);
+	struct spec spec;
+
+	state_alarm(state, job->begin, job->id);
+	state_alarm(state, job->retry_at, job->id);
+	if (job_latest_at(job) != NO_TIME)
+		state_alarm(state, job_latest_at(job) + 1, job->id);
+	if (limit_at == NO_TIME)
+		return;
+	state_alarm(state, limit_at, job->id);
+	spec_unpack(&spec, job->packed);
+	if (spec.signal != SPEC_UNSET)
+		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
 int64_t state_next_tick(const struct state *state)

@@ -101,6 +101,8 @@ void state_touch_array(struct state *state, struct array *array);
 void state_replan(struct state *state);
 void state_effect(struct state *state, struct effect effect);
 void state_alarm(struct state *state, int64_t at, uint64_t job);
+/* For all that may be due of it later. */
+void state_arm(struct state *state, const struct job *job);
 void state_set(struct state *state, struct job *job, enum job_state to);
 /* In the counters of its state, queue and user; sign -1 takes it out. */
 void state_count(struct state *state, const struct job *job, int sign);
@@ -155,7 +157,6 @@ enum { GRACE_DEFAULT_S = 30 };
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
                            uint64_t id, int64_t now);
-void state_arm(struct state *state, const struct job *job);
 /* What it asks for, for updates too: each says why not. */
 int submit_queue(const struct state *state, const struct spec *spec,
                  uint32_t *ret, struct err *err);

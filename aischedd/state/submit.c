@@ -429,14 +429,6 @@ void state_submit(struct state *state, const struct spec *spec,
 	deps_begin(state, job, now);
 }
 
-void state_arm(struct state *state, const struct job *job)
-{
-	state_alarm(state, job->begin, job->id);
-	state_alarm(state, job->retry_at, job->id);
-	if (job_latest_at(job) != NO_TIME)
-		state_alarm(state, job_latest_at(job) + 1, job->id);
-}
-
 /* --- divided ----------------------------------------------------------- */
 
 /* A copy that waits as the old one does, of no tasks yet. */

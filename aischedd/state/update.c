@@ -230,7 +230,6 @@ static void take_spec(struct change *c)
 	names_add(c->state, job);
 	state_touch(c->state, job);
 	state_arm(c->state, job);
-	state_alarm(c->state, job_limit_at(job), job->id);
 }
 
 /* Conditions that were met are asked for again. */

@@ -271,6 +271,11 @@ struct job *world_split(struct world *w, uint64_t array, const char *tasks)
 	return job;
 }
 
+size_t world_alarms(const struct world *w)
+{
+	return w->state->nalarms;
+}
+
 /* --- as text ----------------------------------------------------------- */
 
 static const char *done(struct world *w)
@@ -416,6 +421,13 @@ static const char *play_queue(struct world *w, const char *name, bool open)
 	return "";
 }
 
+static const char *next_tick(struct world *w)
+{
+	buf_clear(&w->text);
+	buf_i64(&w->text, state_next_tick(w->state) - w->now);
+	return done(w);
+}
+
 /* A verb, what it is done to, and what is left of the line. */
 static const char *play(struct world *w, const char *verb, const char *object,
                         char *rest)
@@ -435,6 +447,8 @@ static const char *play(struct world *w, const char *verb, const char *object,
 		return w->who.operator_ = *verb == 'o', "";
 	if (!strcmp(verb, "tell"))
 		return world_effects(w), "";
+	if (!strcmp(verb, "next"))
+		return next_tick(w);
 	if (!strcmp(verb, "jobs"))
 		return world_jobs(w);
 	if (!strcmp(verb, "effects"))

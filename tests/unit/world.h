@@ -75,6 +75,7 @@ const char *world_effects(struct world *w);
 /* "JobHeldUser: it was ..." */
 const char *world_why(struct world *w, uint64_t job);
 
+size_t world_alarms(const struct world *w);
 const char *world_event_name(enum event_kind kind);
 
 /*
@@ -83,8 +84,8 @@ const char *world_event_name(enum event_kind kind);
  *	plan · run · commit · +SECONDS · operator · user
  *	top JOB · update JOB FIELD=VALUE · open QUEUE · close QUEUE
  *	drain NODE · undrain NODE · node NAME CPUS
- *	jobs · effects · tell (forgets them) · why [JOB] · depend [JOB]
- * JOB is 1 where none is named.
+ *	jobs · next (alarm, in seconds) · effects · tell (forgets them) · why
+ *[JOB] · depend [JOB] JOB is 1 where none is named.
  */
 void world_play(struct world *w, const char *name, const char *const *step);
 
