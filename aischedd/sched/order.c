@@ -113,8 +113,6 @@ uint32_t order_waiting(const struct order *o, uint32_t row)
 	return o->limited[row];
 }
 
-/* --- positions ----------------------------------------------------------- */
-
 /* One row that waits; sorted they are in the order of each queue. */
 struct waiter {
 	uint32_t row, queue;

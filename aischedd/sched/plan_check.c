@@ -47,8 +47,6 @@ static int bad(const struct check *c, uint64_t job, const char *fmt, ...)
 	               (unsigned long long)job, text);
 }
 
-/* --- what there is -------------------------------------------------------- */
-
 static int64_t *user_use(const struct check *c, uint32_t queue, uint32_t user)
 {
 	if (c->limited[queue] == SNAP_NONE)
@@ -142,8 +140,6 @@ static void begin(struct check *c)
 	begin_runs(c);
 }
 
-/* --- may the job be there? ------------------------------------------------ */
-
 static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -206,8 +202,6 @@ static const char *forbidden(const struct snap *s, uint32_t req, uint32_t node)
 		return "excluded";
 	return NULL;
 }
-
-/* --- is there room? ------------------------------------------------------- */
 
 static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
                      uint64_t job)
@@ -363,8 +357,6 @@ static int check_resume(struct check *c, uint32_t run,
 	return 0;
 }
 
-/* --- limits --------------------------------------------------------------- */
-
 static int check_limits(struct check *c, uint32_t row, uint64_t job)
 {
 	const struct snap *s = c->s;
@@ -428,8 +420,6 @@ static int take_licenses(struct check *c, uint32_t req, uint64_t job)
 	}
 	return 0;
 }
-
-/* --- the plan ------------------------------------------------------------- */
 
 static int check_start(struct check *c, const struct start *start)
 {

@@ -194,8 +194,6 @@ static void put_fields(const struct writer *w, int section, uint32_t row)
 	}
 }
 
-/* --- lists ---------------------------------------------------------------- */
-
 /* Numbers of the devices of a node, as they are in the snapshot. */
 struct list {
 	const void *value;
@@ -434,8 +432,6 @@ static void put_members(const struct writer *w, uint32_t row)
 	}
 }
 
-/* --- lines ---------------------------------------------------------------- */
-
 static void put_named(const struct writer *w, int section,
                       enum name_space space, uint32_t row)
 {
@@ -510,8 +506,6 @@ void snap_write(const struct snap *s, struct buf *out)
 		put_pend(&w, i);
 	arena_free(arena);
 }
-
-/* --- plans ---------------------------------------------------------------- */
 
 static void put_start(const struct snap *s, const struct plan *plan,
                       const struct start *start, struct buf *out)

@@ -66,8 +66,6 @@ START_TEST(could_fit)
 }
 END_TEST
 
-/* --- the verifier --------------------------------------------------------- */
-
 /* A plan that may be changed. */
 struct draft {
 	struct plan plan;
