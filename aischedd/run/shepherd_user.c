@@ -57,7 +57,8 @@ int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 
 	s->home = getenv("HOME");
 	s->shell = getenv("SHELL");
-	if (job->uid == geteuid() && job->gid == getegid())
+	/* Without root's rights the group is the daemon's, too. */
+	if (job->uid == geteuid() && (job->gid == getegid() || geteuid() != 0))
 		return 0;
 	if (geteuid() != 0) {
 		*ret_fault = FAULT_USER;

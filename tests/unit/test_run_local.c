@@ -36,6 +36,10 @@
 #define MAX_SEEN  1024
 #define MANY      400
 #define MAX_TASKS 4
+/* Longer than the address of a socket can be. */
+#define STATE                                                              \
+	"state-of-a-daemon-in-a-folder-whose-name-is-so-long-that-it-was-" \
+	"surely-made-up-by-someone-who-wants-to-see-what-happens"
 
 enum mode { MODE_SELF, MODE_OTHER, MODE_PLAIN, NMODES };
 
@@ -51,7 +55,8 @@ struct seen {
 
 struct world {
 	enum mode mode;
-	char dir[64]; /* state/ is the daemon's, work/ the job's */
+	char dir[64]; /* STATE is the daemon's, work the job's */
+	struct arena *arena;
 	struct event_base *base;
 	struct runner *r;
 	struct seen seen[MAX_SEEN];
@@ -137,10 +142,10 @@ static const struct seen *expect(struct world *w, enum run_event_kind kind,
 
 static void daemon_begins(struct world *w)
 {
-	char state[80];
+	char state[256];
 	struct err err;
 
-	snprintf(state, sizeof(state), "%s/state", w->dir);
+	snprintf(state, sizeof(state), "%s/" STATE, w->dir);
 	w->base = event_base_new();
 	w->n = w->taken = 0;
 	w->r = runner_local_new(w->base, state, NULL, on_event, w, &err);
@@ -171,7 +176,7 @@ static void be_nobody(void)
 /* False: this mode is not possible here. */
 static bool begin(struct world *w, int mode)
 {
-	char path[80];
+	char path[256];
 
 	*w = (struct world){ .mode = (enum mode)mode };
 	if (mode != MODE_SELF && geteuid() != 0)
@@ -183,12 +188,13 @@ static bool begin(struct world *w, int mode)
 		ck_assert_int_eq(chown(w->dir, NOBODY, NOBODY), 0);
 		be_nobody();
 	}
-	snprintf(path, sizeof(path), "%s/state", w->dir);
+	snprintf(path, sizeof(path), "%s/" STATE, w->dir);
 	mkdir(path, 0755);
 	snprintf(path, sizeof(path), "%s/work", w->dir);
 	mkdir(path, 0755);
 	if (mode == MODE_OTHER)
 		ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
+	w->arena = arena_new();
 	daemon_begins(w);
 	recover(w, 0, NULL);
 	expect(w, RUN_SYNCED, 0);
@@ -199,6 +205,7 @@ static void finish(struct world *w)
 {
 	daemon_ends(w);
 	tree_remove(AT_FDCWD, w->dir);
+	arena_free(w->arena);
 }
 
 /* --- jobs --- */
@@ -857,17 +864,16 @@ END_TEST
 
 static struct claim read_claim(struct world *w, uint64_t job)
 {
-	struct arena *arena = arena_new();
 	struct record rec;
-	char path[120];
+	char path[256];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/state/run/%" PRIu64 ".1", w->dir, job);
+	snprintf(path, sizeof(path), "%s/" STATE "/run/%" PRIu64 ".1", w->dir,
+	         job);
 	fd = open(path, O_RDONLY | O_DIRECTORY);
 	ck_assert_int_ge(fd, 0);
-	record_read(fd, &rec, arena);
+	record_read(fd, &rec, w->arena);
 	close(fd);
-	arena_free(arena);
 	return rec.claim;
 }
 
@@ -885,9 +891,10 @@ static void wait_gone(pid_t pid)
 
 static bool attempt_exists(struct world *w, uint64_t job)
 {
-	char path[120];
+	char path[256];
 
-	snprintf(path, sizeof(path), "%s/state/run/%" PRIu64 ".1", w->dir, job);
+	snprintf(path, sizeof(path), "%s/" STATE "/run/%" PRIu64 ".1", w->dir,
+	         job);
 	return access(path, F_OK) == 0;
 }
 
@@ -1016,14 +1023,14 @@ END_TEST
 START_TEST(a_restart_of_the_machine_is_told)
 {
 	struct world w;
-	char path[120];
+	char path[256];
 	FILE *f;
 
 	if (!begin(&w, _i))
 		return;
-	snprintf(path, sizeof(path), "%s/state/run/9.1", w.dir);
+	snprintf(path, sizeof(path), "%s/" STATE "/run/9.1", w.dir);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/state/run/9.1/claim", w.dir);
+	snprintf(path, sizeof(path), "%s/" STATE "/run/9.1/claim", w.dir);
 	f = fopen(path, "w");
 	fprintf(f,
 	        "{\"boot\":\"another\",\"pid\":%d,\"run_id\":\"x\","
@@ -1111,26 +1118,78 @@ START_TEST(many_starts_at_once_all_happen)
 }
 END_TEST
 
-START_TEST(groups_are_removed)
+static void check_limit(const char *dir, const char *file, const char *want)
 {
-	struct world w;
+	char path[512], text[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_RDONLY);
+	ck_assert_msg(fd >= 0, "no '%s'", path);
+	n = read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	close(fd);
+	ck_assert_msg(!strcmp(text, want), "%s is %s, not %s", path, text,
+	              want);
+}
+
+START_TEST(groups_limit_it_and_are_removed)
+{
+	struct cgroup_ways ways;
 	struct claim claim;
+	const char **dir;
+	struct world w;
 
 	if (!begin(&w, _i))
 		return;
+	cgroup_find(&ways, w.arena);
 	make_pipe(&w, "pipe");
 	start(&w, &(struct job){ .id = 1,
 	                         .cpus_milli = 50,
+	                         .mem_mib = 64,
 	                         .script = "echo ready >pipe; "
 	                                   "exec sleep 1000" });
 	expect(&w, RUN_STARTED, 1);
 	hear(&w, "pipe");
 	claim = read_claim(&w, 1);
+	dir = claim.cgroup.dir;
+	if (ways.v2[CG_MEMORY])
+		check_limit(dir[CG_V2], "memory.max", "67108864");
+	else if (dir[CG_MEMORY])
+		check_limit(dir[CG_MEMORY], "memory.limit_in_bytes",
+		            "67108864");
+	if (ways.v2[CG_CPU])
+		check_limit(dir[CG_V2], "cpu.max", "5000 100000");
+	else if (dir[CG_CPU])
+		check_limit(dir[CG_CPU], "cpu.cfs_quota_us", "5000");
+	if (ways.v2[CG_PIDS])
+		check_limit(dir[CG_V2], "pids.max", "32768");
+	else if (dir[CG_PIDS])
+		check_limit(dir[CG_PIDS], "pids.max", "32768");
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 0);
 	expect(&w, RUN_ENDED, 1);
 	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++)
-		if (claim.cgroup.dir[t])
-			ck_assert_int_eq(access(claim.cgroup.dir[t], F_OK), -1);
+		if (dir[t])
+			ck_assert_int_eq(access(dir[t], F_OK), -1);
+	finish(&w);
+}
+END_TEST
+
+START_TEST(what_it_used_is_counted)
+{
+	const struct seen *s;
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	s = run_job(&w, &(struct job){ .id = 1,
+	                               .script = "dd if=/dev/zero of=/dev/null "
+	                                         "bs=32M count=8" });
+	ck_assert_int_gt(s->out.cpu_ms, 0);
+	ck_assert_int_gt(s->out.peak_mem_kib, 32 * 1024);
+	ck_assert_int_lt(s->out.peak_mem_kib, 512 * 1024);
 	finish(&w);
 }
 END_TEST
@@ -1168,7 +1227,8 @@ SUITE(run_local)
 		what_nobody_asks_about_is_ended,
 		a_killed_nursery_is_replaced,
 		many_starts_at_once_all_happen,
-		groups_are_removed,
+		groups_limit_it_and_are_removed,
+		what_it_used_is_counted,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
