@@ -4,7 +4,15 @@
 #include <string.h>
 
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/why.h"
 #include "libcommon/limits.h"
+
+/* Which nodes count. */
+enum ever_nodes {
+	EVER_ALL,
+	EVER_UP,    /* up, whether or not their runner is ready */
+	EVER_USABLE /* up, and their runner is ready */
+};
 
 struct ever *ever_new(const struct snap *snap, struct match *match,
                       struct arena *arena)
@@ -81,7 +89,9 @@ static uint32_t take_best(const struct ever *e, uint32_t req)
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
-uint32_t ever_count(const struct ever *e, uint32_t req, enum ever_nodes which)
+/* How many of the request's tasks would fit, in the pool that holds most. */
+static uint32_t count_tasks(const struct ever *e, uint32_t req,
+                            enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t tasks = e->snap->req.tasks[req], best = 0;
@@ -105,7 +115,8 @@ uint32_t ever_count(const struct ever *e, uint32_t req, enum ever_nodes which)
 	return best;
 }
 
-uint32_t ever_first_down(const struct ever *e, uint32_t req)
+/* The first node which the request may use and that is not up. */
+static uint32_t first_down(const struct ever *e, uint32_t req)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t first = SNAP_NONE;
@@ -124,8 +135,10 @@ uint32_t ever_first_down(const struct ever *e, uint32_t req)
 	return first;
 }
 
-uint32_t ever_largest(const struct ever *e, uint32_t req, enum resource res,
-                      int64_t *ret_amount)
+/* The largest amount that a node which the request may use has in total, and
+ * the first such node; SNAP_NONE and 0 when it may use none. */
+static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
+                        int64_t *ret_amount)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t best = SNAP_NONE;
@@ -149,4 +162,79 @@ uint32_t ever_largest(const struct ever *e, uint32_t req, enum resource res,
 		}
 	}
 	return best;
+}
+
+/* A pool of the request whose runner is not ready, or SNAP_NONE. */
+static uint32_t unready_pool(const struct snap *s, uint32_t req)
+{
+	for (uint32_t i = 0; i < s->pool.n; i++) {
+		if (s->req.pools[req] >> i & 1 && !s->pool.ready[i])
+			return i;
+	}
+	return SNAP_NONE;
+}
+
+/* What of one task no node has, even when empty. */
+static void explain_never(const struct ever *e, uint32_t req, struct verdict *v)
+{
+	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
+		                                     RES_MEM };
+	const struct snap_reqs *r = &e->snap->req;
+	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
+
+	v->name = largest(e, req, RES_CPU, &v->num[NUM_HAVE]);
+	v->num[NUM_WHAT] = WHAT_FEATURES;
+	for (size_t i = 0; v->name != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
+	     i++) {
+		enum resource res = by_scarcity[i];
+
+		v->name = largest(e, req, res, &v->num[NUM_HAVE]);
+		v->num[NUM_WHAT] = res;
+		v->num[NUM_NEED] = need[res];
+		if (need[res] > v->num[NUM_HAVE])
+			return;
+		v->num[NUM_WHAT] = WHAT_DEVICES;
+	}
+	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
+		v->num[NUM_WHAT] = WHAT_PART_OF_GPU;
+}
+
+bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v)
+{
+	uint32_t req = e->snap->pend.req[row], tasks = e->snap->req.tasks[req];
+	uint32_t got = count_tasks(e, req, EVER_ALL);
+	uint32_t pool = unready_pool(e->snap, req);
+
+	if (got == tasks)
+		return true;
+	v->num[NUM_GOT] = got;
+	v->why = WHY_NeverFits;
+	if (pool != SNAP_NONE) {
+		/* It may have nodes that nobody has told of yet. */
+		v->why = WHY_RunnerDown;
+		v->name = pool;
+	} else if (got) {
+		v->num[NUM_WHAT] = WHAT_GANG;
+	} else {
+		explain_never(e, req, v);
+	}
+	return false;
+}
+
+bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v)
+{
+	uint32_t req = e->snap->pend.req[row], tasks = e->snap->req.tasks[req];
+	uint32_t got = count_tasks(e, req, EVER_USABLE);
+
+	if (got == tasks)
+		return true;
+	v->num[NUM_GOT] = got;
+	if (count_tasks(e, req, EVER_UP) == tasks) {
+		v->why = WHY_RunnerDown;
+		v->name = unready_pool(e->snap, req);
+	} else {
+		v->why = WHY_NodeDown;
+		v->name = first_down(e, req);
+	}
+	return false;
 }

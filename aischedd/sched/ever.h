@@ -5,6 +5,7 @@
 #define AISCHEDD_SCHED_EVER_H
 
 #include "aischedd/sched/match.h"
+#include "aischedd/sched/plan.h"
 #include "aischedd/sched/work.h"
 
 struct ever {
@@ -14,25 +15,17 @@ struct ever {
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 };
 
-/* Which nodes count. */
-enum ever_nodes {
-	EVER_ALL,
-	EVER_UP,    /* up, whether or not their runner is ready */
-	EVER_USABLE /* up, and their runner is ready */
-};
-
 struct ever *ever_new(const struct snap *snap, struct match *match,
                       struct arena *arena);
 
-/* How many of the request's tasks would fit, in the pool that holds most. */
-uint32_t ever_count(const struct ever *e, uint32_t req, enum ever_nodes which);
+/*
+ * Whether the nodes of its pools, up or not, could hold the row's first job;
+ * else NeverFits, or RunnerDown where a pool may have nodes that nobody has
+ * told of yet, with numbers (why.h).
+ */
+bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v);
 
-/* The first node which the request may use and that is not up. */
-uint32_t ever_first_down(const struct ever *e, uint32_t req);
-
-/* The largest amount that a node which the request may use has in total, and
- * the first such node; SNAP_NONE and 0 when it may use none. */
-uint32_t ever_largest(const struct ever *e, uint32_t req, enum resource res,
-                      int64_t *ret_amount);
+/* Whether those of them could that are up; else NodeDown or RunnerDown. */
+bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v);
 
 #endif

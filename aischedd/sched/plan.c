@@ -60,64 +60,6 @@ static void say(struct pass *p, uint32_t row, enum reason why, uint32_t name)
 	p->verdict[row].name = name;
 }
 
-/* A pool of the request whose runner is not ready, or SNAP_NONE. */
-static uint32_t unready_pool(const struct snap *s, uint32_t req)
-{
-	for (uint32_t i = 0; i < s->pool.n; i++) {
-		if (s->req.pools[req] >> i & 1 && !s->pool.ready[i])
-			return i;
-	}
-	return SNAP_NONE;
-}
-
-/* What of one task no node has, even when empty. */
-static void explain_never(const struct ever *e, uint32_t req, struct verdict *v)
-{
-	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
-		                                     RES_MEM };
-	const struct snap_reqs *r = &e->snap->req;
-	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
-
-	v->name = ever_largest(e, req, RES_CPU, &v->num[NUM_HAVE]);
-	v->num[NUM_WHAT] = WHAT_FEATURES;
-	for (size_t i = 0; v->name != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
-	     i++) {
-		enum resource res = by_scarcity[i];
-
-		v->name = ever_largest(e, req, res, &v->num[NUM_HAVE]);
-		v->num[NUM_WHAT] = res;
-		v->num[NUM_NEED] = need[res];
-		if (need[res] > v->num[NUM_HAVE])
-			return;
-		v->num[NUM_WHAT] = WHAT_DEVICES;
-	}
-	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
-		v->num[NUM_WHAT] = WHAT_PART_OF_GPU;
-}
-
-/* Whether the nodes could ever hold the row's job; else says why not. */
-static bool could_fit(const struct ever *e, uint32_t row, struct verdict *v)
-{
-	uint32_t req = e->snap->pend.req[row], tasks = e->snap->req.tasks[req];
-	uint32_t got = ever_count(e, req, EVER_ALL);
-	uint32_t pool = unready_pool(e->snap, req);
-
-	if (got == tasks)
-		return true;
-	v->num[NUM_GOT] = got;
-	v->why = WHY_NeverFits;
-	if (pool != SNAP_NONE) {
-		/* It may have nodes that nobody has told of yet. */
-		v->why = WHY_RunnerDown;
-		v->name = pool;
-	} else if (got) {
-		v->num[NUM_WHAT] = WHAT_GANG;
-	} else {
-		explain_never(e, req, v);
-	}
-	return false;
-}
-
 static bool could_start(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
@@ -128,7 +70,7 @@ static bool could_start(struct pass *p, uint32_t row)
 	if (admit_ever(p->snap, row, v) != WHY_None)
 		return false;
 	return p->snap->pend.resumes[row] != SNAP_NONE ||
-	       could_fit(p->ever, row, v);
+	       ever_fits(p->ever, row, v);
 }
 
 static void start_job(struct pass *p, uint32_t row)
@@ -222,23 +164,6 @@ static void say_start_failed(struct pass *p, uint32_t row)
 	place_undo(p->place);
 }
 
-/* The nodes that are up could not hold it even if they were empty. */
-static bool nodes_are_down(struct pass *p, uint32_t row)
-{
-	uint32_t req = p->snap->pend.req[row];
-	uint32_t tasks = p->snap->req.tasks[req];
-	uint32_t got = ever_count(p->ever, req, EVER_USABLE);
-
-	if (got == tasks)
-		return false;
-	if (ever_count(p->ever, req, EVER_UP) == tasks)
-		say(p, row, WHY_RunnerDown, unready_pool(p->snap, req));
-	else
-		say(p, row, WHY_NodeDown, ever_first_down(p->ever, req));
-	p->verdict[row].num[NUM_GOT] = got;
-	return true;
-}
-
 /* It does not fit on the nodes that are open to it: why? */
 static void block(struct pass *p, uint32_t row)
 {
@@ -246,7 +171,7 @@ static void block(struct pass *p, uint32_t row)
 	unsigned trees = place_trees(p->place, req);
 	struct lack lack;
 
-	if (nodes_are_down(p, row))
+	if (!ever_fits_up(p->ever, row, &p->verdict[row]))
 		return;
 	if (trees & IN_HELD &&
 	    place_try(p->place, req, IN_OPEN | IN_HELD, NULL))
@@ -372,7 +297,7 @@ int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)
 		return 0;
 	arena = arena_new();
 	if (admit_ever(snap, row, &v) == WHY_None)
-		could_fit(ever_new(snap, match_new(snap, arena), arena), row,
+		ever_fits(ever_new(snap, match_new(snap, arena), arena), row,
 		          &v);
 	if (v.why == WHY_NeverFits || v.why == WHY_ExceedsQueueLimit) {
 		verdict_text(snap, row, &v, &text);

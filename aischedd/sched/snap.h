@@ -97,6 +97,8 @@ struct snap_reqs {
 	const int64_t *cpus, *mem, *gpus;  /* per task */
 	const uint32_t *gpu_type;          /* word, SNAP_NONE: any */
 	const uint64_t *pools;             /* bit i: pool i */
+	/* No other job on its nodes.  That is known from what runs; what is
+	 * free and used counts only what was asked for. */
 	const uint8_t *exclusive;
 	const uint8_t *one_process;  /* all tasks' share to one on each node */
 	const int64_t *time_limit;   /* seconds, SNAP_NEVER: none */
@@ -133,7 +135,7 @@ struct snap_member {
 	uint32_t room;  /* tasks of the array that may start now (%limit) */
 };
 
-struct snap_run { /* jobs that hold something */
+struct snap_run { /* all jobs that hold something */
 	uint32_t n;
 	const uint64_t *job;
 	const uint32_t *req, *queue, *user;
