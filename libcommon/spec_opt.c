@@ -507,18 +507,20 @@ static void clear_field(struct spec *spec, const struct spec_field *field)
 
 void submit_clear(struct submit *submit, const struct opt *opt)
 {
+	size_t first = opt->offset, last = opt->offset;
+
 	if (opt->set == set_ignored || opt->set == set_idle)
 		return; /* they set nothing */
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
-		if (opt->offset >= groups[g].first &&
-		    opt->offset <= groups[g].last)
-			for (size_t i = 0; i < spec_nfields; i++)
-				if (spec_fields[i].offset >= groups[g].first &&
-				    spec_fields[i].offset <= groups[g].last)
-					clear_field(&submit->spec,
-					            &spec_fields[i]);
-	if (field_of(opt))
-		clear_field(&submit->spec, field_of(opt));
+		if (first >= groups[g].first && first <= groups[g].last) {
+			first = groups[g].first;
+			last = groups[g].last;
+			break;
+		}
+	for (size_t i = 0; i < spec_nfields; i++)
+		if (spec_fields[i].offset >= first &&
+		    spec_fields[i].offset <= last)
+			clear_field(&submit->spec, &spec_fields[i]);
 }
 
 static void spec_merge(struct spec *to, struct spec *from)
