@@ -22,8 +22,8 @@
 #define RANGE_min_tasks      1, LIMIT_TASKS
 #define RANGE_nodes          1, LIMIT_NODES
 #define RANGE_tasks_per_node 1, LIMIT_TASKS
-#define RANGE_cpus           1, LIMIT_CPUS * 1000
-#define RANGE_mem            1, MAX_MIB
+#define RANGE_cpus           0, LIMIT_CPUS * 1000
+#define RANGE_mem            0, MAX_MIB
 #define RANGE_mem_node       1, MAX_MIB
 #define RANGE_mem_cpu        1, MAX_MIB
 #define RANGE_gpus           0, LIMIT_GPUS * 1000

@@ -77,12 +77,22 @@ bool job_is_placed(const struct job *job)
 	return job->place != NULL;
 }
 
+int64_t job_due(const struct job *job)
+{
+	int64_t since =
+	    job->state == JOB_CONFIGURING ? job->start : job->resumed;
+
+	if (since == NO_TIME || job->time_limit == TIME_UNLIMITED)
+		return NO_TIME;
+	return since + job->time_limit - job->ran;
+}
+
 int64_t job_limit_at(const struct job *job)
 {
 	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
 	/* It began somewhere in that second: never stop it early. */
-	return job->resumed + job->time_limit - job->ran + 1;
+	return job_due(job) + 1;
 }
 
 int64_t job_latest_at(const struct job *job)

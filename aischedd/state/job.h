@@ -37,6 +37,15 @@ enum cause {
 	CAUSE_NODE_FAIL
 };
 
+/* Why a job lost what it held. */
+enum evict {
+	EVICT_NONE,
+	EVICT_PREEMPT,
+	EVICT_RECLAIM,
+	EVICT_CONSOLIDATE,
+	EVICT_NODE_DOWN
+};
+
 /* Where the tasks of a job run and what they hold; one allocation. */
 struct placement {
 	uint32_t ntasks;
@@ -81,6 +90,10 @@ struct job {
 	uint32_t uid, gid;
 	uint8_t state, hold, cause, why; /* enums; why: an ended job's reason */
 	bool dirty, is_new, wants_resume, signalled;
+	bool preemptible;   /* its class says */
+	uint8_t on_preempt; /* enum preempt_how: its queue says */
+	uint8_t evict;      /* enum evict: the last time */
+	uint64_t evict_by;  /* the job it was for, 0: none */
 
 	uint32_t attempt; /* 0: never started */
 	uint32_t restarts, preemptions, start_fails;
@@ -123,6 +136,9 @@ uint32_t job_count(const struct job *job);
 
 /* Whether it holds nodes. */
 bool job_is_placed(const struct job *job);
+
+/* When its time limit is over, as plans have it, or NO_TIME. */
+int64_t job_due(const struct job *job);
 
 /* When its time limit ends this attempt, or NO_TIME. */
 int64_t job_limit_at(const struct job *job);

@@ -152,7 +152,10 @@ static void settle(struct state *state, struct job *job, enum job_state to,
 		return;
 	case CAUSE_PREEMPT:
 		job->preemptions++;
-		back_to_queue(state, job, now);
+		if (job->on_preempt == PREEMPT_CANCEL)
+			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
+		else
+			back_to_queue(state, job, now);
 		return;
 	case CAUSE_REQUEUE:
 	case CAUSE_NODE_FAIL:
@@ -200,6 +203,8 @@ static int lost(struct state *state, struct job *job, const struct event_in *ev,
 {
 	(void)err;
 	set_text(job, ev->text);
+	job->evict = EVICT_NODE_DOWN;
+	job->evict_by = 0;
 	if (job->cause == CAUSE_NONE && asks_requeue(job) &&
 	    job->restarts < max_restarts(job))
 		job->cause = CAUSE_NODE_FAIL;
@@ -292,10 +297,14 @@ static void array_started(struct state *state, const struct job *job)
 static int started(struct state *state, struct job *job,
                    const struct event_in *ev, struct err *err)
 {
+	bool as_planned = !state->want_plan && ev->time == job->start;
+
 	(void)err;
 	job->start = job->resumed = ev->time;
 	job->start_fails = 0;
 	state_set(state, job, JOB_RUNNING);
+	if (as_planned)
+		state->want_plan = false; /* the plan that started it holds */
 	state_arm(state, job);
 	if (job->array)
 		array_started(state, job);
@@ -431,8 +440,9 @@ static int requeue(struct state *state, struct job *job,
 static int preempt(struct state *state, struct job *job,
                    const struct event_in *ev, struct err *err)
 {
-	(void)ev;
 	(void)err;
+	job->evict = (uint8_t)ev->evict;
+	job->evict_by = ev->evict_by;
 	complete(state, job, CAUSE_PREEMPT);
 	return 0;
 }

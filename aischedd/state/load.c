@@ -10,8 +10,11 @@ int state_load_job(struct state *state, struct job **taken, const char *depend,
                    const char *place, struct err *err)
 {
 	struct job *job = *taken;
+	struct spec spec;
 
 	*taken = NULL;
+	spec_unpack(&spec, job->packed);
+	job_set_manners(state, job, &spec);
 	if ((depend && deps_parse(NULL, depend, &job->deps, err) < 0) ||
 	    (place && job->state != JOB_PENDING &&
 	     !(job->place = state_placement_parse(state, place, err)))) {

@@ -316,9 +316,14 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 	state_forget_plan(state);
 	for (size_t i = 0; i < state->nnodes; i++)
 		node_apply_conf(state, &state->node[i]);
-	for (struct job *job = state->first; job; job = job->all_next)
+	for (struct job *job = state->first; job; job = job->all_next) {
+		struct spec spec;
+
+		spec_unpack(&spec, job->packed);
+		job_set_manners(state, job, &spec);
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, job->submit);
+	}
 	state->gen++;
 	state_replan(state);
 	return 0;

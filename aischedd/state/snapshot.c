@@ -493,7 +493,7 @@ static void build_run(struct build *b)
 	use = COLUMN(struct snap_cpu_use, nuse);
 	for (const struct job *job = state->placed; job; job = job->row_next) {
 		const struct placement *p = job->place;
-		int64_t limit_at = job_limit_at(job);
+		int64_t due = job_due(job);
 
 		id[i] = job->id;
 		req[i] = job_req(b, job);
@@ -501,9 +501,9 @@ static void build_run(struct build *b)
 		user[i] = job->user;
 		priority[i] = job->priority;
 		start[i] = job->start;
-		end[i] = limit_at == NO_TIME ? SNAP_NEVER : limit_at;
+		end[i] = due == NO_TIME ? SNAP_NEVER : due;
 		suspended[i] = job->state == JOB_SUSPENDED;
-		preemptible[i] = 1;
+		preemptible[i] = job->preemptible;
 		first[i] = (uint32_t)at;
 		for (uint32_t t = 0; t < p->ntasks; t++) {
 			task[at] = p->task[t];

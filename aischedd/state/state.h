@@ -170,6 +170,23 @@ void state_submit(struct state *state, const struct spec *spec,
                   const struct submitter *who, uint32_t queue, int64_t script,
                   int64_t env, uint64_t id, int64_t now);
 
+/*
+ * For simulations: the request makes sense here, though the daemon might
+ * refuse it because it can never start, or its queue is full or not for him.
+ * Fails: EINVAL, EPERM, ENOENT.
+ */
+int state_check_request(struct state *state, const struct spec *spec,
+                        const struct submitter *who, int64_t now,
+                        uint32_t *ret_queue, struct err *err);
+
+/* state_submit() in two steps: between them it may be said otherwise how the
+ * job can be preempted.  Owns: the caller until state_admit(). */
+struct job *state_make_job(struct state *state, const struct spec *spec,
+                           const struct submitter *who, uint32_t queue,
+                           uint64_t id, int64_t now);
+void state_admit(struct state *state, struct job *job, const struct spec *spec,
+                 int64_t now);
+
 /* What the plan would say of it if it were submitted now (--test-only);
  * the state is as before.  Text gets the sentence. */
 struct what_if {
@@ -220,6 +237,8 @@ struct event_in {
 	bool script_only;              /* signal */
 	bool suspended;                /* started, after a recovery */
 	bool rebooted;                 /* lost */
+	enum evict evict;              /* preempt */
+	uint64_t evict_by;             /* preempt: for this job, 0: none */
 	enum start_fault fault;        /* start_failed */
 	int64_t time;                  /* started */
 	const char *text;              /* start_failed, lost */

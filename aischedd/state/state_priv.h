@@ -33,6 +33,7 @@ struct row_key {
 	uint32_t queue, user;
 	int64_t priority;
 	uint64_t array; /* of an array with a limit, else 0 */
+	uint8_t preemptible, pad2[7];
 };
 /* texts behind it, each ended by a zero byte */
 enum { KEY_GPU_TYPE, KEY_RULE, KEY_WANT, KEY_AVOID, KEY_LICENSES, KEY_TEXTS };
@@ -153,10 +154,6 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 
 /* submit.c */
 enum { GRACE_DEFAULT_S = 30 };
-/* Not in the state yet. */
-struct job *state_make_job(struct state *state, const struct spec *spec,
-                           const struct submitter *who, uint32_t queue,
-                           uint64_t id, int64_t now);
 /* What it asks for, for updates too: each says why not. */
 int submit_queue(const struct state *state, const struct spec *spec,
                  uint32_t *ret, struct err *err);
@@ -176,6 +173,9 @@ void job_set_priority(const struct state *state, struct job *job,
                       const struct spec *spec);
 void job_set_grace(const struct state *state, struct job *job,
                    const struct spec *spec);
+/* What its class and queue say of its being preempted. */
+void job_set_manners(const struct state *state, struct job *job,
+                     const struct spec *spec);
 
 /* snapshot.c */
 enum { MAX_LICENSES = 16 };

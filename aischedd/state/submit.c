@@ -231,9 +231,11 @@ int submit_time_limit(const struct state *state, const struct spec *spec,
 	return 0;
 }
 
-static int64_t class_priority(const struct state *state,
-                              const struct spec *spec, uint32_t queue)
+static const struct conf_class *class_of(const struct state *state,
+                                         const struct spec *spec,
+                                         uint32_t queue)
 {
+	static const struct conf_class none;
 	const struct conf *conf = state->conf;
 	const char *name =
 	    spec->class                 ? spec->class
@@ -241,14 +243,14 @@ static int64_t class_priority(const struct state *state,
 					: "train";
 	int class = conf_class_find(conf, name);
 
-	return class < 0 ? 0 : conf->classes[class].priority;
+	return class < 0 ? &none : &conf->classes[class];
 }
 
 int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err)
 {
-	int64_t usual = class_priority(state, spec, queue);
+	int64_t usual = class_of(state, spec, queue)->priority;
 
 	if (spec->class && conf_class_find(state->conf, spec->class) < 0)
 		return err_set(err, ENOENT, "there is no class '%s'",
@@ -294,15 +296,14 @@ static uint32_t array_count(const struct spec *spec)
 	return n;
 }
 
-int submit_check_spec(struct state *state, const struct spec *spec,
-                      const struct submitter *who, uint32_t queue, int64_t now,
-                      struct err *err)
+/* Whether the request makes sense here, be it ever so large. */
+static int check_request(struct state *state, const struct spec *spec,
+                         const struct submitter *who, uint32_t queue,
+                         int64_t now, struct err *err)
 {
 	struct deps *deps = NULL;
 	struct request req;
-	struct job *job;
 	int64_t limit;
-	int result;
 
 	if (spec_resolve(spec, 0, &req, err) < 0 ||
 	    check_texts(state, spec, err) < 0 ||
@@ -320,6 +321,21 @@ int submit_check_spec(struct state *state, const struct spec *spec,
 			return -1;
 		free(deps);
 	}
+	return 0;
+}
+
+int submit_check_spec(struct state *state, const struct spec *spec,
+                      const struct submitter *who, uint32_t queue, int64_t now,
+                      struct err *err)
+{
+	struct job *job;
+	int result;
+
+	if (check_request(state, spec, who, queue, now, err) < 0)
+		return -1;
+	if (!spec->cpus || !spec->mem)
+		return err_set(err, EINVAL, "a task needs some %s",
+		               spec->cpus ? "memory" : "CPU");
 	job = state_make_job(state, spec, who, queue, state->next_id, now);
 	result = state_check_fit(state, job, err);
 	job_free(job);
@@ -342,6 +358,19 @@ int state_check_submit(struct state *state, const struct spec *spec,
 	return 0;
 }
 
+int state_check_request(struct state *state, const struct spec *spec,
+                        const struct submitter *who, int64_t now,
+                        uint32_t *ret_queue, struct err *err)
+{
+	uint32_t queue;
+
+	if (submit_queue(state, spec, &queue, err) < 0 ||
+	    check_request(state, spec, who, queue, now, err) < 0)
+		return -1;
+	*ret_queue = queue;
+	return 0;
+}
+
 /* --- the record -------------------------------------------------------- */
 
 void job_set_priority(const struct state *state, struct job *job,
@@ -349,9 +378,16 @@ void job_set_priority(const struct state *state, struct job *job,
 {
 	job->priority = spec->priority != SPEC_UNSET
 	                    ? spec->priority
-	                    : class_priority(state, spec, job->queue);
+	                    : class_of(state, spec, job->queue)->priority;
 	if (spec->nice != SPEC_UNSET)
 		job->priority -= spec->nice;
+}
+
+void job_set_manners(const struct state *state, struct job *job,
+                     const struct spec *spec)
+{
+	job->preemptible = class_of(state, spec, job->queue)->preemptible;
+	job->on_preempt = (uint8_t)state->conf->queues[job->queue].preempt;
 }
 
 void job_set_grace(const struct state *state, struct job *job,
@@ -401,6 +437,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	    state_default_mem(state, spec_pools(state, spec, queue));
 	job_set_priority(state, job, spec);
 	job_set_grace(state, job, spec);
+	job_set_manners(state, job, spec);
 	submit_time_limit(state, spec, queue, &job->time_limit, NULL);
 	if (spec->begin != SPEC_UNSET && spec->begin > now)
 		job->begin = spec->begin;
@@ -419,6 +456,12 @@ void state_submit(struct state *state, const struct spec *spec,
 
 	job->script = script;
 	job->env = env;
+	state_admit(state, job, spec, now);
+}
+
+void state_admit(struct state *state, struct job *job, const struct spec *spec,
+                 int64_t now)
+{
 	if (spec->array)
 		new_array(state, job, spec);
 	if (spec->dependency &&

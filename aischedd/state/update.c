@@ -204,6 +204,7 @@ static void derive(struct change *c, bool moved)
 		job_set_priority(c->state, job, spec);
 	if (moved || spec->grace != c->old.grace)
 		job_set_grace(c->state, job, spec);
+	job_set_manners(c->state, job, spec);
 	if (moved || spec->time_limit != c->old.time_limit)
 		submit_time_limit(c->state, spec, job->queue, &job->time_limit,
 		                  NULL);

@@ -1,0 +1,196 @@
+/* aisim - run jobs through the scheduler with a virtual clock */
+#include <err.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aisim/cluster.h"
+#include "aisim/sim.h"
+#include "libcommon/err.h"
+#include "libcommon/mem.h"
+#include "libcommon/opt.h"
+#include "libcommon/parse.h"
+
+struct args {
+	const char *conf, *jobs, *swf, *history;
+	const char *events, *summary;
+	int64_t until;
+	bool check;
+};
+
+static struct args arg = { .until = TRACE_NEVER };
+
+static int set_until(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	(void)ctx;
+	(void)opt;
+	return parse_int(value, 0, TRACE_MAX_S, &arg.until, err);
+}
+
+#define AT(member) .offset = offsetof(struct args, member)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'c', "config", "FILE", "the configuration: queues, nodes, policy",
+	  opt_set_text, AT(conf) },
+	{ 'j', "jobs", "FILE", "jobs and happenings, one JSON object a line",
+	  opt_set_text, AT(jobs) },
+	{ 0, "swf", "FILE", "jobs in the Standard Workload Format",
+	  opt_set_text, AT(swf) },
+	{ 0, "history", "FILE", "jobs as `aiq --history --json` prints them",
+	  opt_set_text, AT(history) },
+	{ 0, "until", "SECOND", "end after this second", .set = set_until },
+	{ 0, "events", "FILE", "write what happens, one JSON object a line",
+	  opt_set_text, AT(events) },
+	{ 0, "summary", "FILE", "write sums and speed, as one JSON object",
+	  opt_set_text, AT(summary) },
+	{ 0, "check", NULL, "verify every plan, fail on the first bad one",
+	  opt_set_true, AT(check) },
+	OPT_END
+};
+/* clang-format on */
+
+static const struct opt_prog prog = {
+	.name = "aisim",
+	.usage = "-c FILE (-j FILE | --swf FILE | --history FILE) [OPTION]...",
+	.about = "Run jobs through the scheduler of aischedd with a virtual "
+		 "clock.\nWithout --events and --summary the summary is "
+		 "printed.",
+	.opts = opts,
+};
+
+static int usage(const char *text)
+{
+	warnx("%s", text);
+	fprintf(stderr, "Try 'aisim --help'.\n");
+	return EXIT_USAGE;
+}
+
+/* --- input ------------------------------------------------------------- */
+
+/* What the state asks of jobs that it has forgotten. */
+static int past(uint64_t job, uint32_t task, struct past *ret, void *ctx)
+{
+	const struct sim *sim = ctx;
+	const struct sim_job *sj;
+
+	(void)task;
+	if (!job || job > sim->trace->njobs)
+		return -1;
+	sj = &sim->job[job - 1];
+	if (sj->stats.end == NO_TIME)
+		return -1;
+	*ret = (struct past){ .state = (enum job_state)sj->end,
+		              .start = sj->stats.first_start };
+	return 0;
+}
+
+static struct conf *load_conf(void)
+{
+	struct buf warnings = { 0 };
+	struct err why;
+	struct conf *conf = conf_load(arg.conf, &warnings, &why);
+
+	if (!conf)
+		errx(EXIT_FAILURE, "%s", why.text);
+	if (warnings.len)
+		fputs(warnings.data, stderr);
+	buf_free(&warnings);
+	return conf;
+}
+
+static int read_trace(struct trace *trace, struct err *err)
+{
+	int rc = arg.swf       ? trace_read_swf(trace, err)
+	         : arg.history ? trace_read_history(trace, err)
+	                       : trace_read_jobs(trace, err);
+
+	if (rc < 0)
+		return -1;
+	if (trace->nleft_out)
+		warnx("%s: %zu jobs are left out; the first: %s", trace->file,
+		      trace->nleft_out, trace->left_out.text);
+	return trace_finish(trace, err);
+}
+
+/* --- output ------------------------------------------------------------ */
+
+static FILE *open_output(const char *path)
+{
+	FILE *out;
+
+	if (!path)
+		return NULL;
+	if (!strcmp(path, "-"))
+		return stdout;
+	out = fopen(path, "we");
+	if (!out)
+		err(EXIT_FAILURE, "cannot write '%s'", path);
+	return out;
+}
+
+static void close_output(FILE *out, const char *path)
+{
+	if (out &&
+	    (fflush(out) || ferror(out) || (out != stdout && fclose(out))))
+		err(EXIT_FAILURE, "cannot write '%s'", path);
+}
+
+static void print_summary(const struct sim *sim)
+{
+	const char *path = arg.summary ? arg.summary : "-";
+	FILE *out;
+
+	if (!arg.summary && arg.events)
+		return;
+	out = open_output(path);
+	stats_print(&sim->stats, sim->job, sim->trace->njobs, out);
+	close_output(out, path);
+}
+
+/* --- the run ----------------------------------------------------------- */
+
+static int run(struct sim *sim, FILE *events, struct err *err)
+{
+	const char *file = arg.swf       ? arg.swf
+	                   : arg.history ? arg.history
+	                                 : arg.jobs;
+
+	if (cluster_begin(sim->state, err) < 0)
+		return -1;
+	sim->trace = trace_new(sim->state, file);
+	if (read_trace(sim->trace, err) < 0)
+		return -1;
+	sim->job = xcalloc(sim->trace->njobs + 1, sizeof(*sim->job));
+	tell_init(&sim->tell, state_nnodes(sim->state), events);
+	return sim_run(sim, arg.until, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct sim sim = { 0 };
+	struct conf *conf;
+	FILE *events;
+	struct err why;
+
+	if (opt_parse(&prog, &arg, argc, argv) < argc)
+		return usage("no operands are expected");
+	if (!arg.conf)
+		return usage("no configuration is given (-c)");
+	if (!arg.jobs + !arg.swf + !arg.history != 2)
+		return usage("give one of --jobs, --swf and --history");
+	setenv("TZ", "UTC0", 1); /* no text depends on where it is made */
+	conf = load_conf();
+	events = open_output(arg.events);
+	sim.check = arg.check;
+	sim.state = state_new(conf, past, &sim);
+	if (run(&sim, events, &why) < 0)
+		errx(EXIT_FAILURE, "%s", why.text);
+	close_output(events, arg.events);
+	print_summary(&sim);
+	sim_fini(&sim);
+	state_free(sim.state);
+	conf_free(conf);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,38 @@
+/*
+ * cluster.h - the nodes of the configuration, as a runner would report them
+ *
+ * Their CPUs are counted, not bound one by one.
+ */
+#ifndef AISIM_CLUSTER_H
+#define AISIM_CLUSTER_H
+
+#include "aischedd/state/state.h"
+
+/* All declared nodes appear, up and idle, in the order of the file: node i of
+ * the state is section i.  Fails: EINVAL, a node that does not say its CPUs. */
+int cluster_begin(struct state *state, struct err *err);
+
+void cluster_set_down(struct state *state, uint32_t node, bool down);
+
+/* GPUs of the nodes that are up. */
+int64_t cluster_gpus(struct state *state);
+
+/* CPUs of all nodes, in thousandths. */
+int64_t cluster_cpus(const struct state *state);
+
+/* What jobs that run from the beginning leave free. */
+struct room;
+
+struct room *room_new(struct state *state);
+void room_free(struct room *room);
+
+/*
+ * Where the tasks of such a job run: those nodes, on the fullest device that
+ * holds a part of one, else on the first idle ones.
+ * Owns: the caller, free().  Fails: EBUSY, which node is too full.
+ */
+struct placement *room_take(struct room *room, const struct request *req,
+                            const uint32_t *node, uint32_t ntasks,
+                            struct err *err);
+
+#endif

@@ -1,0 +1,531 @@
+/* sim.c - the scheduling core and the state, driven by a virtual clock */
+#include "aisim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aisim/cluster.h"
+#include "libcommon/mem.h"
+
+enum {
+	PASSES_MAX = 100000, /* of one second, before it is a loop */
+	RETRIES_MAX = 300    /* starts that fail, with nothing else going on */
+};
+
+static struct sim_job *of(struct sim *sim, const struct job *job)
+{
+	return &sim->job[job->id - 1];
+}
+
+static const struct trace_job *asked(const struct sim *sim,
+                                     const struct job *job)
+{
+	return &sim->trace->job[job->id - 1];
+}
+
+static void happen(struct sim *sim, struct job *job, struct event_in ev)
+{
+	ev.now = sim->now;
+	state_event(sim->state, job, &ev, NULL);
+}
+
+/* --- work -------------------------------------------------------------- */
+
+/* It works from now on: until it is done, or its time is over. */
+static void go_on(struct sim *sim, const struct job *job)
+{
+	struct sim_job *sj = of(sim, job);
+	int64_t due = job_due(job);
+	struct calendar_entry entry = { .job = job->id, .turn = ++sj->turn };
+
+	sj->began = sim->now;
+	if (sj->left != TRACE_NEVER &&
+	    (due == NO_TIME || sim->now + sj->left <= due)) {
+		entry.at = sim->now + sj->left;
+		entry.kind = CALENDAR_END;
+	} else if (due != NO_TIME) {
+		entry.at = due > sim->now ? due : sim->now;
+		entry.kind = CALENDAR_LIMIT;
+	} else {
+		return;
+	}
+	calendar_add(&sim->calendar, entry);
+}
+
+static void halt(struct sim *sim, const struct job *job)
+{
+	struct sim_job *sj = of(sim, job);
+	int64_t worked;
+
+	if (sj->began == NO_TIME)
+		return;
+	worked = sim->now - sj->began;
+	sj->turn++;
+	sj->began = NO_TIME;
+	sj->stats.ran += worked;
+	if (sj->left != TRACE_NEVER)
+		sj->left -= worked < sj->left ? worked : sj->left;
+}
+
+static void evicted(struct sim *sim, const struct job *job)
+{
+	const struct trace_job *tj = asked(sim, job);
+	struct sim_job *sj = of(sim, job);
+
+	if (sj->began == NO_TIME)
+		return;
+	halt(sim, job);
+	if (tj->on_evict == ON_EVICT_RESTART)
+		sj->left = tj->work;
+	else if (sj->left != TRACE_NEVER)
+		sj->left += tj->resume_cost;
+}
+
+static void ended(struct sim *sim, struct job *job)
+{
+	struct outcome outcome = { .start = job->start,
+		                   .end = sim->now,
+		                   .peak_mem_kib = SPEC_UNSET };
+
+	halt(sim, job);
+	happen(sim, job,
+	       (struct event_in){ .kind = EV_ended,
+	                          .attempt = job->attempt,
+	                          .outcome = &outcome });
+}
+
+/* --- the runner -------------------------------------------------------- */
+
+static void start(struct sim *sim, struct job *job)
+{
+	struct event_in ev = { .kind = EV_started,
+		               .attempt = job->attempt,
+		               .time = sim->now };
+
+	if (job->state != JOB_CONFIGURING)
+		return; /* it ran already when time began */
+	if (asked(sim, job)->start_fails) {
+		tell_start_failed(sim, job);
+		sim->retries++;
+		ev.kind = EV_start_failed;
+		ev.fault = FAULT_SYSTEM;
+		ev.text = "it fails whenever it is started";
+		happen(sim, job, ev);
+		return;
+	}
+	happen(sim, job, ev);
+	go_on(sim, job);
+}
+
+/* Whoever makes room for others may need time to leave; who is at the end of
+ * his own time does not. */
+static void stop(struct sim *sim, struct job *job, enum stop_why why)
+{
+	int64_t grace = asked(sim, job)->grace;
+	bool for_good = why == STOP_CANCEL || why == STOP_TIME_LIMIT ||
+	                why == STOP_DEADLINE;
+
+	if (for_good || !grace) {
+		if (!for_good)
+			evicted(sim, job);
+		ended(sim, job);
+		return;
+	}
+	evicted(sim, job);
+	calendar_add(&sim->calendar,
+	             (struct calendar_entry){ .at = sim->now + grace,
+	                                      .job = job->id,
+	                                      .turn = of(sim, job)->turn,
+	                                      .kind = CALENDAR_GONE });
+}
+
+static void act_on(struct sim *sim, const struct effect *effect)
+{
+	struct job *job = state_job(sim->state, effect->job);
+
+	if (!job || !job->place || job->attempt != effect->attempt)
+		return;
+	switch (effect->kind) {
+	case EFFECT_START:
+		start(sim, job);
+		break;
+	case EFFECT_STOP:
+		stop(sim, job, effect->why);
+		break;
+	case EFFECT_SUSPEND:
+		halt(sim, job);
+		break;
+	case EFFECT_RESUME:
+		go_on(sim, job);
+		break;
+	case EFFECT_SIGNAL:
+	case EFFECT_FORGET:
+		break;
+	}
+}
+
+/* Tell what has changed and do what follows, until nothing does. */
+static void settle(struct sim *sim)
+{
+	const struct effect *effect;
+	struct changes changes;
+	size_t n;
+
+	do {
+		state_changes(sim->state, &changes);
+		for (size_t i = 0; i < changes.njobs; i++)
+			tell_job(sim, changes.job[i]);
+		state_committed(sim->state);
+		n = state_take_effects(sim->state, &effect);
+		for (size_t i = 0; i < n; i++)
+			act_on(sim, &effect[i]);
+	} while (n || state_is_dirty(sim->state));
+}
+
+/* --- passes ------------------------------------------------------------ */
+
+static double real_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static int pass(struct sim *sim, struct err *err)
+{
+	struct arena *arena = arena_new();
+	double began = real_ms(), asked_at, done;
+	const struct snap *snap = state_snapshot(sim->state, sim->now, arena);
+	const struct plan *plan;
+
+	asked_at = real_ms();
+	plan = sched_plan(snap, arena);
+	done = real_ms();
+	stats_pass(&sim->stats, done - began, done - asked_at);
+	if (sim->check && plan_check(snap, plan, err) < 0) {
+		arena_free(arena);
+		return err_wrap(err, "second %lld: the plan is wrong",
+		                (long long)(sim->now - SIM_EPOCH));
+	}
+	state_apply_plan(sim->state, snap, plan, &arena, sim->now);
+	return 0;
+}
+
+/* Passes until nothing changes. */
+static int plan(struct sim *sim, struct err *err)
+{
+	settle(sim);
+	for (int i = 0; state_wants_plan(sim->state); i++) {
+		if (i == PASSES_MAX)
+			return err_set(err, EINVAL,
+			               "second %lld: %d plans, and each "
+			               "changes what the one before it did",
+			               (long long)(sim->now - SIM_EPOCH),
+			               PASSES_MAX);
+		if (pass(sim, err) < 0)
+			return -1;
+		settle(sim);
+	}
+	return 0;
+}
+
+/* --- what happens by itself -------------------------------------------- */
+
+/* The first entry that is still true. */
+static const struct calendar_entry *next_entry(struct sim *sim)
+{
+	const struct calendar_entry *e;
+
+	while ((e = calendar_first(&sim->calendar)) &&
+	       e->turn != sim->job[e->job - 1].turn)
+		calendar_drop_first(&sim->calendar);
+	return e;
+}
+
+static bool is_due(struct sim *sim)
+{
+	const struct calendar_entry *e = next_entry(sim);
+
+	return e && e->at <= sim->now;
+}
+
+static bool take_due(struct sim *sim, struct calendar_entry *ret)
+{
+	const struct calendar_entry *e = next_entry(sim);
+
+	if (!e || e->at > sim->now)
+		return false;
+	*ret = *e;
+	calendar_drop_first(&sim->calendar);
+	return true;
+}
+
+static void fire(struct sim *sim, const struct calendar_entry *e)
+{
+	struct job *job = state_job(sim->state, e->job);
+
+	sim->retries = 0;
+	if (e->kind == CALENDAR_LIMIT)
+		happen(sim, job, (struct event_in){ .kind = EV_time_limit });
+	else
+		ended(sim, job);
+}
+
+/* --- what the trace brings --------------------------------------------- */
+
+static struct job *admit(struct sim *sim, uint64_t id)
+{
+	struct trace_job *tj = &sim->trace->job[id - 1];
+	int64_t submit = SIM_EPOCH + tj->submit;
+	struct submitter who = { .uid = tj->user,
+		                 .gid = tj->user,
+		                 .user = sim->trace->user[tj->user],
+		                 .operator_ = true };
+	struct request req;
+	struct spec spec;
+	struct job *job;
+
+	spec_unpack(&spec, tj->packed);
+	spec.dependency = tj->dependency;
+	spec_resolve(&spec, 0, &req, NULL);
+	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
+	if (tj->preemptible >= 0)
+		job->preemptible = tj->preemptible;
+	/* Nothing here can be frozen: it goes, and comes back or not. */
+	job->on_preempt =
+	    tj->on_evict == ON_EVICT_END ? PREEMPT_CANCEL : PREEMPT_REQUEUE;
+	sim->job[id - 1] = (struct sim_job){
+		.left = tj->work,
+		.began = NO_TIME,
+		.stats = { .submit = submit,
+		           .first_start = NO_TIME,
+		           .evicted = NO_TIME,
+		           .end = NO_TIME,
+		           .gpus = req.gpus_milli,
+		           .grace = tj->grace,
+		           .was_running = tj->node != NULL },
+	};
+	state_admit(sim->state, job, &spec, sim->now);
+	free(tj->packed);
+	tj->packed = NULL;
+	return job;
+}
+
+static void arrive(struct sim *sim)
+{
+	const struct trace *trace = sim->trace;
+
+	while (sim->next_job < trace->njobs &&
+	       SIM_EPOCH + trace->job[sim->next_job].submit <= sim->now) {
+		tell_submit(sim, admit(sim, ++sim->next_job));
+		sim->retries = 0;
+	}
+}
+
+static bool is_on(const struct job *job, uint32_t node)
+{
+	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
+		if (job->place->task[i].node == node)
+			return true;
+	return false;
+}
+
+static void node_down(struct sim *sim, uint32_t node)
+{
+	cluster_set_down(sim->state, node, true);
+	for (struct job *job = state_first_job(sim->state); job;
+	     job = job->all_next) {
+		if (!is_on(job, node))
+			continue;
+		evicted(sim, job);
+		of(sim, job)->turn++; /* no grace goes on, either */
+		happen(sim, job,
+		       (struct event_in){ .kind = EV_lost,
+		                          .attempt = job->attempt,
+		                          .text = "its node went down" });
+	}
+}
+
+static void cancel(struct sim *sim, uint64_t id)
+{
+	struct job *job = state_job(sim->state, id);
+
+	if (job)
+		happen(sim, job, (struct event_in){ .kind = EV_cancel });
+}
+
+static void act(struct sim *sim, const struct trace_act *act)
+{
+	sim->retries = 0;
+	switch (act->kind) {
+	case TRACE_NODE_DOWN:
+		node_down(sim, act->node);
+		break;
+	case TRACE_NODE_UP:
+		cluster_set_down(sim->state, act->node, false);
+		break;
+	case TRACE_DRAIN:
+		state_drain(sim->state, act->node, true, "drained", NULL);
+		break;
+	case TRACE_CANCEL:
+		cancel(sim, act->job);
+		break;
+	}
+	settle(sim);
+	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+}
+
+/* Nodes first, then jobs that arrive, then those that are cancelled. */
+static void happenings(struct sim *sim)
+{
+	const struct trace *trace = sim->trace;
+	bool arrived = false;
+
+	for (; sim->next_act < trace->nacts; sim->next_act++) {
+		const struct trace_act *a = &trace->act[sim->next_act];
+
+		if (SIM_EPOCH + a->at > sim->now)
+			break;
+		if (a->kind == TRACE_CANCEL && !arrived) {
+			arrive(sim);
+			arrived = true;
+		}
+		act(sim, a);
+	}
+	arrive(sim);
+	state_tick(sim->state, sim->now);
+}
+
+/* --- time -------------------------------------------------------------- */
+
+/* It runs when time begins, and has done so for a while. */
+static int begin_running(struct sim *sim, struct room *room, uint64_t id,
+                         struct err *err)
+{
+	const struct trace_job *tj = &sim->trace->job[id - 1];
+	struct sim_job *sj = &sim->job[id - 1];
+	struct placement *place;
+	struct request req;
+	struct spec spec;
+	struct job *job;
+
+	spec_unpack(&spec, tj->packed);
+	spec_resolve(&spec, 0, &req, NULL);
+	place = room_take(room, &req, tj->node, tj->nrunning, err);
+	if (!place) {
+		err_wrap(err, "job '%s'", tj->name);
+		return err_wrap(err, "%s:%u", sim->trace->file, tj->line);
+	}
+	job = admit(sim, id);
+	happen(sim, job, (struct event_in){ .kind = EV_start, .place = place });
+	free(place);
+	happen(sim, job,
+	       (struct event_in){ .kind = EV_started,
+	                          .time = SIM_EPOCH + tj->started });
+	sj->stats.ran = -tj->started;
+	if (sj->left != TRACE_NEVER)
+		sj->left = sj->left > -tj->started ? sj->left + tj->started : 0;
+	go_on(sim, job);
+	tell_nothing_of(sim, job);
+	sim->stats.first_start = sim->now;
+	return 0;
+}
+
+/* All that is there in second 0, in the order of the ids. */
+static int begin(struct sim *sim, struct err *err)
+{
+	const struct trace *trace = sim->trace;
+	struct room *room = room_new(sim->state);
+	int rc = 0;
+
+	sim->now = SIM_EPOCH;
+	sim->stats.first_start = sim->stats.last_end = NO_TIME;
+	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+	while (rc == 0 && sim->next_job < trace->njobs &&
+	       trace->job[sim->next_job].submit <= 0) {
+		uint64_t id = ++sim->next_job;
+
+		if (trace->job[id - 1].node)
+			rc = begin_running(sim, room, id, err);
+		else
+			tell_submit(sim, admit(sim, id));
+	}
+	room_free(room);
+	return rc;
+}
+
+/* All of this second. */
+static int second(struct sim *sim, struct err *err)
+{
+	struct calendar_entry e;
+
+	do {
+		while (take_due(sim, &e)) {
+			fire(sim, &e);
+			if (plan(sim, err) < 0)
+				return -1;
+		}
+		happenings(sim);
+		if (plan(sim, err) < 0)
+			return -1;
+	} while (is_due(sim));
+	return 0;
+}
+
+static void sooner(int64_t *at, int64_t other)
+{
+	if (other != NO_TIME && (*at == NO_TIME || other < *at))
+		*at = other;
+}
+
+/* When something happens next, or NO_TIME. */
+static int64_t next_time(struct sim *sim)
+{
+	const struct trace *trace = sim->trace;
+	const struct calendar_entry *e = next_entry(sim);
+	int64_t at = NO_TIME;
+
+	if (e)
+		sooner(&at, e->at);
+	if (sim->next_job < trace->njobs)
+		sooner(&at, SIM_EPOCH + trace->job[sim->next_job].submit);
+	if (sim->next_act < trace->nacts)
+		sooner(&at, SIM_EPOCH + trace->act[sim->next_act].at);
+	/* A start that fails for ever is tried for ever. */
+	if (at != NO_TIME || sim->retries < RETRIES_MAX)
+		sooner(&at, state_next_tick(sim->state));
+	return at;
+}
+
+int sim_run(struct sim *sim, int64_t until, struct err *err)
+{
+	int64_t at;
+
+	if (begin(sim, err) < 0)
+		return -1;
+	for (;;) {
+		if (second(sim, err) < 0)
+			return -1;
+		at = next_time(sim);
+		if (at == NO_TIME ||
+		    (until != TRACE_NEVER && at - SIM_EPOCH > until))
+			break;
+		stats_advance(&sim->stats, sim->now, at);
+		sim->now = at;
+	}
+	tell_waits(sim);
+	return 0;
+}
+
+void sim_fini(struct sim *sim)
+{
+	for (size_t i = 0; sim->job && i < sim->trace->njobs; i++)
+		free(sim->job[i].shown);
+	free(sim->job);
+	calendar_fini(&sim->calendar);
+	tell_fini(&sim->tell);
+	stats_fini(&sim->stats);
+	trace_free(sim->trace);
+}

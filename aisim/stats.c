@@ -1,0 +1,167 @@
+/* stats.c - what a simulation adds up to */
+#include "aisim/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "aisim/sim.h"
+#include "libcommon/mem.h"
+
+enum { SLOWDOWN_BOUND_S = 10 }; /* shorter jobs count as if they ran so long */
+
+/* --- as it happens ----------------------------------------------------- */
+
+void stats_advance(struct stats *stats, int64_t now, int64_t then)
+{
+	if (stats->first_start == NO_TIME)
+		return;
+	stats->used_s += stats->gpus_used * (then - now);
+	stats->offered_s += stats->gpus_offered * (then - now);
+}
+
+void stats_start(struct stats *stats, struct job_stats *job, int64_t now)
+{
+	stats->starts++;
+	if (stats->first_start == NO_TIME)
+		stats->first_start = now;
+	if (job->first_start == NO_TIME)
+		job->first_start = now;
+	/* It was put elsewhere as soon as it had gone. */
+	if (job->evicted != NO_TIME && job->evicted + job->grace >= now)
+		stats->moved++;
+	job->evicted = NO_TIME;
+}
+
+void stats_evict(struct stats *stats, struct job_stats *job, int64_t now)
+{
+	stats->evictions++;
+	job->evicted = now;
+}
+
+void stats_end(struct stats *stats, struct job_stats *job, int64_t now)
+{
+	job->end = now;
+	if (job->first_start == NO_TIME && !job->was_running)
+		return;
+	stats->last_end = now;
+	stats->used_at_end = stats->used_s;
+	stats->offered_at_end = stats->offered_s;
+}
+
+void stats_pass(struct stats *stats, double ms, double core_ms)
+{
+	stats->pass_ms = GROW(stats->pass_ms, stats->npasses, &stats->pass_cap);
+	stats->pass_ms[stats->npasses++] = ms;
+	stats->core_s += core_ms / 1e3;
+}
+
+/* --- in the end -------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The least value that so many of them do not exceed. */
+static double percentile(const double *v, size_t n, unsigned percent)
+{
+	size_t rank = (n * percent + 99) / 100;
+
+	return n ? v[rank ? rank - 1 : 0] : 0;
+}
+
+/* {"mean":..,"p50":..,"pNN":..,"max":..}; sorts the values. */
+static void print_values(FILE *out, const char *name, double *v, size_t n,
+                         unsigned high)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	if (n)
+		qsort(v, n, sizeof(*v), by_value);
+	fprintf(out,
+	        "\"%s\":{\"mean\":%.4f,\"p50\":%.4f,\"p%u\":%.4f,"
+	        "\"max\":%.4f}",
+	        name, n ? sum / (double)n : 0, percentile(v, n, 50), high,
+	        percentile(v, n, high), percentile(v, n, 100));
+}
+
+static double slowdown(const struct job_stats *job)
+{
+	double ran = (double)job->ran;
+	double all = (double)(job->end - job->submit);
+	double bound = fmax(ran, SLOWDOWN_BOUND_S);
+
+	return fmax(all / bound, 1);
+}
+
+/* From the first submission to the last end. */
+static int64_t makespan(const struct stats *stats, const struct sim_job *job,
+                        size_t njobs)
+{
+	if (!njobs || stats->last_end == NO_TIME)
+		return 0;
+	return stats->last_end - (job[0].stats.submit > SIM_EPOCH
+	                              ? job[0].stats.submit
+	                              : SIM_EPOCH);
+}
+
+static void print_waits(const struct sim_job *job, size_t njobs, FILE *out)
+{
+	double *wait = xcalloc(njobs + 1, sizeof(*wait));
+	double *slow = xcalloc(njobs + 1, sizeof(*slow));
+	size_t nwaits = 0, nslow = 0, ended = 0;
+
+	for (size_t i = 0; i < njobs; i++) {
+		const struct job_stats *s = &job[i].stats;
+
+		ended += s->end != NO_TIME;
+		if (s->was_running || s->first_start == NO_TIME)
+			continue;
+		wait[nwaits++] = (double)(s->first_start - s->submit);
+		if (s->end != NO_TIME)
+			slow[nslow++] = slowdown(s);
+	}
+	fprintf(out, "\"ended\":%zu,", ended);
+	print_values(out, "wait", wait, nwaits, 95);
+	fputc(',', out);
+	print_values(out, "bounded_slowdown", slow, nslow, 95);
+	free(wait);
+	free(slow);
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+void stats_print(const struct stats *stats, const struct sim_job *job,
+                 size_t njobs, FILE *out)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	fprintf(out, "{\"jobs\":%zu,", njobs);
+	print_waits(job, njobs, out);
+	fprintf(out, ",\"makespan\":%lld",
+	        (long long)makespan(stats, job, njobs));
+	fprintf(
+	    out, ",\"gpu_utilisation\":%.4f",
+	    ratio((double)stats->used_at_end, (double)stats->offered_at_end));
+	fprintf(out, ",\"evictions\":%llu,\"moved\":%llu,\"passes\":%zu,",
+	        (unsigned long long)stats->evictions,
+	        (unsigned long long)stats->moved, stats->npasses);
+	print_values(out, "pass_ms", stats->pass_ms, stats->npasses, 99);
+	fprintf(out, ",\"placements_per_second\":%.0f,\"peak_rss_mib\":%ld}\n",
+	        ratio((double)stats->starts, stats->core_s),
+	        usage.ru_maxrss / 1024);
+}
+
+void stats_fini(struct stats *stats)
+{
+	free(stats->pass_ms);
+}

@@ -1,0 +1,349 @@
+/* tell.c - what happened, one JSON object a line */
+#include "aisim/tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aisim/sim.h"
+#include "libcommon/mem.h"
+
+void tell_init(struct tell *tell, size_t nnodes, FILE *out)
+{
+	*tell = (struct tell){
+		.out = out,
+		.node = xcalloc(nnodes + 1, sizeof(*tell->node)),
+		.touched = xcalloc(nnodes + 1, sizeof(*tell->touched)),
+	};
+}
+
+void tell_fini(struct tell *tell)
+{
+	buf_free(&tell->line);
+	free(tell->node);
+	free(tell->touched);
+}
+
+/* --- one line ---------------------------------------------------------- */
+
+static const char *name_of(const struct sim *sim, uint64_t job)
+{
+	return sim->trace->job[job - 1].name;
+}
+
+static void begin(struct sim *sim, const char *event, const struct job *job)
+{
+	struct buf *line = &sim->tell.line;
+
+	buf_clear(line);
+	buf_puts(line, "{\"t\":");
+	buf_i64(line, sim->now - SIM_EPOCH);
+	buf_puts(line, ",\"event\":\"");
+	buf_puts(line, event);
+	buf_puts(line, "\",\"job\":");
+	buf_json(line, name_of(sim, job->id));
+}
+
+static void end(struct sim *sim)
+{
+	struct buf *line = &sim->tell.line;
+
+	buf_puts(line, "}\n");
+	if (sim->tell.out)
+		fwrite(line->data, 1, line->len, sim->tell.out);
+}
+
+static void put_time(struct buf *line, const char *key, int64_t at)
+{
+	buf_printf(line, ",\"%s\":", key);
+	if (at == NO_TIME)
+		buf_puts(line, "null");
+	else
+		buf_i64(line, at - SIM_EPOCH);
+}
+
+static void put_why(struct sim *sim, const struct job *job)
+{
+	static const char *const names[] = {
+		[EVICT_NONE] = "preempt",
+		[EVICT_PREEMPT] = "preempt",
+		[EVICT_RECLAIM] = "reclaim",
+		[EVICT_CONSOLIDATE] = "consolidate",
+		[EVICT_NODE_DOWN] = "node_down",
+	};
+	struct buf *line = &sim->tell.line;
+
+	buf_printf(line, ",\"why\":\"%s\",\"by\":", names[job->evict]);
+	if (job->evict_by)
+		buf_json(line, name_of(sim, job->evict_by));
+	else
+		buf_puts(line, "null");
+}
+
+/* --- placements -------------------------------------------------------- */
+
+static struct tally *touch(struct tell *tell, uint32_t node)
+{
+	struct tally *t = &tell->node[node];
+
+	if (!t->before && !t->after)
+		tell->touched[tell->ntouched++] = node;
+	return t;
+}
+
+static void compare(struct tell *tell, const struct placement *before,
+                    const struct placement *after)
+{
+	for (uint32_t i = 0; before && i < before->ntasks; i++)
+		touch(tell, before->task[i].node)->before++;
+	for (uint32_t i = 0; after && i < after->ntasks; i++) {
+		struct tally *t = touch(tell, after->task[i].node);
+
+		t->after++;
+		t->gpus |= after->task[i].gpus;
+	}
+}
+
+static void compared(struct tell *tell)
+{
+	for (uint32_t i = 0; i < tell->ntouched; i++)
+		tell->node[tell->touched[i]] = (struct tally){ 0 };
+	tell->ntouched = 0;
+}
+
+/* Tasks by node: those that stay, or all that are there after. */
+static void put_nodes(struct sim *sim, bool only_old)
+{
+	struct tell *tell = &sim->tell;
+	const char *between = "";
+
+	buf_puts(&tell->line, ",\"nodes\":{");
+	for (uint32_t i = 0; i < tell->ntouched; i++) {
+		uint32_t node = tell->touched[i];
+		const struct tally *t = &tell->node[node];
+		uint32_t n =
+		    only_old && t->before < t->after ? t->before : t->after;
+
+		if (!n)
+			continue;
+		buf_puts(&tell->line, between);
+		buf_json(&tell->line, state_node(sim->state, node)->name);
+		buf_addc(&tell->line, ':');
+		buf_i64(&tell->line, n);
+		between = ",";
+	}
+	buf_addc(&tell->line, '}');
+}
+
+static void put_devices(struct buf *line, uint64_t gpus)
+{
+	const char *between = "[";
+
+	for (int i = 0; i < 64; i++) {
+		if (!(gpus >> i & 1))
+			continue;
+		buf_puts(line, between);
+		buf_i64(line, i);
+		between = ",";
+	}
+	buf_addc(line, ']');
+}
+
+static void put_gpus(struct sim *sim)
+{
+	struct tell *tell = &sim->tell;
+	const char *between = "";
+
+	buf_puts(&tell->line, ",\"gpus\":{");
+	for (uint32_t i = 0; i < tell->ntouched; i++) {
+		uint32_t node = tell->touched[i];
+
+		if (!tell->node[node].gpus)
+			continue;
+		buf_puts(&tell->line, between);
+		buf_json(&tell->line, state_node(sim->state, node)->name);
+		buf_addc(&tell->line, ':');
+		put_devices(&tell->line, tell->node[node].gpus);
+		between = ",";
+	}
+	buf_addc(&tell->line, '}');
+}
+
+/* --- events ------------------------------------------------------------ */
+
+void tell_submit(struct sim *sim, const struct job *job)
+{
+	begin(sim, "submit", job);
+	end(sim);
+}
+
+void tell_start_failed(struct sim *sim, const struct job *job)
+{
+	compare(&sim->tell, NULL, job->place);
+	begin(sim, "start_failed", job);
+	put_nodes(sim, false);
+	end(sim);
+	compared(&sim->tell);
+}
+
+/* What the events say of it from now on. */
+static void show(struct sim *sim, const struct job *job, bool runs)
+{
+	struct sim_job *sj = &sim->job[job->id - 1];
+
+	if (sj->shown)
+		sim->stats.gpus_used -= sj->stats.gpus * sj->shown->ntasks;
+	free(sj->shown);
+	sj->shown = NULL;
+	if (!runs)
+		return;
+	sj->attempt = job->attempt;
+	sj->shown = placement_new(job->place->ntasks, job->place->task,
+	                          job->place->cpu_use);
+	sim->stats.gpus_used += sj->stats.gpus * sj->shown->ntasks;
+}
+
+static void tell_start(struct sim *sim, const struct job *job)
+{
+	compare(&sim->tell, NULL, job->place);
+	begin(sim, "start", job);
+	put_nodes(sim, false);
+	put_gpus(sim);
+	end(sim);
+	compared(&sim->tell);
+	show(sim, job, true);
+	stats_start(&sim->stats, &sim->job[job->id - 1].stats, sim->now);
+}
+
+static void tell_evict(struct sim *sim, const struct job *job)
+{
+	struct sim_job *sj = &sim->job[job->id - 1];
+
+	begin(sim, "evict", job);
+	put_why(sim, job);
+	buf_printf(&sim->tell.line, ",\"tasks\":%u", sj->shown->ntasks);
+	end(sim);
+	show(sim, job, false);
+	stats_evict(&sim->stats, &sj->stats, sim->now);
+}
+
+static void tell_end(struct sim *sim, const struct job *job)
+{
+	struct sim_job *sj = &sim->job[job->id - 1];
+
+	show(sim, job, false);
+	sj->end = job->state;
+	stats_end(&sim->stats, &sj->stats, sim->now);
+	begin(sim, "end", job);
+	buf_printf(&sim->tell.line, ",\"state\":\"%s\"",
+	           job_state_name((enum job_state)job->state));
+	end(sim);
+}
+
+/* It goes on, with other tasks: first what it lost, then what it got. */
+static void tell_resize(struct sim *sim, const struct job *job)
+{
+	struct tell *tell = &sim->tell;
+	bool lost = false, got = false;
+
+	compare(tell, sim->job[job->id - 1].shown, job->place);
+	for (uint32_t i = 0; i < tell->ntouched; i++) {
+		const struct tally *t = &tell->node[tell->touched[i]];
+
+		lost |= t->before > t->after;
+		got |= t->before < t->after;
+	}
+	if (lost) {
+		begin(sim, "shrink", job);
+		put_nodes(sim, true);
+		put_why(sim, job);
+		end(sim);
+	}
+	if (got) {
+		begin(sim, "grow", job);
+		put_nodes(sim, false);
+		end(sim);
+	}
+	compared(tell);
+	if (lost || got)
+		show(sim, job, true);
+}
+
+/* It was stopped for good, but has not ended yet. */
+static bool is_ending(const struct job *job)
+{
+	return job->state == JOB_COMPLETING &&
+	       (job->cause == CAUSE_CANCEL || job->cause == CAUSE_TIME_LIMIT ||
+	        job->cause == CAUSE_DEADLINE);
+}
+
+void tell_job(struct sim *sim, const struct job *job)
+{
+	struct sim_job *sj = &sim->job[job->id - 1];
+	bool runs = job->state == JOB_RUNNING;
+
+	if (job_state_is_final((enum job_state)job->state)) {
+		tell_end(sim, job);
+		return;
+	}
+	if (is_ending(job))
+		return;
+	if (sj->shown && (!runs || sj->attempt != job->attempt))
+		tell_evict(sim, job);
+	if (runs && sj->shown)
+		tell_resize(sim, job);
+	else if (runs)
+		tell_start(sim, job);
+}
+
+void tell_nothing_of(struct sim *sim, const struct job *job)
+{
+	show(sim, job, true);
+}
+
+/* --- the end ----------------------------------------------------------- */
+
+/* "job 12" is the state's name for it: the trace has another. */
+static void put_text(struct sim *sim, const char *text, struct buf *out)
+{
+	const char *job;
+
+	while ((job = strstr(text, "job "))) {
+		char *rest;
+		unsigned long long id = strtoull(job + 4, &rest, 10);
+
+		buf_add(out, text, (size_t)(job + 4 - text));
+		text = job + 4;
+		if (rest == text || !id || id > sim->trace->njobs)
+			continue;
+		buf_printf(out, "'%s'", name_of(sim, id));
+		text = rest;
+	}
+	buf_puts(out, text);
+}
+
+static void tell_wait(struct sim *sim, const struct job *job)
+{
+	struct buf raw = { 0 }, text = { 0 };
+	uint32_t position;
+	int64_t expected;
+	enum reason why =
+	    state_why(sim->state, job, sim->now, &raw, &expected, &position);
+
+	put_text(sim, raw.data ? raw.data : "", &text);
+	begin(sim, "wait", job);
+	buf_printf(&sim->tell.line,
+	           ",\"reason\":\"%s\",\"reason_text\":", reason_name(why));
+	buf_json(&sim->tell.line, text.data);
+	put_time(&sim->tell.line, "expected_start", expected);
+	end(sim);
+	buf_free(&raw);
+	buf_free(&text);
+}
+
+void tell_waits(struct sim *sim)
+{
+	for (const struct job *job = state_first_job(sim->state); job;
+	     job = job->all_next)
+		if (job->state == JOB_PENDING)
+			tell_wait(sim, job);
+}

@@ -1,0 +1,47 @@
+/*
+ * tell.h - what happened, one JSON object a line
+ *
+ * The events follow from the state alone: what a job held when it was last
+ * told of is compared with what it holds now.
+ */
+#ifndef AISIM_TELL_H
+#define AISIM_TELL_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libcommon/buf.h"
+
+struct job;
+struct sim;
+
+/* Of one node, while two placements are compared. */
+struct tally {
+	uint32_t before, after; /* tasks */
+	uint64_t gpus;          /* of those after */
+};
+
+struct tell {
+	FILE *out; /* NULL: nobody listens */
+	struct buf line;
+	struct tally *node; /* all zero between events */
+	uint32_t *touched;  /* nodes that are not */
+	uint32_t ntouched;
+};
+
+void tell_init(struct tell *tell, size_t nnodes, FILE *out);
+void tell_fini(struct tell *tell);
+
+void tell_submit(struct sim *sim, const struct job *job);
+void tell_start_failed(struct sim *sim, const struct job *job);
+
+/* Whatever has changed about it since the last time; counts it, too. */
+void tell_job(struct sim *sim, const struct job *job);
+
+/* It runs from the beginning: no event, but known from now on. */
+void tell_nothing_of(struct sim *sim, const struct job *job);
+
+/* Why each job waits that has not started; the end. */
+void tell_waits(struct sim *sim);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * trace.h - what is to be simulated: jobs, and what happens to the cluster
+ *
+ * Read from JSON lines, the Standard Workload Format or a daemon's history.
+ * Times are seconds of the simulation, which begins at 0.  Each job is checked
+ * against the configuration when it is read; trace_finish() puts all in order
+ * and resolves the names by which jobs speak of each other.
+ */
+#ifndef AISIM_TRACE_H
+#define AISIM_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/state/state.h"
+
+#define TRACE_NEVER INT64_MAX
+#define TRACE_MAX_S ((int64_t)1 << 40)    /* no time is after it */
+#define TRACE_MIN_S (-(int64_t)900000000) /* or before this */
+
+/* What an eviction costs a job. */
+enum on_evict {
+	ON_EVICT_RESUME,  /* it goes on where it was */
+	ON_EVICT_RESTART, /* it begins again */
+	ON_EVICT_END      /* it is over */
+};
+
+struct trace_job {
+	const char *name;
+	char *packed; /* its spec, spec_pack(); NULL once it has arrived */
+	const char *dependency; /* with ids once trace_finish() was there */
+	uint32_t user, queue;
+	uint32_t line;        /* where it was read */
+	uint32_t nrunning;    /* tasks that run from the beginning */
+	const uint32_t *node; /* [nrunning] where they do */
+	int64_t submit, started;
+	int64_t work;        /* seconds until it ends, or TRACE_NEVER */
+	int64_t grace;       /* seconds an eviction takes */
+	int64_t resume_cost; /* seconds of work each eviction adds */
+	int8_t preemptible;  /* -1: as its class says */
+	uint8_t on_evict;
+	bool start_fails;
+};
+
+/* In the order in which those of one second are applied. */
+enum trace_act_kind {
+	TRACE_NODE_DOWN,
+	TRACE_NODE_UP,
+	TRACE_DRAIN,
+	TRACE_CANCEL
+};
+
+struct trace_act {
+	int64_t at;
+	enum trace_act_kind kind;
+	uint32_t line;
+	uint32_t node;
+	const char *name; /* of the job to cancel */
+	uint64_t job;     /* its id, once trace_finish() was there */
+};
+
+struct trace {
+	const char *file; /* named in errors */
+	struct state *state;
+	struct arena *arena;
+	struct trace_job *job; /* by id - 1 */
+	size_t njobs, job_cap;
+	struct trace_act *act; /* by time */
+	size_t nacts, act_cap;
+	const char **user;
+	size_t nusers, user_cap;
+	struct map names, users; /* hash -> number + 1 */
+
+	/* Jobs of a past that this cluster cannot take. */
+	size_t nleft_out;
+	struct err left_out; /* the first one's reason */
+};
+
+/* The state has its nodes already.  file is borrowed. */
+struct trace *trace_new(struct state *state, const char *file);
+void trace_free(struct trace *trace); /* NULL is fine */
+
+/*
+ * Add what a file holds.  Fails: EINVAL and the like, "FILE:LINE: what".
+ * JSON lines: any line that is wrong.  The others: what cannot be read; jobs
+ * that this cluster cannot take are left out and counted.
+ */
+int trace_read_jobs(struct trace *trace, struct err *err);
+int trace_read_swf(struct trace *trace, struct err *err);
+int trace_read_history(struct trace *trace, struct err *err);
+
+/* One line of the first; the text does not name file and line. */
+int trace_line(struct trace *trace, const char *text, size_t len, uint32_t line,
+               struct err *err);
+
+/* The number of the user of this name. */
+uint32_t trace_user(struct trace *trace, const char *name);
+
+/* Check the job and add it; texts are copied, node is not.
+ * Fails: EINVAL, ENOENT, EPERM. */
+int trace_add(struct trace *trace, const struct trace_job *job,
+              struct spec *spec, struct err *err);
+
+/* All is read.  Fails: EINVAL, a name that nothing has, "FILE:LINE: what". */
+int trace_finish(struct trace *trace, struct err *err);
+
+#endif

@@ -1,0 +1,211 @@
+/* trace_history.c - what `aiq --history --json` printed
+ *
+ * One large object; its jobs are read one by one, so that a long history needs
+ * no tree of its own.
+ */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aisim/trace.h"
+#include "libcommon/mem.h"
+
+struct reader {
+	struct trace *trace;
+	const char *text, *end;
+	uint32_t line;
+};
+
+/* A job of the past.  Times are unix seconds, -1: none. */
+struct past_row {
+	json_int_t id, tasks, min_tasks, memory;
+	json_int_t priority, submit, start, end, time_limit;
+	double cpus, gpus;
+	const char *user, *queue, *class, *state;
+};
+
+static int unpack(json_t *obj, struct past_row *ret, struct err *err)
+{
+	json_t *start, *end, *limit;
+	json_error_t why;
+
+	if (json_unpack_ex(
+		obj, &why, 0,
+		"{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
+		"s:{s:F, s:I, s:F}}",
+		"job_id", &ret->id, "user", &ret->user, "queue", &ret->queue,
+		"class", &ret->class, "state", &ret->state, "priority",
+		&ret->priority, "tasks", &ret->tasks, "min_tasks",
+		&ret->min_tasks, "submit_time", &ret->submit, "start_time",
+		&start, "end_time", &end, "time_limit", &limit, "resources",
+		"cpus", &ret->cpus, "memory_mib", &ret->memory, "gpus",
+		&ret->gpus) < 0)
+		return err_set(err, EINVAL, "%s", why.text);
+	ret->start = json_is_integer(start) ? json_integer_value(start) : -1;
+	ret->end = json_is_integer(end) ? json_integer_value(end) : -1;
+	ret->time_limit =
+	    json_is_integer(limit) ? json_integer_value(limit) : TIME_UNLIMITED;
+	if (ret->end < 0)
+		return err_set(err, EINVAL, "job %lld has not ended",
+		               (long long)ret->id);
+	return 0;
+}
+
+/* How long it had to work: one that was killed at its limit would have gone
+ * on, one that never started leaves when it did. */
+static int64_t work_of(const struct past_row *row)
+{
+	if (row->start < 0 ||
+	    (!strcmp(row->state, job_state_name(JOB_TIMEOUT)) &&
+	     row->time_limit != TIME_UNLIMITED))
+		return TRACE_NEVER;
+	return row->end > row->start ? row->end - row->start : 0;
+}
+
+static void cancel(struct trace *trace, const char *name, uint32_t line,
+                   int64_t at)
+{
+	trace->act = GROW(trace->act, trace->nacts, &trace->act_cap);
+	trace->act[trace->nacts++] =
+	    (struct trace_act){ .at = at,
+		                .kind = TRACE_CANCEL,
+		                .line = line,
+		                .name = arena_strdup(trace->arena, name) };
+}
+
+static int read_job(struct reader *r, json_t *obj, struct err *err)
+{
+	struct trace_job job = { .line = r->line, .preemptible = -1 };
+	struct past_row row;
+	struct spec spec;
+	struct err why;
+	char name[24];
+
+	if (unpack(obj, &row, err) < 0)
+		return -1;
+	snprintf(name, sizeof(name), "%lld", (long long)row.id);
+	job.name = name;
+	job.user = trace_user(r->trace, row.user);
+	job.submit = row.submit;
+	job.work = work_of(&row);
+	spec_init(&spec);
+	spec.queue = row.queue;
+	spec.class = row.class;
+	spec.priority = row.priority;
+	spec.tasks = row.tasks;
+	spec.min_tasks = row.min_tasks;
+	spec.cpus = (int64_t)(row.cpus * 1000 + 0.5);
+	spec.gpus = (int64_t)(row.gpus * 1000 + 0.5);
+	spec.mem = row.memory;
+	spec.time_limit = row.time_limit;
+	if (trace_add(r->trace, &job, &spec, &why) < 0) {
+		if (!r->trace->nleft_out++)
+			r->trace->left_out = why;
+	} else if (row.start < 0) {
+		cancel(r->trace, name, r->line, row.end);
+	}
+	return 0;
+}
+
+/* --- text -------------------------------------------------------------- */
+
+static void skip_space(struct reader *r)
+{
+	for (; r->text < r->end && memchr(" \t\r\n", *r->text, 4); r->text++)
+		r->line += *r->text == '\n';
+}
+
+/* Whether the text goes on with these characters, spaces apart. */
+static bool take(struct reader *r, const char *tokens)
+{
+	for (; *tokens; tokens++) {
+		skip_space(r);
+		if (r->text == r->end || *r->text != *tokens)
+			return false;
+		r->text++;
+	}
+	return true;
+}
+
+static int read_next(struct reader *r, struct err *err)
+{
+	json_error_t why;
+	json_t *obj = json_loadb(r->text, (size_t)(r->end - r->text),
+	                         JSON_DISABLE_EOF_CHECK, &why);
+	int rc;
+
+	if (!obj)
+		return err_set(err, EINVAL, "not JSON: %s", why.text);
+	rc = read_job(r, obj, err);
+	json_decref(obj);
+	for (int i = 0; i < why.position; i++)
+		r->line += r->text[i] == '\n';
+	r->text += why.position;
+	return rc;
+}
+
+static int read_text(struct reader *r, struct err *err)
+{
+	if (!take(r, "{\"jobs\":["))
+		return err_set(err, EINVAL,
+		               "what `aiq --history --json` prints is "
+		               "expected: {\"jobs\":[...]}");
+	skip_space(r);
+	if (r->text < r->end && *r->text == ']')
+		return 0;
+	do {
+		skip_space(r);
+		if (read_next(r, err) < 0)
+			return -1;
+	} while (take(r, ","));
+	if (r->text == r->end || *r->text != ']')
+		return err_set(err, EINVAL, "the list of jobs has no end");
+	return 0;
+}
+
+/* The first job arrives in second 0. */
+static void shift(struct trace *trace)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < trace->njobs; i++)
+		if (trace->job[i].submit < first)
+			first = trace->job[i].submit;
+	for (size_t i = 0; i < trace->njobs; i++)
+		trace->job[i].submit -= first;
+	for (size_t i = 0; i < trace->nacts; i++)
+		trace->act[i].at -= first;
+}
+
+int trace_read_history(struct trace *trace, struct err *err)
+{
+	int fd = open(trace->file, O_RDONLY | O_CLOEXEC);
+	struct reader r = { .trace = trace, .line = 1 };
+	const char *text = MAP_FAILED;
+	struct stat st;
+	int rc;
+
+	if (fd < 0 || fstat(fd, &st) < 0 ||
+	    (st.st_size && (text = mmap(NULL, (size_t)st.st_size, PROT_READ,
+	                                MAP_PRIVATE, fd, 0)) == MAP_FAILED)) {
+		rc = err_sys(err, "cannot read '%s'", trace->file);
+		goto out;
+	}
+	r.text = text;
+	r.end = st.st_size ? text + st.st_size : text;
+	rc = read_text(&r, err);
+	if (rc < 0)
+		err_wrap(err, "%s:%u", trace->file, r.line);
+	else
+		shift(trace);
+out:
+	if (text != MAP_FAILED)
+		munmap((void *)(uintptr_t)text, (size_t)st.st_size);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}

@@ -1,0 +1,364 @@
+/* trace_json.c - jobs and what happens, one JSON object a line */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aisim/trace.h"
+#include "libcommon/mem.h"
+
+/* A job while its line is read; texts are the JSON object's. */
+struct line {
+	struct trace *trace;
+	struct trace_job job;
+	struct spec spec;
+	const char *user;
+	int64_t preemptible, start_fails;
+};
+
+struct key {
+	const char *name;
+	int (*set)(struct line *line, const struct key *key, json_t *value,
+	           struct err *err);
+	size_t offset; /* in struct line */
+};
+
+/* --- values ------------------------------------------------------------ */
+
+static void *at(struct line *line, const struct key *key)
+{
+	return (char *)line + key->offset;
+}
+
+/* A whole number, even if it is written as 5.0. */
+static int whole(const json_t *value, int64_t *ret, struct err *err)
+{
+	double d = json_number_value(value);
+
+	if (json_is_integer(value)) {
+		*ret = json_integer_value(value);
+		return 0;
+	}
+	if (!json_is_real(value) || d != floor(d) ||
+	    fabs(d) > (double)TRACE_MAX_S)
+		return err_set(err, EINVAL, "a whole number is expected");
+	*ret = (int64_t)d;
+	return 0;
+}
+
+static int set_number(struct line *line, const struct key *key, json_t *value,
+                      struct err *err)
+{
+	return whole(value, at(line, key), err);
+}
+
+/* 0.5 -> 500 */
+static int set_milli(struct line *line, const struct key *key, json_t *value,
+                     struct err *err)
+{
+	double milli = json_number_value(value) * 1000;
+
+	if (!json_is_number(value))
+		return err_set(err, EINVAL, "a number is expected");
+	if (fabs(milli - round(milli)) > 1e-4 ||
+	    fabs(milli) > (double)TRACE_MAX_S)
+		return err_set(err, EINVAL,
+		               "%g: at most three decimals are kept",
+		               json_number_value(value));
+	*(int64_t *)at(line, key) = (int64_t)round(milli);
+	return 0;
+}
+
+static int set_time(struct line *line, const struct key *key, json_t *value,
+                    struct err *err)
+{
+	int64_t s;
+
+	if (whole(value, &s, err) < 0)
+		return -1;
+	if (s > TRACE_MAX_S || s < TRACE_MIN_S)
+		return err_set(err, EINVAL, "%lld seconds are out of range",
+		               (long long)s);
+	*(int64_t *)at(line, key) = s;
+	return 0;
+}
+
+static int set_duration(struct line *line, const struct key *key, json_t *value,
+                        struct err *err)
+{
+	if (set_time(line, key, value, err) < 0)
+		return -1;
+	if (*(int64_t *)at(line, key) < 0)
+		return err_set(err, EINVAL, "it cannot be negative");
+	return 0;
+}
+
+static int set_text(struct line *line, const struct key *key, json_t *value,
+                    struct err *err)
+{
+	if (!json_is_string(value))
+		return err_set(err, EINVAL, "a text is expected");
+	*(const char **)at(line, key) = json_string_value(value);
+	return 0;
+}
+
+static int set_flag(struct line *line, const struct key *key, json_t *value,
+                    struct err *err)
+{
+	if (!json_is_boolean(value))
+		return err_set(err, EINVAL, "true or false is expected");
+	*(int64_t *)at(line, key) = json_is_true(value);
+	return 0;
+}
+
+static int set_on_evict(struct line *line, const struct key *key, json_t *value,
+                        struct err *err)
+{
+	static const char *const names[] = {
+		[ON_EVICT_RESUME] = "resume",
+		[ON_EVICT_RESTART] = "restart",
+		[ON_EVICT_END] = "end",
+	};
+	const char *s = json_string_value(value);
+
+	(void)key;
+	for (size_t i = 0; s && i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(s, names[i])) {
+			line->job.on_evict = (uint8_t)i;
+			return 0;
+		}
+	}
+	return err_set(err, EINVAL,
+	               "\"resume\", \"restart\" or \"end\" is expected");
+}
+
+static int node_of(const struct trace *trace, const json_t *value,
+                   uint32_t *ret, struct err *err)
+{
+	const char *name = json_string_value(value);
+	int node;
+
+	if (!name)
+		return err_set(err, EINVAL, "the name of a node is expected");
+	node = state_node_find(trace->state, name);
+	if (node < 0)
+		return err_set(err, ENOENT, "there is no node '%s'", name);
+	*ret = (uint32_t)node;
+	return 0;
+}
+
+static int set_nodes(struct line *line, const struct key *key, json_t *value,
+                     struct err *err)
+{
+	size_t n = json_array_size(value), i;
+	uint32_t *node;
+	json_t *name;
+
+	(void)key;
+	if (!n)
+		return err_set(err, EINVAL,
+		               "an array of node names is expected");
+	node = arena_array(line->trace->arena, uint32_t, n);
+	json_array_foreach(value, i, name)
+		if (node_of(line->trace, name, &node[i], err) < 0)
+			return -1;
+	line->job.node = node;
+	line->job.nrunning = (uint32_t)n;
+	return 0;
+}
+
+/* --- a job ------------------------------------------------------------- */
+
+#define JOB(key, set, member)                           \
+	{                                               \
+		key, set, offsetof(struct line, member) \
+	}
+
+static const struct key keys[] = {
+	JOB("class", set_text, spec.class),
+	JOB("constraint", set_text, spec.constraint),
+	JOB("cpus", set_milli, spec.cpus),
+	JOB("dependency", set_text, job.dependency),
+	JOB("duration", set_duration, job.work),
+	JOB("exclusive", set_flag, spec.exclusive),
+	JOB("gpu_type", set_text, spec.gpu_type),
+	JOB("gpus", set_milli, spec.gpus),
+	JOB("grace", set_duration, job.grace),
+	JOB("held", set_flag, spec.hold),
+	JOB("id", set_text, job.name),
+	JOB("licenses", set_text, spec.licenses),
+	JOB("memory", set_number, spec.mem),
+	JOB("min_tasks", set_number, spec.min_tasks),
+	JOB("nodes", set_nodes, job.node),
+	JOB("numa", set_text, spec.numa),
+	JOB("on_preempt", set_on_evict, job.on_evict),
+	JOB("preemptible", set_flag, preemptible),
+	JOB("priority", set_number, spec.priority),
+	JOB("queue", set_text, spec.queue),
+	JOB("reservation", set_text, spec.reservation),
+	JOB("resume_cost", set_duration, job.resume_cost),
+	JOB("start_fails", set_flag, start_fails),
+	JOB("started", set_time, job.started),
+	JOB("submit", set_time, job.submit),
+	JOB("tasks", set_number, spec.tasks),
+	JOB("tasks_per_node", set_number, spec.tasks_per_node),
+	JOB("time_limit", set_duration, spec.time_limit),
+	JOB("topology", set_text, spec.topology),
+	JOB("user", set_text, user),
+};
+
+static const struct key *find_key(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(keys[i].name, name))
+			return &keys[i];
+	return NULL;
+}
+
+static int read_job(struct trace *trace, json_t *obj, uint32_t number,
+                    struct err *err)
+{
+	struct line line = { .trace = trace,
+		             .user = "u",
+		             .preemptible = -1,
+		             .job = { .line = number, .work = TRACE_NEVER } };
+	const char *name;
+	json_t *value;
+
+	spec_init(&line.spec);
+	json_object_foreach(obj, name, value) {
+		const struct key *key = find_key(name);
+
+		if (!key)
+			return err_set(err, EINVAL, "a job has no key '%s'",
+			               name);
+		/* null is as good as nothing. */
+		if (!json_is_null(value) &&
+		    key->set(&line, key, value, err) < 0)
+			return err_wrap(err, "%s", name);
+	}
+	if (!line.job.name)
+		return err_set(err, EINVAL, "a job needs an id");
+	line.job.preemptible = (int8_t)line.preemptible;
+	line.job.start_fails = line.start_fails == 1;
+	line.job.user = trace_user(trace, line.user);
+	return trace_add(trace, &line.job, &line.spec, err);
+}
+
+/* --- what happens ------------------------------------------------------ */
+
+static void add_act(struct trace *trace, const struct trace_act *act)
+{
+	trace->act = GROW(trace->act, trace->nacts, &trace->act_cap);
+	trace->act[trace->nacts++] = *act;
+}
+
+static int set_act(struct trace *trace, struct trace_act *act, const char *name,
+                   const json_t *value, struct err *err)
+{
+	static const struct {
+		const char *name;
+		enum trace_act_kind kind;
+	} kinds[] = {
+		{ "cancel", TRACE_CANCEL },
+		{ "drain", TRACE_DRAIN },
+		{ "node_down", TRACE_NODE_DOWN },
+		{ "node_up", TRACE_NODE_UP },
+	};
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].name, name))
+		i++;
+	if (i == ARRAY_SIZE(kinds))
+		return err_set(err, EINVAL,
+		               "nothing of the name '%s' can happen", name);
+	act->kind = kinds[i].kind;
+	if (act->kind != TRACE_CANCEL)
+		return node_of(trace, value, &act->node, err);
+	if (!json_is_string(value))
+		return err_set(err, EINVAL, "the id of a job is expected");
+	act->name = arena_strdup(trace->arena, json_string_value(value));
+	return 0;
+}
+
+/* {"at":S,"node_down":"n1"} */
+static int read_act(struct trace *trace, json_t *obj, uint32_t number,
+                    struct err *err)
+{
+	struct trace_act act = { .line = number };
+	const char *name;
+	json_t *value;
+
+	if (json_object_size(obj) != 2)
+		return err_set(err, EINVAL,
+		               "with \"at\" stands the one thing that happens");
+	json_object_foreach(obj, name, value) {
+		int rc = strcmp(name, "at")
+		             ? set_act(trace, &act, name, value, err)
+		             : whole(value, &act.at, err);
+
+		if (rc < 0)
+			return err_wrap(err, "%s", name);
+	}
+	if (act.at < 0 || act.at > TRACE_MAX_S)
+		return err_set(err, EINVAL,
+		               "at: time begins at 0, and %lld is not in it",
+		               (long long)act.at);
+	add_act(trace, &act);
+	return 0;
+}
+
+/* --- lines ------------------------------------------------------------- */
+
+static bool is_blank(const char *text, size_t len)
+{
+	while (len && strchr(" \t\r\n", text[len - 1]))
+		len--;
+	return len == 0;
+}
+
+int trace_line(struct trace *trace, const char *text, size_t len, uint32_t line,
+               struct err *err)
+{
+	json_error_t why;
+	json_t *obj;
+	int rc;
+
+	if (is_blank(text, len))
+		return 0;
+	obj = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	if (!obj)
+		return err_set(err, EINVAL, "not JSON: %s", why.text);
+	if (!json_is_object(obj))
+		rc = err_set(err, EINVAL, "a JSON object is expected");
+	else if (json_object_get(obj, "at"))
+		rc = read_act(trace, obj, line, err);
+	else
+		rc = read_job(trace, obj, line, err);
+	json_decref(obj);
+	return rc;
+}
+
+int trace_read_jobs(struct trace *trace, struct err *err)
+{
+	FILE *in = fopen(trace->file, "re");
+	char *text = NULL;
+	uint32_t line = 0;
+	size_t cap = 0;
+	ssize_t len;
+	int rc = 0;
+
+	if (!in)
+		return err_sys(err, "cannot read '%s'", trace->file);
+	while (rc == 0 && (len = getline(&text, &cap, in)) >= 0) {
+		rc = trace_line(trace, text, (size_t)len, ++line, err);
+		if (rc < 0)
+			err_wrap(err, "%s:%u", trace->file, line);
+	}
+	if (rc == 0 && ferror(in))
+		rc = err_sys(err, "cannot read '%s'", trace->file);
+	free(text);
+	fclose(in);
+	return rc;
+}
