@@ -1,0 +1,24 @@
+#!/bin/sh
+# Kill the daemon again and again while it works, also while it recovers from
+# the last kill, and look whether anything was lost or done twice.
+#
+# CRASH_KILLS: how often; CRASH_SEED: the same choices as in a run before.
+
+. "${top_srcdir:=.}/tests/e2e/lib.sh"
+
+: "${CRASH_KILLS:=200}"
+export CRASH_KILLS
+configure 'queue default { grace = "1s" }'
+AISCHED_CHECK_PLANS=1 "$top_builddir/tests/e2e/crash" "$dir/state" \
+	"$top_builddir/aischedd/aischedd" -c "$conf" >"$dir/said" 2>&1
+rc=$?
+while read -r status text; do
+	case $status in
+	[01]) result "$status" "$text" ;;
+	'#') diag "$text" ;;
+	*) diag "$status $text" ;;
+	esac
+done <"$dir/said"
+ok "$CRASH_KILLS kills, to the end" [ "$rc" -eq 0 ]
+log=$dir/work/log
+done_testing
