@@ -16,6 +16,7 @@ aischedd/store  libcommon aischedd/sched aischedd/state
 aischedd/run    libcommon aischedd/sched
 aischedd/rpc    libcommon
 aischedd        libcommon aischedd
+aisim           libcommon aischedd/sched aischedd/state aischedd/run/runner.h
 aisub           libcommon
 aiq             libcommon
 aicancel        libcommon
@@ -109,8 +110,8 @@ none "the core has no variables" "$(
 		grep -E '\|\.(bss|data)(\.[^r][^|]*)?$' | grep -vE '^_*(odr_)?asan'
 )"
 
-for header in libcommon/*.h aischedd/*.h aischedd/*/*.h aiq/*.h aictl/*.h \
-	aicancel/*.h tests/*/*.h; do
+for header in libcommon/*.h aischedd/*.h aischedd/*/*.h aisim/*.h \
+	aiq/*.h aictl/*.h aicancel/*.h tests/*/*.h; do
 	guard=$(echo "$header" | tr 'a-z/.' 'A-Z__')
 	none "$header stands alone" "$(
 		echo "#include \"$header\"" |
