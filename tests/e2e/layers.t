@@ -20,7 +20,8 @@ aisim           libcommon aischedd/sched aischedd/state aischedd/run/runner.h
 aisub           libcommon
 aiq             libcommon
 aicancel        libcommon
-aictl           libcommon'
+aictl           libcommon
+aisim           libcommon aischedd/sched aischedd/state'
 
 # What the core may call: its own, values and text of libcommon, and what
 # only looks at memory or fills it.  No I/O, no clock, no allocator but the
@@ -30,7 +31,7 @@ pure_common="$pure_common|reason_"
 pure_libc='mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|nlen|pbrk|rchr)'
 pure_libc="$pure_libc|strspn|strstr|strtou?ll?|qsort|bsearch|v?snprintf|abort"
 # With underscores before and _chk after them, these are the compiler's.
-pure_compiler='assert_fail|stack_chk_fail|popcount[ds]i2|errno_location'
+pure_compiler='assert_fail|stack_chk_fail|popcount[ds]i2|(u?div(mod)?|u?mod|mul)ti[34]'
 pure_compiler="$pure_compiler|asan_.*|ubsan_.*|sanitizer_.*"
 
 banned='strcpy strcat strncpy sprintf vsprintf atoi strtok gmtime localtime ctime
