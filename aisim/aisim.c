@@ -15,7 +15,7 @@ struct args {
 	const char *conf, *jobs, *swf, *history;
 	const char *events, *summary;
 	int64_t until;
-	bool check;
+	bool check, shares;
 };
 
 static struct args arg = { .until = TRACE_NEVER };
@@ -45,6 +45,8 @@ static const struct opt opts[] = {
 	  opt_set_text, AT(events) },
 	{ 0, "summary", "FILE", "write sums and speed, as one JSON object",
 	  opt_set_text, AT(summary) },
+	{ 0, "shares", NULL, "print what each queue may have in second 0",
+	  opt_set_true, AT(shares) },
 	{ 0, "check", NULL, "verify every plan, fail on the first bad one",
 	  opt_set_true, AT(check) },
 	OPT_END
@@ -55,8 +57,8 @@ static const struct opt_prog prog = {
 	.name = "aisim",
 	.usage = "-c FILE (-j FILE | --swf FILE | --history FILE) [OPTION]...",
 	.about = "Run jobs through the scheduler of aischedd with a virtual "
-		 "clock.\nWithout --events and --summary the summary is "
-		 "printed.",
+		 "clock.\nWithout --events, --summary and --shares the summary "
+		 "is printed.",
 	.opts = opts,
 };
 
@@ -142,7 +144,7 @@ static void print_summary(const struct sim *sim)
 	const char *path = arg.summary ? arg.summary : "-";
 	FILE *out;
 
-	if (!arg.summary && arg.events)
+	if (!arg.summary && (arg.events || arg.shares))
 		return;
 	out = open_output(path);
 	stats_print(&sim->stats, sim->job, sim->trace->njobs, out);
@@ -184,10 +186,12 @@ int main(int argc, char **argv)
 	conf = load_conf();
 	events = open_output(arg.events);
 	sim.check = arg.check;
+	sim.shares = arg.shares ? stdout : NULL;
 	sim.state = state_new(conf, past, &sim);
 	if (run(&sim, events, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
 	close_output(events, arg.events);
+	close_output(sim.shares, "standard output");
 	print_summary(&sim);
 	sim_fini(&sim);
 	state_free(sim.state);

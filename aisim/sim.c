@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "aisim/cluster.h"
+#include "aisim/shares.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -480,8 +481,8 @@ static void sooner(int64_t *at, int64_t other)
 		*at = other;
 }
 
-/* When something happens next, or NO_TIME. */
-static int64_t next_time(struct sim *sim)
+/* When the trace or the calendar have something, or NO_TIME. */
+static int64_t next_known(struct sim *sim)
 {
 	const struct trace *trace = sim->trace;
 	const struct calendar_entry *e = next_entry(sim);
@@ -493,10 +494,29 @@ static int64_t next_time(struct sim *sim)
 		sooner(&at, SIM_EPOCH + trace->job[sim->next_job].submit);
 	if (sim->next_act < trace->nacts)
 		sooner(&at, SIM_EPOCH + trace->act[sim->next_act].at);
-	/* A start that fails for ever is tried for ever. */
-	if (at != NO_TIME || sim->retries < RETRIES_MAX)
-		sooner(&at, state_next_tick(sim->state));
 	return at;
+}
+
+/*
+ * When something happens next, or NO_TIME.  Most alarms of the state are old
+ * ones, of limits that were not reached: those are no reason to stop.
+ */
+static int64_t next_time(struct sim *sim, int64_t until)
+{
+	for (;;) {
+		int64_t known = next_known(sim), at = known;
+
+		/* A start that fails for ever is tried for ever. */
+		if (known != NO_TIME || sim->retries < RETRIES_MAX)
+			sooner(&at, state_next_tick(sim->state));
+		if (at == NO_TIME || at - SIM_EPOCH > until)
+			return NO_TIME;
+		if (at == known)
+			return at;
+		state_tick(sim->state, at);
+		if (state_is_dirty(sim->state) || state_wants_plan(sim->state))
+			return at;
+	}
 }
 
 int sim_run(struct sim *sim, int64_t until, struct err *err)
@@ -505,15 +525,16 @@ int sim_run(struct sim *sim, int64_t until, struct err *err)
 
 	if (begin(sim, err) < 0)
 		return -1;
-	for (;;) {
-		if (second(sim, err) < 0)
-			return -1;
-		at = next_time(sim);
-		if (at == NO_TIME ||
-		    (until != TRACE_NEVER && at - SIM_EPOCH > until))
-			break;
+	happenings(sim);
+	if (sim->shares)
+		shares_print(sim->state, sim->now, sim->shares);
+	if (second(sim, err) < 0)
+		return -1;
+	while ((at = next_time(sim, until)) != NO_TIME) {
 		stats_advance(&sim->stats, sim->now, at);
 		sim->now = at;
+		if (second(sim, err) < 0)
+			return -1;
 	}
 	tell_waits(sim);
 	return 0;

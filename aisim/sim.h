@@ -39,6 +39,7 @@ struct sim {
 	int64_t now;               /* the state's clock */
 	unsigned retries;          /* starts that failed since anything else */
 	bool check;                /* plan_check() every plan */
+	FILE *shares;              /* of second 0 go there, or NULL */
 	struct tell tell;
 	struct stats stats;
 };

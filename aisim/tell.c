@@ -302,18 +302,36 @@ void tell_nothing_of(struct sim *sim, const struct job *job)
 
 /* --- the end ----------------------------------------------------------- */
 
-/* "job 12" is the state's name for it: the trace has another. */
+/* The first place where the number of a job stands, or NULL. */
+static const char *find_id(const char *text)
+{
+	static const char *const before[] = {
+		"job ",      "release ", "after:",
+		"afterany:", "afterok:", "afternotok:",
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		const char *at = strstr(text, before[i]);
+
+		if (at && (!first || at + strlen(before[i]) < first))
+			first = at + strlen(before[i]);
+	}
+	return first;
+}
+
+/* The state knows a job by its number: the trace has a name for it. */
 static void put_text(struct sim *sim, const char *text, struct buf *out)
 {
-	const char *job;
+	const char *at;
 
-	while ((job = strstr(text, "job "))) {
+	while ((at = find_id(text))) {
 		char *rest;
-		unsigned long long id = strtoull(job + 4, &rest, 10);
+		unsigned long long id = strtoull(at, &rest, 10);
 
-		buf_add(out, text, (size_t)(job + 4 - text));
-		text = job + 4;
-		if (rest == text || !id || id > sim->trace->njobs)
+		buf_add(out, text, (size_t)(at - text));
+		text = at;
+		if (rest == at || !id || id > sim->trace->njobs)
 			continue;
 		buf_printf(out, "'%s'", name_of(sim, id));
 		text = rest;

@@ -90,6 +90,7 @@ check_program aisub/aisub aisub.1
 check_program aiq/aiq aiq.1
 check_program aicancel/aicancel aicancel.1
 check_program aictl/aictl aictl.1
+check_program aisim/aisim aisim.1
 check_program aischedd/aischedd aischedd.8
 
 check_names

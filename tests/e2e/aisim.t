@@ -1,0 +1,129 @@
+#!/bin/sh
+# aisim: each *.sim of the folder is a cluster, jobs and what must happen; the
+# same input gives the same output, mistakes are one line with their place.
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+aisim=$top_builddir/aisim/aisim
+cases=$top_srcdir/tests/e2e/aisim
+n=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+ok()
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+	fi
+}
+
+# FILE: nodes, jobs and events of a case, parted by lines of three dashes; what
+# follows the second ones are options
+split()
+{
+	printf 'pool sim { }\nqueue q { }\n' >"$dir/conf"
+	: >"$dir/jobs" && : >"$dir/want" && : >"$dir/options"
+	awk -v dir="$dir" '
+		/^---/ { part++; $1 = ""; print >dir "/options"; next }
+		{ print >>(dir (part == 0 ? "/conf" : part == 1 ? "/jobs" : "/want")) }
+	' "$1"
+}
+
+for case in "$cases"/*.sim; do
+	split "$case"
+	# shellcheck disable=SC2046 # words are wanted
+	"$aisim" -c "$dir/conf" -j "$dir/jobs" --events "$dir/got" --check \
+		$(cat "$dir/options") >"$dir/out" 2>&1 &&
+		[ ! -s "$dir/out" ] && cmp -s "$dir/want" "$dir/got"
+	ok $? "$(sed -n '1s/^# //p' "$case")"
+	diff "$dir/want" "$dir/got" | cat "$dir/out" - | sed 's/^/# /'
+done
+
+# STATUS TEXT [WORD]...: options; stdout is empty
+bad()
+{
+	status=$1
+	text=$2
+	shift 2
+	"$aisim" "$@" >"$dir/out" 2>"$dir/err"
+	[ $? -eq "$status" ] && [ ! -s "$dir/out" ] &&
+		grep -qF -- "$text" "$dir/err"
+	ok $? "$text"
+	sed 's/^/# /' "$dir/out" "$dir/err"
+}
+
+printf 'pool sim { }\nqueue q { }\nnode n { pool = sim  cpus = 4  gpus = 2 }\n' \
+	>"$dir/conf"
+printf 'pool sim { }\nqueue q { }\n\nnode n { pool = sim }\n' >"$dir/dim"
+printf 'nonsense\n' >"$dir/broken"
+printf '{"id":"a"}\n{"id":"a"}\n' >"$dir/twice"
+printf '\n{"id":"a","gpus":3,"nodes":["n"]}\n' >"$dir/full"
+printf '{"id":"a"}\n' >"$dir/jobs"
+
+bad 2 "no configuration is given" -j "$dir/jobs"
+bad 2 "give one of --jobs, --swf and --history" -c "$dir/conf"
+bad 2 "give one of" -c "$dir/conf" -j "$dir/jobs" --swf "$dir/jobs"
+bad 2 "no operands" -c "$dir/conf" -j "$dir/jobs" more
+bad 2 "--until: bad number 'x'" -c "$dir/conf" -j "$dir/jobs" --until x
+bad 1 "cannot read '/nonexistent'" -c "$dir/conf" -j /nonexistent
+bad 1 "cannot write '/nonexistent/x'" -c "$dir/conf" -j "$dir/jobs" \
+	--events /nonexistent/x
+bad 1 "cannot write '/dev/full'" -c "$dir/conf" -j "$dir/jobs" \
+	--events /dev/full
+bad 1 "$dir/broken:1: " -c "$dir/broken" -j "$dir/jobs"
+bad 1 "$dir/dim:4: node 'n' needs cpus" -c "$dir/dim" -j "$dir/jobs"
+bad 1 "$dir/twice:2: job 'a' is in line 1" -c "$dir/conf" -j "$dir/twice"
+bad 1 "$dir/full:2: job 'a': task 0 does not fit on node 'n'" \
+	-c "$dir/conf" -j "$dir/full"
+
+# The Standard Workload Format, and jobs that this cluster cannot take.
+swf()
+{
+	echo "$1 $2 -1 $3 $4 -1 -1 $4 $5 -1 1 7 1 -1 1 -1 -1 -1"
+}
+{
+	echo '; a comment'
+	swf 1 0 100 3 120
+	swf 2 10 50 2 50
+	swf 3 20 50 5 50
+} >"$dir/swf"
+"$aisim" -c "$dir/conf" --swf "$dir/swf" --events "$dir/got" \
+	--summary "$dir/sum" 2>"$dir/err"
+grep -qxF '{"t":100,"event":"start","job":"2","nodes":{"n":2},"gpus":{}}' \
+	"$dir/got" && grep -qF '1 jobs are left out' "$dir/err"
+ok $? "a log of the archive is replayed"
+
+# A summary has all its sums.
+keys=
+for key in jobs ended makespan wait bounded_slowdown gpu_utilisation evictions \
+	moved passes pass_ms placements_per_second peak_rss_mib; do
+	grep -q "\"$key\":" "$dir/sum" || keys="$keys $key"
+done
+[ -z "$keys" ]
+ok $? "the summary has all keys${keys:+, but for$keys}"
+grep -q '"jobs":2,"ended":2,"wait":{"mean":45.0000,"p50":0.0000,' "$dir/sum" &&
+	grep -q '"bounded_slowdown":{"mean":1.9000,' "$dir/sum" &&
+	grep -q '"makespan":150,' "$dir/sum"
+ok $? "its sums are right"
+[ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
+ok $? "it is printed when nothing else is asked for"
+
+# A larger run, twice.
+awk 'BEGIN {
+	srand(7)
+	for (i = 0; i < 500; i++)
+		printf "{\"id\":\"j%d\",\"user\":\"u%d\",\"gpus\":%s,\"submit\":%d,\"duration\":%d,\"priority\":%d}\n",
+			i, rand() * 5, rand() < .3 ? .5 : 1 + int(rand() * 2),
+			rand() * 900, rand() * 60, rand() * 3
+	print "{\"at\":300,\"node_down\":\"n\"}\n{\"at\":400,\"node_up\":\"n\"}"
+}' >"$dir/many"
+"$aisim" -c "$dir/conf" -j "$dir/many" --check --events "$dir/once" &&
+	"$aisim" -c "$dir/conf" -j "$dir/many" --events "$dir/again" &&
+	cmp -s "$dir/once" "$dir/again"
+ok $? "the same input gives the same output"
+[ "$(grep -c '"event":"end"' "$dir/once")" -eq 500 ]
+ok $? "all jobs end"
+
+echo "1..$n"
