@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aisub/folder.h"
 #include "libcommon/export.h"
 #include "libcommon/follow.h"
 #include "libcommon/limits.h"
@@ -221,6 +222,26 @@ static int check(const struct submit *submit, struct err *err)
 	return spec_resolve(&submit->spec, 0, &req, err);
 }
 
+/* A daemon on another machine may have other folders. */
+static bool is_remote(const struct submit *submit)
+{
+	const char *address =
+	    submit->socket ? submit->socket : getenv("AISCHED_SOCKET");
+
+	return address && *address && *address != '/';
+}
+
+static int check_files(const struct submit *submit, struct err *err)
+{
+	const struct spec *spec = &submit->spec;
+
+	if (is_remote(submit))
+		return 0;
+	if (folder_check(spec->workdir, spec->output, err) < 0)
+		return -1;
+	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;
+}
+
 /* --- the request ---------------------------------------------------------- */
 
 /* The same in every repetition: the daemon takes each token once. */
@@ -412,6 +433,8 @@ int main(int argc, char **argv)
 		errx(EXIT_FAILURE, "%s", why.text);
 	if (check(&submit, &why) < 0)
 		errx(EXIT_USAGE, "%s", why.text);
+	if (check_files(&submit, &why) < 0)
+		errx(EXIT_FAILURE, "%s", why.text);
 
 	status = submit_job(&submit, &script);
 	buf_free(&script.text);

@@ -75,39 +75,63 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 
 /* --- what if ----------------------------------------------------------- */
 
-void state_test_submit(struct state *state, const struct spec *spec,
-                       const struct submitter *who, uint32_t queue, int64_t now,
-                       struct what_if *ret, struct buf *text)
+/* Where the jobs of the plan's last row go. */
+static void last_row_nodes(const struct state *state, const struct plan *plan,
+                           struct buf *out)
 {
-	struct job *job =
-	    state_make_job(state, spec, who, queue, state->next_id, now);
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *s = &plan->start[i];
+
+		if (s->row != plan->nverdicts - 1)
+			continue;
+		for (uint32_t t = 0; t < s->ntasks; t++)
+			buf_printf(
+			    out, "%s%s", out->len ? "," : "",
+			    state->node[plan->task[s->task_first + t].node]
+				.name);
+	}
+}
+
+static void try_plan(struct state *state, const struct job *job, int64_t now,
+                     struct what_if *ret, struct buf *text)
+{
 	struct arena *arena = arena_new();
 	const struct snap *snap = snap_build(state, now, arena, job, false);
 	const struct plan *plan = sched_plan(snap, arena);
 	uint32_t row = snap->pend.n - 1;
 	const struct verdict *v = &plan->verdict[row];
 
-	*ret = (struct what_if){ .starts = v->started > 0,
-		                 .why = v->why,
-		                 .expected = NO_TIME };
+	ret->starts = v->started > 0;
+	ret->why = v->why;
 	if (ret->starts)
 		ret->expected = now;
 	else if (v->expected != SNAP_NEVER)
 		ret->expected = v->expected;
-	for (uint32_t i = 0; i < plan->nstarts; i++) {
-		const struct start *s = &plan->start[i];
-
-		if (s->row != row)
-			continue;
-		for (uint32_t t = 0; t < s->ntasks; t++)
-			buf_printf(
-			    &ret->nodes, "%s%s", t ? "," : "",
-			    state->node[plan->task[s->task_first + t].node]
-				.name);
-	}
+	last_row_nodes(state, plan, &ret->nodes);
 	if (!ret->starts)
 		verdict_text(snap, row, v, text);
 	arena_free(arena);
+}
+
+void state_test_submit(struct state *state, const struct spec *spec,
+                       const struct submitter *who, uint32_t queue, int64_t now,
+                       struct what_if *ret, struct buf *text)
+{
+	struct job *job =
+	    state_make_job(state, spec, who, queue, state->next_id, now);
+	uint32_t position;
+
+	*ret = (struct what_if){ .expected = NO_TIME };
+	if (spec->dependency &&
+	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
+		abort(); /* it was checked */
+	if (job->deps)
+		deps_try(state, job, now);
+	if (state_ineligible(state, job) == WHY_None)
+		try_plan(state, job, now, ret, text);
+	else
+		ret->why =
+		    state_why(state, job, now, text, &ret->expected, &position);
 	job_free(job);
 }
 

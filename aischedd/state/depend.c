@@ -266,6 +266,15 @@ void deps_forget(struct state *state, struct job *job)
 	job->deps = NULL;
 }
 
+/* Of one user and one name. */
+static uint64_t name_key(const struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return hash_bytes(job->uid, spec.name, strlen(spec.name));
+}
+
 /* --- is it met? -------------------------------------------------------- */
 
 enum met { NOT_YET, MET, NEVER };
@@ -319,15 +328,22 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 	}
 }
 
-static bool alone(const struct job *job)
+static bool is_older(const struct job *job, const struct job *than)
 {
-	uint64_t mine = job->array ? job->array : job->id;
-	const struct job *o = job;
+	return (job->array ? job->array : job->id) <
+	       (than->array ? than->array : than->id);
+}
 
-	while (o->name_prev)
-		o = o->name_prev;
-	for (; o; o = o->name_next)
-		if ((o->array ? o->array : o->id) < mine)
+static bool alone(const struct state *state, const struct job *job)
+{
+	const struct job *first = map_find(&state->names, job->name_key);
+
+	/* The newest come first: what is behind it is almost always older. */
+	for (const struct job *o = job->name_next; o; o = o->name_next)
+		if (is_older(o, job))
+			return false;
+	for (const struct job *o = first; o && o != job; o = o->name_next)
+		if (is_older(o, job))
 			return false;
 	return true;
 }
@@ -338,7 +354,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	struct seen seen;
 
 	if (dep->kind == DEP_SINGLETON)
-		return alone(job) ? MET : NOT_YET;
+		return alone(state, job) ? MET : NOT_YET;
 	if (dep->kind == DEP_CORR && job->tasks.n)
 		return NOT_YET; /* task by task, see corresponding() */
 	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
@@ -414,6 +430,24 @@ void deps_judge(struct state *state, struct job *job, int64_t now)
 		deps_forget(state, job);
 }
 
+void deps_try(struct state *state, struct job *job, int64_t now)
+{
+	struct deps *deps = job->deps;
+	uint32_t met = 0;
+
+	job->name_key = name_key(job);
+	for (uint32_t i = 0; i < deps->n; i++) {
+		enum met m = judge(state, job, &deps->dep[i], now);
+
+		deps->dep[i].never = m == NEVER;
+		met += m == MET;
+	}
+	if (deps->any ? met : met == deps->n) {
+		free(deps);
+		job->deps = NULL;
+	}
+}
+
 void deps_begin(struct state *state, struct job *job, int64_t now)
 {
 	uint64_t id = job->id;
@@ -471,11 +505,9 @@ void deps_ended(struct state *state, const struct job *job, int64_t now)
 
 void names_add(struct state *state, struct job *job)
 {
-	struct spec spec;
 	struct job *first;
 
-	spec_unpack(&spec, job->packed);
-	job->name_key = hash_bytes(job->uid, spec.name, strlen(spec.name));
+	job->name_key = name_key(job);
 	first = map_find(&state->names, job->name_key);
 	job->name_next = first;
 	if (first)

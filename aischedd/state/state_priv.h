@@ -137,6 +137,8 @@ void deps_watch(struct state *state, struct job *job);
 void deps_judge(struct state *state, struct job *job, int64_t now);
 /* All of it for a job that is new here, then its row. */
 void deps_begin(struct state *state, struct job *job, int64_t now);
+/* As if it were new, for one that is not in the state. */
+void deps_try(struct state *state, struct job *job, int64_t now);
 void deps_forget(struct state *state, struct job *job);
 /* Something happened to a job that others may wait for. */
 void deps_started(struct state *state, const struct job *job, int64_t now);

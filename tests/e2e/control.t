@@ -1,0 +1,178 @@
+#!/bin/sh
+# Hold, suspend, requeue, signal, cancel, update, drain.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+# --- hold, release, top ----------------------------------------------------
+
+id=$(submit -H --wrap true)
+is "held from the reply on" "$(field "$id" reason)" JobHeldUser
+like "and what to do" "$(field "$id" reason_text)" "aictl release $id"
+ok "holding again is fine" aictl hold "$id"
+ok "released" aictl release "$id"
+becomes "it runs" "$id" COMPLETED
+fails "an ended job" 1 "job $id has ended" aictl hold "$id"
+fails "an unknown job" 1 "there is no job 999" aictl hold 999
+filler=$(sleeper -c 4)
+first=$(sleeper -c 3)
+second=$(sleeper -c 3)
+ok "a job goes to the top" aictl top "$second"
+aicancel --wait "$filler"
+becomes "and runs first" "$second" RUNNING
+is "before the other" "$(state_of "$first")" PENDING
+aicancel --wait --all
+
+# --- suspend, resume -------------------------------------------------------
+
+id=$(submit -c 3 --mem 100M --wrap 'while :; do echo tick; sleep 0.05; done')
+wait_for has_line "slurm-$id.out" tick
+ok "suspended" aictl suspend "$id"
+wait_for is_state "$id" SUSPENDED
+is "its CPUs are free" "$(aiq --nodes -h -o cpus_free)" 4
+unlike "its memory is not" "$(aiq --nodes -h -o memory_free_mib)" "^4096$"
+other=$(sleeper -c 3 --mem 100M)
+becomes "another uses them" "$other" RUNNING
+ok "resumed" aictl resume "$id"
+is "it waits for its turn" "$(state_of "$id")" SUSPENDED
+ok "suspending a job that is suspended is fine" aictl suspend "$id"
+ok "resumed again" aictl resume "$id"
+aicancel --wait "$other"
+becomes "then it goes on" "$id" RUNNING
+n=$(wc -l <"slurm-$id.out")
+ok "where it was" wait_for "[ \"\$(wc -l <slurm-$id.out)\" -gt $n ]"
+aictl suspend "$id"
+wait_for is_state "$id" SUSPENDED
+ok "cancelled while it sleeps" aicancel --wait "$id"
+is "it is CANCELLED" "$(state_of "$id")" CANCELLED
+fails "it cannot be resumed" 1 "job $id has ended" aictl resume "$id"
+id=$(submit -H --wrap true)
+fails "a pending job cannot be suspended" 1 \
+	"job $id is PENDING: only a running job can be suspended" \
+	aictl suspend "$id"
+aicancel "$id"
+
+# --- requeue ---------------------------------------------------------------
+
+gate r
+id=$(submit --max-restarts 1 --wrap "$(at_gate r); echo done")
+wait_for is_state "$id" RUNNING
+ok "requeued" aictl requeue "$id"
+ok "it counts" wait_for "[ \"\$(field $id restarts)\" = 1 ]"
+wait_for is_state "$id" RUNNING
+fails "not more often than it may" 1 \
+	"job $id was restarted 1 times, as often as it may" aictl requeue "$id"
+open_gate r
+becomes "and it ends" "$id" COMPLETED
+id=$(sleeper --no-requeue)
+wait_for is_state "$id" RUNNING
+fails "--no-requeue" 1 "job $id was submitted with --no-requeue" \
+	aictl requeue "$id"
+aicancel --wait "$id"
+
+# --- signals, cancel -------------------------------------------------------
+
+id=$(submit --wrap 'trap "echo usr1; exit 7" USR1; echo up; while :; do sleep 0.05; done')
+wait_for has_line "slurm-$id.out" up
+ok "a signal" aicancel -s USR1 "$id"
+becomes "it is taken" "$id" FAILED
+is "its own exit status" "$(field "$id" exit_code)" 7
+is "and it said so" "$(tail -n 1 "slurm-$id.out")" usr1
+misuse "no such signal" "NOSUCH" aicancel -s NOSUCH "$id"
+id=$(submit --wrap 'kill -KILL $$')
+becomes "a job that dies of a signal" "$id" FAILED
+is "its reason" "$(field "$id" reason) $(field "$id" signal)" "RaisedSignal 9"
+
+cat >stubborn <<'END'
+#!/bin/sh
+trap 'echo term' TERM
+setsid sh -c 'trap "" TERM; echo $$ >grandchild; while :; do sleep 0.05; done' &
+echo up
+while :; do sleep 0.05; done
+END
+id=$(submit --grace 1s stubborn)
+wait_for has_line "slurm-$id.out" up
+wait_for [ -s grandchild ]
+ok "a job that does not want to end" aicancel --wait "$id"
+is "got its signal" "$(grep -c '^term$' "slurm-$id.out")" 1
+is "ended CANCELLED" "$(state_of "$id") $(field "$id" reason)" \
+	"CANCELLED Cancelled"
+ok "no process of it is left, setsid or not" \
+	[ ! -e "/proc/$(cat grandchild)" ]
+
+a=$(sleeper -H -J alpha) b=$(sleeper -H -J beta) c=$(sleeper -J alpha)
+wait_for is_state "$c" RUNNING
+ok "cancelled by name" aicancel -n beta
+is "those of the name" "$(state_of "$a") $(state_of "$b")" "PENDING CANCELLED"
+ok "by state" aicancel --wait -t RUNNING
+is "those of the state" "$(state_of "$a") $(state_of "$c")" \
+	"PENDING CANCELLED"
+ok "all of mine" aicancel --all
+is "none is left" "$(aiq -h)" ""
+ok "an ended job is no error" aicancel "$a"
+fails "an unknown one is" 1 "there is no job 999" aicancel 999
+run aicancel 999 "$a" 998
+is "the others are done all the same" "$rc $(grep -c . "$dir/run.err")" "1 2"
+
+# --- update ----------------------------------------------------------------
+
+id=$(submit -H -c 2 -t 10 --comment old --wrap true)
+ok "fields are changed" aictl update "$id" time=20 comment=new cpus-per-task=1
+is "all of them" "$(field "$id" time_limit),$(field "$id" comment),$(field "$id" cpus)" \
+	1200,new,1
+ok "and taken back" aictl update "$id" comment=
+is "there is none" "$(field "$id" comment)" -
+fails "no such field" 1 "'colour' cannot be changed" aictl update "$id" colour=red
+fails "no such queue" 1 "there is no queue 'x'" aictl update "$id" queue=x
+fails "what can never fit" 1 "needs 99 CPUs" aictl update "$id" cpus-per-task=99
+fails "not a field" 2 "update takes JOB... field=value..." aictl update "$id" x
+is "nothing changed" "$(field "$id" cpus)" 1
+aicancel "$id"
+id=$(sleeper -t 10)
+wait_for is_state "$id" RUNNING
+fails "a running job keeps what it holds" 1 "can be changed only while" \
+	aictl update "$id" cpus-per-task=2
+ok "its time may be cut" aictl update "$id" time=5
+is "it is" "$(field "$id" time_limit)" 300
+aicancel --wait "$id"
+
+# --- drain, queues ---------------------------------------------------------
+
+node=$(uname -n)
+fails "draining takes a reason" 2 "drain needs a reason" aictl drain "$node"
+fails "and a node" 1 "there is no node 'nowhere'" aictl drain nowhere -r x
+ok "drained" aictl drain "$node" -r "new disk"
+is "it says why" "$(aiq --nodes -h -o state,reason | tr -s ' ')" \
+	"DRAINED new disk"
+id=$(submit --wrap true)
+waits "nothing starts there" "$id" NodeDown ""
+restart
+is "after a restart, too" "$(aiq --nodes -h -o state,reason | tr -s ' ')" \
+	"DRAINED new disk"
+ok "undrained" aictl undrain "$node"
+becomes "it goes on" "$id" COMPLETED
+id=$(submit -H --wrap true)
+ok "a queue is closed" aictl queue close default
+fails "it takes no jobs" 1 "queue 'default' is closed" aisub --wrap true
+aictl release "$id"
+waits "those in it wait" "$id" QueueClosed "queue 'default' is closed"
+restart
+is "after a restart, too" "$(aiq --queues -h -o state)" closed
+ok "it is opened" aictl queue open default
+becomes "and they go on" "$id" COMPLETED
+fails "no such queue" 1 "there is no queue 'x'" aictl queue close x
+
+# --- aictl itself ----------------------------------------------------------
+
+like "status" "$(aictl status)" "^jobs .*0 pending"
+like "dump" "$(aictl dump)" "^node $node "
+ok "ping" aictl ping --wait 10s
+printf 'hold 999\nping\n' >script
+fails "a script ends at its first failure" 1 "stdin:1: " aictl <script
+run aictl shutdown
+is "shutdown is answered" "$rc$err" 0
+wait_daemon
+is "and the daemon ends" "$daemon_rc" 0
+start_daemon
+
+done_testing
