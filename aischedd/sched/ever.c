@@ -15,13 +15,13 @@ enum ever_nodes {
 };
 
 struct ever *ever_new(const struct snap *snap, struct match *match,
-                      struct arena *arena)
+                      const struct work *empty, struct arena *arena)
 {
 	struct ever *e = arena_array(arena, struct ever, 1);
 
 	e->snap = snap;
 	e->match = match;
-	e->empty = work_new(snap, WORK_EMPTY, arena);
+	e->empty = empty;
 	e->nodes_with = arena_array(arena, uint32_t, LIMIT_TASKS + 1);
 	return e;
 }

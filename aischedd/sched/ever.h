@@ -11,12 +11,13 @@
 struct ever {
 	const struct snap *snap;
 	struct match *match;
-	struct work *empty;
+	const struct work *empty;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 };
 
+/* empty: of kind WORK_EMPTY. */
 struct ever *ever_new(const struct snap *snap, struct match *match,
-                      struct arena *arena);
+                      const struct work *empty, struct arena *arena);
 
 /*
  * Whether the nodes of its pools, up or not, could hold the row's first job;

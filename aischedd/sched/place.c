@@ -22,10 +22,14 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 	p->snap = snap;
 	p->arena = arena;
 	p->work = work_new(snap, WORK_NOW, arena);
+	p->empty = work_new(snap, WORK_EMPTY, arena);
 	p->match = match_new(snap, arena);
 	p->shelf = shelf_new(p->work, p->match, arena);
-	p->holder = arena_array(arena, uint64_t, snap->node.n);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
+	p->line = arena_array(arena, struct line, match_nclasses(p->match));
+	p->holder = arena_array(arena, uint64_t, snap->node.n);
+	p->asked = arena_array(arena, uint32_t, snap->node.n);
+	p->found = arena_array(arena, uint32_t, snap->node.n);
 	p->task_cap = p->use_cap = 64;
 	p->task = arena_array(arena, struct snap_task, p->task_cap);
 	p->use = arena_array(arena, struct snap_cpu_use, p->use_cap);
@@ -37,10 +41,12 @@ static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
 {
 	void *p;
 
+	if (!*cap)
+		*cap = 4;
 	while (*cap < need)
 		*cap *= 2;
 	p = arena_alloc(arena, *cap, size);
-	return memcpy(p, old, n * size);
+	return n ? memcpy(p, old, n * size) : p;
 }
 
 /* The next task of the plan; room for it and all its CPUs. */
@@ -61,6 +67,27 @@ static void end_task(struct place *p, uint32_t nuse)
 	p->task[++p->ntasks].cpu_first = (uint32_t)p->nuse;
 }
 
+/*
+ * The job ahead for which the node is held back, or 0.  This is the order of
+ * service: nobody takes a node that somebody ahead of him waits for.
+ */
+static uint64_t held_for(struct place *p, uint32_t node)
+{
+	const struct line *l = &p->line[match_class_of(p->match, node)];
+
+	/* The line is for nodes that can be had now. */
+	if (shelf_tree(p->shelf, node) != SHELF_OPEN)
+		return p->holder[node];
+	for (; !p->holder[node] && p->asked[node] < l->n; p->asked[node]++) {
+		const struct waiter *w = &l->wait[p->asked[node]];
+
+		if (allowed_node(match_req(p->match, w->req), node) &&
+		    fit_count(p->empty, w->req, node, 0, 1))
+			p->holder[node] = w->job;
+	}
+	return p->holder[node];
+}
+
 static bool accept(uint32_t node, void *arg)
 {
 	const struct trial *t = arg;
@@ -72,7 +99,20 @@ static bool accept(uint32_t node, void *arg)
 	if (r->tasks_per_node[t->req] &&
 	    own + t->ask > r->tasks_per_node[t->req])
 		return false;
-	return fit_count(t->p->work, t->req, node, own, t->ask) == t->ask;
+	if (fit_count(t->p->work, t->req, node, own, t->ask) < t->ask)
+		return false;
+	if (shelf_tree(t->p->shelf, node) != SHELF_OPEN ||
+	    !held_for(t->p, node))
+		return true;
+	t->p->found[t->p->nfound++] = node;
+	return false;
+}
+
+/* The trees must not change while they are searched. */
+static void move_found(struct place *p)
+{
+	while (p->nfound)
+		shelf_move(p->shelf, p->found[--p->nfound], SHELF_HELD);
 }
 
 /* In the order of the pool; but a job without GPUs goes where there are none,
@@ -100,6 +140,7 @@ static uint32_t best_on_shelf(struct trial *t, const struct shelf_need *need)
 				continue;
 			node = shelf_find(t->p->shelf, t->allowed->class[c],
 			                  tree, need, accept, t);
+			move_found(t->p);
 			if (node != SNAP_NONE && better(t, node, best))
 				best = node;
 		}
@@ -110,7 +151,7 @@ static uint32_t best_on_shelf(struct trial *t, const struct shelf_need *need)
 /* A job that names its nodes looks at these only. */
 static uint32_t best_named(struct trial *t, const struct shelf_need *need)
 {
-	const struct place *p = t->p;
+	struct place *p = t->p;
 	const struct snap_reqs *r = &p->snap->req;
 	uint32_t class = t->allowed->class[t->class], best = SNAP_NONE;
 	uint32_t pool = match_class(p->match, class)->pool;
@@ -119,6 +160,9 @@ static uint32_t best_named(struct trial *t, const struct shelf_need *need)
 	     i++) {
 		uint32_t node = p->snap->want[i];
 
+		if (shelf_tree(p->shelf, node) == SHELF_OPEN &&
+		    held_for(p, node))
+			shelf_move(p->shelf, node, SHELF_HELD);
 		if (p->snap->node.pool[node] == pool &&
 		    (t->trees >> shelf_tree(p->shelf, node) & 1) &&
 		    shelf_has(p->shelf, node, need) && accept(node, t) &&
@@ -145,6 +189,7 @@ static uint32_t best_node(struct trial *t)
 	struct shelf_need need = {
 		.cpu = t->ask * r->cpus[t->req],
 		.mem = t->ask * r->mem[t->req],
+		.empty = r->exclusive[t->req],
 	};
 
 	if (gpus && gpus < 1000) {
@@ -200,31 +245,58 @@ static int64_t most_per_node(const struct trial *t, int64_t max)
 	return max > 1 ? most : max;
 }
 
+static uint32_t best_for(struct trial *t, int64_t ask)
+{
+	t->ask = ask;
+	return best_node(t);
+}
+
+/* The best of the nodes with room for most tasks, no more than max. */
+static uint32_t seek_most(struct trial *t, int64_t max)
+{
+	int64_t lo = 0, hi = min(max, t->most);
+	uint32_t node = hi > 0 ? best_for(t, hi) : SNAP_NONE, found;
+
+	if (node != SNAP_NONE)
+		return node;
+	/* Some node has room for lo (or lo is 0), none for hi. */
+	while (hi - lo > 1) {
+		int64_t mid = lo + (hi - lo) / 2;
+
+		found = best_for(t, mid);
+		if (found == SNAP_NONE) {
+			hi = mid;
+		} else {
+			lo = mid;
+			node = found;
+		}
+	}
+	t->ask = t->most = lo;
+	return node;
+}
+
 /* The next node and, in t->ask, how many tasks it gets. */
 static uint32_t seek(struct trial *t, enum fill how)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
-	uint32_t node = SNAP_NONE;
-	int64_t most = t->left;
+	int64_t max = t->left;
 
 	if (r->tasks_per_node[t->req])
-		most = min(most, r->tasks_per_node[t->req]);
+		max = min(max, r->tasks_per_node[t->req]);
+	if (how == FILL_ONE)
+		return best_for(t, 1);
 	if (r->nodes[t->req]) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
 		/* Leave one task for each of the other nodes. */
-		most = min(most, (int64_t)t->left - t->nodes_left + 1);
+		max = min(max, (int64_t)t->left - t->nodes_left + 1);
 	}
-	if (how == FILL_EVEN)
-		t->ask = (t->left + t->nodes_left - 1) / t->nodes_left;
-	else
-		t->ask = how == FILL_ONE ? 1 : most_per_node(t, most);
-	for (; t->ask > 0 && t->ask <= most; t->ask--) {
-		node = best_node(t);
-		if (node != SNAP_NONE || how != FILL_MOST)
-			break;
+	if (how == FILL_EVEN) {
+		int64_t ask = (t->left + t->nodes_left - 1) / t->nodes_left;
+
+		return ask > max ? SNAP_NONE : best_for(t, ask);
 	}
-	return node;
+	return seek_most(t, max);
 }
 
 static void put(struct trial *t, uint32_t node)
@@ -251,6 +323,7 @@ static bool fill(struct trial *t, enum fill how)
 
 	t->left = r->tasks[t->req];
 	t->nodes_left = r->nodes[t->req];
+	t->most = most_per_node(t, t->left);
 	while (t->left) {
 		uint32_t node = seek(t, how);
 
@@ -269,10 +342,16 @@ static void begin(struct place *p)
 
 void place_undo(struct place *p)
 {
+	uint32_t last = SNAP_NONE;
+
 	work_undo(p->work, 0);
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
-		p->own[p->task[i].node] = 0;
-		shelf_refresh(p->shelf, p->task[i].node);
+		uint32_t node = p->task[i].node;
+
+		p->own[node] = 0;
+		if (node != last)
+			shelf_refresh(p->shelf, node);
+		last = node;
 	}
 	p->ntasks = p->first_task;
 	p->nuse = p->first_use;
@@ -304,8 +383,10 @@ static bool fill_pool(struct trial *t)
 		place_undo(t->p);
 		return fill(t, FILL_MOST);
 	}
-	return fill(t,
-	            s->pool.order[pool] == ORDER_SPREAD ? FILL_ONE : FILL_MOST);
+	/* There is nothing to spread where nobody else may be. */
+	if (s->pool.order[pool] == ORDER_SPREAD && !s->req.exclusive[t->req])
+		return fill(t, FILL_ONE);
+	return fill(t, FILL_MOST);
 }
 
 unsigned place_trees(const struct place *p, uint32_t req)
@@ -368,7 +449,7 @@ static bool resume_task(struct place *p, uint32_t run,
 	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
 	struct snap_task *task;
 
-	if (p->work->sealed[node] || (!even_held && p->holder[node]) ||
+	if (p->work->sealed[node] || (!even_held && held_for(p, node)) ||
 	    !fit_cpus_again(p->work, req, node))
 		return false;
 	if (p->snap->req.exclusive[req] && p->work->tasks[node] != p->own[node])
@@ -423,36 +504,16 @@ void place_hold_node(struct place *p, uint32_t node, uint64_t job)
 		shelf_move(p->shelf, node, SHELF_HELD);
 }
 
-/* Whether the job could run on a node of the class that is open. */
-static bool could_use(const struct place *p, uint32_t req,
-                      const struct work *empty, uint32_t node)
-{
-	return shelf_tree(p->shelf, node) == SHELF_OPEN &&
-	       allowed_node(match_req(p->match, req), node) &&
-	       fit_count(empty, req, node, 0, 1);
-}
-
-void place_hold(struct place *p, uint32_t req, const struct work *empty,
-                uint64_t job)
+void place_hold(struct place *p, uint32_t req, uint64_t job)
 {
 	const struct allowed *a = match_req(p->match, req);
 
 	for (uint32_t c = 0; c < a->nclasses; c++) {
-		const struct node_class *nc =
-		    match_class(p->match, a->class[c]);
-		uint32_t open = shelf_count(p->shelf, a->class[c], SHELF_OPEN);
-		uint32_t usable = 0;
+		struct line *l = &p->line[a->class[c]];
 
-		for (uint32_t i = 0; open && i < nc->nnodes; i++)
-			usable += could_use(p, req, empty, nc->node[i]);
-		for (uint32_t i = 0; usable && i < nc->nnodes; i++) {
-			if (!could_use(p, req, empty, nc->node[i]))
-				continue;
-			p->holder[nc->node[i]] = job;
-			if (usable < open)
-				shelf_move(p->shelf, nc->node[i], SHELF_HELD);
-		}
-		if (usable && usable == open)
-			shelf_hold_all(p->shelf, a->class[c]);
+		if (l->n == l->cap)
+			l->wait = grow(p->arena, l->wait, l->n, l->n + 1,
+			               &l->cap, sizeof(*l->wait));
+		l->wait[l->n++] = (struct waiter){ req, job };
 	}
 }

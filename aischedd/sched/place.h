@@ -11,14 +11,33 @@
 
 #include "aischedd/sched/shelf.h"
 
+/* Jobs that wait for nodes of one class, in the order of service. */
+struct waiter {
+	uint32_t req;
+	uint64_t job;
+};
+
+struct line {
+	struct waiter *wait;
+	uint32_t n;
+	size_t cap;
+};
+
 struct place {
 	const struct snap *snap;
 	struct arena *arena;
-	struct work *work;
+	struct work *work, *empty;
 	struct match *match;
 	struct shelf *shelf;
-	uint64_t *holder; /* by node: the job ahead that waits for it, or 0 */
-	uint32_t *own;    /* by node: tasks of the job being placed */
+	uint32_t *own; /* by node: tasks of the job being placed */
+
+	/* Nodes held back for jobs ahead.  Which they are is found out when
+	 * somebody behind would take one. */
+	struct line *line; /* by class */
+	uint64_t *holder;  /* by node: the job it is held for, or 0 */
+	uint32_t *asked;   /* by node: how many of the line cannot use it */
+	uint32_t *found;   /* scratch: nodes that turned out to be held */
+	uint32_t nfound;
 
 	/* What was placed so far; the tasks of the trial are the last. */
 	struct snap_task *task;
@@ -60,9 +79,8 @@ void place_undo(struct place *p);
 /* Keep the trial; an exclusive request closes its nodes to others. */
 void place_commit(struct place *p, uint32_t req);
 
-/* Hold all nodes back that the job could use, for it. */
-void place_hold(struct place *p, uint32_t req, const struct work *empty,
-                uint64_t job);
+/* From now on hold all nodes back that the job could use, were they empty. */
+void place_hold(struct place *p, uint32_t req, uint64_t job);
 void place_hold_node(struct place *p, uint32_t node, uint64_t job);
 
 #endif

@@ -38,7 +38,7 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->arena = arena;
 	p->order = order_new(snap, arena);
 	p->place = place_new(snap, arena);
-	p->ever = ever_new(snap, p->place->match, arena);
+	p->ever = ever_new(snap, p->place->match, p->place->empty, arena);
 	p->verdict = arena_array(arena, struct verdict, snap->pend.n);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
@@ -104,7 +104,7 @@ static void hold(struct pass *p, uint32_t row)
 	uint32_t run = s->pend.resumes[row];
 
 	if (run == SNAP_NONE) {
-		place_hold(p->place, s->pend.req[row], p->ever->empty, job);
+		place_hold(p->place, s->pend.req[row], job);
 		return;
 	}
 	for (uint32_t t = s->run.task_first[run];
@@ -297,8 +297,9 @@ int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)
 		return 0;
 	arena = arena_new();
 	if (admit_ever(snap, row, &v) == WHY_None)
-		ever_fits(ever_new(snap, match_new(snap, arena), arena), row,
-		          &v);
+		ever_fits(ever_new(snap, match_new(snap, arena),
+		                   work_new(snap, WORK_EMPTY, arena), arena),
+		          row, &v);
 	if (v.why == WHY_NeverFits || v.why == WHY_ExceedsQueueLimit) {
 		verdict_text(snap, row, &v, &text);
 		ret = err_set(err, EINVAL, "%s", text.data);

@@ -594,6 +594,91 @@ static int check_waits(struct check *c)
 	return 0;
 }
 
+static bool run_is_on(const struct snap *s, uint32_t run, uint32_t node)
+{
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (s->task[t].node == node)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the row's tasks could run on the node, were it empty. */
+static bool could_use(const struct snap *s, uint32_t row, uint32_t node)
+{
+	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
+	int64_t gpus = 0, need = s->req.gpus[req];
+	uint32_t ncpus = s->node.cpu_first[node + 1] - s->node.cpu_first[node];
+
+	if (run != SNAP_NONE)
+		return run_is_on(s, run, node);
+	if (forbidden(s, req, node) ||
+	    s->node.cpu_total[node] < s->req.cpus[req] ||
+	    s->node.mem_total[node] < s->req.mem[req] ||
+	    (ncpus && ncpus < (s->req.cpus[req] + 999) / 1000))
+		return false;
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++) {
+		if (s->req.gpu_type[req] == SNAP_NONE ||
+		    s->gpu.type[i] == s->req.gpu_type[req])
+			gpus += 1000;
+	}
+	return gpus >= need && (need <= 1000 || need % 1000 == 0);
+}
+
+/* Nobody who comes after the member starts where its row could. */
+static int check_held(struct check *c, uint32_t row, uint32_t member)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t i = 0; i < c->plan->nstarts; i++) {
+		const struct start *start = &c->plan->start[i];
+		const struct snap_task *t = c->plan->task + start->task_first;
+		int64_t priority = s->pend.priority[start->row];
+		uint64_t job = s->member[start->member].job;
+
+		if (start->row == row || priority > s->pend.priority[row] ||
+		    (priority == s->pend.priority[row] &&
+		     job < s->member[member].job))
+			continue;
+		for (uint32_t k = 0; k < start->ntasks; k++) {
+			if (could_use(s, row, t[k].node))
+				return bad(
+				    c, job,
+				    "starts on %s, which job %llu "
+				    "ahead of it waits for",
+				    s->node.name[t[k].node],
+				    (unsigned long long)s->member[member].job);
+		}
+	}
+	return 0;
+}
+
+/* Whoever waits for nodes keeps them from those behind it. */
+static int check_turns(struct check *c)
+{
+	const struct snap *s = c->s;
+	uint32_t looked_at = 0;
+
+	for (uint32_t row = 0; row < s->pend.n && looked_at < LOOK_AGAIN;
+	     row++) {
+		uint32_t m = s->pend.member_first[row];
+
+		if (!waits_for_room(&c->plan->verdict[row]) &&
+		    c->plan->verdict[row].why != WHY_Priority)
+			continue;
+		looked_at++;
+		while (m + 1 < s->pend.member_first[row + 1] &&
+		       (c->started[m] == s->member[m].count ||
+		        c->started[m] >= s->member[m].room))
+			m++;
+		if (check_held(c, row, m) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int check_verdicts(struct check *c)
 {
 	const struct snap *s = c->s;
@@ -615,7 +700,9 @@ static int check_verdicts(struct check *c)
 		if (v->expected != SNAP_NEVER && v->expected < s->now)
 			return bad(c, job, "is expected in the past");
 	}
-	return check_waits(c);
+	if (check_waits(c) < 0)
+		return -1;
+	return check_turns(c);
 }
 
 int plan_check(const struct snap *snap, const struct plan *plan,

@@ -49,6 +49,7 @@ static void read_node(struct shelf *shelf, uint32_t node)
 	l->own[DIM_WHOLE] = w->whole[node];
 	l->own[DIM_PART] =
 	    1000 * w->whole[node] == w->gpu[node] ? 0 : shared_part(w, node);
+	l->own[DIM_EMPTY] = !w->tasks[node];
 	for (int d = 0; d < DIM_N; d++) {
 		/* Nobody else gets anything where an exclusive job runs; who
 		 * asks for nothing fits where too much was given away. */
@@ -198,28 +199,6 @@ void shelf_move(struct shelf *shelf, uint32_t node, enum shelf_tree tree)
 	}
 }
 
-void shelf_hold_all(struct shelf *shelf, uint32_t class)
-{
-	const struct node_class *nc = match_class(shelf->match, class);
-	uint32_t *root = shelf->root[class], *count = shelf->count[class];
-	bool swap = root[SHELF_HELD] == SNAP_NONE;
-
-	for (uint32_t i = 0; i < nc->nnodes; i++) {
-		if (shelf->tree[nc->node[i]] != SHELF_OPEN)
-			continue;
-		if (swap)
-			shelf->tree[nc->node[i]] = SHELF_HELD;
-		else
-			shelf_move(shelf, nc->node[i], SHELF_HELD);
-	}
-	if (swap) {
-		root[SHELF_HELD] = root[SHELF_OPEN];
-		root[SHELF_OPEN] = SNAP_NONE;
-		count[SHELF_HELD] = count[SHELF_OPEN];
-		count[SHELF_OPEN] = 0;
-	}
-}
-
 void shelf_refresh(struct shelf *shelf, uint32_t node)
 {
 	uint32_t *root;
@@ -243,7 +222,8 @@ uint32_t shelf_count(const struct shelf *shelf, uint32_t class,
 static bool enough(const int64_t have[DIM_N], const struct shelf_need *need)
 {
 	return have[DIM_CPU] >= need->cpu && have[DIM_MEM] >= need->mem &&
-	       have[DIM_WHOLE] >= need->whole && have[DIM_PART] >= need->part;
+	       have[DIM_WHOLE] >= need->whole && have[DIM_PART] >= need->part &&
+	       have[DIM_EMPTY] >= need->empty;
 }
 
 static uint32_t find(const struct shelf *shelf, uint32_t t,

@@ -35,9 +35,10 @@ struct shelf_need {
 	int64_t cpu, mem;
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
+	int64_t empty; /* 1: no task may be there */
 };
 
-enum shelf_dim { DIM_CPU, DIM_MEM, DIM_WHOLE, DIM_PART, DIM_N };
+enum shelf_dim { DIM_CPU, DIM_MEM, DIM_WHOLE, DIM_PART, DIM_EMPTY, DIM_N };
 
 struct shelf;
 
@@ -47,9 +48,6 @@ struct shelf *shelf_new(const struct work *w, const struct match *m,
 enum shelf_tree shelf_tree(const struct shelf *shelf, uint32_t node);
 void shelf_move(struct shelf *shelf, uint32_t node, enum shelf_tree tree);
 void shelf_refresh(struct shelf *shelf, uint32_t node);
-
-/* All open nodes of a class at once, which is cheap. */
-void shelf_hold_all(struct shelf *shelf, uint32_t class);
 
 /* How many nodes of the class are in the tree. */
 uint32_t shelf_count(const struct shelf *shelf, uint32_t class,

@@ -17,6 +17,7 @@ struct trial {
 	uint32_t left;             /* tasks to place */
 	uint32_t nodes_left;       /* of an exact number of nodes */
 	int64_t ask;               /* tasks for the node that is sought */
+	int64_t most;              /* no node has room for more */
 };
 
 /* What the next task lacks, while those that found room are in place. */

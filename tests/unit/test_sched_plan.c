@@ -163,6 +163,17 @@ static void waits_but_fits(struct draft *d)
 	d->verdict[1].started = 0;
 }
 
+/* 13 takes the CPU that is left where 12 waits for four. */
+static void not_his_turn(struct draft *d)
+{
+	d->start[2] = (struct start){ 3, 3, 3, 1 };
+	d->plan.nstarts = 3;
+	d->task[3].node = 0;
+	d->task[4].cpu_first = 6;
+	d->use[5] = (struct snap_cpu_use){ 3, 1000 };
+	d->verdict[3] = d->verdict[1];
+}
+
 static void expected_in_the_past(struct draft *d)
 {
 	d->verdict[2].expected = 1;
@@ -216,6 +227,8 @@ static const struct {
 	{ fewer_cpus, "has not the CPUs it asks for" },
 	{ waits_without_reason, "waits without reason" },
 	{ reason_of_the_ended, "waits for no reason there is" },
+	{ not_his_turn,
+	  "job 13: starts on n0, which job 12 ahead of it waits for" },
 	{ waits_but_fits, "waits but fits in 'default'" },
 	{ expected_in_the_past, "is expected in the past" },
 	{ other_starts, "its row counts other starts" },
@@ -229,7 +242,7 @@ START_TEST(verifier_sees)
 	    "now 1000\ngen 4\nnode n[0-1] cpus=4 threads=4 gpus=4\n"
 	    "node n2 cpus=4 threads=4 gpus=4 state=drain\n"
 	    "pend 10 tasks=2 gpus=2 cpus=2 tasks_per_node=1\n"
-	    "pend 11 cpus=1\npend 12 cpus=4\n";
+	    "pend 11 cpus=1\npend 12 cpus=4\npend 13 cpus=1\n";
 	struct arena *arena = arena_new();
 	const struct snap *snap = snap_read(world, arena, NULL);
 	const struct plan *plan = sched_plan(snap, arena);
@@ -238,7 +251,7 @@ START_TEST(verifier_sees)
 
 	ck_assert_uint_eq(plan->nstarts, 2);
 	memcpy(d.start, plan->start, 2 * sizeof(*d.start));
-	memcpy(d.verdict, plan->verdict, 3 * sizeof(*d.verdict));
+	memcpy(d.verdict, plan->verdict, 4 * sizeof(*d.verdict));
 	memcpy(d.task, plan->task, 4 * sizeof(*d.task));
 	memcpy(d.use, plan->cpu_use, 5 * sizeof(*d.use));
 	d.plan.start = d.start;
