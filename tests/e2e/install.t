@@ -16,8 +16,9 @@ ok "make install takes a prefix" install_it
 is "nothing is outside the prefix" \
 	"$(cd "$root" && find . ! -type d | grep -v "^./opt/aisched/")" ""
 installed=$root$prefix
-for file in bin/aisub bin/aiq bin/aicancel bin/aictl sbin/aischedd \
-	libexec/aisched/aisched-shepherd \
+programs='bin/aicancel bin/aictl bin/aiq bin/aisim bin/aisub
+libexec/aisched/aisched-shepherd sbin/aischedd'
+for file in $programs \
 	lib/systemd/system/aischedd.service lib/sysusers.d/aisched.conf \
 	lib/tmpfiles.d/aisched.conf share/doc/aisched/aischedd.conf \
 	share/bash-completion/completions/aisub \
@@ -26,7 +27,10 @@ for file in bin/aisub bin/aiq bin/aicancel bin/aictl sbin/aischedd \
 	share/man/man7/aisched.7 share/man/man8/aischedd.8; do
 	ok "$file is there" test -s "$installed/$file"
 done
-is "no other programs" "$(find "$installed" -type f -perm -100 | wc -l)" 6
+# shellcheck disable=SC2086 # words are wanted
+is "no other programs" \
+	"$(cd "$installed" && find . -type f -perm -100 | sort | xargs)" \
+	"$(printf './%s\n' $programs | xargs)"
 like "the unit starts the daemon of the prefix" \
 	"$(cat "$installed/lib/systemd/system/aischedd.service")" \
 	"^ExecStart=$prefix/sbin/aischedd\$"
