@@ -640,7 +640,7 @@ static int check_held(struct check *c, uint32_t row, uint32_t member)
 
 		if (start->row == row || priority > s->pend.priority[row] ||
 		    (priority == s->pend.priority[row] &&
-		     job < s->member[member].job))
+		     job <= s->member[member].job))
 			continue;
 		for (uint32_t k = 0; k < start->ntasks; k++) {
 			if (could_use(s, row, t[k].node))

@@ -78,6 +78,10 @@ static void put_lack(const struct snap *s, uint32_t req,
 		put_amount(out, RES_CPU, v->num[NUM_NEED]);
 		buf_printf(out, " on one node, and %s has as much free, but ",
 		           s->node.name[v->name]);
+		if (v->num[NUM_NEED] < 1000) {
+			buf_puts(out, "not on one CPU");
+			break;
+		}
 		format_milli(out, v->num[NUM_HAVE]);
 		buf_puts(out, " of it in whole CPUs");
 		break;
