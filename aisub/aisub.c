@@ -14,6 +14,7 @@
 #include "libcommon/export.h"
 #include "libcommon/follow.h"
 #include "libcommon/limits.h"
+#include "libcommon/paths.h"
 #include "libcommon/retry.h"
 #include "libcommon/spec_opt.h"
 
@@ -227,8 +228,13 @@ static bool is_remote(const struct submit *submit)
 {
 	const char *address =
 	    submit->socket ? submit->socket : getenv("AISCHED_SOCKET");
+	char *host, *port;
 
-	return address && *address && *address != '/';
+	if (!address || address_parse(address, &host, &port, NULL) <= 0)
+		return false;
+	free(host);
+	free(port);
+	return true;
 }
 
 static int check_files(const struct submit *submit, struct err *err)

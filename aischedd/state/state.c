@@ -18,6 +18,9 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->queue = xcalloc(conf->nqueues, sizeof(*state->queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queue[i].closed = conf->queues[i].closed;
+	/* Without a runner there is nothing to wait for. */
+	for (size_t i = 0; i < conf->npools; i++)
+		state->pool_ready[i] = conf->pools[i].runner == RUNNER_NONE;
 	return state;
 }
 

@@ -1,0 +1,210 @@
+#!/bin/sh
+# What jobs may have, what they get, and why they wait.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+node=$(uname -n)
+
+# --- CPUs, memory, GPUs ----------------------------------------------------
+
+stop_daemon
+configure "
+queue default { grace = \"1s\" }
+pool here { runner = local }
+node \"$node\" { pool = here  memory = \"4G\"  gpus = 2  gpu_type = \"h100\" }"
+start_daemon
+cpus=$(aiq --nodes -h -o cpus)
+gate a b c
+fails "more CPUs than any node has" 1 \
+	"needs 9999 CPUs on one node; the largest that it may use has $cpus ($node)" \
+	aisub -c 9999 --wrap true
+first=$(submit --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate a)")
+wait_for has_line "slurm-$first.out" Cpus_allowed
+if [ "$cpus" -ge 2 ]; then
+	second=$(submit --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate b)")
+	wait_for has_line "slurm-$second.out" Cpus_allowed
+	like "a job has the CPU that it asked for" "$(cat "slurm-$first.out")" \
+		'^Cpus_allowed_list:.[0-9]+$'
+	ok "another job has another" \
+		[ "$(cat "slurm-$first.out")" != "$(cat "slurm-$second.out")" ]
+	open_gate b
+	wait_for is_state "$second" COMPLETED
+else
+	skip "two jobs have two CPUs" "there is one CPU"
+fi
+open_gate a
+wait_for is_state "$first" COMPLETED
+first=$(submit -c 0.5 --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate a)")
+second=$(submit -c 0.5 --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate b)")
+wait_for has_line "slurm-$second.out" Cpus_allowed
+wait_for has_line "slurm-$first.out" Cpus_allowed
+is "two halves of a CPU are on one" "$(cat "slurm-$second.out")" \
+	"$(cat "slurm-$first.out")"
+open_gate a
+open_gate b
+
+id=$(submit --gpus-per-task 2 --wrap 'echo $CUDA_VISIBLE_DEVICES')
+becomes "a job with GPUs" "$id" COMPLETED
+is "knows which" "$(cat "slurm-$id.out")" 0,1
+first=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 --wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate a)")
+second=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 --wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate b)")
+third=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --gpu-type h100 --wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate c)")
+wait_for [ -s "slurm-$third.out" ]
+wait_for [ -s "slurm-$first.out" ]
+is "two halves share one, a whole one is apart" \
+	"$(cat "slurm-$first.out" "slurm-$second.out" | sort -u | wc -l) $(sort -u "slurm-$first.out" "slurm-$third.out" | wc -l)" \
+	"1 2"
+is "aiq shows what is free" "$(aiq --nodes -h -o gpus,gpus_free | tr -s ' ')" "2 0"
+fails "GPUs of another type" 1 "GPU type" \
+	aisub --gpus-per-task 1 --gpu-type a100 --wrap true
+open_gate a
+open_gate b
+open_gate c
+wait_for is_state "$third" COMPLETED
+
+id=$(submit --mem 64M --wrap 'head -c 300M /dev/zero | tail >/dev/null; echo on')
+becomes "too much memory" "$id" OUT_OF_MEMORY
+is "its reason" "$(field "$id" reason)" OutOfMemory
+fails "more memory than any node has" 1 "needs 5G of memory on one node; the largest that it may use has 4G ($node)" \
+	aisub --mem 5G --wrap true
+fails "more tasks than fit" 1 "has 5 tasks" \
+	aisub -n 5 --mem-per-task 1G -c 0.1 --wrap true
+
+# --- gangs -----------------------------------------------------------------
+
+stop_daemon
+configure
+start_daemon
+filler=$(sleeper -c 2 --mem 100M)
+wait_for is_state "$filler" RUNNING
+id=$(submit -n 3 --mem-per-task 10M -o 'gang.%t' --wrap 'echo $AISCHED_PROCID')
+waits "a gang waits as a whole" "$id" GangPartial "2 of its 3 tasks would fit; the next needs 1 CPU on one node, and $node has most free with 0 of 4"
+is "no task of it runs" "$(field "$id" running_tasks)" 0
+aicancel "$filler"
+becomes "and runs as a whole" "$id" COMPLETED
+is "all of it" "$(cat gang.0 gang.1 gang.2 | tr '\n' ' ')" "0 1 2 "
+id=$(submit -n 2 --mem-per-task 10M --wrap '[ $AISCHED_PROCID = 0 ] && exec sleep 1000; exit 9')
+becomes "one task that fails ends them all" "$id" FAILED
+is "with its status" "$(field "$id" exit_code)" 9
+
+# --- time ------------------------------------------------------------------
+
+id=$(submit -t 1s --wrap 'trap "echo term; exit 0" TERM; while :; do sleep 0.05; done')
+becomes "a time limit" "$id" TIMEOUT
+is "after a SIGTERM" "$(grep -c '^term$' "slurm-$id.out")" 1
+is "its reason, whatever its exit status" "$(field "$id" reason) $(field "$id" exit_code)" \
+	"TimeLimit 0"
+id=$(submit -t 3s --signal B:USR1@2 --wrap 'trap "echo usr1; exit 5" USR1; while :; do sleep 0.05; done')
+becomes "a signal before it" "$id" FAILED
+is "it was taken" "$(field "$id" exit_code)" 5
+id=$(submit --begin now+2 --wrap true)
+is "a begin time" "$(field "$id" reason)" BeginTime
+like "in words" "$(field "$id" reason_text)" "may begin in 0:0[12]"
+becomes "comes" "$id" COMPLETED
+id=$(submit -H --deadline now+1 --wrap true)
+becomes "a deadline" "$id" DEADLINE
+is "its reason" "$(field "$id" reason)" DeadLine
+fails "a deadline that cannot be met" 1 "deadline" \
+	aisub -t 1h --deadline now+1m --wrap true
+
+# --- queues ----------------------------------------------------------------
+
+stop_daemon
+configure "
+max_jobs = 12
+default_queue = \"open\"
+licenses { matlab = 2 }
+pool here { runner = local }
+pool other { }
+node \"$node\" { pool = here  cpus = 4  memory = \"4G\" features = {\"fast\"} }
+queue open { }
+queue one { max_jobs = 1 }
+queue mine { max_jobs_per_user = 1 }
+queue small { limit { cpus = 2 } }
+queue short { max_time = \"10m\" default_time = \"5m\" }
+queue few { max_submit = 2 }
+queue fewer { max_submit_per_user = 1 }
+queue shut { state = closed }
+queue private { users = {\"daemon\"} }
+queue elsewhere { pools = {\"other\"} }
+queue top { }
+queue below { parent = \"top\" }"
+start_daemon
+
+filler=$(sleeper -c 3 --mem 100M)
+wait_for is_state "$filler" RUNNING
+id=$(submit -c 2 -t 1h --mem 100M --wrap true)
+waits "Resources: what is short, where, and whose end it waits for" "$id" \
+	Resources "needs 2 CPUs on one node, and $node has most free with 1 of 4; waits for job $filler to end"
+is "its start is not known" "$(field "$id" expected_start)" -
+aicancel --wait "$id" "$filler"
+filler=$(sleeper -c 3 -t 1h --mem 100M)
+wait_for is_state "$filler" RUNNING
+id=$(submit -c 2 -t 1h --mem 100M --wrap true)
+wait_for has_reason "$id" Resources
+like "its start, when all have limits" "$(aiq --json "$id")" '"expected_start":1[0-9]{9}'
+late=$(submit -c 1 --mem 100M -t 2h --wrap true)
+waits "Priority: whom it would delay" "$late" Priority ".*job $id"
+aicancel --wait --all
+
+first=$(sleeper -q one --mem 100M -c 0.1)
+wait_for is_state "$first" RUNNING
+id=$(submit -q one --mem 100M -c 0.1 --wrap true)
+waits "QueueMaxJobs" "$id" QueueMaxJobs ".*'one'.* 1 "
+first=$(sleeper -q mine --mem 100M -c 0.1)
+wait_for is_state "$first" RUNNING
+id=$(submit -q mine --mem 100M -c 0.1 --wrap true)
+waits "UserLimit" "$id" UserLimit ".*'mine'"
+first=$(sleeper -q small --mem 100M)
+wait_for is_state "$first" RUNNING
+id=$(submit -q small -c 2 --mem 100M --wrap true)
+waits "QueueLimit" "$id" QueueLimit "needs 2 CPUs; queue 'small' uses 1 of at most 2"
+fails "more than the queue may ever have" 1 \
+	"needs 3 CPUs in all; queue 'small' never allows more than 2" \
+	aisub -q small -c 3 --wrap true
+first=$(sleeper -L matlab:2 --mem 100M -c 0.1)
+wait_for is_state "$first" RUNNING
+id=$(submit -L matlab --mem 100M -c 0.1 --wrap true)
+waits "Licenses" "$id" Licenses ".*matlab"
+fails "no such licence" 1 "there is no licence 'ansys'" \
+	aisub -L ansys --wrap true
+aicancel --wait --all
+
+id=$(submit -H -q short --wrap true)
+is "the queue's own limit" "$(field "$id" time_limit)" 300
+fails "more than it allows" 1 "queue 'short' allows a time limit of at most 10:00" \
+	aisub -q short -t 11 --wrap true
+fails "no limit at all" 1 "queue 'short' allows" \
+	aisub -q short -t UNLIMITED --wrap true
+submit -H -q few -a 0-1 --wrap true >/dev/null
+fails "no more jobs in the queue" 1 "queue 'few' holds 2 jobs and may hold 2" \
+	aisub -q few --wrap true
+submit -H -q fewer --wrap true >/dev/null
+fails "no more jobs of this user" 1 "queue 'fewer' and may have 1" \
+	aisub -q fewer --wrap true
+fails "no more jobs at all" 1 "at most 12 may be (max_jobs)" \
+	aisub -H -a 0-11 --wrap true
+fails "a closed queue" 1 "queue 'shut' is closed" aisub -q shut --wrap true
+fails "a queue of others" 1 "user '$(id -un)' may not use queue 'private'" \
+	aisub -q private --wrap true
+fails "no such queue" 1 "there is no queue 'nothing'" \
+	aisub -q nothing --wrap true
+fails "a queue that has queues" 1 "queue 'top' has queues below it" \
+	aisub -q top --wrap true
+fails "another pool" 1 "queue 'elsewhere' may not use pool 'here'" \
+	aisub -q elsewhere --pool here --wrap true
+fails "no such pool" 1 "there is no pool 'x'" aisub --pool x --wrap true
+fails "no such class" 1 "there is no class 'x'" aisub --class x --wrap true
+fails "no such node" 1 "there is no node 'n7'" aisub -w n7 --wrap true
+fails "no such feature" 1 "features" aisub -C slow --wrap true
+id=$(submit -C fast -w "$node" --wrap true)
+becomes "a feature, a node" "$id" COMPLETED
+aicancel --all
+id=$(submit -H --wrap true)
+high=$(submit -H --class interactive --wrap true)
+nice=$(submit -H --nice=10 --wrap true)
+is "priorities" "$(field "$id" priority) $(field "$high" priority) $(field "$nice" priority)" \
+	"50 100 40"
+
+done_testing

@@ -1,0 +1,117 @@
+#!/bin/sh
+# What aiq shows: jobs, queues, nodes, history, as text and as JSON.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+# NAME JSON KEY...: one line of it has all keys.
+has_keys()
+{
+	keys_name=$1
+	keys_json=$2
+	shift 2
+	for key; do
+		case $keys_json in
+		*"\"$key\":"*) shift ;;
+		esac
+	done
+	is "$keys_name" "$*" ""
+}
+
+gate g
+done_id=$(aisub --parsable --wait -J "done" -t 1h --comment 'two words' --wrap 'exit 3')
+run_id=$(submit -J runs -n 2 --mem-per-task 100M -t 1h --wrap "$(at_gate g)")
+wait_for is_state "$run_id" RUNNING
+held_id=$(submit -J held -H --wrap true)
+array_id=$(submit -J array -H -a 0-9:3%2 --wrap true)
+
+# --- the table -------------------------------------------------------------
+
+is "jobs that wait or run" "$(aiq -h -o display_id,name,state_letter | tr -s ' ')" \
+	"$run_id runs R
+$held_id held PD
+${array_id}_[0-9:3%2] array PD"
+like "the usual columns" "$(aiq | head -n 1)" \
+	'^JOBID +QUEUE +NAME +USER +ST +TIME +NODES +NODELIST\(REASON\)$'
+like "where it runs" "$(aiq -h | head -n 1)" " $(uname -n)$"
+like "or why it does not" "$(aiq -h | tail -n 1)" ' \(JobHeldUser\)$'
+is "by name" "$(aiq -h -n held,runs -o name | tr '\n' ' ')" "runs held "
+is "by state" "$(aiq -h -t pd -o name | tr '\n' ' ')" "held array "
+is "by queue" "$(aiq -h -q nosuch)" ""
+is "by user" "$(aiq -h -u nosuchuser)" ""
+is "by node" "$(aiq -h --node "$(uname -n)" -o name)" runs
+is "ended ones, by state" "$(aiq -h -t FAILED -o name)" "done"
+is "columns are not cut" "$(aiq -h -o output "$run_id")" "$PWD/slurm-$run_id.out"
+is "squeue's format" "$(aiq -h -o '%i|%.6j|%T' "$held_id")" "$held_id|  held|PENDING"
+fails "no such job" 1 "no such job: '999'" aiq 999
+run aiq -h -o name 999 "$held_id"
+is "the others are shown" "$rc $out" "1 held"
+
+# --- everything about a job ------------------------------------------------
+
+like "in words" "$(aiq "$held_id")" '^  reason +JobHeldUser: '
+like "of an ended one, too" "$(aiq "$done_id")" '^  state +FAILED, exit status 3'
+like "its comment" "$(aiq "$done_id")" 'two words'
+like "of an array" "$(aiq "$array_id")" "0-9:3%2"
+
+# --- JSON ------------------------------------------------------------------
+
+json=$(aiq --json "$run_id")
+has_keys "a job has all keys" "$json" job_id array_job_id array_task_id name \
+	user queue class state reason reason_text priority tasks min_tasks \
+	running_tasks resources nodes submit_time eligible_time start_time \
+	end_time expected_start time_limit exit_code signal restarts \
+	preemptions workdir output
+like "its resources" "$json" '"resources":\{"cpus":1,"memory_mib":100,"gpus":0\}'
+like "its nodes and the tasks there" "$json" "\"nodes\":\{\"$(uname -n)\":2\}"
+like "what is not is null" "$json" '"end_time":null,.*"exit_code":null,"signal":null'
+like "its times are numbers" "$json" '"start_time":1[0-9]{9},.*"time_limit":3600,'
+like "an ended one has a status" "$(aiq --json "$done_id")" \
+	'"state":"FAILED","reason":"NonZeroExitCode".*"end_time":1[0-9]{9}.*"exit_code":3'
+like "the rest of an array is one" "$(aiq --json "$array_id")" \
+	"\"job_id\":$array_id,\"array_job_id\":$array_id,\"array_task_id\":null"
+is "no jobs" "$(aiq --json -u nosuchuser | tr -d '\n')" '{"jobs":[]}'
+has_keys "a node" "$(aiq --nodes --json)" nodes name pool state reason cpus \
+	cpus_free memory_mib memory_free_mib gpus gpus_free gpu_type features \
+	topology jobs
+like "what it has left" "$(aiq --nodes --json)" \
+	'"cpus":4,"cpus_free":2,"memory_mib":4096,"memory_free_mib":3896,'
+has_keys "a queue" "$(aiq --queues --json)" queues name parent state quota \
+	limit fair_share allocated pending_jobs running_jobs
+like "what it uses" "$(aiq --queues --json)" \
+	'"allocated":\{"cpus":2,"memory_mib":200,"gpus":0\},"pending_jobs":5,"running_jobs":1'
+
+# --- history ---------------------------------------------------------------
+
+open_gate g
+open_gate g
+wait_for is_state "$run_id" COMPLETED
+aicancel "$held_id" "$array_id"
+is "finished jobs, the newest last" "$(aiq --history -h -o name | tr '\n' ' ')" \
+	"done runs held array "
+is "since" "$(aiq --history -h --since now+1h -o name)" ""
+is "until" "$(aiq --history -h --until now-1h -o name)" ""
+is "of one job" "$(aiq --history -h -o name "$run_id")" runs
+like "what it used" "$(aiq --history --json "$run_id")" \
+	'"cpu_seconds":[0-9.]+,"peak_mem_mib":[0-9]+'
+id=$(submit -a 1-300 -c 0.05 --mem 10M --wrap true)
+wait_for "[ \"\$(aiq --history -h -t CD -o state $id | wc -l)\" = 300 ]"
+is "pages of it" "$(aiq --history -h -o display_id -n wrap | sort -u | wc -l)" 300
+like "what users have used" "$(aiq --shares -h)" "^default +$(id -un) "
+
+# --- long listings ---------------------------------------------------------
+
+stop_daemon
+start_daemon
+is "history outlives a restart" "$(aiq --history -h -o name "$run_id")" runs
+i=0
+while [ $i -lt 20 ]; do
+	submit -H -a "0-99999:$((i + 2))" -J "name.$i" \
+		--comment "$(head -c 3000 /dev/zero | tr '\0' x)" --wrap true
+	i=$((i + 1))
+done >/dev/null
+is "each row is whole" "$(aiq -h -o name,comment | awk 'length($2) == 3000' | wc -l)" 20
+aicancel --all
+is "all are gone" "$(aiq -h)" ""
+
+done_testing

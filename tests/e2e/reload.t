@@ -1,0 +1,85 @@
+#!/bin/sh
+# aictl reload and SIGHUP: a good file whole, a bad one not at all.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+node=$(uname -n)
+
+# TEXT: the configuration with one queue and more.
+two_queues()
+{
+	configure "$default_config
+default_queue = \"default\"
+$1"
+}
+
+id=$(sleeper)
+wait_for is_state "$id" RUNNING
+two_queues 'queue extra { max_jobs = 0 }'
+run aictl reload
+is "a good file" "$rc$err" 0
+is "is used" "$(aiq --queues -h -o name | tr '\n' ' ')" "default extra "
+waiting=$(submit -q extra --wrap true)
+waits "from now on" "$waiting" QueueMaxJobs ""
+is "jobs run on" "$(state_of "$id")" RUNNING
+
+two_queues 'queue extra { max_jobs = 0  colour = "red" }'
+fails "a bad one is refused" 1 "$conf:10: " aictl reload
+two_queues 'queue extra { max_jobs = "many" }'
+fails "with the line" 1 "$conf:10: " aictl reload
+configure "$default_config"
+fails "a queue with jobs" 1 "queue 'extra' still has 1 jobs" aictl reload
+two_queues 'queue extra { max_jobs = 0 }'
+sed 's/"test"/"other"/' "$conf" >"$conf.new" && mv "$conf.new" "$conf"
+fails "what takes a restart" 1 "changing cluster takes a restart" aictl reload
+rm "$conf"
+fails "no file" 1 "$conf" aictl reload
+is "nothing has changed" "$(aiq --queues -h -o name | tr '\n' ' ')" "default extra "
+is "no job either" "$(state_of "$waiting") $(field "$waiting" reason)" \
+	"PENDING QueueMaxJobs"
+
+two_queues 'queue extra { weight = 3 }'
+run aictl reload
+like "a warning is a warning" "$rc$err" "^0.*weight"
+becomes "the limit is gone" "$waiting" COMPLETED
+
+configure
+kill -HUP "$daemon_pid"
+ok "SIGHUP does the same" \
+	wait_for "[ \"\$(aiq --queues -h -o name)\" = default ]"
+echo 'colour = "red"' >>"$conf"
+kill -HUP "$daemon_pid"
+ok "and says what is wrong" wait_for has_line "$log" "not reloaded: $conf:"
+configure
+
+# --- the machine -----------------------------------------------------------
+
+configure "
+queue default { }
+pool here { runner = local }
+node \"$node\" { pool = here  cpus = 8  memory = \"8G\"  features = {\"big\"} }"
+aictl reload
+is "a node is corrected" "$(aiq --nodes -h -o cpus,memory_mib | tr -s ' ')" "8 8G"
+waiting=$(submit -c 8 --wrap true)
+configure "
+queue default { }
+pool here { runner = local }
+node \"$node\" { pool = here  cpus = 4  memory = \"4G\" }"
+aictl reload
+waits "what fits no more waits" "$waiting" NeverFits "needs 8 CPUs on one node; the largest that it may use has 4"
+aicancel --wait "$waiting" "$id"
+
+# --- parts -----------------------------------------------------------------
+
+mkdir "$dir/conf.d"
+echo 'queue second { }' >"$dir/conf.d/b.conf"
+configure "$default_config
+default_queue = \"default\"
+include(\"conf.d/*.conf\")"
+aictl reload
+is "other files" "$(aiq --queues -h -o name | tr '\n' ' ')" "default second "
+echo 'queue second { x = 1 }' >"$dir/conf.d/b.conf"
+fails "are named" 1 "b.conf:1: " aictl reload
+
+done_testing

@@ -1,0 +1,201 @@
+#!/bin/sh
+# The daemon goes away and comes back; so do shepherds, disks, machines.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+ask=$top_builddir/tests/e2e/ask
+
+# JOB: the file that its shepherd made when it began; its process.
+claim()
+{
+	echo "$dir/state/run/$(field "$1" job_id).$(field "$1" attempt)/claim"
+}
+
+shepherd_pid()
+{
+	sed 's/.*"pid":\([0-9]*\).*/\1/' "$(claim "$1")"
+}
+
+# --- jobs outlive the daemon -----------------------------------------------
+
+gate a b c d
+one=$(submit --wrap "$(at_gate a); exit 3")
+two=$(submit --wrap "$(at_gate b)")
+asleep=$(submit --wrap 'while :; do echo tick; sleep 0.05; done')
+wait_for has_line "slurm-$asleep.out" tick
+aictl suspend "$asleep"
+waiting=$(submit -H -a 0-9 --wrap true)
+wait_for is_state "$two" RUNNING
+aisub -Q -W -c 0.1 --mem 10M --wrap "$(at_gate d); exit 6" &
+waiter=$!
+wait_for "[ \"\$(aiq -h -t R -o name | wc -l)\" = 3 ]"
+started=$(field "$one" start_time)
+shepherd=$(shepherd_pid "$one")
+kill_daemon
+open_gate a
+wait_for [ ! -e "/proc/$shepherd" ]
+start_daemon
+becomes "a job that ended meanwhile" "$one" FAILED
+is "its exit status is known" "$(field "$one" exit_code)" 3
+is "and when it started" "$(field "$one" start_time)" "$started"
+is "one that runs still does" "$(state_of "$two") $(field "$two" attempt)" \
+	"RUNNING 1"
+is "one that was suspended still is" "$(state_of "$asleep")" SUSPENDED
+is "one that waits still does" "$(aiq -h -o display_id,reason "$waiting")" \
+	"${waiting}_[0-9]  JobHeldUser"
+open_gate b
+becomes "and ends" "$two" COMPLETED
+ok "the suspended one goes on" aictl resume "$asleep"
+becomes "as it was" "$asleep" RUNNING
+open_gate d
+wait "$waiter"
+is "whoever waits is told all the same" $? 6
+stop_daemon
+start_daemon
+is "a clean end leaves jobs running, too" "$(state_of "$asleep")" RUNNING
+aicancel --wait --all
+
+# --- cancelled while the daemon was away, or about to be --------------------
+
+id=$(submit --grace 1s --wrap 'trap "" TERM; echo up; while :; do sleep 0.05; done')
+wait_for has_line "slurm-$id.out" up
+aicancel "$id"
+wait_for is_state "$id" COMPLETING
+kill_daemon
+start_daemon
+becomes "what was to end ends" "$id" CANCELLED
+
+# --- shepherds -------------------------------------------------------------
+
+id=$(submit --wrap 'echo $$ >pid; exec sleep 1000')
+wait_for [ -s pid ]
+kill -KILL "$(shepherd_pid "$id")"
+becomes "a job without its shepherd" "$id" NODE_FAIL
+is "the reason" "$(field "$id" reason): $(field "$id" reason_text)" \
+	"NodeFail: its shepherd was killed"
+ok "nothing of it is left" wait_for [ ! -e "/proc/$(cat pid)" ]
+id=$(sleeper --requeue)
+wait_for is_state "$id" RUNNING
+kill -KILL "$(shepherd_pid "$id")"
+ok "with --requeue it is run again" wait_for "[ \"\$(field $id restarts)\" = 1 ]"
+becomes "it runs" "$id" RUNNING
+kill_daemon
+kill -KILL "$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$dir/state/run/$id.2/claim")"
+start_daemon
+ok "also when the daemon was away" wait_for "[ \"\$(field $id restarts)\" = 2 ]"
+
+# --- another boot of the machine -------------------------------------------
+
+other=$(sleeper)
+wait_for is_state "$other" RUNNING
+wait_for is_state "$id" RUNNING
+kill_daemon
+for file in "$dir/state/run/"*/claim; do
+	kill -KILL "$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$file")"
+	sed 's/"boot":"[^"]*"/"boot":"00000000-0000-0000-0000-000000000000"/' \
+		"$file" >"$file.new" && mv "$file.new" "$file"
+done
+start_daemon
+becomes "a machine that was restarted" "$other" NODE_FAIL
+is "the reason" "$(field "$other" reason_text)" "the machine was restarted"
+ok "with --requeue it is run again" wait_for "[ \"\$(field $id restarts)\" = 3 ]"
+aicancel --wait "$id"
+
+# --- the same submission again ---------------------------------------------
+
+# TOKEN: submit a held job with it; prints the answer.
+with_token()
+{
+	printf '#!/bin/sh\n' | "$ask" "{\"op\": \"submit\", \"token\": \"$1\",
+		\"specs\": [{\"name\": \"t\", \"output\": \"o\",
+		\"workdir\": \"/\", \"hold\": 1}],
+		\"script_len\": 10, \"env_len\": 0}"
+}
+
+first=$(with_token 0123456789abcdef0123456789abcdef)
+like "a submission with a token" "$first" '^\{"job_ids":\[[0-9]+\]'
+is "the same again" "$(with_token 0123456789abcdef0123456789abcdef)" "$first"
+kill_daemon
+start_daemon
+is "and after a restart" "$(with_token 0123456789abcdef0123456789abcdef)" \
+	"$first"
+is "is one job" "$(aiq -h -o name)" t
+ok "with another it is another" \
+	[ "$(with_token 00000000000000000000000000000000)" != "$first" ]
+like "a token that is none" "$(with_token 123)" "^refused: submit: bad token"
+aicancel --all
+
+# --- the database ----------------------------------------------------------
+
+# NAME TEXT: the daemon does not start.
+no_start()
+{
+	fails "$1" 1 "database '$dir/state/aisched.db': $2" \
+		"$top_builddir/aischedd/aischedd" -c "$conf"
+}
+
+id=$(submit -H --wrap true)
+stop_daemon
+mkdir "$dir/saved"
+cp "$dir/state/aisched.db"* "$dir/saved"
+echo "this is no database, though it is long enough to be one" >"$dir/state/aisched.db"
+no_start "no database" ""
+rm -f "$dir/state/aisched.db"*
+cp "$dir/saved/"* "$dir/state"
+size=$(stat -c %s "$dir/state/aisched.db")
+head -c $((size / 2)) /dev/zero |
+	dd of="$dir/state/aisched.db" bs=1 seek=4096 conv=notrunc 2>/dev/null
+no_start "a corrupt one" ""
+head -c $((size / 2)) "$dir/saved/aisched.db" >"$dir/state/aisched.db"
+no_start "half of one" ""
+if command -v sqlite3 >/dev/null; then
+	cp "$dir/saved/"* "$dir/state"
+	sqlite3 "$dir/state/aisched.db" 'PRAGMA user_version = 99'
+	no_start "a newer one" "was written by a newer aischedd (schema 99"
+	rm -f "$dir/state/aisched.db"*
+	sqlite3 "$dir/state/aisched.db" 'CREATE TABLE t (x)'
+	no_start "another program's" "is a database, but not one of aischedd"
+fi
+rm -f "$dir/state/aisched.db"*
+cp "$dir/saved/"* "$dir/state"
+start_daemon
+is "nothing was changed in it" "$(state_of "$id")" PENDING
+is "nobody else reads it" "$(stat -c %a "$dir/state/aisched.db")" 600
+aicancel "$id"
+
+# --- a full disk -----------------------------------------------------------
+
+stop_daemon
+if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
+	trap 'clean_up; umount "$dir/state"; rm -rf "$dir"' EXIT
+	start_daemon
+	id=$(submit --wrap "$(at_gate c)")
+	wait_for is_state "$id" RUNNING
+	head -c 4M /dev/zero >"$dir/state/fill" 2>/dev/null
+	# Whoever comes first waits for room.
+	submit -H --wrap true >first &
+	ok "a full disk is noticed" wait_for \
+		"aictl status | grep -q '^space left *no'"
+	fails "a submission is refused" 1 \
+		"the disk of '$dir/state' is full: nothing can be kept; try again when there is room" \
+		aisub --wrap true
+	fails "so are changes" 1 "is full" aictl hold "$id"
+	is "reading goes on" "$(state_of "$id")" RUNNING
+	open_gate c
+	ok "its log says it once" has_line "$log" \
+		"nothing is started or taken until there is room"
+	rm "$dir/state/fill"
+	wait $!
+	like "when there is room the first is answered" "$(cat first)" '^[0-9]+$'
+	becomes "the end of a job was not lost" "$id" COMPLETED
+	is "submissions are taken" "$(submit -H --wrap true)" $(($(cat first) + 1))
+	stop_daemon
+	umount "$dir/state"
+	trap clean_up EXIT
+	start_daemon
+else
+	skip "a full disk" "takes a tmpfs of one's own"
+	start_daemon
+fi
+
+done_testing

@@ -1,0 +1,156 @@
+#!/bin/sh
+# Who may do what: each request of the table, as everybody.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+is_root || skip_all "takes root, to be others"
+
+# lead operates queue "led"; boss is an admin, nobody is anybody.
+users='daemon bin nobody'
+lead=daemon boss=bin
+stop_daemon
+configure "
+default_queue = \"default\"
+admins = {\"$boss\"}
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }
+queue default { grace = \"1s\" }
+queue led { operators = {\"$lead\"}  grace = \"1s\" }"
+start_daemon
+cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
+chmod 755 "$dir/bin/ask"
+
+# USER REQUEST: "yes", or "no" if it takes another role; else the answer.
+may()
+{
+	answer=$(as_user "$1" ask "$2" </dev/null)
+	case $answer in
+	*" takes "*"; you are '$1'"* | *"; you are '$1' and no operator"*) echo no ;;
+	"refused: "*) echo "$answer" ;;
+	*) echo yes ;;
+	esac
+}
+
+# --- the table -------------------------------------------------------------
+
+# A request of each kind that is otherwise good, and does no harm.
+request()
+{
+	case $1 in
+	drain) echo "{\"op\": \"drain\", \"nodes\": \"$(uname -n)\", \"reason\": \"x\"}" ;;
+	undrain) echo "{\"op\": \"undrain\", \"nodes\": \"$(uname -n)\"}" ;;
+	queue) echo '{"op": "queue", "name": "led", "state": "open"}' ;;
+	cancel | wait) echo "{\"op\": \"$1\", \"ids\": []}" ;;
+	control) echo '{"op": "control", "action": "hold", "ids": []}' ;;
+	update) echo '{"op": "update", "ids": [], "set": {}}' ;;
+	*) echo "{\"op\": \"$1\"}" ;;
+	esac
+}
+
+# What the request of this least role is to USER.
+allowed()
+{
+	case $1/$2 in
+	nobody/* | user/* | admin/"$boss" | operator/"$boss" | operator/"$lead") echo yes ;;
+	*) echo no ;;
+	esac
+}
+
+"$dir/bin/ask" --ops >ops
+while read -r op role; do
+	# Needs more than a line, or ends the test: below.
+	case $op in submit | log | shutdown) continue ;; esac
+	for user in $users; do
+		is "$op as $user" "$(may "$user" "$(request "$op")")" \
+			"$(allowed "$role" "$user")"
+	done
+done <ops
+is "shutdown as nobody" "$(may nobody '{"op": "shutdown"}')" no
+
+# --- jobs of others --------------------------------------------------------
+
+mine=$(cd / && as_user nobody aisub --parsable -H -o /dev/null --wrap true)
+led=$(cd / && as_user nobody aisub --parsable -H -q led -o /dev/null --wrap true)
+is "a job is its submitter's" "$(field "$mine" user)" nobody
+for action in hold release requeue; do
+	run as_user "$lead" aictl "$action" "$mine"
+	is "$action of another's job" "$rc" 1
+	like "says who may" "$err" \
+		"job $mine is nobody's: you are '$lead' and no operator of queue 'default'"
+done
+fails "cancel" 1 "job $mine is nobody's" as_user "$lead" aicancel "$mine"
+fails "signal" 1 "job $mine is nobody's" as_user "$lead" aicancel -s USR1 "$mine"
+fails "update" 1 "job $mine is nobody's" as_user "$lead" aictl update "$mine" time=1
+fails "its log" 1 "job $mine is not yours" as_user "$lead" aiq --log "$mine"
+run as_user "$lead" aicancel --all
+is "--all is mine alone" "$rc$err$(state_of "$mine")" 0PENDING
+ok "an operator of the queue may hold" as_user "$lead" aictl hold "$led"
+is "it is an operator's hold" "$(field "$led" reason)" JobHeldAdmin
+fails "which the user cannot lift" 1 "held by an operator" \
+	as_user nobody aictl release "$led"
+ok "but the operator" as_user "$lead" aictl release "$led"
+ok "an admin may do all" as_user "$boss" aictl hold "$mine"
+as_user "$boss" aictl release "$mine"
+wait_for is_state "$mine" COMPLETED
+
+id=$(as_user nobody aisub --parsable -H -t 10 -o /dev/null --wrap 'exec sleep 1000')
+fails "a higher priority takes an operator" 1 "takes an operator of queue 'default'" \
+	as_user nobody aictl update "$id" priority=1000
+fails "a negative nice, too" 1 "takes an operator" \
+	as_user nobody aisub --nice=-5 --wrap true
+fails "so does the top" 1 "top takes an operator of queue 'default'; you are 'nobody'" \
+	as_user nobody aictl top "$id"
+as_user nobody aictl release "$id"
+wait_for is_state "$id" RUNNING
+fails "suspend" 1 "suspend takes an operator" as_user nobody aictl suspend "$id"
+fails "a longer time" 1 "takes an operator" as_user nobody aictl update "$id" time=20
+ok "a shorter one" as_user nobody aictl update "$id" time=5
+ok "requeue of one's own" as_user nobody aictl requeue "$id"
+ok "cancel of one's own" as_user nobody aicancel --wait "$id"
+
+# --- as whom jobs run ------------------------------------------------------
+
+id=$(as_user nobody aisub --parsable -o "$dir/home/nobody/who" --wrap 'id -u; id -g; id -G; umask; cat /proc/self/status')
+wait_for is_state "$id" COMPLETED
+is "as their user" "$(sed -n 1p "$dir/home/nobody/who")" "$(id -u nobody)"
+is "and group" "$(sed -n 2p "$dir/home/nobody/who")" "$(id -g nobody)"
+is "and groups" "$(sed -n 3p "$dir/home/nobody/who")" "$(id -G nobody)"
+like "without any of root's rights" "$(cat "$dir/home/nobody/who")" \
+	'^CapEff:.0+$'
+id=$(as_user nobody aisub --parsable -o /dev/null --wrap 'exec sleep 1000')
+wait_for is_state "$id" RUNNING
+is "its script is for nobody else" \
+	"$(as_user daemon cat "$dir/state/run/$id.1/script" 2>/dev/null)" ""
+ok "nor is the database" [ "$(stat -c %a "$dir/state/aisched.db")" = 600 ]
+is "nobody lists the folder of the state" \
+	"$(as_user nobody ls "$dir/state" 2>/dev/null)" ""
+ok "all may speak to the socket" [ "$(stat -c %a "$AISCHED_SOCKET")" = 666 ]
+aicancel --wait "$id"
+
+# --- an unprivileged daemon ------------------------------------------------
+
+stop_daemon
+mkdir -p "$dir/home/nobody" "$dir/bin/run"
+chown nobody "$dir/home/nobody"
+cp "$top_builddir/aischedd/aischedd" "$dir/bin/"
+cp "$top_builddir/aischedd/run/aisched-shepherd" "$dir/bin/run/"
+AISCHED_SOCKET=$dir/home/nobody/socket
+sed "s,^.*state_dir = .*,state_dir = \"$dir/home/nobody/state\",
+	s,^.*listen = .*,listen = {\"$AISCHED_SOCKET\"}," "$conf" \
+	>"$dir/nobody.conf"
+as_user nobody aischedd -c "$dir/nobody.conf" 2>>"$log" &
+daemon_pid=$!
+ok "it serves its user" wait_for aictl ping
+id=$(as_user nobody aisub --parsable -o who --wrap 'id -un')
+wait_for is_state "$id" COMPLETED
+is "whose jobs it runs" "$(cat "$dir/home/nobody/who")" nobody
+fails "and nobody else's" 1 \
+	"runs as uid $(id -u nobody) and starts only that user's jobs" \
+	as_user daemon aisub --wrap true
+is "whoever started it is its admin" "$(may nobody '{"op": "reload"}')" yes
+is "nobody else is" "$(may daemon '{"op": "reload"}')" no
+ok "and may end it" as_user nobody aictl shutdown
+wait_daemon
+
+done_testing
