@@ -140,6 +140,7 @@ void job_free(struct job *job)
 	free(job->text);
 	free(job->packed);
 	free(job->place);
+	free(job->key);
 	free(job->last_place);
 	free(job->deps);
 	free(job);

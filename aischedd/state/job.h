@@ -79,6 +79,7 @@ struct deps {
 };
 
 struct row;
+struct placed_key;
 
 struct job {
 	uint64_t id;
@@ -114,6 +115,7 @@ struct job {
 
 	char *packed; /* spec_pack() */
 	struct placement *place;
+	struct placed_key *key; /* with a place, once asked for: row.c */
 	char *last_place; /* of an ended job, as text */
 	struct deps *deps;
 

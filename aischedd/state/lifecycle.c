@@ -45,6 +45,7 @@ static void unplace(struct state *state, struct job *job)
 	                              .node = job->place->task[0].node });
 	free(job->place);
 	job->place = NULL;
+	placed_key_forget(job);
 	if (job->array)
 		state_array(state, job->array)->running--;
 }

@@ -321,6 +321,7 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 
 		spec_unpack(&spec, job->packed);
 		job_set_manners(state, job, &spec);
+		placed_key_forget(job);
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, job->submit);
 	}

@@ -73,6 +73,34 @@ const char *row_text(const char *key, int which)
 	return s;
 }
 
+uint64_t row_req_hash(const char *key, size_t len)
+{
+	return hash_bytes(hash_bytes(0, key, offsetof(struct row_key, queue)),
+	                  key + sizeof(struct row_key),
+	                  len - sizeof(struct row_key));
+}
+
+const struct placed_key *placed_key(const struct state *state, struct job *job)
+{
+	struct buf key = { 0 };
+
+	if (job->key)
+		return job->key;
+	row_key_build(state, job, &key);
+	job->key = xmalloc(sizeof(*job->key) + key.len);
+	job->key->req_hash = row_req_hash(key.data, key.len);
+	job->key->len = key.len;
+	memcpy(job->key->text, key.data, key.len);
+	buf_free(&key);
+	return job->key;
+}
+
+void placed_key_forget(struct job *job)
+{
+	free(job->key);
+	job->key = NULL;
+}
+
 static struct row *row_find(const struct state *state, uint64_t hash,
                             const struct buf *key)
 {
@@ -90,6 +118,7 @@ static struct row *row_new(struct state *state, uint64_t hash, struct buf *key)
 
 	row->hash = hash;
 	row->key_len = key->len;
+	row->req_hash = row_req_hash(key->data, key->len);
 	row->key = xrealloc(buf_take(key), row->key_len, 1);
 	row->chain = map_find(&state->rows, hash);
 	map_set(&state->rows, hash, row);

@@ -205,26 +205,24 @@ static void build_nodes(struct build *b)
 		}
 	}
 	/* What runs is taken off; suspended jobs gave their CPUs back. */
-	for (const struct job *job = state->placed; job; job = job->row_next) {
+	for (struct job *job = state->placed; job; job = job->row_next) {
 		const struct placement *p = job->place;
-		struct request req;
-		struct spec spec;
+		const struct row_key *req =
+		    (const void *)placed_key(state, job)->text;
 
-		spec_unpack(&spec, job->packed);
-		spec_resolve(&spec, job->mem_default, &req, NULL);
 		for (uint32_t i = 0; i < p->ntasks; i++) {
 			const struct snap_task *t = &p->task[i];
 			uint32_t ngpus = state->node[t->node].ngpus;
 			uint32_t ncpus = state->node[t->node].ncpus;
 
-			mem_free[t->node] -= req.mem_mib;
+			mem_free[t->node] -= req->mem;
 			for (uint32_t g = 0; g < ngpus; g++)
 				if (t->gpus >> g & 1)
 					gpu_free[gpu_first[t->node] + g] -=
 					    t->gpu_milli;
 			if (job->state == JOB_SUSPENDED)
 				continue;
-			cpu_free[t->node] -= req.cpus_milli;
+			cpu_free[t->node] -= req->cpus;
 			for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
 				if (p->cpu_use[c].cpu < ncpus)
 					cpu_free_milli[cpu_first[t->node] +
@@ -355,12 +353,9 @@ static void push_licenses(struct build *b, const char *text)
 }
 
 /* The number of the request in this key; equal ones share one. */
-static uint32_t intern_req(struct build *b, const char *key, size_t len)
+static uint32_t intern_req(struct build *b, const void *key, size_t len,
+                           uint64_t hash)
 {
-	size_t shape = offsetof(struct row_key, queue);
-	uint64_t hash =
-	    hash_bytes(hash_bytes(0, key, shape), key + sizeof(struct row_key),
-	               len - sizeof(struct row_key));
 	uintptr_t known = (uintptr_t)map_find(&b->req_of, hash);
 	struct req_row *req;
 	char *copy;
@@ -386,13 +381,21 @@ static uint32_t intern_req(struct build *b, const char *key, size_t len)
 	return (uint32_t)b->reqs.n - 1;
 }
 
-static uint32_t job_req(struct build *b, const struct job *job)
+static uint32_t placed_req(struct build *b, struct job *job)
+{
+	const struct placed_key *key = placed_key(b->state, job);
+
+	return intern_req(b, key->text, key->len, key->req_hash);
+}
+
+/* Of a job that is in no row. */
+static uint32_t extra_req(struct build *b, const struct job *job)
 {
 	struct buf key = { 0 };
 	uint32_t req;
 
 	row_key_build(b->state, job, &key);
-	req = intern_req(b, key.data, key.len);
+	req = intern_req(b, key.data, key.len, row_req_hash(key.data, key.len));
 	buf_free(&key);
 	return req;
 }
@@ -491,12 +494,12 @@ static void build_run(struct build *b)
 	preemptible = COLUMN(uint8_t, n);
 	task = COLUMN(struct snap_task, ntasks);
 	use = COLUMN(struct snap_cpu_use, nuse);
-	for (const struct job *job = state->placed; job; job = job->row_next) {
+	for (struct job *job = state->placed; job; job = job->row_next) {
 		const struct placement *p = job->place;
 		int64_t due = job_due(job);
 
 		id[i] = job->id;
-		req[i] = job_req(b, job);
+		req[i] = placed_req(b, job);
 		queue[i] = job->queue;
 		user[i] = job->user;
 		priority[i] = job->priority;
@@ -556,11 +559,10 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-static void pend_row(struct build *b, struct pend_columns *c,
-                     const struct job *job, const char *key, size_t len,
-                     uint32_t resumes)
+static void pend_row(struct pend_columns *c, const struct job *job,
+                     uint32_t req, uint32_t resumes)
 {
-	c->req[c->n] = key ? intern_req(b, key, len) : job_req(b, job);
+	c->req[c->n] = req;
 	c->queue[c->n] = job->queue;
 	c->user[c->n] = job->user;
 	c->priority[c->n] = job->priority;
@@ -590,7 +592,9 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
 
-		pend_row(b, &c, row->head, row->key, row->key_len, SNAP_NONE);
+		pend_row(&c, row->head,
+		         intern_req(b, row->key, row->key_len, row->req_hash),
+		         SNAP_NONE);
 		for (const struct job *job = row->head; job;
 		     job = job->row_next)
 			c.member[c.nmembers++] = member_of(state, job);
@@ -599,11 +603,11 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	     job = job->row_next, run++) {
 		if (!job->wants_resume)
 			continue;
-		pend_row(b, &c, job, NULL, 0, run);
+		pend_row(&c, job, b->snap->run.req[run], run);
 		c.member[c.nmembers++] = (struct snap_member){ job->id, 1, 1 };
 	}
 	if (extra) {
-		pend_row(b, &c, extra, NULL, 0, SNAP_NONE);
+		pend_row(&c, extra, extra_req(b, extra), SNAP_NONE);
 		c.member[c.nmembers++] =
 		    (struct snap_member){ extra->id, 1, 1 };
 	}

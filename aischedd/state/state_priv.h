@@ -16,6 +16,7 @@ struct row {
 	uint64_t hash;
 	char *key;
 	size_t key_len;
+	uint64_t req_hash;              /* of the request in the key */
 	struct job *head, *tail, *hint; /* hint: the last one put in */
 	uint32_t njobs;
 	size_t at;        /* in state->row */
@@ -37,6 +38,13 @@ struct row_key {
 };
 /* texts behind it, each ended by a zero byte */
 enum { KEY_GPU_TYPE, KEY_RULE, KEY_WANT, KEY_AVOID, KEY_LICENSES, KEY_TEXTS };
+
+/* The same of a job that holds nodes: every snapshot looks at it. */
+struct placed_key {
+	uint64_t req_hash;
+	size_t len;
+	_Alignas(struct row_key) char text[];
+};
 
 struct alarm {
 	int64_t at;
@@ -124,6 +132,9 @@ void state_reindex(struct state *state, struct job *job, int64_t now);
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out);
 const char *row_text(const char *key, int which);
+uint64_t row_req_hash(const char *key, size_t len);
+const struct placed_key *placed_key(const struct state *state, struct job *job);
+void placed_key_forget(struct job *job); /* what it asks for has changed */
 void row_remove(struct state *state, struct job *job);
 
 /* depend.c */

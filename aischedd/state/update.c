@@ -225,6 +225,7 @@ static void take_spec(struct change *c)
 	names_del(c->state, job);
 	job->queue = c->queue;
 	derive(c, moved);
+	placed_key_forget(job);
 	free(job->packed); /* the last use of the old texts was above */
 	job->packed = packed;
 	state_count(c->state, job, 1);
