@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES ((size_t)64 * 1024)
+/* Chunks double in size, so that short arenas are cheap and long ones few;
+ * what is larger than the last has a chunk of its own. */
+#define CHUNK_BYTES     ((size_t)8 * 1024)
+#define CHUNK_MAX_BYTES ((size_t)1024 * 1024)
 
 static void *or_die(void *p, size_t size)
 {
@@ -100,25 +103,52 @@ void arena_free(struct arena *arena)
 	free(arena);
 }
 
+static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
+{
+	c->size = size;
+	c->used = 0;
+	c->next = arena->chunk;
+	arena->chunk = c;
+}
+
+/* Its pages are zero already and need not be there until they are used. */
+static void *alloc_large(struct arena *arena, size_t bytes)
+{
+	struct chunk *c = xcalloc(1, sizeof(*c) + bytes), *was = arena->chunk;
+
+	chunk_add(arena, c, bytes);
+	c->used = bytes;
+	arena->used += bytes;
+	/* The one in use goes on being used. */
+	if (was) {
+		c->next = was->next;
+		was->next = c;
+		arena->chunk = was;
+	}
+	return c->data;
+}
+
 void *arena_alloc(struct arena *arena, size_t n, size_t size)
 {
 	const size_t align = _Alignof(max_align_t);
 	size_t bytes = (product(n, size) + align - 1) / align * align;
+	size_t room = CHUNK_BYTES;
 	struct chunk *c = arena->chunk;
 	void *p;
 
+	if (bytes > CHUNK_MAX_BYTES)
+		return alloc_large(arena, bytes);
 	if (!c || c->size - c->used < bytes) {
-		size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-
-		c = xcalloc(1, sizeof(*c) + room);
-		c->size = room;
-		c->next = arena->chunk;
-		arena->chunk = c;
+		while (room < bytes ||
+		       (room < arena->used && room < CHUNK_MAX_BYTES))
+			room *= 2;
+		c = xmalloc(sizeof(*c) + room);
+		chunk_add(arena, c, room);
 	}
 	p = c->data + c->used;
 	c->used += bytes;
 	arena->used += bytes;
-	return p;
+	return memset(p, 0, bytes);
 }
 
 char *arena_strdup(struct arena *arena, const char *s)
