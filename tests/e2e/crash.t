@@ -9,7 +9,7 @@
 : "${CRASH_KILLS:=200}"
 export CRASH_KILLS
 configure 'queue default { grace = "1s" }'
-AISCHED_CHECK_PLANS=1 "$top_builddir/tests/e2e/crash" "$dir/state" \
+"$top_builddir/tests/e2e/crash" "$dir/state" \
 	"$top_builddir/aischedd/aischedd" -c "$conf" >"$dir/said" 2>&1
 rc=$?
 while read -r status text; do
