@@ -73,14 +73,22 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
-void node_apply_conf(struct state *state, struct node *node)
+void node_index_sections(struct state *state)
 {
 	const struct conf *conf = state->conf;
 
-	node->conf = NULL;
+	map_free(&state->sections);
 	for (size_t i = 0; i < conf->nnodes; i++)
-		if (!strcmp(conf->nodes[i].name, node->name))
-			node->conf = &conf->nodes[i];
+		map_set(&state->sections, name_key(conf->nodes[i].name),
+		        (void *)(uintptr_t)(i + 1));
+}
+
+void node_apply_conf(struct state *state, struct node *node)
+{
+	uintptr_t section =
+	    (uintptr_t)map_find(&state->sections, name_key(node->name));
+
+	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
 	node->cpu_milli = node->cpu_found;
 	node->mem_mib = node->mem_found;
 	node->ncpus = node->ncpus_found;
@@ -312,6 +320,7 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 	}
 	memcpy(state->pool_ready, ready, sizeof(ready));
 	state->conf = conf;
+	node_index_sections(state);
 	map_free(&state->fits);
 	state_forget_plan(state);
 	for (size_t i = 0; i < state->nnodes; i++)

@@ -21,6 +21,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	/* Without a runner there is nothing to wait for. */
 	for (size_t i = 0; i < conf->npools; i++)
 		state->pool_ready[i] = conf->pools[i].runner == RUNNER_NONE;
+	node_index_sections(state);
 	return state;
 }
 
@@ -80,6 +81,7 @@ void state_free(struct state *state)
 	map_free(&state->waiting);
 	map_free(&state->queue_users);
 	map_free(&state->node_names);
+	map_free(&state->sections);
 	map_free(&state->fits);
 	free(state->alarm);
 	free(state->dirty);

@@ -79,6 +79,7 @@ struct state {
 	struct node *node;
 	size_t nnodes, node_cap;
 	struct map node_names;
+	struct map sections; /* of the configuration, by node name */
 	struct map fits; /* hashes of shapes that fit the empty cluster */
 	struct queue_state *queue; /* [conf->nqueues] */
 	bool pool_ready[LIMIT_POOLS];
@@ -212,6 +213,7 @@ int state_check_fit(struct state *state, const struct job *job,
 /* node.c */
 uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
 void node_apply_conf(struct state *state, struct node *node);
+void node_index_sections(struct state *state); /* the configuration is new */
 int64_t state_default_mem(const struct state *state, uint64_t pools);
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
