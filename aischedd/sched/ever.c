@@ -38,14 +38,6 @@ static bool counts(const struct ever *e, const struct allowed *a, uint32_t node,
 	return which != EVER_USABLE || s->pool.ready[s->node.pool[node]];
 }
 
-static bool too_large(const struct snap *s, uint32_t req,
-                      const struct node_class *c)
-{
-	return s->req.cpus[req] > c->most[RES_CPU] ||
-	       s->req.mem[req] > c->most[RES_MEM] ||
-	       s->req.gpus[req] > c->most[RES_GPU];
-}
-
 /* Add the tasks that fit on the nodes of a class, until there are enough. */
 static uint32_t count_class(const struct ever *e, uint32_t req, uint32_t class,
                             enum ever_nodes which, uint32_t got)
@@ -57,7 +49,7 @@ static uint32_t count_class(const struct ever *e, uint32_t req, uint32_t class,
 
 	if (r->tasks_per_node[req] && r->tasks_per_node[req] < most)
 		most = r->tasks_per_node[req];
-	if (too_large(e->snap, req, c))
+	if (class_too_small(c, e->snap, req))
 		return got;
 	for (uint32_t i = 0; i < c->nnodes && got < tasks; i++) {
 		uint32_t fit;
@@ -141,6 +133,9 @@ static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
                         int64_t *ret_amount)
 {
 	const struct allowed *a = match_req(e->match, req);
+	const int64_t *total = res == RES_CPU   ? e->empty->cpu
+	                       : res == RES_MEM ? e->empty->mem
+	                                        : e->empty->gpu;
 	uint32_t best = SNAP_NONE;
 
 	*ret_amount = 0;
@@ -150,14 +145,13 @@ static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
 
 		for (uint32_t i = 0; i < nc->nnodes; i++) {
 			uint32_t node = nc->node[i];
-			int64_t has = res == RES_CPU   ? e->empty->cpu[node]
-			              : res == RES_MEM ? e->empty->mem[node]
-			                               : e->empty->gpu[node];
 
+			if (best != SNAP_NONE && *ret_amount >= nc->most[res])
+				break;
 			if (allowed_node(a, node) &&
-			    (best == SNAP_NONE || has > *ret_amount)) {
+			    (best == SNAP_NONE || total[node] > *ret_amount)) {
 				best = node;
-				*ret_amount = has;
+				*ret_amount = total[node];
 			}
 		}
 	}

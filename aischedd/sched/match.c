@@ -7,9 +7,10 @@
 #include "libcommon/map.h"
 
 /*
- * A node's bits, all that a request can ask about: the words it has (as
- * feature or taint) and that a rule or a taint names, those of them that are
- * taints, and the GPU types that a request names.
+ * A node's bits, all that a request can ask about.  After one word that says
+ * how large it is: the words it has (as feature or taint) and that a rule or
+ * a taint names, those of them that are taints, and the GPU types that a
+ * request names.
  */
 struct match {
 	const struct snap *snap;
@@ -17,7 +18,7 @@ struct match {
 	uint32_t *word_bit; /* by word; SNAP_NONE: nobody asks */
 	uint32_t *type_bit; /* likewise */
 	uint32_t nwords, ntypes;
-	size_t nbits; /* 2 * nwords + ntypes */
+	size_t taints, types, nbits; /* where each begins, and the end */
 
 	uint32_t nclasses;
 	struct node_class *class;
@@ -71,8 +72,19 @@ static void number_words(struct match *m)
 	for (uint32_t i = 0; s->node.n && i < s->node.taint_first[s->node.n];
 	     i++)
 		name_word(m->word_bit, &m->nwords, s->taint[i]);
-	m->nbits = 2 * (size_t)m->nwords + m->ntypes;
+	m->taints = 64 + (size_t)m->nwords;
+	m->types = m->taints + m->nwords;
+	m->nbits = m->types + m->ntypes;
 	m->stack = arena_array(m->arena, bool, longest);
+}
+
+/* The same for amounts of about the same size: the three highest bits. */
+static uint64_t size_of(int64_t amount)
+{
+	int high = amount ? 63 - __builtin_clzll((uint64_t)amount) : 0;
+
+	return high < 3 ? (uint64_t)amount
+	                : (uint64_t)high << 3 | ((amount >> (high - 3)) & 7);
 }
 
 static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
@@ -80,22 +92,25 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 	const struct snap *s = m->snap;
 	const struct snap_nodes *n = &s->node;
 
+	ret[0] = n->pool[node] | size_of(n->cpu_total[node]) << 8 |
+	         size_of(n->mem_total[node]) << 24 |
+	         (uint64_t)(n->gpu_first[node + 1] - n->gpu_first[node]) << 40;
 	for (uint32_t i = n->feature_first[node];
 	     i < n->feature_first[node + 1]; i++) {
 		if (m->word_bit[s->feature[i]] != SNAP_NONE)
-			bit_set(ret, m->word_bit[s->feature[i]]);
+			bit_set(ret, 64 + m->word_bit[s->feature[i]]);
 	}
 	for (uint32_t i = n->taint_first[node]; i < n->taint_first[node + 1];
 	     i++) {
-		bit_set(ret, m->word_bit[s->taint[i]]);
-		bit_set(ret, m->nwords + m->word_bit[s->taint[i]]);
+		bit_set(ret, 64 + m->word_bit[s->taint[i]]);
+		bit_set(ret, m->taints + m->word_bit[s->taint[i]]);
 	}
 	for (uint32_t i = n->gpu_first[node];
 	     m->ntypes && i < n->gpu_first[node + 1]; i++) {
 		uint32_t type = s->gpu.type[i];
 
 		if (type != SNAP_NONE && m->type_bit[type] != SNAP_NONE)
-			bit_set(ret, 2 * (size_t)m->nwords + m->type_bit[type]);
+			bit_set(ret, m->types + m->type_bit[type]);
 	}
 }
 
@@ -117,58 +132,44 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 	}
 	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++)
 		c->mixed |= type[i] != type[n->gpu_first[node]];
+	c->pool = n->pool[node];
 	c->nnodes++;
 	m->class_of[node] = class;
 }
 
-/* The class of a node with these bits: slot is open addressing, 0 empty. */
+/* The class of nodes with these bits: slot is open addressing, 0 empty. */
 static uint32_t find_class(struct match *m, uint32_t *slot, size_t mask,
-                           uint32_t pool, bool has_gpus, const uint64_t *bits,
-                           size_t size)
+                           const uint64_t *bits, size_t size)
 {
-	uint64_t seed = (uint64_t)pool << 1 | has_gpus;
-	size_t i = hash_bytes(seed, bits, size) & mask;
+	size_t i = hash_bytes(0, bits, size) & mask;
 	uint64_t *copy;
 
 	for (; slot[i]; i = (i + 1) & mask) {
-		const struct node_class *c = &m->class[slot[i] - 1];
-
-		if (c->pool == pool && c->has_gpus == has_gpus &&
-		    !memcmp(c->word, bits, size))
+		if (!memcmp(m->class[slot[i] - 1].word, bits, size))
 			return slot[i] - 1;
 	}
 	copy = arena_alloc(m->arena, size, 1);
-	memcpy(copy, bits, size);
-	m->class[m->nclasses].pool = pool;
-	m->class[m->nclasses].has_gpus = has_gpus;
-	m->class[m->nclasses].word = copy;
+	m->class[m->nclasses].word = memcpy(copy, bits, size);
 	slot[i] = ++m->nclasses;
 	return slot[i] - 1;
 }
 
 static void classify_nodes(struct match *m)
 {
-	const struct snap_nodes *n = &m->snap->node;
-	size_t size =
-	    (m->nbits + 63) / 64 * sizeof(uint64_t) + sizeof(uint64_t);
+	uint32_t n = m->snap->node.n, *slot;
+	size_t size = (m->nbits + 63) / 64 * sizeof(uint64_t);
 	uint64_t *bits = arena_alloc(m->arena, size, 1);
 	size_t nslots = 16;
-	uint32_t *slot;
 
-	while (nslots < 2 * (size_t)n->n)
+	while (nslots < 2 * (size_t)n)
 		nslots *= 2;
 	slot = arena_array(m->arena, uint32_t, nslots);
-	m->class = arena_array(m->arena, struct node_class, n->n);
-	m->class_of = arena_array(m->arena, uint32_t, n->n);
-	for (uint32_t i = 0; i < n->n; i++) {
-		bool has_gpus = n->gpu_first[i + 1] > n->gpu_first[i];
-
+	m->class = arena_array(m->arena, struct node_class, n);
+	m->class_of = arena_array(m->arena, uint32_t, n);
+	for (uint32_t i = 0; i < n; i++) {
 		memset(bits, 0, size);
 		node_bits(m, i, bits);
-		add_to_class(m,
-		             find_class(m, slot, nslots - 1, n->pool[i],
-		                        has_gpus, bits, size),
-		             i);
+		add_to_class(m, find_class(m, slot, nslots - 1, bits, size), i);
 	}
 }
 
@@ -235,7 +236,8 @@ static bool rule_holds(const struct match *m, uint32_t req,
 	for (uint32_t i = s->req.rule_first[req];
 	     i < s->req.rule_first[req + 1]; i++) {
 		if (s->rule[i] >= 0) {
-			m->stack[n++] = bit_get(bits, m->word_bit[s->rule[i]]);
+			m->stack[n++] =
+			    bit_get(bits, 64 + m->word_bit[s->rule[i]]);
 			continue;
 		}
 		n--;
@@ -255,7 +257,7 @@ static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
 	for (uint32_t bit = 0; bit < m->nwords; bit++) {
 		bool named = false;
 
-		if (!bit_get(bits, m->nwords + bit))
+		if (!bit_get(bits, m->taints + bit))
 			continue;
 		for (uint32_t i = s->req.rule_first[req];
 		     i < s->req.rule_first[req + 1]; i++)
@@ -275,10 +277,10 @@ static bool class_allows(const struct match *m, uint32_t req,
 
 	if (!(r->pools[req] >> c->pool & 1))
 		return false;
-	if (r->gpus[req] && !c->has_gpus)
+	if (r->gpus[req] && !c->most[RES_GPU])
 		return false;
 	if (r->gpus[req] && type != SNAP_NONE &&
-	    !bit_get(c->word, 2 * (size_t)m->nwords + m->type_bit[type]))
+	    !bit_get(c->word, m->types + m->type_bit[type]))
 		return false;
 	return rule_holds(m, req, c->word) && tolerates(m, req, c->word);
 }

@@ -1,10 +1,10 @@
 /*
  * match.h - which nodes may run which request, whatever is free there
  *
- * Nodes that no request of the snapshot can tell apart by pool, features,
- * taints and GPU types are one class, so that a constraint is looked at once
- * a class and not once a node.  Named nodes (--nodelist, --exclude) are a
- * bitmap on top.
+ * Nodes of about the same size that no request of the snapshot can tell apart
+ * by pool, features, taints and GPU types are one class, so that a constraint
+ * is looked at once a class and not once a node.  Named nodes (--nodelist,
+ * --exclude) are a bitmap on top.
  */
 #ifndef AISCHEDD_SCHED_MATCH_H
 #define AISCHEDD_SCHED_MATCH_H
@@ -15,7 +15,6 @@
 
 struct node_class {
 	uint32_t pool;
-	bool has_gpus;
 	bool mixed; /* some node has GPUs of more than one type */
 	uint32_t nnodes;
 	uint32_t *node;       /* ascending */
@@ -41,6 +40,15 @@ uint32_t match_class_of(const struct match *m, uint32_t node);
 
 /* Worked out when first asked for. */
 const struct allowed *match_req(struct match *m, uint32_t req);
+
+/* Whether no node of the class is large enough for a task. */
+static inline bool class_too_small(const struct node_class *c,
+                                   const struct snap *s, uint32_t req)
+{
+	return s->req.cpus[req] > c->most[RES_CPU] ||
+	       s->req.mem[req] > c->most[RES_MEM] ||
+	       s->req.gpus[req] > c->most[RES_GPU];
+}
 
 /* Whether the request may run on the node; the node is of a class of it. */
 static inline bool allowed_node(const struct allowed *a, uint32_t node)

@@ -189,6 +189,7 @@ static uint32_t best_node(struct trial *t)
 	struct shelf_need need = {
 		.cpu = t->ask * r->cpus[t->req],
 		.mem = t->ask * r->mem[t->req],
+		.gpu = t->ask * gpus,
 		.empty = r->exclusive[t->req],
 	};
 
@@ -220,7 +221,7 @@ static int64_t most_per_node(const struct trial *t, int64_t max)
 	const int64_t need[DIM_N] = {
 		[DIM_CPU] = r->cpus[t->req],
 		[DIM_MEM] = r->mem[t->req],
-		[DIM_WHOLE] = r->gpus[t->req] / 1000,
+		[DIM_GPU] = r->gpus[t->req],
 	};
 	int64_t most = 0;
 
@@ -511,6 +512,9 @@ void place_hold(struct place *p, uint32_t req, uint64_t job)
 	for (uint32_t c = 0; c < a->nclasses; c++) {
 		struct line *l = &p->line[a->class[c]];
 
+		if (class_too_small(match_class(p->match, a->class[c]), p->snap,
+		                    req))
+			continue;
 		if (l->n == l->cap)
 			l->wait = grow(p->arena, l->wait, l->n, l->n + 1,
 			               &l->cap, sizeof(*l->wait));

@@ -46,6 +46,7 @@ static void read_node(struct shelf *shelf, uint32_t node)
 	l->key_cpu = sign * w->cpu[node];
 	l->own[DIM_CPU] = w->cpu[node];
 	l->own[DIM_MEM] = w->mem[node];
+	l->own[DIM_GPU] = w->gpu[node];
 	l->own[DIM_WHOLE] = w->whole[node];
 	l->own[DIM_PART] =
 	    1000 * w->whole[node] == w->gpu[node] ? 0 : shared_part(w, node);
@@ -71,7 +72,7 @@ static void count_node(struct shelf *shelf, uint32_t node, int sign)
 		return;
 	sum[RES_CPU] += sign * l->own[DIM_CPU];
 	sum[RES_MEM] += sign * l->own[DIM_MEM];
-	sum[RES_GPU] += sign * llabs(l->key_gpu);
+	sum[RES_GPU] += sign * l->own[DIM_GPU];
 }
 
 bool shelf_before(const struct shelf *shelf, uint32_t a, uint32_t b)

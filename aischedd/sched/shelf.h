@@ -33,12 +33,21 @@ enum {
 /* What a node needs to have free; necessary, not sufficient. */
 struct shelf_need {
 	int64_t cpu, mem;
+	int64_t gpu;   /* free thousandths of all GPUs together */
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
 	int64_t empty; /* 1: no task may be there */
 };
 
-enum shelf_dim { DIM_CPU, DIM_MEM, DIM_WHOLE, DIM_PART, DIM_EMPTY, DIM_N };
+enum shelf_dim {
+	DIM_CPU,
+	DIM_MEM,
+	DIM_GPU,
+	DIM_WHOLE,
+	DIM_PART,
+	DIM_EMPTY,
+	DIM_N
+};
 
 struct shelf;
 
