@@ -123,23 +123,23 @@ static bool is_default(const struct writer *w, const struct field *f,
                        uint32_t row)
 {
 	const struct snap *s = w->snap;
-	const void *column = field_column(s, f);
 
 	if (f->kind == FIELD_AMOUNT) {
-		const int64_t *amount = ((const int64_t(*)[RES_N])column)[row];
+		const int64_t(*column)[RES_N] = field_column(s, f);
+		const int64_t *amount = column[row];
 
 		return amount[0] == f->def && amount[1] == f->def &&
 		       amount[2] == f->def;
 	}
 	if (f->kind == FIELD_POOLS)
 		return !(all_pools(s) & ~s->req.pools[row]);
-	if (column == s->node.cpu_free)
+	if (f->column == offsetof(struct snap, node.cpu_free))
 		return s->node.cpu_free[row] == w->derived.cpu[row];
-	if (column == s->node.mem_free)
+	if (f->column == offsetof(struct snap, node.mem_free))
 		return s->node.mem_free[row] == w->derived.mem[row];
-	if (column == s->license.free)
+	if (f->column == offsetof(struct snap, license.free))
 		return s->license.free[row] == w->derived.license[row];
-	if (column == s->req.min_tasks)
+	if (f->column == offsetof(struct snap, req.min_tasks))
 		return s->req.min_tasks[row] == s->req.tasks[row];
 	return f->def != FIELD_MUST && get(s, f, row) == f->def;
 }
@@ -151,8 +151,9 @@ static void put_value(const struct writer *w, const struct field *f,
 	int64_t v;
 
 	if (f->kind == FIELD_AMOUNT) {
-		put_amounts(w->out,
-		            ((const int64_t(*)[RES_N])field_column(s, f))[row]);
+		const int64_t(*column)[RES_N] = field_column(s, f);
+
+		put_amounts(w->out, column[row]);
 		return;
 	}
 	v = get(s, f, row);
