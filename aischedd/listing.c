@@ -1075,7 +1075,8 @@ void listing_past(const struct listing *l, const struct past_job *past,
 	};
 	char *names = place_names(past->place, &v.node, &v.nnodes);
 
-	qsort(v.node, v.nnodes, sizeof(*v.node), by_name);
+	if (v.nnodes)
+		qsort(v.node, v.nnodes, sizeof(*v.node), by_name);
 	write_job(l, &v);
 	free(v.node);
 	free(names);
