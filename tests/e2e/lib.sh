@@ -148,10 +148,13 @@ bail()
 done_testing()
 {
 	[ -z "$daemon_pid" ] || ok "the daemon ends cleanly" stop_daemon
-	set -- "$dir"/sanitizers/*
-	if [ -e "$1" ]; then
+	found=$({
+		cat "$dir"/sanitizers/*
+		grep -A 12 'runtime error:' "$log"
+	} 2>/dev/null | head -n 100)
+	if [ -n "$found" ]; then
 		result 1 "nothing is found by the sanitizers"
-		cat "$@" | head -n 100 | sed 's/^/# /'
+		diag "$found"
 	fi
 	echo "1..$tests_run"
 	[ "$tests_failed" -eq 0 ] || [ ! -s "$log" ] || {
