@@ -557,7 +557,7 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	if (!conf)
 		return -1;
 	if (check_reload(d->conf, conf, err) < 0 ||
-	    state_reconf(d->state, conf, err) < 0) {
+	    state_reconf(d->state, conf, now_s(), err) < 0) {
 		conf_free(conf);
 		return -1;
 	}

@@ -743,7 +743,8 @@ static void op_queue(struct daemon *d, struct ask *ask,
 		        to);
 		goto refuse;
 	}
-	state_queue_set_open(d->state, (uint32_t)queue, !strcmp(to, "open"));
+	state_queue_set_open(d->state, (uint32_t)queue, !strcmp(to, "open"),
+	                     now_s());
 	log_notice("queue %s queue=%s user=%s", to, name, in->peer->user);
 	daemon_answer(d, ask, json_object());
 	return;

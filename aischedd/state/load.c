@@ -51,11 +51,12 @@ uint32_t state_load_node(struct state *state, const char *name,
 	return n;
 }
 
-void state_load_queue(struct state *state, const char *name, bool open)
+void state_load_queue(struct state *state, const char *name, bool open,
+                      bool configured)
 {
 	int q = conf_queue_find(state->conf, name);
 
-	if (q >= 0)
+	if (q >= 0 && state->conf->queues[q].closed == !configured)
 		state->queue[q].closed = !open;
 }
 

@@ -189,15 +189,36 @@ int state_drain(struct state *state, uint32_t n, bool drained,
 	return 0;
 }
 
-void state_queue_set_open(struct state *state, uint32_t queue, bool open)
+static bool queue_is_below(const struct state *state, uint32_t queue,
+                           uint32_t top)
+{
+	int q = (int)queue;
+
+	while (q >= 0 && (uint32_t)q != top)
+		q = state->conf->queues[q].parent;
+	return q >= 0;
+}
+
+int queue_closed_by(const struct state *state, uint32_t queue)
+{
+	int q = (int)queue;
+
+	while (q >= 0 && !state->queue[q].closed)
+		q = state->conf->queues[q].parent;
+	return q;
+}
+
+void state_queue_set_open(struct state *state, uint32_t queue, bool open,
+                          int64_t now)
 {
 	if (state->queue[queue].closed == !open)
 		return;
 	state->queue[queue].closed = !open;
-	state->queue[queue].dirty = state->queues_dirty = true;
+	state->queues_dirty = true;
 	for (struct job *job = state->first; job; job = job->all_next)
-		if (job->queue == queue && job->state == JOB_PENDING)
-			state_reindex(state, job, job->submit);
+		if (job->state == JOB_PENDING &&
+		    queue_is_below(state, job->queue, queue))
+			state_reindex(state, job, now);
 }
 
 /* --- what a request means here ----------------------------------------- */
@@ -247,8 +268,9 @@ int64_t state_default_mem(const struct state *state, uint64_t pools)
 
 /* --- another configuration --------------------------------------------- */
 
+/* jobs: of each queue, with those that have ended and are not yet written. */
 static int remap(const struct state *state, const struct conf *conf,
-                 uint32_t *queue_to, struct err *err)
+                 const uint32_t *jobs, uint32_t *queue_to, struct err *err)
 {
 	const struct conf *old = state->conf;
 
@@ -257,10 +279,10 @@ static int remap(const struct state *state, const struct conf *conf,
 		int to = conf_queue_find(conf, name);
 
 		queue_to[q] = (uint32_t)to;
-		if (state->queue[q].jobs && (to < 0 || !conf->queues[to].leaf))
-			return err_set(
-			    err, EBUSY, "queue '%s' still has %llu jobs", name,
-			    (unsigned long long)state->queue[q].jobs);
+		if (jobs[q] && (to < 0 || !conf->queues[to].leaf))
+			return err_set(err, EBUSY,
+			               "queue '%s' still has %u jobs", name,
+			               jobs[q]);
 	}
 	for (size_t i = 0; i < state->nnodes; i++) {
 		const char *pool = old->pools[state->node[i].pool].name;
@@ -281,11 +303,15 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
+	/* What was done by hand holds while the file says what it said. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
-		if (queue_to[q] != (uint32_t)-1)
-			queue[queue_to[q]].closed |= state->queue[q].closed;
+		if (queue_to[q] != (uint32_t)-1 &&
+		    state->conf->queues[q].closed ==
+		        conf->queues[queue_to[q]].closed)
+			queue[queue_to[q]].closed = state->queue[q].closed;
 	free(state->queue);
 	state->queue = queue;
+	state->queues_dirty = true;
 	map_free(&state->queue_users);
 	memset(state->counts, 0, sizeof(state->counts));
 	for (struct job *job = state->first; job; job = job->all_next) {
@@ -294,17 +320,10 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 	}
 }
 
-int state_reconf(struct state *state, const struct conf *conf, struct err *err)
+static void reconf_pools(struct state *state, const struct conf *conf)
 {
-	uint32_t *queue_to = xcalloc(state->conf->nqueues, sizeof(*queue_to));
 	bool ready[LIMIT_POOLS] = { false };
 
-	if (remap(state, conf, queue_to, err) < 0) {
-		free(queue_to);
-		return -1;
-	}
-	reconf_queues(state, conf, queue_to);
-	free(queue_to);
 	for (size_t i = 0; i < state->nnodes; i++) {
 		struct node *node = &state->node[i];
 		int pool =
@@ -319,6 +338,26 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 			ready[pool] = state->pool_ready[i];
 	}
 	memcpy(state->pool_ready, ready, sizeof(ready));
+}
+
+int state_reconf(struct state *state, const struct conf *conf, int64_t now,
+                 struct err *err)
+{
+	size_t n = state->conf->nqueues;
+	uint32_t *queue_to = xcalloc(n, sizeof(*queue_to));
+	uint32_t *jobs = xcalloc(n, sizeof(*jobs));
+	int result;
+
+	for (const struct job *job = state->first; job; job = job->all_next)
+		jobs[job->queue] += job_count(job);
+	result = remap(state, conf, jobs, queue_to, err);
+	if (result == 0)
+		reconf_queues(state, conf, queue_to);
+	free(queue_to);
+	free(jobs);
+	if (result < 0)
+		return -1;
+	reconf_pools(state, conf);
 	state->conf = conf;
 	node_index_sections(state);
 	map_free(&state->fits);
@@ -332,7 +371,7 @@ int state_reconf(struct state *state, const struct conf *conf, struct err *err)
 		job_set_manners(state, job, &spec);
 		placed_key_forget(job);
 		if (job->state == JOB_PENDING)
-			state_reindex(state, job, job->submit);
+			state_reindex(state, job, now);
 	}
 	state->gen++;
 	state_replan(state);

@@ -14,7 +14,7 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 		return deps_reason(job);
 	if (job->begin != NO_TIME)
 		return WHY_BeginTime;
-	if (state->queue[job->queue].closed)
+	if (queue_closed_by(state, job->queue) >= 0)
 		return WHY_QueueClosed;
 	if (job->retry_at != NO_TIME)
 		return WHY_StartFailed;

@@ -465,7 +465,27 @@ static void finish_reqs(struct build *b)
 
 /* --- jobs -------------------------------------------------------------- */
 
-/* Numbers every running job in job->row_at for rows that resume. */
+/* A bit for each. */
+static uint64_t gpus_of(const struct state *state, uint32_t node)
+{
+	uint32_t n = state->node[node].ngpus;
+
+	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+}
+
+/* Those that the node still has: it may have shrunk. */
+static uint32_t cpus_held(const struct state *state, const struct placement *p,
+                          uint32_t task, struct snap_cpu_use *ret)
+{
+	const struct snap_task *t = &p->task[task];
+	uint32_t n = 0;
+
+	for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
+		if (p->cpu_use[c].cpu < state->node[t->node].ncpus)
+			ret[n++] = p->cpu_use[c];
+	return n;
+}
+
 static void build_run(struct build *b)
 {
 	struct state *state = b->state;
@@ -510,12 +530,10 @@ static void build_run(struct build *b)
 		first[i] = (uint32_t)at;
 		for (uint32_t t = 0; t < p->ntasks; t++) {
 			task[at] = p->task[t];
-			task[at].cpu_first += (uint32_t)use_at;
-			at++;
+			task[at].gpus &= gpus_of(state, p->task[t].node);
+			task[at++].cpu_first = (uint32_t)use_at;
+			use_at += cpus_held(state, p, t, use + use_at);
 		}
-		memcpy(use + use_at, p->cpu_use,
-		       p->task[p->ntasks].cpu_first * sizeof(*use));
-		use_at += p->task[p->ntasks].cpu_first;
 		i++;
 	}
 	first[n] = (uint32_t)at;

@@ -395,8 +395,6 @@ void state_committed(struct state *state)
 	}
 	for (size_t i = 0; i < state->nnodes; i++)
 		state->node[i].dirty = false;
-	for (size_t i = 0; i < state->conf->nqueues; i++)
-		state->queue[i].dirty = false;
 	state->ndirty = state->ngone = 0;
 	state->narray_dirty = 0;
 	state->nodes_dirty = state->queues_dirty = false;

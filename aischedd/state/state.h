@@ -283,14 +283,16 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 int state_drain(struct state *state, uint32_t node, bool drained,
                 const char *reason, struct err *err);
-void state_queue_set_open(struct state *state, uint32_t queue, bool open);
+void state_queue_set_open(struct state *state, uint32_t queue, bool open,
+                          int64_t now);
 
 /*
  * Use another configuration from now on; conf is not owned.
  * Fails (and changes nothing): EBUSY, a queue, pool or node that jobs are in
  * has gone.
  */
-int state_reconf(struct state *state, const struct conf *conf, struct err *err);
+int state_reconf(struct state *state, const struct conf *conf, int64_t now,
+                 struct err *err);
 
 /* --- time and plans ---------------------------------------------------- */
 
@@ -368,7 +370,10 @@ int state_load_job(struct state *state, struct job **job, const char *depend,
 void state_load_array(struct state *state, const struct array *array);
 uint32_t state_load_node(struct state *state, const char *name,
                          const char *pool, bool drained, const char *reason);
-void state_load_queue(struct state *state, const char *name, bool open);
+/* configured: what the file said then; when it says otherwise now, it is
+ * right. */
+void state_load_queue(struct state *state, const char *name, bool open,
+                      bool configured);
 void state_load_next_id(struct state *state, uint64_t next_id);
 /* All is loaded: derive the rest, effects included. */
 void state_loaded(struct state *state, int64_t now);

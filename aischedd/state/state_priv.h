@@ -53,7 +53,6 @@ struct alarm {
 
 struct queue_state {
 	bool closed;
-	bool dirty;
 	uint64_t jobs, running; /* not ended; holding nodes */
 };
 
@@ -211,6 +210,8 @@ int state_check_fit(struct state *state, const struct job *job,
                     struct err *err);
 
 /* node.c */
+/* The queue that is closed, this one or one further up; -1: none. */
+int queue_closed_by(const struct state *state, uint32_t queue);
 uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
 void node_apply_conf(struct state *state, struct node *node);
 void node_index_sections(struct state *state); /* the configuration is new */

@@ -71,14 +71,17 @@ int submit_check_access(const struct state *state, uint32_t queue,
 	return 0;
 }
 
-/* What the user has in this leaf queue. */
-static uint64_t user_jobs(struct state *state, uint32_t queue,
-                          const struct submitter *who)
+/* What the user has in this queue and those below it. */
+static uint64_t user_jobs(const struct state *state, uint32_t queue,
+                          uint32_t user)
 {
-	uint32_t user = state_intern_user(state, who->uid, who->user);
+	uint64_t n = (uintptr_t)map_find(&state->queue_users,
+	                                 (uint64_t)queue << 32 | user);
 
-	return (uintptr_t)map_find(&state->queue_users,
-	                           (uint64_t)queue << 32 | user);
+	for (size_t i = queue + 1; i < state->conf->nqueues; i++)
+		if (state->conf->queues[i].parent == (int)queue)
+			n += user_jobs(state, (uint32_t)i, user);
+	return n;
 }
 
 static int check_counts(struct state *state, uint32_t queue,
@@ -110,7 +113,8 @@ static int check_counts(struct state *state, uint32_t queue,
 			               (long long)cq->max_submit);
 		if (cq->max_submit_per_user == CONF_NONE)
 			continue;
-		n = user_jobs(state, queue, who);
+		n = user_jobs(state, (uint32_t)q,
+		              state_intern_user(state, who->uid, who->user));
 		if (n + more > (uint64_t)cq->max_submit_per_user)
 			return err_set(err, EAGAIN,
 			               "user '%s' has %llu jobs in queue '%s' "

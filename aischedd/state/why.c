@@ -53,8 +53,10 @@ static void ineligible_text(const struct state *state, const struct job *job,
 		text_since(text, job->retry_at - now);
 		break;
 	case WHY_QueueClosed:
-		buf_printf(text, "queue '%s' is closed",
-		           state->conf->queues[job->queue].name);
+		buf_printf(
+		    text, "queue '%s' is closed",
+		    state->conf->queues[queue_closed_by(state, job->queue)]
+			.name);
 		break;
 	default:
 		buf_puts(text, reason_text(why));

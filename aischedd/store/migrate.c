@@ -60,8 +60,8 @@ static const char *const steps[] = {
 	" first_id INTEGER, count INTEGER, time INTEGER) WITHOUT ROWID;"
 	"CREATE TABLE node (name TEXT PRIMARY KEY, pool TEXT,"
 	" drained INTEGER, reason TEXT) WITHOUT ROWID;"
-	"CREATE TABLE queue (name TEXT PRIMARY KEY, open INTEGER)"
-	" WITHOUT ROWID;"
+	"CREATE TABLE queue (name TEXT PRIMARY KEY, open INTEGER,"
+	" configured INTEGER) WITHOUT ROWID;"
 	"CREATE TABLE usage (user TEXT, queue TEXT, cpu_ms INTEGER,"
 	" gpu_ms INTEGER, jobs INTEGER, PRIMARY KEY (user, queue))"
 	" WITHOUT ROWID;",

@@ -102,8 +102,9 @@ static const char *const fixed_sql[NSQL] = {
 	[PUT_NODE] = "INSERT OR REPLACE INTO node (name, pool, drained,"
 		     " reason) VALUES (?,?,?,?)",
 	[LOAD_NODES] = "SELECT name, pool, drained, reason FROM node",
-	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open) VALUES (?,?)",
-	[LOAD_QUEUES] = "SELECT name, open FROM queue",
+	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"
+		      " VALUES (?,?,?)",
+	[LOAD_QUEUES] = "SELECT name, open, configured FROM queue",
 	[ADD_USAGE] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs)"
 		      " VALUES (?1,?2,?3,?4,?5) ON CONFLICT DO UPDATE SET"
 		      " cpu_ms = cpu_ms + ?3, gpu_ms = gpu_ms + ?4,"
@@ -330,7 +331,8 @@ static int load_queues(struct store *store, struct state *state,
 
 	while ((more = db_step(&store->db, &s, err)) > 0)
 		state_load_queue(state, db_col_text(&s, 0),
-		                 db_col_i64(&s, 1, 1) != 0);
+		                 db_col_i64(&s, 1, 1) != 0,
+		                 db_col_i64(&s, 2, 1) != 0);
 	return more;
 }
 
@@ -636,6 +638,7 @@ static int put_queues(struct store *store, const struct state *state,
 
 		db_text(&s, 1, conf->queues[i].name);
 		db_i64(&s, 2, state_queue_open(state, i));
+		db_i64(&s, 3, !conf->queues[i].closed);
 		if (db_run(&store->db, &s, err) < 0)
 			return -1;
 	}

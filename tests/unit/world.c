@@ -416,7 +416,7 @@ static const char *play_queue(struct world *w, const char *name, bool open)
 	int queue = conf_queue_find(w->conf, name);
 
 	ck_assert_int_ge(queue, 0);
-	state_queue_set_open(w->state, (uint32_t)queue, open);
+	state_queue_set_open(w->state, (uint32_t)queue, open, w->now);
 	world_check(w);
 	return "";
 }
@@ -426,6 +426,12 @@ static const char *next_tick(struct world *w)
 	buf_clear(&w->text);
 	buf_i64(&w->text, state_next_tick(w->state) - w->now);
 	return done(w);
+}
+
+static void forget_past(struct world *w)
+{
+	while (w->nover)
+		idset_free(&w->over[--w->nover].tasks);
 }
 
 /* A verb, what it is done to, and what is left of the line. */
@@ -443,6 +449,8 @@ static const char *play(struct world *w, const char *verb, const char *object,
 		return world_run(w), "";
 	if (!strcmp(verb, "commit"))
 		return world_commit(w), "";
+	if (!strcmp(verb, "forget"))
+		return forget_past(w), "";
 	if (!strcmp(verb, "operator") || !strcmp(verb, "user"))
 		return w->who.operator_ = *verb == 'o', "";
 	if (!strcmp(verb, "tell"))
