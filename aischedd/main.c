@@ -1,5 +1,6 @@
 /* aischedd - keep the queues, decide, run */
 #include <err.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -7,6 +8,8 @@
 #include "aischedd/daemon.h"
 #include "libcommon/log.h"
 #include "libcommon/opt.h"
+
+enum { MMAP_BYTES = 128 * 1024 };
 
 struct args {
 	const char *config;
@@ -82,6 +85,9 @@ int main(int argc, char **argv)
 	buf_free(&warnings);
 	if (!conf)
 		errx(EXIT_FAILURE, "%s", why.text);
+	/* Large arrays, one set for each pass of the scheduler, go back to the
+	 * system when they are freed; left alone, malloc() stops that. */
+	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	log_init(args.verbose ? LOG_INFO_ : LOG_NOTICE_);
 	umask(022);
 	if (args.print_config) {

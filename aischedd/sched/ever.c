@@ -5,7 +5,6 @@
 
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/why.h"
-#include "libcommon/limits.h"
 
 /* Which nodes count. */
 enum ever_nodes {
@@ -18,11 +17,15 @@ struct ever *ever_new(const struct snap *snap, struct match *match,
                       const struct work *empty, struct arena *arena)
 {
 	struct ever *e = arena_array(arena, struct ever, 1);
+	uint32_t most = 0;
 
+	for (uint32_t i = 0; i < snap->req.n; i++)
+		if (snap->req.tasks[i] > most)
+			most = snap->req.tasks[i];
 	e->snap = snap;
 	e->match = match;
 	e->empty = empty;
-	e->nodes_with = arena_array(arena, uint32_t, LIMIT_TASKS + 1);
+	e->nodes_with = arena_array(arena, uint32_t, most + 1);
 	return e;
 }
 

@@ -30,6 +30,18 @@ struct pass {
 	uint32_t blocked[FORECAST_ROWS], nblocked;
 };
 
+static struct verdict *verdicts_new(const struct snap *snap,
+                                    struct arena *arena)
+{
+	struct verdict *v = arena_array(arena, struct verdict, snap->pend.n);
+
+	for (uint32_t i = 0; i < snap->pend.n; i++)
+		v[i] = (struct verdict){ .why = WHY_None,
+			                 .name = SNAP_NONE,
+			                 .expected = SNAP_NEVER };
+	return v;
+}
+
 static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 {
 	struct pass *p = arena_array(arena, struct pass, 1);
@@ -39,16 +51,11 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->order = order_new(snap, arena);
 	p->place = place_new(snap, arena);
 	p->ever = ever_new(snap, p->place->match, p->place->empty, arena);
-	p->verdict = arena_array(arena, struct verdict, snap->pend.n);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
 	p->same_as = arena_array(arena, uint32_t, snap->pend.n);
-	for (uint32_t i = 0; i < snap->pend.n; i++) {
+	for (uint32_t i = 0; i < snap->pend.n; i++)
 		p->same_as[i] = SNAP_NONE;
-		p->verdict[i] = (struct verdict){ .why = WHY_None,
-			                          .name = SNAP_NONE,
-			                          .expected = SNAP_NEVER };
-	}
 	for (uint32_t i = 0; i < snap->req.n; i++)
 		p->failed[i] = SNAP_NONE;
 	return p;
@@ -263,26 +270,50 @@ static void complete_verdicts(struct pass *p, const struct plan *plan)
 	}
 }
 
+static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
+{
+	void *ret = arena_alloc(arena, n, size);
+
+	return n ? memcpy(ret, p, n * size) : ret;
+}
+
+/* What the pass itself needed goes with it. */
+static const struct plan *plan_of(const struct pass *p, struct arena *arena)
+{
+	const struct place *place = p->place;
+	struct plan *plan = arena_array(arena, struct plan, 1);
+
+	*plan = (struct plan){
+		.gen = p->snap->gen,
+		.nverdicts = p->snap->pend.n,
+		.nstarts = (uint32_t)p->nstarts,
+		.verdict = p->verdict,
+		.start = copy(arena, p->start, p->nstarts, sizeof(*p->start)),
+		.task = copy(arena, place->task, place->ntasks + 1,
+		             sizeof(*place->task)),
+		.cpu_use =
+		    copy(arena, place->use, place->nuse, sizeof(*place->use)),
+	};
+	return plan;
+}
+
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 {
-	struct pass *p = pass_new(snap, arena);
-	struct plan *plan = arena_array(arena, struct plan, 1);
+	struct arena *scratch = arena_new();
+	struct pass *p = pass_new(snap, scratch);
+	const struct plan *plan;
 	uint32_t row;
 
+	p->verdict = verdicts_new(snap, arena);
 	while (order_first(p->order, &row)) {
 		if (serve(p, row))
 			order_started(p->order);
 		else
 			order_drop(p->order); /* its others are alike */
 	}
-	*plan = (struct plan){ .gen = snap->gen,
-		               .nverdicts = snap->pend.n,
-		               .nstarts = (uint32_t)p->nstarts,
-		               .verdict = p->verdict,
-		               .start = p->start,
-		               .task = p->place->task,
-		               .cpu_use = p->place->use };
+	plan = plan_of(p, arena);
 	complete_verdicts(p, plan);
+	arena_free(scratch);
 	return plan;
 }
 

@@ -50,9 +50,24 @@ void state_forget_plan(struct state *state)
 {
 	arena_free(state->plan_arena);
 	state->plan_arena = NULL;
-	state->snap = NULL;
-	state->plan = NULL;
+	state->plan_names = NULL;
+	state->verdict = NULL;
 	state->plan_serial++;
+}
+
+/* A million rows may wait: of a plan only this outlives it. */
+static void keep_verdicts(struct state *state, const struct snap *snap,
+                          const struct plan *plan)
+{
+	struct verdict *v;
+
+	state->plan_arena = arena_new();
+	state->plan_names =
+	    snap_build(state, snap->now, state->plan_arena, NULL, true);
+	v = arena_array(state->plan_arena, struct verdict, plan->nverdicts);
+	if (plan->nverdicts)
+		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
+	state->verdict = v;
 }
 
 void state_apply_plan(struct state *state, const struct snap *snap,
@@ -62,15 +77,14 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	bool changed = state->want_plan;
 
 	state_forget_plan(state);
-	state->plan_arena = *arena;
-	*arena = NULL;
-	state->snap = snap;
-	state->plan = plan;
+	keep_verdicts(state, snap, plan);
 	changed = changed || plan->gen != state->gen;
 	for (uint32_t i = 0; i < plan->nstarts && plan->gen == state->gen; i++)
 		apply_start(state, snap, plan, &plan->start[i], now);
 	/* The starts themselves were planned: they need no other pass. */
 	state->want_plan = changed;
+	arena_free(*arena);
+	*arena = NULL;
 }
 
 /* --- what if ----------------------------------------------------------- */
@@ -157,9 +171,12 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 
 	row_key_build(state, job, &key);
 	memcpy(&shape, key.data, sizeof(shape));
-	memset(key.data + offsetof(struct row_key, user), 0,
-	       sizeof(shape) - offsetof(struct row_key, user));
-	hash = hash_bytes(2, key.data, key.len);
+	/* How long it runs and whose it is are all the same. */
+	shape.time_limit = 0;
+	memset(&shape.user, 0, sizeof(shape) - offsetof(struct row_key, user));
+	hash = hash_bytes(2, &shape, sizeof(shape));
+	hash =
+	    hash_bytes(hash, key.data + sizeof(shape), key.len - sizeof(shape));
 	buf_free(&key);
 	if (!all_ready(state, shape.pools) || map_find(&state->fits, hash))
 		return 0;

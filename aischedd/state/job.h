@@ -84,8 +84,8 @@ struct placed_key;
 struct job {
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
-	uint32_t task;      /* its number in the array, or NO_TASK */
 	struct idset tasks; /* the unstarted part; empty: one job */
+	uint32_t task;      /* its number in the array, or NO_TASK */
 
 	uint32_t user, queue; /* indices in the state */
 	uint32_t uid, gid;
@@ -116,7 +116,7 @@ struct job {
 	char *packed; /* spec_pack() */
 	struct placement *place;
 	struct placed_key *key; /* with a place, once asked for: row.c */
-	char *last_place; /* of an ended job, as text */
+	char *last_place;       /* of an ended job, as text */
 	struct deps *deps;
 
 	struct row *row;                 /* eligible and pending: in this row */

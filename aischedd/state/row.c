@@ -112,18 +112,19 @@ static struct row *row_find(const struct state *state, uint64_t hash,
 	return row;
 }
 
-static struct row *row_new(struct state *state, uint64_t hash, struct buf *key)
+static struct row *row_new(struct state *state, uint64_t hash,
+                           const struct buf *key)
 {
-	struct row *row = xcalloc(1, sizeof(*row));
+	struct row *row = xcalloc(1, sizeof(*row) + key->len);
 
 	row->hash = hash;
-	row->key_len = key->len;
 	row->req_hash = row_req_hash(key->data, key->len);
-	row->key = xrealloc(buf_take(key), row->key_len, 1);
+	row->key_len = (uint32_t)key->len;
+	memcpy(row->key, key->data, key->len);
 	row->chain = map_find(&state->rows, hash);
 	map_set(&state->rows, hash, row);
 	state->row = GROW(state->row, state->nrows, &state->row_cap);
-	row->at = state->nrows;
+	row->at = (uint32_t)state->nrows;
 	state->row[state->nrows++] = row;
 	return row;
 }
@@ -143,7 +144,6 @@ static void row_free(struct state *state, struct row *row)
 	}
 	state->row[row->at] = state->row[--state->nrows];
 	state->row[row->at]->at = row->at;
-	free(row->key);
 	free(row);
 }
 

@@ -58,21 +58,21 @@ struct vec {
 };
 
 struct build {
-	struct state *state;
+	const struct state *state;
+	struct job *placed; /* those that run, as far as they count */
 	struct arena *arena;
+	struct arena *scratch; /* gone when the snapshot is built */
 	struct snap *snap;
 	struct map word_of, req_of; /* hash -> index + 1 */
 	struct vec words, features, taints, rules, wants, avoids, uses;
-	/* columns of req, in step */
-	struct vec reqs;
-	size_t nreqs;
+	struct vec reqs; /* in scratch */
 };
 
-static void *push(struct build *b, struct vec *v, size_t size)
+static void *push_to(struct arena *arena, struct vec *v, size_t size)
 {
 	if (v->n == v->cap) {
 		size_t cap = v->cap ? v->cap * 2 : 32;
-		void *p = arena_alloc(b->arena, cap, size);
+		void *p = arena_alloc(arena, cap, size);
 
 		if (v->n)
 			memcpy(p, v->p, v->n * size);
@@ -80,6 +80,11 @@ static void *push(struct build *b, struct vec *v, size_t size)
 		v->cap = cap;
 	}
 	return (char *)v->p + size * v->n++;
+}
+
+static void *push(struct build *b, struct vec *v, size_t size)
+{
+	return push_to(b->arena, v, size);
 }
 
 static int32_t word(const char *text, size_t len, void *arg)
@@ -139,7 +144,7 @@ uint8_t node_status(const struct node *node)
 
 static void build_nodes(struct build *b)
 {
-	struct state *state = b->state;
+	const struct state *state = b->state;
 	size_t n = state->nnodes, gpus = 0, cpus = 0;
 	const char **name = COLUMN(const char *, n);
 	uint32_t *pool = COLUMN(uint32_t, n);
@@ -205,7 +210,7 @@ static void build_nodes(struct build *b)
 		}
 	}
 	/* What runs is taken off; suspended jobs gave their CPUs back. */
-	for (struct job *job = state->placed; job; job = job->row_next) {
+	for (struct job *job = b->placed; job; job = job->row_next) {
 		const struct placement *p = job->place;
 		const struct row_key *req =
 		    (const void *)placed_key(state, job)->text;
@@ -295,7 +300,7 @@ static void build_queues(struct build *b)
 
 static void build_users(struct build *b)
 {
-	struct state *state = b->state;
+	const struct state *state = b->state;
 	const char **name = COLUMN(const char *, state->nusers);
 
 	for (size_t i = 0; i < state->nusers; i++)
@@ -352,31 +357,28 @@ static void push_licenses(struct build *b, const char *text)
 		    use[i];
 }
 
-/* The number of the request in this key; equal ones share one. */
-static uint32_t intern_req(struct build *b, const void *key, size_t len,
-                           uint64_t hash)
+/* The number of the request in this key, which stays where it is until the
+ * snapshot is built; equal ones share one. */
+static uint32_t intern_req(struct build *b, const char *key, uint64_t hash)
 {
 	uintptr_t known = (uintptr_t)map_find(&b->req_of, hash);
 	struct req_row *req;
-	char *copy;
 
 	if (known)
 		return (uint32_t)known - 1;
-	copy = arena_alloc(b->arena, len, 1);
-	memcpy(copy, key, len);
-	req = push(b, &b->reqs, sizeof(*req));
+	req = push_to(b->scratch, &b->reqs, sizeof(*req));
 	*req = (struct req_row){
-		.key = (const struct row_key *)(const void *)copy,
-		.gpu_type = word_or_none(b, row_text(copy, KEY_GPU_TYPE)),
+		.key = (const struct row_key *)(const void *)key,
+		.gpu_type = word_or_none(b, row_text(key, KEY_GPU_TYPE)),
 		.rule = (uint32_t)b->rules.n,
 		.want = (uint32_t)b->wants.n,
 		.avoid = (uint32_t)b->avoids.n,
 		.license = (uint32_t)b->uses.n,
 	};
-	push_rule(b, row_text(copy, KEY_RULE));
-	push_hosts(b, &b->wants, row_text(copy, KEY_WANT));
-	push_hosts(b, &b->avoids, row_text(copy, KEY_AVOID));
-	push_licenses(b, row_text(copy, KEY_LICENSES));
+	push_rule(b, row_text(key, KEY_RULE));
+	push_hosts(b, &b->wants, row_text(key, KEY_WANT));
+	push_hosts(b, &b->avoids, row_text(key, KEY_AVOID));
+	push_licenses(b, row_text(key, KEY_LICENSES));
 	map_set(&b->req_of, hash, (void *)(uintptr_t)b->reqs.n);
 	return (uint32_t)b->reqs.n - 1;
 }
@@ -385,19 +387,22 @@ static uint32_t placed_req(struct build *b, struct job *job)
 {
 	const struct placed_key *key = placed_key(b->state, job);
 
-	return intern_req(b, key->text, key->len, key->req_hash);
+	return intern_req(b, key->text, key->req_hash);
 }
 
 /* Of a job that is in no row. */
 static uint32_t extra_req(struct build *b, const struct job *job)
 {
 	struct buf key = { 0 };
-	uint32_t req;
+	uint64_t hash;
+	char *copy;
 
 	row_key_build(b->state, job, &key);
-	req = intern_req(b, key.data, key.len, row_req_hash(key.data, key.len));
+	hash = row_req_hash(key.data, key.len);
+	copy = arena_alloc(b->scratch, key.len, 1);
+	memcpy(copy, key.data, key.len);
 	buf_free(&key);
-	return req;
+	return intern_req(b, copy, hash);
 }
 
 static void finish_reqs(struct build *b)
@@ -488,7 +493,7 @@ static uint32_t cpus_held(const struct state *state, const struct placement *p,
 
 static void build_run(struct build *b)
 {
-	struct state *state = b->state;
+	const struct state *state = b->state;
 	size_t n = 0, ntasks = 0, nuse = 0, i = 0, at = 0, use_at = 0;
 	uint32_t *req, *queue, *user, *first;
 	int64_t *priority, *start, *end;
@@ -497,7 +502,7 @@ static void build_run(struct build *b)
 	struct snap_task *task;
 	uint64_t *id;
 
-	for (const struct job *job = state->placed; job; job = job->row_next) {
+	for (const struct job *job = b->placed; job; job = job->row_next) {
 		n++;
 		ntasks += job->place->ntasks;
 		nuse += job->place->task[job->place->ntasks].cpu_first;
@@ -514,7 +519,7 @@ static void build_run(struct build *b)
 	preemptible = COLUMN(uint8_t, n);
 	task = COLUMN(struct snap_task, ntasks);
 	use = COLUMN(struct snap_cpu_use, nuse);
-	for (struct job *job = state->placed; job; job = job->row_next) {
+	for (struct job *job = b->placed; job; job = job->row_next) {
 		const struct placement *p = job->place;
 		int64_t due = job_due(job);
 
@@ -591,7 +596,7 @@ static void pend_row(struct pend_columns *c, const struct job *job,
 /* All rows, then suspended jobs that are to go on, then `extra` if any. */
 static void build_pend(struct build *b, const struct job *extra, bool only)
 {
-	struct state *state = b->state;
+	const struct state *state = b->state;
 	size_t rows = extra ? 1 : 0, members = rows;
 	uint32_t run = 0;
 	struct pend_columns c = { 0 };
@@ -610,14 +615,13 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
 
-		pend_row(&c, row->head,
-		         intern_req(b, row->key, row->key_len, row->req_hash),
+		pend_row(&c, row->head, intern_req(b, row->key, row->req_hash),
 		         SNAP_NONE);
 		for (const struct job *job = row->head; job;
 		     job = job->row_next)
 			c.member[c.nmembers++] = member_of(state, job);
 	}
-	for (const struct job *job = state->placed; !only && job;
+	for (const struct job *job = b->placed; job;
 	     job = job->row_next, run++) {
 		if (!job->wants_resume)
 			continue;
@@ -654,8 +658,7 @@ static void build_licenses(struct build *b)
 		name[i] = arena_strdup(b->arena, conf->licenses[i].name);
 		total[i] = left[i] = conf->licenses[i].count;
 	}
-	for (const struct job *job = b->state->placed; n && job;
-	     job = job->row_next) {
+	for (const struct job *job = b->placed; n && job; job = job->row_next) {
 		struct spec spec;
 		size_t k = 0;
 
@@ -669,18 +672,29 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
-const struct snap *snap_build(struct state *state, int64_t now,
+/* What was built of words and requests, now that their number is known. */
+static void finish(struct build *b)
+{
+	finish_reqs(b);
+	b->snap->nwords = (uint32_t)b->words.n;
+	b->snap->word = b->words.p;
+	map_free(&b->word_of);
+	map_free(&b->req_of);
+	arena_free(b->scratch);
+}
+
+const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only)
 {
-	struct build b = { .state = state, .arena = arena };
-	struct job *placed = state->placed;
+	struct build b = { .state = state,
+		           .placed = only ? NULL : state->placed,
+		           .arena = arena,
+		           .scratch = arena_new() };
 
 	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
 	b.snap->now = now;
 	b.snap->gen = state->gen;
-	if (only)
-		state->placed = NULL;
 	build_pools(&b);
 	build_nodes(&b);
 	build_queues(&b);
@@ -688,14 +702,24 @@ const struct snap *snap_build(struct state *state, int64_t now,
 	build_licenses(&b);
 	build_run(&b);
 	build_pend(&b, extra, only);
-	finish_reqs(&b);
-	state->placed = placed;
-	b.snap->nwords = (uint32_t)b.words.n;
-	b.snap->word = b.words.p;
 	b.snap->feature = b.features.p;
 	b.snap->taint = b.taints.p;
-	map_free(&b.word_of);
-	map_free(&b.req_of);
+	finish(&b);
+	return b.snap;
+}
+
+const struct snap *snap_of_job(const struct state *state,
+                               const struct snap *names, const struct job *job,
+                               struct arena *arena)
+{
+	struct build b = { .state = state,
+		           .arena = arena,
+		           .scratch = arena_new() };
+
+	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
+	*b.snap = *names;
+	build_pend(&b, job, true);
+	finish(&b);
 	return b.snap;
 }
 

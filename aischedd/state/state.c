@@ -28,7 +28,6 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 static void free_rows(struct state *state)
 {
 	for (size_t i = 0; i < state->nrows; i++) {
-		free(state->row[i]->key);
 		free(state->row[i]);
 	}
 	free(state->row);

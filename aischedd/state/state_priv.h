@@ -12,16 +12,14 @@
  * their ids.  key: struct row_key and its texts, see row.c.
  */
 struct row {
-	struct row *chain; /* another row with the same hash */
-	uint64_t hash;
-	char *key;
-	size_t key_len;
-	uint64_t req_hash;              /* of the request in the key */
+	struct row *chain;              /* another row with the same hash */
+	uint64_t hash, req_hash;        /* of the key; of the request in it */
 	struct job *head, *tail, *hint; /* hint: the last one put in */
-	uint32_t njobs;
-	size_t at;        /* in state->row */
-	uint64_t planned; /* serial of the plan that judged it */
-	uint32_t verdict; /* its row there */
+	uint64_t planned;               /* serial of the plan that judged it */
+	uint32_t verdict;               /* its row there */
+	uint32_t njobs, at;             /* at: in state->row */
+	uint32_t key_len;
+	_Alignas(uint64_t) char key[];
 };
 
 /* The part of a row's key that is the request, then whose it is. */
@@ -79,7 +77,7 @@ struct state {
 	size_t nnodes, node_cap;
 	struct map node_names;
 	struct map sections; /* of the configuration, by node name */
-	struct map fits; /* hashes of shapes that fit the empty cluster */
+	struct map fits;     /* hashes of shapes that fit the empty cluster */
 	struct queue_state *queue; /* [conf->nqueues] */
 	bool pool_ready[LIMIT_POOLS];
 
@@ -98,9 +96,11 @@ struct state {
 	size_t neffects, effect_cap, taken_cap;
 
 	bool want_plan;
+	/* Of the last plan: the verdicts, and a snapshot without jobs that has
+	 * the names of which they speak. */
 	struct arena *plan_arena;
-	const struct snap *snap;
-	const struct plan *plan;
+	const struct snap *plan_names;
+	const struct verdict *verdict;
 	uint64_t plan_serial;
 };
 
@@ -198,9 +198,14 @@ int licenses_parse(const struct conf *conf, const char *text,
                    struct err *err);
 /* A snapshot with one more pending job, extra, if not NULL; only: nothing
  * runs and nothing else waits. */
-const struct snap *snap_build(struct state *state, int64_t now,
+const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only);
+/* The names in a snapshot, and this pending job for its only row: enough for
+ * verdict_text(). */
+const struct snap *snap_of_job(const struct state *state,
+                               const struct snap *names, const struct job *job,
+                               struct arena *arena);
 uint8_t node_status(const struct node *node); /* enum node_state */
 
 /* apply.c */

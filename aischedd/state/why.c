@@ -1,5 +1,6 @@
 /* why.c - why a job waits or ended, for a person */
 #include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
 static void text_since(struct buf *out, int64_t s)
@@ -63,6 +64,16 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	}
 }
 
+static void planned_text(const struct state *state, const struct job *job,
+                         const struct verdict *v, struct buf *text)
+{
+	struct arena *arena = arena_new();
+
+	verdict_text(snap_of_job(state, state->plan_names, job, arena), 0, v,
+	             text);
+	arena_free(arena);
+}
+
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position)
@@ -92,13 +103,13 @@ enum reason state_why(const struct state *state, const struct job *job,
 			ineligible_text(state, job, why, now, text);
 		return why;
 	}
-	if (!job->row || !state->plan ||
+	if (!job->row || !state->verdict ||
 	    job->row->planned != state->plan_serial) {
 		if (text)
 			buf_puts(text, reason_text(WHY_Unevaluated));
 		return WHY_Unevaluated;
 	}
-	v = &state->plan->verdict[job->row->verdict];
+	v = &state->verdict[job->row->verdict];
 	/* A plan that started all of the row said nothing about those that
 	 * came later. */
 	if (v->why == WHY_None) {
@@ -109,6 +120,6 @@ enum reason state_why(const struct state *state, const struct job *job,
 	*ret_expected = v->expected == SNAP_NEVER ? NO_TIME : v->expected;
 	*ret_position = v->position;
 	if (text)
-		verdict_text(state->snap, job->row->verdict, v, text);
+		planned_text(state, job, v, text);
 	return v->why;
 }
