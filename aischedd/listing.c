@@ -91,6 +91,13 @@ static void put_milli(struct row_view *v, int64_t milli)
 	format_milli(v->out, milli);
 }
 
+/* Around text that needs no escapes and goes straight into the row. */
+static void put_quote(struct row_view *v)
+{
+	if (v->json)
+		buf_addc(v->out, '"');
+}
+
 static void put_buf(struct row_view *v, struct buf *text)
 {
 	put_text(v, text->data ? text->data : "");
@@ -149,22 +156,20 @@ static void j_array_task_id(struct row_view *v)
 
 static void j_display_id(struct row_view *v)
 {
-	struct buf text = { 0 };
-
-	job_display_id(v->job, v->array_limit, &text);
-	put_buf(v, &text);
+	put_quote(v);
+	job_display_id(v->job, v->array_limit, v->out);
+	put_quote(v);
 }
 
 static void j_array_tasks(struct row_view *v)
 {
-	struct buf text = { 0 };
-
+	put_quote(v);
 	if (v->job->tasks.n) {
-		idset_format(&v->job->tasks, &text);
+		idset_format(&v->job->tasks, v->out);
 		if (v->array_limit)
-			buf_printf(&text, "%%%u", v->array_limit);
+			buf_printf(v->out, "%%%u", v->array_limit);
 	}
-	put_buf(v, &text);
+	put_quote(v);
 }
 
 static void j_name(struct row_view *v)
@@ -337,13 +342,15 @@ static void j_nodelist(struct row_view *v)
 
 static void j_where(struct row_view *v)
 {
-	struct buf text = { 0 };
-
-	if (!pending(v) && v->nnodes)
-		node_list(v, &text);
-	else
-		buf_printf(&text, "(%s)", reason_name(why(v)));
-	put_buf(v, &text);
+	if (!pending(v) && v->nnodes) {
+		j_nodelist(v);
+		return;
+	}
+	put_quote(v);
+	buf_addc(v->out, '(');
+	buf_puts(v->out, reason_name(why(v)));
+	buf_addc(v->out, ')');
+	put_quote(v);
 }
 
 static void j_submit_time(struct row_view *v)
@@ -383,10 +390,9 @@ static void j_time_limit(struct row_view *v)
 
 static void j_limit(struct row_view *v)
 {
-	struct buf text = { 0 };
-
-	format_duration(&text, v->job->time_limit);
-	put_buf(v, &text);
+	put_quote(v);
+	format_duration(v->out, v->job->time_limit);
+	put_quote(v);
 }
 
 static void j_elapsed(struct row_view *v)
@@ -396,10 +402,9 @@ static void j_elapsed(struct row_view *v)
 
 static void j_time(struct row_view *v)
 {
-	struct buf text = { 0 };
-
-	format_duration(&text, job_elapsed(v->job, v->now));
-	put_buf(v, &text);
+	put_quote(v);
+	format_duration(v->out, job_elapsed(v->job, v->now));
+	put_quote(v);
 }
 
 static bool is_over(const struct row_view *v)
@@ -983,6 +988,13 @@ int listing_new(struct listing *ret, enum listing_kind kind, json_t *fields,
 	return 0;
 }
 
+static void put_key(struct row_view *v, const char *name)
+{
+	buf_addc(v->out, '"');
+	buf_puts(v->out, name);
+	buf_puts(v->out, "\":");
+}
+
 static void write_row(const struct listing *l, struct row_view *v)
 {
 	const struct field *table = tables[l->kind];
@@ -993,10 +1005,10 @@ static void write_row(const struct listing *l, struct row_view *v)
 	for (size_t i = 0; i < l->nfields; i++) {
 		const struct field *f = &table[l->field[i]];
 
+		if (i)
+			buf_addc(v->out, l->json ? ',' : '\t');
 		if (l->json)
-			buf_printf(v->out, "%s\"%s\":", i ? "," : "", f->name);
-		else if (i)
-			buf_addc(v->out, '\t');
+			put_key(v, f->name);
 		f->write(v);
 	}
 	buf_puts(v->out, l->json ? "}\n" : "\n");
@@ -1005,7 +1017,7 @@ static void write_row(const struct listing *l, struct row_view *v)
 static void write_job(const struct listing *l, struct row_view *v)
 {
 	spec_unpack(&v->spec, v->job->packed);
-	spec_resolve(&v->spec, v->job->mem_default, &v->req, NULL);
+	spec_request(&v->spec, v->job->mem_default, &v->req);
 	write_row(l, v);
 	buf_free(&v->text);
 }

@@ -23,6 +23,11 @@ struct wanted {
 	bool found;
 };
 
+/* Lists of texts that were asked for; NULL: all. */
+struct filters {
+	const json_t *users, *queues, *states, *names, *nodes;
+};
+
 /*
  * One listing under way: first what is in the state, by the numbers taken at
  * its begin, then what is in the history.
@@ -32,12 +37,16 @@ struct reading {
 	struct daemon *d;
 	struct ask *ask;
 	struct listing listing;
-	json_t *body; /* for its filters */
+	json_t *body; /* what the filters borrow */
+	struct filters by;
 	uint64_t rows;
 	struct buf out;
 
 	uint64_t *active; /* ids, or indices of nodes and queues */
 	size_t nactive, active_at;
+	/* Or all jobs: where to go on, 0: nowhere; the first that came after
+	 * the listing began; the one before where to go on. */
+	uint64_t next_job, end_job, last_job;
 
 	bool past;            /* history is wanted */
 	bool in_thread, gone; /* gone: nobody waits for it */
@@ -138,14 +147,13 @@ static bool fits(const struct reading *r, const struct job *job,
 	struct spec spec;
 
 	if ((r->only_user && strcmp(r->only_user, user)) ||
-	    !has_text(json_object_get(r->body, "users"), user) ||
-	    !has_text(json_object_get(r->body, "queues"), queue) ||
-	    !has_state(json_object_get(r->body, "states"), job->state))
+	    !has_text(r->by.users, user) || !has_text(r->by.queues, queue) ||
+	    !has_state(r->by.states, job->state))
 		return false;
-	if (!json_object_get(r->body, "names"))
+	if (!r->by.names)
 		return true;
 	spec_unpack(&spec, job->packed);
-	return has_text(json_object_get(r->body, "names"), spec.name);
+	return has_text(r->by.names, spec.name);
 }
 
 /* Whether some of these tasks of its array are in the record; none: all. */
@@ -164,8 +172,7 @@ static bool is_meant(const struct idset *tasks, const struct job *job)
 static bool fits_active(const struct reading *r, const struct job *job)
 {
 	const struct state *state = r->d->state;
-	const json_t *nodes = json_object_get(r->body, "nodes");
-	bool there = !nodes;
+	bool there = !r->by.nodes;
 
 	if (!fits(r, job, state_user(state, job->user)->name,
 	          r->d->conf->queues[job->queue].name))
@@ -175,7 +182,7 @@ static bool fits_active(const struct reading *r, const struct job *job)
 		const char *name =
 		    state_node(state, job->place->task[i].node)->name;
 
-		there = on_node(nodes, name, strlen(name));
+		there = on_node(r->by.nodes, name, strlen(name));
 	}
 	return there;
 }
@@ -208,8 +215,7 @@ static void past_row(const struct past_job *past, void *arg)
 	}
 	if (!fits(r, job, past->user, past->queue))
 		return;
-	if (json_object_get(r->body, "nodes") &&
-	    !placed_on(past->place, json_object_get(r->body, "nodes")))
+	if (r->by.nodes && !placed_on(past->place, r->by.nodes))
 		return;
 	listing_past(&r->listing, past, &r->out);
 	r->rows++;
@@ -297,31 +303,76 @@ static void ask_past(struct reading *r)
 	thread_do(r->d->history, &r->task);
 }
 
+static void write_job(struct reading *r, const struct job *job, int64_t now)
+{
+	if (job_state_is_final((enum job_state)job->state) ||
+	    (!job->tasks.n && job->array && job->task == NO_TASK) ||
+	    !fits_active(r, job))
+		return;
+	listing_job(&r->listing, r->d->state, job, now, &r->out);
+	r->rows++;
+}
+
 static void write_active(struct reading *r, uint64_t which)
 {
+	const struct state *state = r->d->state;
 	const struct job *job;
 
 	switch (r->listing.kind) {
 	case LIST_JOBS:
-		job = state_job(r->d->state, which);
-		if (!job || job_state_is_final((enum job_state)job->state) ||
-		    (!job->tasks.n && job->array && job->task == NO_TASK) ||
-		    !fits_active(r, job))
-			return;
-		listing_job(&r->listing, r->d->state, job, now_s(), &r->out);
-		break;
+		job = state_job(state, which);
+		if (job)
+			write_job(r, job, now_s());
+		return;
 	case LIST_NODES:
-		listing_node(&r->listing, r->d->state, (uint32_t)which,
-		             &r->out);
+		listing_node(&r->listing, state, (uint32_t)which, &r->out);
 		break;
 	case LIST_QUEUES:
-		listing_queue(&r->listing, r->d->state, (uint32_t)which,
-		              &r->out);
+		listing_queue(&r->listing, state, (uint32_t)which, &r->out);
 		break;
 	case LIST_SHARES:
 		break;
 	}
 	r->rows++;
+}
+
+/* Where the last piece ended; that job, and the one before it, may be gone. */
+static const struct job *resume(const struct reading *r)
+{
+	const struct state *state = r->d->state;
+	const struct job *job = state_job(state, r->next_job);
+
+	if (job)
+		return job;
+	job = state_job(state, r->last_job);
+	if (!job)
+		job = state_first_job(state);
+	while (job && job->id < r->next_job)
+		job = job->all_next;
+	return job;
+}
+
+static void write_jobs(struct reading *r)
+{
+	const struct job *job = resume(r);
+	int64_t now = now_s();
+
+	for (; job && job->id < r->end_job && r->out.len < PIECE;
+	     job = job->all_next) {
+		write_job(r, job, now);
+		r->last_job = job->id;
+	}
+	r->next_job = job && job->id < r->end_job ? job->id : 0;
+}
+
+/* A piece of what is in the state; whether there is more. */
+static bool write_piece(struct reading *r)
+{
+	if (r->next_job)
+		write_jobs(r);
+	while (r->active_at < r->nactive && r->out.len < PIECE)
+		write_active(r, r->active[r->active_at++]);
+	return r->next_job || r->active_at < r->nactive;
 }
 
 static void step(struct ask *ask, void *arg)
@@ -330,13 +381,7 @@ static void step(struct ask *ask, void *arg)
 	size_t npast = r->wanted ? r->nwanted : 1;
 
 	(void)ask;
-	while (r->active_at < r->nactive && r->out.len < PIECE)
-		write_active(r, r->active[r->active_at++]);
-	if (r->active_at < r->nactive) {
-		flush(r);
-		return;
-	}
-	if (r->out.len) {
+	if (write_piece(r) || r->out.len) {
 		flush(r);
 		return;
 	}
@@ -375,13 +420,15 @@ static void take_wanted(struct reading *r, struct wanted *w, size_t *cap)
 
 static void take_jobs(struct reading *r)
 {
+	const struct job *first = state_first_job(r->d->state);
 	size_t cap = 0;
 
 	for (size_t i = 0; i < r->nwanted; i++)
 		take_wanted(r, &r->wanted[i], &cap);
-	for (const struct job *job = state_first_job(r->d->state);
-	     !r->wanted && job; job = job->all_next)
-		take_active(r, job->id, &cap);
+	if (r->wanted || !first)
+		return;
+	r->next_job = first->id;
+	r->end_job = state_next_id(r->d->state);
 }
 
 static void put_usage(const struct usage *usage, void *arg)
@@ -403,14 +450,13 @@ static void begin(struct daemon *d, void *arg)
 		break;
 	case LIST_NODES:
 		for (size_t i = 0; i < state_nnodes(d->state); i++)
-			if (has_text(json_object_get(r->body, "names"),
+			if (has_text(r->by.names,
 			             state_node(d->state, (uint32_t)i)->name))
 				take_active(r, i, &cap);
 		break;
 	case LIST_QUEUES:
 		for (size_t i = 0; i < d->conf->nqueues; i++)
-			if (has_text(json_object_get(r->body, "names"),
-			             d->conf->queues[i].name))
+			if (has_text(r->by.names, d->conf->queues[i].name))
 				take_active(r, i, &cap);
 		break;
 	case LIST_SHARES:
@@ -462,18 +508,17 @@ static int read_filters(struct reading *r, const struct request_in *in,
                         struct err *err)
 {
 	json_t *ids = json_object_get(in->body, "ids");
-	json_t *users = json_object_get(in->body, "users");
 
 	r->query.since = time_of(in->body, "since");
 	r->query.until = time_of(in->body, "until");
 	r->query.after = NO_TIME;
 	r->past = json_is_true(json_object_get(in->body, "history")) ||
-	          wants_final(json_object_get(in->body, "states"));
+	          wants_final(r->by.states);
 	if (ids) {
 		r->past = true;
 		return wanted_parse(r, ids, err);
 	}
-	if (!users && !json_is_true(json_object_get(in->body, "all")))
+	if (!r->by.users && !json_is_true(json_object_get(in->body, "all")))
 		r->only_user = xstrdup(in->peer->user);
 	return 0;
 }
@@ -492,6 +537,13 @@ void daemon_list(struct daemon *d, struct ask *ask, const struct request_in *in)
 	r->d = d;
 	r->ask = ask;
 	r->body = json_incref(in->body);
+	r->by = (struct filters){
+		.users = json_object_get(r->body, "users"),
+		.queues = json_object_get(r->body, "queues"),
+		.states = json_object_get(r->body, "states"),
+		.names = json_object_get(r->body, "names"),
+		.nodes = json_object_get(r->body, "nodes"),
+	};
 	r->next = d->readings;
 	d->readings = r;
 	if (listing_new(&r->listing, kinds[in->op],

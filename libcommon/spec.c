@@ -584,12 +584,16 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 	return 0;
 }
 
+static int64_t cpus_of(const struct spec *spec)
+{
+	return is_set(spec->cpus) ? spec->cpus : 1000;
+}
+
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err)
 {
-	struct request req = { 0 };
+	struct request req = { .cpus_milli = cpus_of(spec) };
 
-	req.cpus_milli = is_set(spec->cpus) ? spec->cpus : 1000;
 	if (check_fields(spec, err) < 0 || check_times(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
 	    check_effect(spec, &req, err) < 0 ||
@@ -598,4 +602,14 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 		return -1;
 	*ret = req;
 	return 0;
+}
+
+void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
+                  struct request *ret)
+{
+	*ret = (struct request){ .cpus_milli = cpus_of(spec) };
+	if (resolve_tasks(spec, ret, NULL) < 0 ||
+	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
+	    resolve_gpus(spec, ret, NULL) < 0)
+		assert(!"a spec that was checked");
 }

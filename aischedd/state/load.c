@@ -94,7 +94,7 @@ void state_run_job(const struct state *state, const struct job *job,
 	const struct placement *p = job->place;
 
 	spec_unpack(spec, job->packed);
-	spec_resolve(spec, job->mem_default, req, NULL);
+	spec_request(spec, job->mem_default, req);
 	for (uint32_t i = 0; i < p->ntasks; i++)
 		node_names[i] = state->node[p->task[i].node].name;
 	*ret = (struct run_job){

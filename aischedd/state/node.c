@@ -468,7 +468,7 @@ static void add_used(const struct job *job, int64_t node, int64_t ret[RES_N],
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
-	spec_resolve(&spec, job->mem_default, &req, NULL);
+	spec_request(&spec, job->mem_default, &req);
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
 		if (node >= 0 && job->place->task[i].node != (uint32_t)node)
 			continue;

@@ -36,8 +36,7 @@ void row_key_build(const struct state *state, const struct job *job,
 
 	memset(&key, 0, sizeof(key)); /* padding is compared too */
 	spec_unpack(&spec, job->packed);
-	if (spec_resolve(&spec, job->mem_default, &req, NULL) < 0)
-		abort(); /* it was checked at submission */
+	spec_request(&spec, job->mem_default, &req);
 	if (job->array)
 		array = map_find(&state->arrays, job->array);
 	key.tasks = req.tasks;

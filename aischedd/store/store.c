@@ -550,7 +550,7 @@ static int add_usage(struct store *store, const struct state *state,
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
-	spec_resolve(&spec, job->mem_default, &req, NULL);
+	spec_request(&spec, job->mem_default, &req);
 	db_text(&s, 1, state_user(state, job->user)->name);
 	db_text(&s, 2, state_conf(state)->queues[job->queue].name);
 	db_i64(&s, 3, job->ran * req.tasks * req.cpus_milli);
