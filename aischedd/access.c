@@ -36,6 +36,8 @@ enum role access_role(const struct daemon *d, const struct peer *peer)
 bool access_operates(const struct daemon *d, const struct peer *peer,
                      uint32_t queue)
 {
+	if (!peer->known)
+		return false;
 	if (access_role(d, peer) >= ROLE_OPERATOR)
 		return true;
 	for (int q = (int)queue; q >= 0; q = d->conf->queues[q].parent)

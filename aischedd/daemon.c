@@ -817,6 +817,7 @@ void daemon_free(struct daemon *d)
 	for (size_t i = 0; i < d->nanswers; i++)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
+	d->nanswers = 0; /* rpc_free() says who is gone */
 	thread_free(d->history);
 	thread_free(d->planner);
 	pass_free(d->pass);

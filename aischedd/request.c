@@ -54,6 +54,8 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 		               "%zu bytes came beside the request, script and "
 		               "environment are said to be %zu",
 		               raw_len, b->script_len + b->env_len);
+	if (!b->script_len)
+		return err_set(err, EINVAL, "the script is empty");
 	if (b->script_len > (size_t)d->conf->max_script_size)
 		return err_set(err, EFBIG,
 		               "the script has %zu bytes, at most %lld are "

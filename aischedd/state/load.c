@@ -15,6 +15,14 @@ int state_load_job(struct state *state, struct job **taken, const char *depend,
 	*taken = NULL;
 	spec_unpack(&spec, job->packed);
 	job_set_manners(state, job, &spec);
+	if (job->array && !state_array(state, job->array)) {
+		err_set(err, EINVAL,
+		        "job %llu is of array %llu, which is not there",
+		        (unsigned long long)job->id,
+		        (unsigned long long)job->array);
+		job_free(job);
+		return -1;
+	}
 	if ((depend && deps_parse(NULL, depend, &job->deps, err) < 0) ||
 	    (place && job->state != JOB_PENDING &&
 	     !(job->place = state_placement_parse(state, place, err)))) {

@@ -25,10 +25,22 @@ static int code_of(sqlite3 *sql)
 	}
 }
 
+int db_corrupt(const char *why, struct err *err)
+{
+	return err_set(err, EINVAL,
+	               "is corrupt (%s): restore a copy, or move it away to "
+	               "begin anew",
+	               why);
+}
+
 int db_fail(struct db *db, const char *what, struct err *err)
 {
-	return err_set(err, code_of(db->sql), "%s: %s", what,
-	               sqlite3_errmsg(db->sql));
+	const char *why = sqlite3_errmsg(db->sql);
+	int code = code_of(db->sql);
+
+	if (code == EINVAL)
+		return db_corrupt(why, err);
+	return err_set(err, code, "%s: %s", what, why);
 }
 
 int db_open(struct db *db, const char *path, bool read_only,
@@ -42,6 +54,7 @@ int db_open(struct db *db, const char *path, bool read_only,
 	                    NULL) != SQLITE_OK) {
 		db_fail(db, "open", err);
 		sqlite3_close(db->sql);
+		*db = (struct db){ 0 };
 		return -1;
 	}
 	sqlite3_extended_result_codes(db->sql, 0);

@@ -41,6 +41,9 @@ int db_get_i64(struct db *db, const char *sql, int64_t *ret, struct err *err);
 /* *err from the connection's last failure, ENOSPC when the disk is full. */
 int db_fail(struct db *db, const char *what, struct err *err);
 
+/* EINVAL: why, and what to do. */
+int db_corrupt(const char *why, struct err *err);
+
 /* Ready for new values. */
 struct stmt db_use(struct db *db, size_t which);
 void db_i64(struct stmt *s, int column, int64_t value);      /* from 1 */

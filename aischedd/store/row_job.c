@@ -97,7 +97,7 @@ const char *row_marks(void)
 {
 	static struct buf marks;
 
-	for (size_t i = marks.len / 2; i < ASKED + spec_nfields; i++)
+	for (size_t i = (marks.len + 1) / 2; i < ASKED + spec_nfields; i++)
 		buf_puts(&marks, i ? ",?" : "?");
 	return marks.data;
 }

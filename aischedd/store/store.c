@@ -70,6 +70,7 @@ struct store {
 	int64_t next_blob;
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
+	bool blob_lent; /* an old one, to a job that is not yet written */
 	struct new_token *token;
 	size_t ntokens, token_cap;
 	struct store_stats stats;
@@ -199,10 +200,7 @@ static int check(struct db *db, struct err *err)
 	else
 		said = (const char *)sqlite3_column_text(s, 0);
 	if (result == 0 && strcmp(said, "ok"))
-		result = err_set(err, EINVAL,
-		                 "is corrupt (%s): restore a copy, or move it "
-		                 "away to begin anew",
-		                 said);
+		result = db_corrupt(said, err);
 	sqlite3_finalize(s);
 	return result;
 }
@@ -267,6 +265,7 @@ static void forget_new(struct store *store)
 	for (size_t i = 0; i < store->nblobs; i++)
 		free(store->blob[i].data);
 	store->nblobs = store->ntokens = 0;
+	store->blob_lent = false;
 }
 
 void store_close(struct store *store)
@@ -442,6 +441,7 @@ int64_t store_blob(struct store *store, const void *data, size_t len,
 		int64_t id = db_col_i64(&s, 0, 0);
 
 		sqlite3_reset(s.s);
+		store->blob_lent = true;
 		return id;
 	}
 	store->blob = GROW(store->blob, store->nblobs, &store->blob_cap);
@@ -825,7 +825,7 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 	db_i64(&s, 1, before);
 	if (db_run(&store->db, &s, err) < 0)
 		return -1;
-	if (!*ret_gone || *ret_gone == limit)
+	if (!*ret_gone || *ret_gone == limit || store->blob_lent)
 		return 0;
 	/* The last of them went: what they alone used goes too. */
 	s = db_use(&store->db, PURGE_BLOBS);

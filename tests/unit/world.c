@@ -88,13 +88,19 @@ static bool in_no_group(const char *group, const void *arg)
 
 void world_init(struct world *w, const char *conf)
 {
+	world_init_past(w, conf, world_past, w);
+}
+
+void world_init_past(struct world *w, const char *conf, past_fn *past,
+                     void *arg)
+{
 	*w = (struct world){ .now = START };
 	w->conf = world_conf(conf ? conf : WORLD_CONF);
 	w->arena = arena_new();
 	w->who = (struct submitter){
 		.uid = UID, .gid = UID, .user = "ada", .in_group = in_no_group
 	};
-	w->state = state_new(w->conf, world_past, w);
+	w->state = state_new(w->conf, past, arg);
 }
 
 void world_fini(struct world *w)

@@ -38,6 +38,8 @@ struct world {
 
 /* NULL: WORLD_CONF.  The clock stands at 1000; there are no nodes yet. */
 void world_init(struct world *w, const char *conf);
+void world_init_past(struct world *w, const char *conf, past_fn *past,
+                     void *arg);
 void world_fini(struct world *w);
 struct conf *world_conf(const char *text);
 
