@@ -356,7 +356,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	if (dep->kind == DEP_SINGLETON)
 		return alone(state, job) ? MET : NOT_YET;
 	if (dep->kind == DEP_CORR && job->tasks.n)
-		return NOT_YET; /* task by task, see corresponding() */
+		return NOT_YET; /* task by task, see divide() */
 	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
 	    &seen);
 	switch ((enum dep_kind)dep->kind) {
@@ -381,27 +381,42 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	return NOT_YET;
 }
 
-/* Tasks of an array whose counterparts have ended leave it, each with the
- * condition met or never to be. */
-static void corresponding(struct state *state, struct job *job, int64_t now)
+/* The first condition on the task of the same number, or NULL. */
+static const struct dep *corresponds(const struct job *job)
 {
-	struct idset over = { 0 };
-	int64_t task = -1;
+	for (uint32_t i = 0; i < job->deps->n; i++)
+		if (job->deps->dep[i].kind == DEP_CORR)
+			return &job->deps->dep[i];
+	return NULL;
+}
 
-	for (uint32_t i = 0; i < job->deps->n; i++) {
-		if (job->deps->dep[i].kind != DEP_CORR)
-			continue;
-		while ((task = idset_next(&job->tasks, task)) >= 0) {
-			struct seen seen;
+/* Those of an array whose counterparts have ended; only: of this one, if it
+ * is a number. */
+static void find_over(const struct state *state, const struct job *job,
+                      uint64_t target, uint32_t only, struct idset *ret)
+{
+	int64_t task = only == NO_TASK ? -1 : (int64_t)only - 1;
 
-			see(state, job->deps->dep[i].job, (uint32_t)task,
-			    &seen);
-			if (seen.over)
-				idset_add(&over, (uint32_t)task);
-		}
-		break;
+	while ((task = idset_next(&job->tasks, task)) >= 0 &&
+	       (only == NO_TASK || task == only)) {
+		struct seen seen;
+
+		see(state, target, (uint32_t)task, &seen);
+		if (seen.over)
+			idset_add(ret, (uint32_t)task);
 	}
-	for (task = -1; (task = idset_next(&over, task)) >= 0;) {
+}
+
+/* They leave it, each with the condition met or never to be. */
+static void divide(struct state *state, struct job *job, uint32_t only,
+                   int64_t now)
+{
+	const struct dep *dep = corresponds(job);
+	struct idset over = { 0 };
+
+	if (dep)
+		find_over(state, job, dep->job, only, &over);
+	for (int64_t task = -1; (task = idset_next(&over, task)) >= 0;) {
 		struct job *split =
 		    state_split_task(state, job, (uint32_t)task);
 
@@ -454,7 +469,7 @@ void deps_begin(struct state *state, struct job *job, int64_t now)
 
 	deps_watch(state, job);
 	if (job->deps && job->tasks.n)
-		corresponding(state, job, now);
+		divide(state, job, NO_TASK, now);
 	job = state_job(state, id);
 	if (!job)
 		return;
@@ -462,7 +477,9 @@ void deps_begin(struct state *state, struct job *job, int64_t now)
 	state_reindex(state, job, now);
 }
 
-static void tell(struct state *state, uint64_t target, int64_t now)
+/* task: of the target, which is an array, or NO_TASK. */
+static void tell(struct state *state, uint64_t target, uint32_t task,
+                 int64_t now)
 {
 	size_t n = 0, cap = 0;
 	uint64_t *waiting = NULL;
@@ -479,7 +496,7 @@ static void tell(struct state *state, uint64_t target, int64_t now)
 		if (!job || !job->deps)
 			continue;
 		if (job->tasks.n)
-			corresponding(state, job, now);
+			divide(state, job, task, now);
 		job = state_job(state, waiting[i]);
 		if (!job)
 			continue;
@@ -491,9 +508,9 @@ static void tell(struct state *state, uint64_t target, int64_t now)
 
 void deps_started(struct state *state, const struct job *job, int64_t now)
 {
-	tell(state, job->id, now);
+	tell(state, job->id, NO_TASK, now);
 	if (job->array)
-		tell(state, job->array, now);
+		tell(state, job->array, job->task, now);
 }
 
 void deps_ended(struct state *state, const struct job *job, int64_t now)

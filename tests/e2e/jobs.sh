@@ -100,4 +100,14 @@ has_line()
 	grep -qF -- "$2" "$1"
 }
 
+# A TCP port that nobody uses.
+free_port()
+{
+	port=$((20000 + $$ % 20000))
+	while grep -q ":$(printf %04X "$port") " /proc/net/tcp; do
+		port=$((port + 1))
+	done
+	echo "$port"
+}
+
 start_daemon || bail "aischedd does not start"

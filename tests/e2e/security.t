@@ -136,8 +136,9 @@ chown nobody "$dir/home/nobody"
 cp "$top_builddir/aischedd/aischedd" "$dir/bin/"
 cp "$top_builddir/aischedd/run/aisched-shepherd" "$dir/bin/run/"
 AISCHED_SOCKET=$dir/home/nobody/socket
+port=$(free_port)
 sed "s,^.*state_dir = .*,state_dir = \"$dir/home/nobody/state\",
-	s,^.*listen = .*,listen = {\"$AISCHED_SOCKET\"}," "$conf" \
+	s,^.*listen = .*,listen = {\"$AISCHED_SOCKET\"\, \"tcp://127.0.0.1:$port\"}," "$conf" \
 	>"$dir/nobody.conf"
 as_user nobody aischedd -c "$dir/nobody.conf" 2>>"$log" &
 daemon_pid=$!
@@ -150,6 +151,10 @@ fails "and nobody else's" 1 \
 	as_user daemon aisub --wrap true
 is "whoever started it is its admin" "$(may nobody '{"op": "reload"}')" yes
 is "nobody else is" "$(may daemon '{"op": "reload"}')" no
+fails "over TCP others do not trust it" 1 "neither root nor you" \
+	as_user daemon aiq --socket "127.0.0.1:$port"
+ok "unless they say so" as_user daemon env AISCHED_DAEMON_USER=nobody \
+	aiq --socket "127.0.0.1:$port"
 ok "and may end it" as_user nobody aictl shutdown
 wait_daemon
 
