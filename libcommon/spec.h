@@ -3,7 +3,7 @@
  *
  * The values exactly as asked, before any default of a queue or pool.  One
  * table of fields (SPEC_FIELDS) gives the struct, its JSON on the wire and
- * its columns in the store; one table of options (spec_opts in spec_opt.c)
+ * its numbers in the store; one table of options (spec_opts in spec_opt.c)
  * gives the command line of aisub, AISUB_* variables, #AISUB and #SBATCH
  * lines, --help, completion and the man-page check.
  *
@@ -25,7 +25,8 @@
 
 /*
  * S(name) text, NULL when not given; I(name) an int64_t, SPEC_UNSET when not
- * given.  Flags are 0 or 1.  The names are those of the wire and the store.
+ * given.  Flags are 0 or 1.  The names are those of the wire; their numbers are
+ * in databases, so new ones go to the end.
  */
 #define SPEC_FIELDS(S, I)                                                 \
 	S(name)    /* job name; aisub always sets it */                   \

@@ -1,6 +1,7 @@
 /* job.c - one job, as the daemon remembers it */
 #include "aischedd/state/job.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,37 @@ char *spec_pack(const struct spec *spec)
 	}
 	*p = (char)PACK_END;
 	return packed;
+}
+
+/* The field after this one; NULL: it has no end within size bytes. */
+static const char *packed_next(const char *p, size_t size)
+{
+	size_t number = (unsigned char)*p, len;
+
+	if (number >= spec_nfields)
+		return NULL;
+	len = spec_fields[number].is_text ? strnlen(p + 1, size - 1) + 1 : 8;
+	return len < size ? p + 1 + len : NULL;
+}
+
+bool spec_packed_check(const void *data, size_t size)
+{
+	const char *p = data, *end = p + size;
+
+	while (p && p < end && (unsigned char)*p != PACK_END)
+		p = packed_next(p, (size_t)(end - p));
+	return p && p + 1 == end;
+}
+
+size_t spec_packed_size(const char *packed)
+{
+	const char *p = packed;
+
+	while ((unsigned char)*p != PACK_END) {
+		p = packed_next(p, SIZE_MAX);
+		assert(p);
+	}
+	return (size_t)(p + 1 - packed);
 }
 
 void spec_unpack(struct spec *ret, const char *packed)

@@ -130,6 +130,10 @@ struct job {
 /* The fields that are given, in one heap block; strings end with a zero. */
 char *spec_pack(const struct spec *spec);
 
+/* What the store keeps of it: the bytes, and whether bytes are one. */
+size_t spec_packed_size(const char *packed);
+bool spec_packed_check(const void *data, size_t size);
+
 /* Strings point into the block. */
 void spec_unpack(struct spec *ret, const char *packed);
 

@@ -42,14 +42,12 @@ static int read_rows(struct db *db, const struct history_query *q,
 		sqlite3_bind_int64(s.s, i + 1, values[i]);
 	while ((more = db_step(db, &s, err)) > 0) {
 		struct past_job past;
-		struct spec spec;
 
-		row_read(&s, &past, &spec);
+		if (row_read(&s, &past, err) < 0)
+			return -1;
 		if (row_tasks(&s))
 			idset_parse(&past.job.tasks, NULL, row_tasks(&s), NULL);
-		past.job.packed = spec_pack(&spec);
 		fn(&past, arg);
-		free(past.job.packed);
 		idset_free(&past.job.tasks);
 	}
 	return more;

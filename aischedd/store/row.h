@@ -14,8 +14,9 @@ const char *row_marks(void);
 void row_bind(struct stmt *s, const struct state *state, const struct job *job,
               struct buf *scratch);
 
-/* Texts, the packed request among them, live until the next step. */
-void row_read(const struct stmt *s, struct past_job *ret, struct spec *spec);
+/* Texts and what was asked for are borrowed until the next step.
+ * Fails: EINVAL, no request. */
+int row_read(const struct stmt *s, struct past_job *ret, struct err *err);
 
 /* Columns that are more than a number of struct job. */
 const char *row_depend(const struct stmt *s);

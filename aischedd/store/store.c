@@ -205,6 +205,38 @@ static int check(struct db *db, struct err *err)
 	return result;
 }
 
+/*
+ * Packed requests number their fields as spec_fields did when they were
+ * written: new ones are only added at the end of it.
+ */
+static int check_fields(struct store *store, struct err *err)
+{
+	struct stmt s = db_use(&store->db, GET_META);
+	struct buf ours = { 0 };
+	const char *was;
+	int result;
+
+	for (size_t i = 0; i < spec_nfields; i++)
+		buf_printf(&ours, "%s,", spec_fields[i].name);
+	db_text(&s, 1, "fields");
+	result = db_step(&store->db, &s, err);
+	was = result > 0 ? db_col_text(&s, 0) : "";
+	if (result >= 0 && strncmp(ours.data, was, strlen(was)))
+		result = err_set(err, EINVAL,
+		                 "has requests with other fields than this "
+		                 "program knows: it was written by another "
+		                 "version");
+	sqlite3_reset(s.s);
+	if (result >= 0) {
+		s = db_use(&store->db, PUT_META);
+		db_text(&s, 1, "fields");
+		db_text(&s, 2, ours.data);
+		result = db_run(&store->db, &s, err);
+	}
+	buf_free(&ours);
+	return result;
+}
+
 static int prepare(struct store *store, struct err *err)
 {
 	static const char *const pragmas =
@@ -213,7 +245,8 @@ static int prepare(struct store *store, struct err *err)
 	    "PRAGMA cache_size = -16384;";
 
 	if (store_migrate(&store->db, err) < 0 ||
-	    db_exec(&store->db, pragmas, err) < 0 || check(&store->db, err) < 0)
+	    db_exec(&store->db, pragmas, err) < 0 ||
+	    check(&store->db, err) < 0 || check_fields(store, err) < 0)
 		return -1;
 	return db_get_i64(&store->db,
 	                  "SELECT coalesce(max(id), 0) + 1 FROM blob",
@@ -362,14 +395,17 @@ static int load_arrays(struct store *store, struct state *state,
 static int load_job(struct state *state, const struct stmt *s, struct err *err)
 {
 	struct past_job past;
-	struct spec spec;
-	struct job *job = xmalloc(sizeof(*job));
+	struct job *job;
+	size_t size;
 	int queue;
 
-	row_read(s, &past, &spec);
+	if (row_read(s, &past, err) < 0)
+		return -1;
+	job = xmalloc(sizeof(*job));
 	*job = past.job;
 	job->text = job->text ? xstrdup(job->text) : NULL;
-	job->packed = spec_pack(&spec);
+	size = spec_packed_size(job->packed);
+	job->packed = memcpy(xmalloc(size), past.job.packed, size);
 	queue = conf_queue_find(state_conf(state), past.queue);
 	if (queue < 0) {
 		err_set(err, EINVAL,
