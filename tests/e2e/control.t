@@ -27,6 +27,7 @@ aicancel --wait --all
 
 id=$(submit -c 3 --mem 100M --wrap 'while :; do echo tick; sleep 0.05; done')
 wait_for has_line "slurm-$id.out" tick
+wait_for is_state "$id" RUNNING
 ok "suspended" aictl suspend "$id"
 wait_for is_state "$id" SUSPENDED
 is "its CPUs are free" "$(aiq --nodes -h -o cpus_free)" 4
@@ -74,6 +75,7 @@ aicancel --wait "$id"
 
 id=$(submit --wrap 'trap "echo usr1; exit 7" USR1; echo up; while :; do sleep 0.05; done')
 wait_for has_line "slurm-$id.out" up
+wait_for is_state "$id" RUNNING
 ok "a signal" aicancel -s USR1 "$id"
 becomes "it is taken" "$id" FAILED
 is "its own exit status" "$(field "$id" exit_code)" 7

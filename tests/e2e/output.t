@@ -55,6 +55,7 @@ is "no byte is added" "$(od -An -c "slurm-$id.out")" \
 gate again
 id=$(submit --wrap "echo \$SLURM_RESTART_COUNT-; $(at_gate again)")
 wait_for has_line "slurm-$id.out" -
+wait_for is_state "$id" RUNNING
 aictl requeue "$id"
 wait_for "[ \"\$(field $id restarts)\" = 1 ]"
 open_gate again

@@ -23,6 +23,7 @@ one=$(submit --wrap "$(at_gate a); exit 3")
 two=$(submit --wrap "$(at_gate b)")
 asleep=$(submit --wrap 'while :; do echo tick; sleep 0.05; done')
 wait_for has_line "slurm-$asleep.out" tick
+wait_for is_state "$asleep" RUNNING
 aictl suspend "$asleep"
 waiting=$(submit -H -a 0-9 --wrap true)
 wait_for is_state "$two" RUNNING
