@@ -360,23 +360,23 @@ static void cmd_ping(char **argv)
 	client_close(client);
 }
 
-/* memory: of the daemon, in KiB. */
+/* memory [peak]: of the daemon, in KiB. */
 static void cmd_memory(char **argv)
 {
+	const char *key = argv[0] ? "VmHWM:" : "VmRSS:";
 	struct client *client = connect_daemon();
 	json_t *answer = ask(client, json_pack("{s:s}", "op", "ping"));
 	char path[64], line[256];
 	FILE *status;
 
-	(void)argv;
 	snprintf(path, sizeof(path), "/proc/%lld/status",
 	         json_integer_value(json_object_get(answer, "pid")));
 	status = fopen(path, "re");
 	if (!status)
 		err(EXIT_FAILURE, "%s", path);
 	while (fgets(line, sizeof(line), status))
-		if (!strncmp(line, "VmRSS:", 6))
-			printf("%ld\n", strtol(line + 6, NULL, 10));
+		if (!strncmp(line, key, strlen(key)))
+			printf("%ld\n", strtol(line + strlen(key), NULL, 10));
 	fclose(status);
 	json_decref(answer);
 	client_close(client);
@@ -439,7 +439,7 @@ static const struct command {
 	{ "submit", "N BULK MILLICPUS|different", 3, cmd_submit },
 	{ "short", "N BULK MILLICPUS", 3, cmd_short },
 	{ "ping", "N", 1, cmd_ping },
-	{ "memory", "", 0, cmd_memory },
+	{ "memory", "[peak]", 0, cmd_memory },
 	{ "latency", "N AISUB...", 2, cmd_latency },
 	{ "stamp", "FIFO", 1, cmd_stamp },
 };
