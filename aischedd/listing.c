@@ -141,7 +141,8 @@ static bool pending(const struct row_view *v)
 
 static void j_job_id(struct row_view *v)
 {
-	put_int(v, (int64_t)v->job->id);
+	/* What waits of an array goes by the array's, divided or not. */
+	put_int(v, (int64_t)(v->job->tasks.n ? v->job->array : v->job->id));
 }
 
 static void j_array_job_id(struct row_view *v)

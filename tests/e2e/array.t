@@ -39,6 +39,8 @@ ok "a range is cancelled" aicancel "${id}_[2-7]"
 is "the rest waits" "$(aiq --no-header -o display_id "$id" | head -n 1)" "${id}_[0-1,8-9]"
 ok "a part is released" aictl release "${id}_[8-9]"
 becomes "and runs" "${id}_9" FAILED
+like "under the array's id" "$(aiq --json "$id")" \
+	"\"job_id\":$id,\"array_job_id\":$id,\"array_task_id\":null"
 is "the rest is still held" "$(aiq --no-header -o display_id,reason "$id" | head -n 1)" \
 	"${id}_[0-1]  JobHeldUser"
 ok "all of it is cancelled" aicancel --wait "$id"

@@ -2,16 +2,21 @@
  * ask.c - one request as it is, for tests
  *
  *	ask '{"op": "status"}' [<RAW]
+ *	ask @FILE [<RAW]
  *	ask --ops
+ *	ask --notified SOCKET
  *
  * Prints the answer, or "refused: TEXT" and exits with 1.  --ops prints each
- * request and the least role that it takes.
+ * request and the least role that it takes; --notified waits for what a
+ * daemon tells systemd and prints it.
  */
 #include <err.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "libcommon/buf.h"
@@ -43,10 +48,28 @@ static int print_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
+static int notified(const char *path)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char text[256];
+	ssize_t n;
+
+	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&un, sizeof(un)) < 0)
+		err(EXIT_FAILURE, "%s", path);
+	n = recv(fd, text, sizeof(text), 0);
+	close(fd);
+	printf("%.*s\n", n > 0 ? (int)n : 0, text);
+	return EXIT_SUCCESS;
+}
+
 static int ask(const char *text)
 {
 	json_error_t e;
-	json_t *body = json_loads(text, 0, &e), *answer;
+	json_t *body = *text == '@' ? json_load_file(text + 1, 0, &e)
+	                            : json_loads(text, 0, &e);
+	json_t *answer;
 	struct buf raw = { 0 };
 	struct client *client;
 	struct err why;
@@ -76,6 +99,8 @@ static int ask(const char *text)
 
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "--notified"))
+		return notified(argv[2]);
 	if (argc != 2)
 		errx(EXIT_USAGE, "one request is expected");
 	if (!strcmp(argv[1], "--ops")) {

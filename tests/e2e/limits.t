@@ -88,6 +88,13 @@ id=$(submit -n 2 --mem-per-task 10M --wrap '[ $AISCHED_PROCID = 0 ] && exec slee
 becomes "one task that fails ends them all" "$id" FAILED
 is "with its status" "$(field "$id" exit_code)" 9
 
+id=$(sleeper --exclusive --mem 10M -c 0.1)
+wait_for is_state "$id" RUNNING
+other=$(submit --mem 10M -c 0.1 --wrap true)
+waits "nobody else where a job is alone" "$other" Resources ""
+aicancel "$id"
+becomes "until it ends" "$other" COMPLETED
+
 # --- time ------------------------------------------------------------------
 
 id=$(submit -t 1s --wrap 'trap "echo term; exit 0" TERM; while :; do sleep 0.05; done')

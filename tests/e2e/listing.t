@@ -20,7 +20,7 @@ has_keys()
 
 gate g
 done_id=$(aisub --parsable --wait -J "done" -t 1h --comment 'two words' --wrap 'exit 3')
-run_id=$(submit -J runs -n 2 --mem-per-task 100M -t 1h --wrap "$(at_gate g)")
+run_id=$(submit -J runs -n 2 --mem-per-task 100M -t 1h --wrap "[ \$RANK = 1 ] || $(at_gate g)")
 wait_for is_state "$run_id" RUNNING
 held_id=$(submit -J held -H --wrap true)
 array_id=$(submit -J array -H -a 0-9:3%2 --wrap true)
@@ -84,7 +84,6 @@ like "what it uses" "$(aiq --queues --json)" \
 # --- history ---------------------------------------------------------------
 
 open_gate g
-open_gate g
 wait_for is_state "$run_id" COMPLETED
 aicancel "$held_id" "$array_id"
 is "finished jobs, the newest last" "$(aiq --history -h -o name | tr '\n' ' ')" \
@@ -98,6 +97,26 @@ id=$(submit -a 1-300 -c 0.05 --mem 10M --wrap true)
 wait_for "[ \"\$(aiq --history -h -t CD -o state $id | wc -l)\" = 300 ]"
 is "pages of it" "$(aiq --history -h -o display_id -n wrap | sort -u | wc -l)" 300
 like "what users have used" "$(aiq --shares -h)" "^default +$(id -un) "
+
+# --- many jobs at once -----------------------------------------------------
+
+awk 'BEGIN {
+	printf "{\"op\": \"submit\", \"env_len\": 0, \"script_len\": 10,"
+	printf "\"token\": \"0123456789abcdef0123456789abcdef\","
+	for (i = 0; i < 6000; i++)
+		printf "%s{\"name\": \"many\", \"output\": \"o\"," \
+			"\"workdir\": \"/\", \"hold\": 1}", \
+			i ? "," : "\"specs\": ["
+	printf "]}"
+}' >many
+like "six thousand in one request" \
+	"$(printf '#!/bin/sh\n' | "$top_builddir/tests/e2e/ask" @many)" \
+	'^\{"job_ids":\[[0-9]+,.*\]\}$'
+is "are listed" "$(aiq -h -n many -o job_id | sort -n | uniq | wc -l)" 6000
+like "are counted" "$(aictl status)" '^jobs +600[0-9] pending'
+ok "are released" aicancel -n many
+is "are gone" "$(aiq -h -n many)" ""
+is "and in the history" "$(aiq --history -h -n many -t CA -o name | wc -l)" 6000
 
 # --- long listings ---------------------------------------------------------
 

@@ -93,6 +93,8 @@ wait "$pid"
 is "aiq --log -f follows it to its end" "$?:$(cat followed)" "0:early
 go
 late"
+done_job -n 2 -o 'task.%t' --wrap 'echo $AISCHED_PROCID'
+is "the output of one task" "$(aiq --log --task 1 "$id")" 1
 done_job -a 0-1 --wrap 'echo $AISCHED_ARRAY_TASK_ID'
 fails "of an array one task is named" 1 "is an array" aiq --log "$id"
 is "like this" "$(aiq --log "${id}_1")" 1

@@ -73,6 +73,8 @@ is "shutdown as nobody" "$(may nobody '{"op": "shutdown"}')" no
 mine=$(cd / && as_user nobody aisub --parsable -H -o /dev/null --wrap true)
 led=$(cd / && as_user nobody aisub --parsable -H -q led -o /dev/null --wrap true)
 is "a job is its submitter's" "$(field "$mine" user)" nobody
+is "one sees one's own" "$(as_user "$lead" aiq -h)" ""
+is "unless one asks for all" "$(as_user "$lead" aiq -h -a -o user | sort -u)" nobody
 for action in hold release requeue; do
 	run as_user "$lead" aictl "$action" "$mine"
 	is "$action of another's job" "$rc" 1

@@ -5,9 +5,14 @@
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 stop_daemon
-(start_daemon) &
+"$top_builddir/tests/e2e/ask" --notified "$dir/notify" >notified &
+pid=$!
+wait_for [ -S "$dir/notify" ]
+(NOTIFY_SOCKET=$dir/notify && export NOTIFY_SOCKET && start_daemon) &
 ok "ping --wait returns as soon as it answers" aictl ping --wait 10s
 wait $!
+wait "$pid"
+is "systemd is told that it is ready" "$(cat notified)" READY=1
 aictl shutdown
 wait_for "! aictl ping"
 
