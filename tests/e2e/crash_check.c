@@ -64,7 +64,8 @@ struct ran *ran_read(void)
 	}
 	if (file)
 		fclose(file);
-	qsort(ran->line, ran->n, sizeof(*ran->line), by_job);
+	if (ran->n)
+		qsort(ran->line, ran->n, sizeof(*ran->line), by_job);
 	return ran;
 }
 
@@ -173,7 +174,8 @@ static struct rows rows_get(void)
 		rows.row[rows.n++] = row_of(obj);
 		json_decref(obj);
 	}
-	qsort(rows.row, rows.n, sizeof(*rows.row), by_name);
+	if (rows.n)
+		qsort(rows.row, rows.n, sizeof(*rows.row), by_name);
 	json_decref(answer);
 	json_decref(req);
 	client_close(client);
