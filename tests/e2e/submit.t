@@ -36,7 +36,8 @@ like "an unknown #SBATCH option is a warning" "$err" \
 	"^aisub: script:5: warning: unknown option '--no-such-option', ignored$"
 like "a directive after the first command is a warning" "$err" \
 	"^aisub: script:7: warning:"
-id=$(AISUB_JOB_NAME=env AISUB_COMMENT=env aisub -Q -H -J cmd script 2>/dev/null; aiq -h -o job_id | tail -n 1)
+id=$(AISUB_JOB_NAME=env AISUB_COMMENT=env aisub --parsable -H -J cmd script \
+	2>/dev/null)
 is "the command line comes first" "$(field "$id" name)" cmd
 is "then the environment" "$(field "$id" comment)" env
 fails "an unknown #AISUB option names its line" 2 \
