@@ -435,19 +435,19 @@ static int update_one(struct daemon *d, const struct mass *m, struct job *job,
                       struct err *err)
 {
 	struct submitter who = submitter_of(&m->peer);
+	size_t n = 0, most = json_object_size(m->set);
+	struct assignment *set = xcalloc(most ? most : 1, sizeof(*set));
 	const char *field;
 	json_t *value;
+	int result;
 
 	who.operator_ = access_operates(d, &m->peer, job->queue);
-	json_object_foreach(m->set, field, value) {
-		if (!json_is_string(value))
-			return err_set(err, EPROTO, "update: '%s' is no text",
-			               field);
-		if (state_update(d->state, job, &who, field,
-		                 json_string_value(value), now_s(), err) < 0)
-			return -1;
-	}
-	return 0;
+	json_object_foreach(m->set, field, value)
+		set[n++] =
+		    (struct assignment){ field, json_string_value(value) };
+	result = state_update(d->state, job, &who, set, n, now_s(), err);
+	free(set);
+	return result;
 }
 
 static int control_one(struct daemon *d, const struct mass *m, struct job *job,
@@ -649,6 +649,17 @@ refuse:
 	daemon_refuse(d, ask, &err);
 }
 
+static bool is_texts(json_t *set)
+{
+	const char *field;
+	json_t *value;
+
+	json_object_foreach(set, field, value)
+		if (!json_is_string(value))
+			return false;
+	return json_is_object(set);
+}
+
 static void op_update(struct daemon *d, struct ask *ask,
                       const struct request_in *in)
 {
@@ -661,8 +672,9 @@ static void op_update(struct daemon *d, struct ask *ask,
 	if (json_unpack_ex(in->body, &e, JSON_STRICT, "{s:s, s:o, s:o}", "op",
 	                   &(const char *){ NULL }, "ids", &ids, "set",
 	                   &set) < 0 ||
-	    !json_is_object(set)) {
-		err_set(&err, EPROTO, "update: ids and set are expected");
+	    !is_texts(set)) {
+		err_set(&err, EPROTO,
+		        "update: ids and a set of texts are expected");
 		goto refuse;
 	}
 	m->set = json_incref(set);

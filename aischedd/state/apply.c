@@ -16,6 +16,16 @@ static bool nodes_are_up(const struct state *state,
 	return true;
 }
 
+/* Whether it waits for what it waited for when it was planned. */
+static bool is_as_planned(const struct state *state, const struct job *job,
+                          const struct start *start)
+{
+	const struct row *row = job->row;
+
+	return row && row->planned == state->plan_serial &&
+	       row->verdict == start->row;
+}
+
 static void apply_start(struct state *state, const struct snap *snap,
                         const struct plan *plan, const struct start *start,
                         int64_t now)
@@ -30,7 +40,8 @@ static void apply_start(struct state *state, const struct snap *snap,
 		return;
 	if (job->state == JOB_SUSPENDED && job->wants_resume)
 		ev.kind = EV_resumed;
-	else if (job->row && nodes_are_up(state, task, start->ntasks))
+	else if (is_as_planned(state, job, start) &&
+	         nodes_are_up(state, task, start->ntasks))
 		ev.kind = EV_start;
 	else
 		return;

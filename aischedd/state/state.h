@@ -263,14 +263,20 @@ struct job *state_split(struct state *state, struct job *job,
 /* Put it ahead of all that wait in its queue. */
 int state_top(struct state *state, struct job *job, struct err *err);
 
+struct assignment {
+	const char *field, *value;
+};
+
 /*
- * Change one field of a job: any option of aisub by its long name ('_' for
- * '-' is fine), or array_limit.  A job that has started takes only those
- * that do not touch what it holds.  Fails: EINVAL, EPERM, ENOENT.
+ * Change fields of a job, all of them or none: any option of aisub by its
+ * long name ('_' for '-' is fine), or array_limit.  An empty value takes the
+ * option back.  A job that has started takes only those that do not touch
+ * what it holds.  The record may dissolve.
+ * Fails: EINVAL, EPERM, ENOENT.
  */
 int state_update(struct state *state, struct job *job,
-                 const struct submitter *who, const char *field,
-                 const char *value, int64_t now, struct err *err);
+                 const struct submitter *who, const struct assignment *set,
+                 size_t n, int64_t now, struct err *err);
 
 /* --- nodes, queues, configuration -------------------------------------- */
 

@@ -33,28 +33,28 @@ int state_top(struct state *state, struct job *job, struct err *err)
 	return 0;
 }
 
-/* --- one option -------------------------------------------------------- */
+/* --- options ----------------------------------------------------------- */
 
-/* One field of one job; old borrows the texts of job->packed. */
+/* Fields of one job; old borrows the texts of job->packed. */
 struct change {
 	struct state *state;
 	struct job *job;
 	const struct submitter *who;
-	const struct opt *opt;
-	const char *field; /* as the user says it */
 	struct submit submit;
 	struct spec old;
 	uint32_t queue;
+	int64_t array_limit; /* -1: as it is */
+	bool queue_said, dependency_said, time_said, deadline_said;
 	int64_t now;
 };
 
-static bool is_option(const struct change *c, const char *name)
+static bool is_option(const struct opt *opt, const char *name)
 {
-	return !strcmp(c->opt->name, name);
+	return !strcmp(opt->name, name);
 }
 
 /* What a job that has started may still change. */
-static bool is_harmless(const struct change *c)
+static bool is_harmless(const struct opt *opt)
 {
 	static const char *const names[] = {
 		"time",         "job-name", "comment", "account",
@@ -63,58 +63,94 @@ static bool is_harmless(const struct change *c)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (is_option(c, names[i]))
+		if (is_option(opt, names[i]))
 			return true;
 	return false;
 }
 
-static int find_option(struct change *c, struct err *err)
+static const struct opt *find_option(const struct job *job, const char *field,
+                                     struct err *err)
 {
+	const struct opt *opt;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s", c->field);
+	snprintf(name, sizeof(name), "%s", field);
 	for (char *p = name; *p; p++)
 		if (*p == '_')
 			*p = '-';
 	if (!strcmp(name, "time-limit"))
 		snprintf(name, sizeof(name), "time");
-	c->opt = opt_find(spec_opts, name);
+	opt = opt_find(spec_opts, name);
 	/* What is for aisub alone lies outside the spec. */
-	if (!c->opt || c->opt->offset >= sizeof(struct spec) ||
-	    is_option(c, "array"))
-		return err_set(err, EINVAL, "'%s' cannot be changed", c->field);
-	if (is_option(c, "hold"))
-		return err_set(err, EINVAL,
-		               "use `aictl hold` and `aictl release`");
-	if (c->job->state != JOB_PENDING && !is_harmless(c))
-		return err_set(err, EINVAL,
-		               "job %llu is %s: %s can be changed only while "
-		               "it is pending",
-		               (unsigned long long)c->job->id,
-		               job_state_name(c->job->state), c->field);
-	return 0;
+	if (!opt || opt->offset >= sizeof(struct spec) ||
+	    is_option(opt, "array")) {
+		err_set(err, EINVAL, "'%s' cannot be changed", field);
+		return NULL;
+	}
+	if (is_option(opt, "hold")) {
+		err_set(err, EINVAL, "use `aictl hold` and `aictl release`");
+		return NULL;
+	}
+	if (job->state != JOB_PENDING && !is_harmless(opt)) {
+		err_set(err, EINVAL,
+		        "job %llu is %s: %s can be changed only while it is "
+		        "pending",
+		        (unsigned long long)job->id, job_state_name(job->state),
+		        field);
+		return NULL;
+	}
+	return opt;
 }
 
 /* An empty value takes the option back; flags are yes or no. */
-static int take_value(struct change *c, const char *value, struct err *err)
+static int take_value(struct change *c, const struct opt *opt,
+                      const struct assignment *a, struct err *err)
 {
+	const char *value = a->value;
 	bool yes = true;
 
 	if (!*value) {
-		submit_clear(&c->submit, c->opt);
+		submit_clear(&c->submit, opt);
 		if (c->submit.spec.name && c->submit.spec.output &&
 		    c->submit.spec.workdir)
 			return 0;
-		return err_set(err, EINVAL, "%s cannot be empty", c->field);
+		return err_set(err, EINVAL, "%s cannot be empty", a->field);
 	}
-	if (!c->opt->arg) {
+	if (!opt->arg) {
 		if (parse_bool(value, &yes, err) < 0)
-			return err_wrap(err, "%s", c->field);
+			return err_wrap(err, "%s", a->field);
 		value = NULL;
 	}
-	submit_clear(&c->submit, c->opt);
-	return yes ? opt_apply(spec_opts, &c->submit, c->opt->name, value, err)
+	submit_clear(&c->submit, opt);
+	return yes ? opt_apply(spec_opts, &c->submit, opt->name, value, err)
 	           : 0;
+}
+
+static int take_array_limit(struct change *c, const char *value,
+                            struct err *err)
+{
+	if (!c->job->array)
+		return err_set(err, EINVAL, "job %llu is not of an array",
+		               (unsigned long long)c->job->id);
+	return parse_int(value, 0, LIMIT_ARRAY, &c->array_limit, err);
+}
+
+static int take_field(struct change *c, const struct assignment *a,
+                      struct err *err)
+{
+	const struct opt *opt;
+
+	if (!strcmp(a->field, "array_limit") ||
+	    !strcmp(a->field, "array-limit"))
+		return take_array_limit(c, a->value, err);
+	opt = find_option(c->job, a->field, err);
+	if (!opt || take_value(c, opt, a, err) < 0)
+		return -1;
+	c->queue_said |= is_option(opt, "queue") || is_option(opt, "partition");
+	c->dependency_said |= is_option(opt, "dependency");
+	c->time_said |= is_option(opt, "time");
+	c->deadline_said |= is_option(opt, "deadline");
+	return 0;
 }
 
 /* --- may it be so? ----------------------------------------------------- */
@@ -127,19 +163,42 @@ static bool is_raised(const struct change *c)
 	       (to == TIME_UNLIMITED || to == SPEC_UNSET || to > from);
 }
 
+static bool differs(const char *a, const char *b)
+{
+	return !a != !b || (a && strcmp(a, b));
+}
+
+static bool other_priority(const struct change *c)
+{
+	const struct spec *spec = &c->submit.spec;
+
+	return c->queue != c->job->queue || spec->priority != c->old.priority ||
+	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
+}
+
+/* What an operator has set before is no new wish of the user's. */
+static struct submitter asking(const struct change *c)
+{
+	struct submitter who = *c->who;
+
+	who.operator_ |= !other_priority(c);
+	return who;
+}
+
 static int check_started(const struct change *c, struct err *err)
 {
 	const struct spec *spec = &c->submit.spec;
+	struct submitter who = asking(c);
 	struct request req;
 	int64_t limit;
 
 	if (spec_resolve(spec, 0, &req, err) < 0 ||
-	    submit_check_priority(c->state, spec, c->queue, c->who, err) < 0)
+	    submit_check_priority(c->state, spec, c->queue, &who, err) < 0)
 		return -1;
-	if (is_option(c, "deadline") && spec->deadline != SPEC_UNSET &&
+	if (c->deadline_said && spec->deadline != SPEC_UNSET &&
 	    spec->deadline <= c->now)
 		return err_set(err, EINVAL, "the deadline has passed");
-	if (!is_option(c, "time"))
+	if (!c->time_said)
 		return 0;
 	if (is_raised(c) && !c->who->operator_)
 		return err_set(err, EPERM,
@@ -171,36 +230,31 @@ static int check_self(const struct change *c, struct err *err)
 static int check_pending(struct change *c, struct err *err)
 {
 	struct spec spec = c->submit.spec;
+	struct submitter who;
 
-	if (is_option(c, "queue") &&
+	if (c->queue_said &&
 	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
 	     submit_check_access(c->state, c->queue, c->who, err) < 0))
 		return -1;
 	/* Jobs it waited for may have been forgotten since. */
-	if (!is_option(c, "dependency"))
+	if (!c->dependency_said)
 		spec.dependency = NULL;
 	else if (check_self(c, err) < 0)
 		return -1;
-	return submit_check_spec(c->state, &spec, c->who, c->queue, c->now,
-	                         err);
+	who = asking(c);
+	return submit_check_spec(c->state, &spec, &who, c->queue, c->now, err);
 }
 
 /* --- do it ------------------------------------------------------------- */
 
-static bool differs(const char *a, const char *b)
-{
-	return !a != !b || (a && strcmp(a, b));
-}
-
 /* What follows from the spec, as far as it does so otherwise than before:
  * `top` and a configuration that changed since have their say too. */
-static void derive(struct change *c, bool moved)
+static void derive(struct change *c, bool moved, bool reordered)
 {
 	const struct spec *spec = &c->submit.spec;
 	struct job *job = c->job;
 
-	if (moved || spec->priority != c->old.priority ||
-	    spec->nice != c->old.nice || differs(spec->class, c->old.class))
+	if (reordered)
 		job_set_priority(c->state, job, spec);
 	if (moved || spec->grace != c->old.grace)
 		job_set_grace(c->state, job, spec);
@@ -218,13 +272,13 @@ static void derive(struct change *c, bool moved)
 static void take_spec(struct change *c)
 {
 	struct job *job = c->job;
-	bool moved = c->queue != job->queue;
+	bool moved = c->queue != job->queue, reordered = other_priority(c);
 	char *packed = spec_pack(&c->submit.spec);
 
 	state_count(c->state, job, -1);
 	names_del(c->state, job);
 	job->queue = c->queue;
-	derive(c, moved);
+	derive(c, moved, reordered);
 	placed_key_forget(job);
 	free(job->packed); /* the last use of the old texts was above */
 	job->packed = packed;
@@ -243,48 +297,47 @@ static void take_dependency(struct change *c, const char *text)
 	deps_begin(c->state, c->job, c->now);
 }
 
-static int update_array_limit(struct state *state, struct job *job,
-                              const char *value, struct err *err)
+static void set_array_limit(struct state *state, struct array *array,
+                            uint32_t limit)
 {
-	struct array *array = state_array(state, job->array);
-	int64_t limit;
-
-	if (!array)
-		return err_set(err, EINVAL, "job %llu is not of an array",
-		               (unsigned long long)job->id);
-	if (parse_int(value, 0, LIMIT_ARRAY, &limit, err) < 0)
-		return -1;
-	array->limit = (uint32_t)limit;
+	array->limit = limit;
 	state_touch_array(state, array);
 	for (struct job *j = array->first; j; j = j->array_next)
 		state_reindex(state, j, j->submit);
-	return 0;
 }
 
-static int update_option(struct change *c, const char *value, struct err *err)
+static void apply(struct change *c)
 {
-	if (find_option(c, err) < 0 || take_value(c, value, err) < 0 ||
-	    (c->job->state == JOB_PENDING ? check_pending(c, err)
-	                                  : check_started(c, err)) < 0)
-		return -1;
+	if (c->array_limit >= 0)
+		set_array_limit(c->state, state_array(c->state, c->job->array),
+		                (uint32_t)c->array_limit);
 	take_spec(c);
 	/* Judging the new conditions may dissolve the record. */
-	if (is_option(c, "dependency"))
+	if (c->dependency_said)
 		take_dependency(c, c->submit.spec.dependency);
 	else
 		state_reindex(c->state, c->job, c->now);
-	return 0;
+}
+
+static int check(struct change *c, const struct assignment *set, size_t n,
+                 struct err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (take_field(c, &set[i], err) < 0)
+			return -1;
+	return c->job->state == JOB_PENDING ? check_pending(c, err)
+	                                    : check_started(c, err);
 }
 
 int state_update(struct state *state, struct job *job,
-                 const struct submitter *who, const char *field,
-                 const char *value, int64_t now, struct err *err)
+                 const struct submitter *who, const struct assignment *set,
+                 size_t n, int64_t now, struct err *err)
 {
 	struct change c = { .state = state,
 		            .job = job,
 		            .who = who,
-		            .field = field,
 		            .queue = job->queue,
+		            .array_limit = -1,
 		            .now = now };
 	struct arena *arena;
 	int result;
@@ -292,13 +345,13 @@ int state_update(struct state *state, struct job *job,
 	if (job_state_is_final((enum job_state)job->state))
 		return err_set(err, EINVAL, "job %llu has ended",
 		               (unsigned long long)job->id);
-	if (!strcmp(field, "array_limit") || !strcmp(field, "array-limit"))
-		return update_array_limit(state, job, value, err);
 	arena = arena_new();
 	submit_init(&c.submit, arena, NULL, now);
 	spec_unpack(&c.old, job->packed);
 	c.submit.spec = c.old;
-	result = update_option(&c, value, err);
+	result = check(&c, set, n, err);
+	if (result == 0)
+		apply(&c);
 	arena_free(arena);
 	return result;
 }

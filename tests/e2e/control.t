@@ -124,11 +124,13 @@ is "all of them" "$(field "$id" time_limit),$(field "$id" comment),$(field "$id"
 	1200,new,1
 ok "and taken back" aictl update "$id" comment=
 is "there is none" "$(field "$id" comment)" -
+fails "all or nothing" 1 "'colour' cannot be changed" \
+	aictl update "$id" comment=x colour=red
 fails "no such field" 1 "'colour' cannot be changed" aictl update "$id" colour=red
 fails "no such queue" 1 "there is no queue 'x'" aictl update "$id" queue=x
 fails "what can never fit" 1 "needs 99 CPUs" aictl update "$id" cpus-per-task=99
 fails "not a field" 2 "update takes JOB... field=value..." aictl update "$id" x
-is "nothing changed" "$(field "$id" cpus)" 1
+is "nothing changed" "$(field "$id" cpus) $(field "$id" comment)" "1 -"
 aicancel "$id"
 id=$(sleeper -t 10)
 wait_for is_state "$id" RUNNING

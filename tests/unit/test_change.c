@@ -6,6 +6,9 @@
 #include "tests/unit/check.h"
 #include "tests/unit/world.h"
 
+#define PLAY(w, ...) \
+	world_play(w, "", (const char *const[]){ __VA_ARGS__, NULL })
+
 #define TWO_QUEUES                                \
 	"default_queue = \"batch\"\n"             \
 	"pool here { runner = local }\n"          \
@@ -31,6 +34,19 @@ static const struct {
 	    "update 1 wrap=true => ! 'wrap' cannot be changed",
 	    "update 1 socket=x => ! 'socket' cannot be changed",
 	    "update 1 hold=yes => ! use `aictl hold` and `aictl release`" } },
+	{ "all of it or nothing",
+	  { "submit comment=old",
+	    "update 1 comment=new;colour=red => ! 'colour' cannot be changed",
+	    "update 1 priority=7;cpus-per-task=5 => ! needs 5 CPUs *",
+	    "update 1 time=10;array_limit=3 => ! job 1 is not of an array",
+	    "comment => old", "update 1 comment=new;priority=7",
+	    "comment => new" } },
+	{ "a priority that an operator gave is no wish of the user's",
+	  { "submit", "operator", "update 1 priority=1000", "user",
+	    "update 1 comment=x",
+	    "update 1 priority=999 => ! priority 999 is "
+	    "above the class's 50: *",
+	    "run", "update 1 comment=y" } },
 	{ "a bad value",
 	  { "submit", "update 1 time=soon => ! --time: *",
 	    "update 1 requeue=perhaps => ! requeue: *" } },
@@ -126,6 +142,32 @@ START_TEST(change_case)
 }
 END_TEST
 
+/* A pass over much takes a while, on a thread of its own. */
+START_TEST(a_plan_of_before_starts_nothing_that_changed)
+{
+	struct arena *arena = arena_new();
+	const struct snap *snap;
+	const struct plan *plan;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	PLAY(&w, "submit", "submit", "submit", "submit array=0-1");
+	snap = state_snapshot(w.state, w.now, arena);
+	plan = sched_plan(snap, arena);
+	ck_assert_uint_eq(plan->nstarts, 4);
+	PLAY(&w, "update 1 cpus-per-task=3", "hold 2", "cancel 3");
+	state_apply_plan(w.state, snap, plan, &arena, w.now);
+	world_check(&w);
+	ck_assert_str_eq(world_jobs(&w),
+	                 "1 PD Unevaluated, 2 PD JobHeldUser, 3 CA Cancelled, "
+	                 "4_[1] PD Resources, 4_0 CF");
+	PLAY(&w, "run",
+	     "jobs => 1 R, 2 PD JobHeldUser, 3 CA Cancelled, "
+	     "4_[1] PD Resources, 4_0 R");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_queue_gives_its_manners)
 {
 	const struct job *job;
@@ -135,8 +177,7 @@ START_TEST(a_queue_gives_its_manners)
 	world_submit(&w, "");
 	job = state_job(w.state, 1);
 	ck_assert_int_eq(job->time_limit, 3600);
-	world_play(&w, "",
-	           (const char *const[]){ "update 1 queue=other", NULL });
+	PLAY(&w, "update 1 queue=other");
 	ck_assert_int_eq(job->time_limit, 1800);
 	ck_assert_int_eq(job->grace, 5);
 	world_fini(&w);
@@ -286,6 +327,7 @@ END_TEST
 SUITE(change)
 {
 	tcase_add_loop_test(tc, change_case, 0, ARRAY_SIZE(cases));
+	tcase_add_test(tc, a_plan_of_before_starts_nothing_that_changed);
 	tcase_add_test(tc, a_queue_gives_its_manners);
 	tcase_add_test(tc, a_queue_is_closed_with_all_below);
 	tcase_add_loop_test(tc, reload, 0, ARRAY_SIZE(reloads));

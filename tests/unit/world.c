@@ -383,13 +383,22 @@ static const char *play_event(struct world *w, const char *verb, uint64_t id)
 
 static const char *play_update(struct world *w, uint64_t id, char *change)
 {
-	char *value = strchr(change, '=');
+	struct assignment set[4];
+	size_t n = 0;
 	int result;
 
-	ck_assert(value);
-	*value++ = '\0';
-	result = state_update(w->state, state_job(w->state, id), &w->who,
-	                      change, value, w->now, &w->err);
+	for (char *next = change; change; change = next) {
+		char *value = strchr(change, '=');
+
+		next = strchr(change, ';');
+		if (next)
+			*next++ = '\0';
+		ck_assert(value && n < ARRAY_SIZE(set));
+		*value++ = '\0';
+		set[n++] = (struct assignment){ change, value };
+	}
+	result = state_update(w->state, state_job(w->state, id), &w->who, set,
+	                      n, w->now, &w->err);
 	world_check(w);
 	return result < 0 ? refused(w) : "";
 }
@@ -399,6 +408,14 @@ static const char *play_depend(struct world *w, uint64_t id)
 	buf_clear(&w->text);
 	state_depend_format(state_job(w->state, id), &w->text);
 	return done(w);
+}
+
+static const char *play_comment(struct world *w, uint64_t id)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, state_job(w->state, id)->packed);
+	return spec.comment ? spec.comment : "";
 }
 
 static const char *play_node(struct world *w, const char *verb,
@@ -481,6 +498,8 @@ static const char *play(struct world *w, const char *verb, const char *object,
 		return world_why(w, id);
 	if (!strcmp(verb, "depend"))
 		return play_depend(w, id);
+	if (!strcmp(verb, "comment"))
+		return play_comment(w, id);
 	if (!strcmp(verb, "update"))
 		return play_update(w, id, rest);
 	if (!strcmp(verb, "top"))

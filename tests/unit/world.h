@@ -84,10 +84,11 @@ const char *world_event_name(enum event_kind kind);
  * Steps, NULL at the end; "STEP => TEXT" is checked, "!..." is a refusal.
  *	submit OPTIONS · EVENT [JOB] · end JOB STATUS · split JOB TASKS
  *	plan · run · commit · forget (the past) · +SECONDS · operator · user
- *	top JOB · update JOB FIELD=VALUE · open QUEUE · close QUEUE
+ *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
  *	drain NODE · undrain NODE · node NAME CPUS
- *	jobs · next (alarm, in seconds) · effects · tell (forgets them) · why
- *[JOB] · depend [JOB] JOB is 1 where none is named.
+ *	jobs · next (alarm, in seconds) · effects · tell (forgets them)
+ *	why [JOB] · comment [JOB] · depend [JOB]
+ * JOB is 1 where none is named.
  */
 void world_play(struct world *w, const char *name, const char *const *step);
 
