@@ -405,6 +405,9 @@ int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
 	if (!spec.name || !spec.output || !spec.workdir)
 		return err_set(err, EINVAL,
 		               "a job needs name, output and workdir");
+	/* Only in simulations, which make their specs themselves. */
+	if (spec.mem == 0)
+		return err_set(err, EINVAL, "a job needs some memory");
 	*ret = spec;
 	return 0;
 }

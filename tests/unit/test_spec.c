@@ -86,6 +86,7 @@ static const struct {
 	{ "not an object", "[]", "a job must be a JSON object" },
 	{ "no name", "{\"output\":\"o\",\"workdir\":\"/\"}",
 	  "a job needs name, output and workdir" },
+	{ "no memory", JOB(",\"mem\":0"), "a job needs some memory" },
 	{ "an unknown field", JOB(",\"foo\":1"), "a job has no field 'foo'" },
 	{ "a number for a text", JOB(",\"queue\":1"),
 	  "field 'queue': not a text" },
