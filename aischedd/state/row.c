@@ -184,33 +184,53 @@ void row_remove(struct state *state, struct job *job)
 		row_free(state, row);
 }
 
-void state_reindex(struct state *state, struct job *job, int64_t now)
+/* Whether the plan in force already says why a job of this row waits. */
+static bool row_waits(const struct state *state, const struct row *row)
+{
+	enum reason why;
+
+	if (!state->verdict || row->planned != state->plan_serial)
+		return false;
+	why = state->verdict[row->verdict].why;
+	return why != WHY_None && why != WHY_ArrayLimit;
+}
+
+static struct row *row_for(struct state *state, const struct job *job)
 {
 	struct buf key = { 0 };
 	struct row *row;
 	uint64_t hash;
 
-	state_replan(state);
+	row_key_build(state, job, &key);
+	hash = hash_bytes(0, key.data, key.len);
+	row = row_find(state, hash, &key);
+	if (!row)
+		row = row_new(state, hash, &key);
+	buf_free(&key);
+	return row;
+}
+
+void state_reindex(struct state *state, struct job *job, int64_t now)
+{
+	struct row *row;
+
 	if (job->state != JOB_PENDING ||
 	    state_ineligible(state, job) != WHY_None) {
 		if (job->state == JOB_PENDING && !job->place)
 			row_remove(state, job);
+		state_replan(state);
 		return;
 	}
 	if (job->eligible == NO_TIME) {
 		job->eligible = now;
 		state_touch(state, job);
 	}
-	row_key_build(state, job, &key);
-	hash = hash_bytes(0, key.data, key.len);
-	row = row_find(state, hash, &key);
-	if (row != job->row || !row) {
-		row_remove(state, job);
-		if (!row || !row->njobs)
-			row = row_find(state, hash, &key);
-		if (!row)
-			row = row_new(state, hash, &key);
-		row_insert(row, job);
-	}
-	buf_free(&key);
+	row = row_for(state, job);
+	/* One more of those that wait changes nothing for anybody. */
+	if (job->row || !row_waits(state, row))
+		state_replan(state);
+	if (row == job->row)
+		return;
+	row_remove(state, job);
+	row_insert(row, job);
 }

@@ -287,6 +287,29 @@ START_TEST(trial)
 }
 END_TEST
 
+/* A thousand submissions to a full machine are one pass, not a thousand. */
+START_TEST(one_more_that_waits_needs_no_pass)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "cpus-per-task=4");
+	world_submit(&w, "cpus-per-task=4");
+	world_run(&w);
+	world_submit(&w, "cpus-per-task=4");
+	ck_assert(!state_wants_plan(w.state));
+	ck_assert_str_eq(world_jobs(&w), "1 R, 2 PD Resources, 3 PD Resources");
+	world_submit(&w, "cpus-per-task=3");
+	ck_assert(state_wants_plan(w.state));
+	world_run(&w);
+	ck_assert(!state_wants_plan(w.state));
+	world_end(&w, 1, 0);
+	world_submit(&w, "cpus-per-task=4");
+	ck_assert(state_wants_plan(w.state));
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(admission)
 {
 	tcase_add_loop_test(tc, admission_case, 0, ARRAY_SIZE(cases));
@@ -297,4 +320,5 @@ SUITE(admission)
 	tcase_add_test(tc, while_nodes_are_not_known_all_is_taken);
 	tcase_add_test(tc, a_request_is_counted_as_a_whole);
 	tcase_add_loop_test(tc, trial, 0, ARRAY_SIZE(trials));
+	tcase_add_test(tc, one_more_that_waits_needs_no_pass);
 }
