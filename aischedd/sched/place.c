@@ -300,22 +300,26 @@ static uint32_t seek(struct trial *t, enum fill how)
 	return seek_most(t, max);
 }
 
-static void put(struct trial *t, uint32_t node)
+void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
 {
-	struct place *p = t->p;
 	size_t ncpus =
-	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, t->req) : 0;
+	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
 
-	for (int64_t i = 0; i < t->ask; i++) {
+	for (int64_t i = 0; i < n; i++) {
 		struct snap_task *task = next_task(p, ncpus);
 
-		end_task(
-		    p, fit_task(p->work, t->req, node, task, p->use + p->nuse));
+		end_task(p,
+		         fit_task(p->work, req, node, task, p->use + p->nuse));
 	}
-	p->own[node] += (uint32_t)t->ask;
+	p->own[node] += (uint32_t)n;
+	shelf_refresh(p->shelf, node);
+}
+
+static void put(struct trial *t, uint32_t node)
+{
+	place_put(t->p, t->req, node, t->ask);
 	t->left -= (uint32_t)t->ask;
 	t->nodes_left -= t->nodes_left > 0;
-	shelf_refresh(p->shelf, node);
 }
 
 static bool fill(struct trial *t, enum fill how)
@@ -335,7 +339,7 @@ static bool fill(struct trial *t, enum fill how)
 	return !t->nodes_left;
 }
 
-static void begin(struct place *p)
+void place_begin(struct place *p)
 {
 	p->first_task = p->ntasks;
 	p->first_use = p->nuse;
@@ -425,7 +429,7 @@ bool place_try(struct place *p, uint32_t req, unsigned trees,
 		while (t.class_end < t.allowed->nclasses &&
 		       match_class(p->match, class[t.class_end])->pool == pool)
 			t.class_end++;
-		begin(p);
+		place_begin(p);
 		if (fill_pool(&t))
 			return true;
 		if (!ret_lack) {
@@ -471,7 +475,7 @@ bool place_try_resume(struct place *p, uint32_t run, bool even_held,
 	uint32_t t, first = s->run.task_first[run];
 	uint32_t end = s->run.task_first[run + 1];
 
-	begin(p);
+	place_begin(p);
 	for (t = first; t < end; t++)
 		p->own[s->task[t].node]++;
 	for (t = first; t < end; t++) {

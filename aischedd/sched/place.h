@@ -44,6 +44,7 @@ struct place {
 	struct snap_cpu_use *use;
 	size_t ntasks, task_cap, nuse, use_cap;
 	size_t first_task, first_use; /* of the trial */
+	int64_t until; /* what is placed ends by then, or SNAP_NEVER */
 };
 
 /* Why a trial failed, in the pool in which it came furthest. */
@@ -73,6 +74,10 @@ bool place_try(struct place *p, uint32_t req, unsigned trees,
 /* The same for a job that has its nodes and needs its CPUs there again. */
 bool place_try_resume(struct place *p, uint32_t run, bool even_held,
                       struct lack *ret_lack);
+
+/* A trial by hand: n tasks on a node on which they fit. */
+void place_begin(struct place *p);
+void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
 
 void place_undo(struct place *p);
 

@@ -37,11 +37,54 @@ struct start {
 	uint32_t task_first, ntasks; /* slice of the plan's tasks */
 };
 
+/* A running job gets more tasks. */
+struct grow {
+	uint32_t run;
+	uint32_t task_first, ntasks; /* slice of the plan's tasks */
+};
+
+/* Why a job lost what it held. */
+enum evict {
+	EVICT_NONE,
+	EVICT_PREEMPT,
+	EVICT_RECLAIM,
+	EVICT_CONSOLIDATE,
+	EVICT_NODE_DOWN
+};
+
+/* Tasks of a running job leave: all, or what it has above its minimum. */
+struct eviction {
+	uint32_t run;
+	uint32_t loss_first, nlosses; /* slice of loss: tasks of the run, from
+	                               * 0; nlosses == its tasks: the job */
+	uint8_t why;                  /* enum evict */
+	bool suspend;                 /* only its CPUs are needed */
+	uint64_t by;                  /* the job for which */
+};
+
+/*
+ * Nodes held until those who leave them are gone.  The plan has all claims
+ * that are in force: one of an earlier plan that is not in it is void.
+ */
+struct claim {
+	uint32_t row, member;   /* of a job that waits; row SNAP_NONE: */
+	uint32_t run;           /* of one that grows, or that is evicted by
+	                         * this plan and starts again here */
+	uint32_t node_first, n; /* slice of claim_node, one a task */
+};
+
 struct plan {
 	uint64_t gen; /* the snapshot's */
-	uint32_t nverdicts, nstarts;
+	uint32_t nverdicts, nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;
 	const struct start *start;
+	const struct grow *grow;
+	const struct eviction *eviction;
+	const uint32_t *loss;
+	const struct claim *claim;
+	const uint32_t *claim_node;
+	int64_t wake; /* plan again then though nothing has changed, or
+	               * SNAP_NEVER */
 	const struct snap_task *task; /* one more than used */
 	const struct snap_cpu_use *cpu_use;
 };

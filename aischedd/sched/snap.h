@@ -11,6 +11,7 @@
 #ifndef AISCHEDD_SCHED_SNAP_H
 #define AISCHEDD_SCHED_SNAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "libcommon/conf.h"
@@ -19,8 +20,20 @@
 
 #define SNAP_NONE  UINT32_MAX
 #define SNAP_NEVER (-1) /* a time that does not come */
+#define LEVEL_NONE 255  /* no level of the topology */
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
+enum numa { NUMA_ANY, NUMA_PREFER, NUMA_STRICT };
+
+/* The scheduling section of the configuration. */
+struct snap_policy {
+	bool backfill, consolidate;
+	uint32_t backfill_depth; /* jobs that get a promised start */
+	/* Points added to the priority: for each day of waiting (at most
+	 * seven), for all of the largest pool, for no past use at all. */
+	int64_t age_weight, size_weight, fairshare_weight;
+	int64_t hold_after; /* s; see order.h, or CONF_NONE */
+};
 
 struct snap_pools {
 	uint32_t n; /* <= LIMIT_POOLS */
@@ -66,6 +79,15 @@ struct snap_domains { /* parents before children */
 	const uint8_t *level;    /* 0 is the widest */
 };
 
+/* Nodes kept for some users for a while. */
+struct snap_reservations {
+	uint32_t n;
+	const char *const *name;
+	const int64_t *start, *end;
+	const uint32_t *node_first; /* slice of resv_node */
+	const uint32_t *user_first; /* slice of resv_user; empty: nobody's */
+};
+
 struct snap_queues { /* parents before children; leaves take jobs */
 	uint32_t n;
 	const char *const *name;
@@ -75,6 +97,7 @@ struct snap_queues { /* parents before children; leaves take jobs */
 	const int64_t *weight, *priority;
 	const int64_t *max_jobs, *max_jobs_user, *max_gpus_user;
 	const int64_t *assumed_time; /* of jobs without limit, CONF_NONE */
+	const int64_t *max_wait;     /* s, CONF_NONE */
 };
 
 struct snap_users {
@@ -106,6 +129,11 @@ struct snap_reqs {
 	const uint32_t *want_first;  /* slice of want: --nodelist */
 	const uint32_t *avoid_first; /* slice of avoid: --exclude */
 	const uint32_t *license_first; /* slice of license_use */
+	/* All tasks in one domain of level need; of level like or narrower if
+	 * that can be had.  LEVEL_NONE: does not matter. */
+	const uint8_t *need, *like;
+	const uint8_t *numa;         /* enum numa: CPUs and GPUs of a task */
+	const uint32_t *reservation; /* runs in this one, or SNAP_NONE */
 };
 
 struct snap_license_use {
@@ -126,16 +154,27 @@ struct snap_pend {
 	const uint32_t *member_first;
 	/* A suspended job that is to go on: its running entry, which keeps
 	 * memory and GPUs and needs its CPUs back on the same nodes. */
-	const uint32_t *resumes; /* index in run, or SNAP_NONE */
+	const uint32_t *resumes;    /* index in run, or SNAP_NONE */
+	const uint8_t *preemptible; /* 0: runs only within the quota */
+	const uint8_t *barred;      /* its last start failed: evicts nobody */
+	const uint16_t *light;      /* 0 .. 1000: its user has used nothing */
+	/* Nodes that are held for it, one a task, for which others leave;
+	 * such a row has one member.  Slice of claim. */
+	const uint32_t *claim_first;
 };
 
 struct snap_member {
 	uint64_t job;   /* ids ascend in order of submission */
 	uint32_t count; /* 1, or unstarted tasks of an array */
 	uint32_t room;  /* tasks of the array that may start now (%limit) */
+	int64_t since;  /* waits, eligible, since */
 };
 
-struct snap_run { /* all jobs that hold something */
+/*
+ * All jobs that hold something.  An elastic one that loses some of its tasks
+ * is here twice while these leave: what stays, and what is ending.
+ */
+struct snap_run {
 	uint32_t n;
 	const uint64_t *job;
 	const uint32_t *req, *queue, *user;
@@ -143,7 +182,14 @@ struct snap_run { /* all jobs that hold something */
 	const int64_t *end;       /* at its time limit, or SNAP_NEVER */
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
 	const uint8_t *preemptible;
-	const uint32_t *task_first; /* slice of task */
+	/* It leaves for others, who hold claims on its place: not counted
+	 * as use of its queue any more. */
+	const uint8_t *ending;
+	const uint8_t *freezable;    /* can be suspended in place */
+	const int64_t *safe_until;   /* may not be evicted before this time */
+	const uint32_t *task_first;  /* slice of task */
+	const uint32_t *claim_first; /* nodes held for tasks that it grows by,
+	                              * one a task; slice of claim */
 };
 
 /* Where one task runs and what it holds there. */
@@ -162,11 +208,15 @@ struct snap_cpu_use {
 struct snap {
 	int64_t now;  /* the only clock the core has */
 	uint64_t gen; /* state generation; echoed in the plan */
+	struct snap_policy policy;
 	struct snap_pools pool;
 	struct snap_nodes node;
 	struct snap_gpus gpu;
 	struct snap_cpus cpu;
+	uint32_t nlevels; /* of the topology */
+	const char *const *level;
 	struct snap_domains domain;
+	struct snap_reservations resv;
 	struct snap_queues queue;
 	struct snap_users user;
 	struct snap_licenses license;
@@ -181,6 +231,8 @@ struct snap {
 	const uint32_t *want, *avoid; /* nodes */
 	const struct snap_license_use *license_use;
 	const struct snap_member *member;
+	const uint32_t *claim; /* nodes */
+	const uint32_t *resv_node, *resv_user;
 	const struct snap_task *task; /* one more than used: ends cpu_use */
 	const struct snap_cpu_use *cpu_use;
 };

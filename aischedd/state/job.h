@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "aischedd/run/runner.h"
-#include "aischedd/sched/snap.h"
+#include "aischedd/sched/plan.h"
 #include "libcommon/idset.h"
 #include "libcommon/names.h"
 #include "libcommon/spec.h"
@@ -35,15 +35,6 @@ enum cause {
 	CAUSE_PREEMPT,
 	CAUSE_DEADLINE,
 	CAUSE_NODE_FAIL
-};
-
-/* Why a job lost what it held. */
-enum evict {
-	EVICT_NONE,
-	EVICT_PREEMPT,
-	EVICT_RECLAIM,
-	EVICT_CONSOLIDATE,
-	EVICT_NODE_DOWN
 };
 
 /* Where the tasks of a job run and what they hold; one allocation. */

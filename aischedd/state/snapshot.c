@@ -572,7 +572,8 @@ static struct snap_member member_of(const struct state *state,
 		           ? 0
 		           : array->limit - array->running;
 	return (struct snap_member){ job->id, count,
-		                     room < count ? room : count };
+		                     room < count ? room : count,
+		                     job->eligible };
 }
 
 struct pend_columns {
@@ -626,12 +627,13 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 		if (!job->wants_resume)
 			continue;
 		pend_row(&c, job, b->snap->run.req[run], run);
-		c.member[c.nmembers++] = (struct snap_member){ job->id, 1, 1 };
+		c.member[c.nmembers++] =
+		    (struct snap_member){ job->id, 1, 1, job->eligible };
 	}
 	if (extra) {
 		pend_row(&c, extra, extra_req(b, extra), SNAP_NONE);
 		c.member[c.nmembers++] =
-		    (struct snap_member){ extra->id, 1, 1 };
+		    (struct snap_member){ extra->id, 1, 1, extra->eligible };
 	}
 	c.first[c.n] = (uint32_t)c.nmembers;
 	b->snap->pend = (struct snap_pend){
