@@ -326,7 +326,7 @@ static bool fill(struct trial *t, enum fill how)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 
-	t->left = r->tasks[t->req];
+	t->left = t->tasks;
 	t->nodes_left = r->nodes[t->req];
 	t->most = most_per_node(t, t->left);
 	while (t->left) {
@@ -343,13 +343,14 @@ void place_begin(struct place *p)
 {
 	p->first_task = p->ntasks;
 	p->first_use = p->nuse;
+	p->mark = work_mark(p->work);
 }
 
 void place_undo(struct place *p)
 {
 	uint32_t last = SNAP_NONE;
 
-	work_undo(p->work, 0);
+	work_undo(p->work, p->mark);
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
 		uint32_t node = p->task[i].node;
 
@@ -408,11 +409,12 @@ unsigned place_trees(const struct place *p, uint32_t req)
 	return trees;
 }
 
-bool place_try(struct place *p, uint32_t req, unsigned trees,
+bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct lack *ret_lack)
 {
 	struct trial t = { .p = p,
 		           .req = req,
+		           .tasks = tasks,
 		           .trees = trees,
 		           .allowed = match_req(p->match, req) };
 	bool first = true;

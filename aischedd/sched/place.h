@@ -43,7 +43,7 @@ struct place {
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 	size_t ntasks, task_cap, nuse, use_cap;
-	size_t first_task, first_use; /* of the trial */
+	size_t first_task, first_use, mark; /* of the trial */
 	int64_t until; /* what is placed ends by then, or SNAP_NEVER */
 };
 
@@ -65,10 +65,11 @@ struct place *place_new(const struct snap *snap, struct arena *arena);
 unsigned place_trees(const struct place *p, uint32_t req);
 
 /*
- * Try to place the request on nodes that are in one of the trees (IN_*).  On
- * failure nothing has changed and *ret_lack (unless NULL) says why.
+ * Try to place so many tasks of the request on nodes that are in one of the
+ * trees (IN_*).  On failure nothing has changed and *ret_lack (unless NULL)
+ * says why.  A trial may follow another: undo goes back to where it began.
  */
-bool place_try(struct place *p, uint32_t req, unsigned trees,
+bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct lack *ret_lack);
 
 /* The same for a job that has its nodes and needs its CPUs there again. */

@@ -181,9 +181,11 @@ static void block(struct pass *p, uint32_t row)
 	if (!ever_fits_up(p->ever, row, &p->verdict[row]))
 		return;
 	if (trees & IN_HELD &&
-	    place_try(p->place, req, IN_OPEN | IN_HELD, NULL))
+	    place_try(p->place, req, p->snap->req.min_tasks[req],
+	              IN_OPEN | IN_HELD, NULL))
 		say_priority(p, row);
-	else if (place_try(p->place, req, trees, &lack))
+	else if (place_try(p->place, req, p->snap->req.min_tasks[req], trees,
+	                   &lack))
 		say_start_failed(p, row);
 	else
 		say_lack(p, row, &lack);
@@ -197,7 +199,8 @@ static bool serve_request(struct pass *p, uint32_t row)
 	p->same_as[row] = p->failed[req];
 	if (p->same_as[row] != SNAP_NONE)
 		return false;
-	if (!place_try(p->place, req, IN_OPEN, NULL)) {
+	if (!place_try(p->place, req, p->snap->req.min_tasks[req], IN_OPEN,
+	               NULL)) {
 		p->failed[req] = row;
 		block(p, row);
 		return false;

@@ -10,7 +10,7 @@
 
 struct trial {
 	struct place *p;
-	uint32_t req;
+	uint32_t req, tasks;
 	unsigned trees;
 	const struct allowed *allowed;
 	uint32_t class, class_end; /* those of the pool, in allowed */
