@@ -1,0 +1,104 @@
+/* domain.c - the topology as a tree over the nodes */
+#include "aischedd/sched/domain.h"
+
+#include <string.h>
+
+/* The domains sorted by key, below nkeys; where the items of each key begin
+ * goes to first, which has room for nkeys + 1. */
+static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
+                               uint32_t *first, struct arena *arena)
+{
+	uint32_t *item = arena_array(arena, uint32_t, n);
+	uint32_t *next = arena_array(arena, uint32_t, nkeys);
+
+	for (uint32_t i = 0; i < n; i++)
+		first[key[i] + 1]++;
+	for (uint32_t k = 0; k < nkeys; k++)
+		first[k + 1] += first[k];
+	memcpy(next, first, nkeys * sizeof(*next));
+	for (uint32_t i = 0; i < n; i++)
+		item[next[key[i]]++] = i;
+	return item;
+}
+
+/* Parents stand before their kids, so one walk sums up and one deals out. */
+static void list_nodes(struct domains *d, struct arena *arena)
+{
+	const struct snap *s = d->snap;
+	const struct snap_domains *tree = &s->domain;
+	uint32_t *node = arena_array(arena, uint32_t, s->node.n);
+	uint32_t *next = arena_array(arena, uint32_t, tree->n + 1);
+	uint32_t *first = arena_array(arena, uint32_t, tree->n);
+	uint32_t *own_end = arena_array(arena, uint32_t, tree->n);
+	uint32_t *end = arena_array(arena, uint32_t, tree->n);
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.domain[i] != SNAP_NONE)
+			own_end[s->node.domain[i]]++;
+	}
+	for (uint32_t i = tree->n; i-- > 0;) {
+		end[i] += own_end[i];
+		if (tree->parent[i] != SNAP_NONE)
+			end[tree->parent[i]] += end[i];
+	}
+	/* What were counts become places: next is where the next kid of a
+	 * domain begins, then where its next own node goes. */
+	for (uint32_t i = 0; i < tree->n; i++) {
+		uint32_t up = tree->parent[i];
+
+		up = up == SNAP_NONE ? tree->n : up;
+		first[i] = next[up];
+		next[up] += end[i];
+		end[i] += first[i];
+		own_end[i] += first[i];
+		next[i] = own_end[i];
+	}
+	memcpy(next, first, tree->n * sizeof(*next));
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.domain[i] != SNAP_NONE)
+			node[next[s->node.domain[i]]++] = i;
+	}
+	d->node = node;
+	d->first = first;
+	d->own_end = own_end;
+	d->end = end;
+}
+
+const struct domains *domains_new(const struct snap *snap, struct arena *arena)
+{
+	struct domains *d = arena_array(arena, struct domains, 1);
+	uint32_t n = snap->domain.n;
+	uint32_t *level = arena_array(arena, uint32_t, n);
+	uint32_t *parent = arena_array(arena, uint32_t, n);
+	uint32_t *at_first = arena_array(arena, uint32_t, snap->nlevels + 1);
+	uint32_t *kid_first = arena_array(arena, uint32_t, n + 2);
+
+	for (uint32_t i = 0; i < n; i++) {
+		level[i] = snap->domain.level[i];
+		parent[i] = snap->domain.parent[i];
+		if (parent[i] == SNAP_NONE)
+			parent[i] = n;
+	}
+	d->snap = snap;
+	d->at = sort_by(level, n, snap->nlevels, at_first, arena);
+	d->kid = sort_by(parent, n, n + 1, kid_first, arena);
+	d->at_first = at_first;
+	d->kid_first = kid_first;
+	list_nodes(d, arena);
+	return d;
+}
+
+uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level)
+{
+	uint32_t d = snap->node.domain[node];
+
+	while (d != SNAP_NONE && snap->domain.level[d] > level)
+		d = snap->domain.parent[d];
+	return d != SNAP_NONE && snap->domain.level[d] == level ? d : SNAP_NONE;
+}
+
+bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node)
+{
+	return domain == SNAP_NONE ||
+	       domain_of(snap, node, snap->domain.level[domain]) == domain;
+}
