@@ -19,8 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(json_equal(obj, again));
 		json_decref(again);
 		if (spec_resolve(&spec, 1, &req, &err) == 0)
-			assert(req.tasks && req.min_tasks && req.mem_mib > 0 &&
-			       req.cpus_milli > 0 && req.gpus_milli >= 0);
+			assert(req.tasks && req.min_tasks &&
+			       req.cpus_milli >= 0 && req.gpus_milli >= 0 &&
+			       (req.mem_mib > 0 || !req.cpus_milli));
 	}
 	json_decref(obj);
 	arena_free(arena);
