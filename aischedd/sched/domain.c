@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
+{
+	return domain == SNAP_NONE ? s->domain.n : domain;
+}
+
 /* The domains sorted by key, below nkeys; where the items of each key begin
  * goes to first, which has room for nkeys + 1. */
 static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
@@ -22,42 +27,35 @@ static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
 }
 
 /* Parents stand before their kids, so one walk sums up and one deals out. */
-static void list_nodes(struct domains *d, struct arena *arena)
+static void list_nodes(struct domains *d, const uint32_t *parent,
+                       struct arena *arena)
 {
 	const struct snap *s = d->snap;
-	const struct snap_domains *tree = &s->domain;
+	uint32_t n = s->domain.n;
 	uint32_t *node = arena_array(arena, uint32_t, s->node.n);
-	uint32_t *next = arena_array(arena, uint32_t, tree->n + 1);
-	uint32_t *first = arena_array(arena, uint32_t, tree->n);
-	uint32_t *own_end = arena_array(arena, uint32_t, tree->n);
-	uint32_t *end = arena_array(arena, uint32_t, tree->n);
+	uint32_t *next = arena_array(arena, uint32_t, n + 1);
+	uint32_t *first = arena_array(arena, uint32_t, n + 1);
+	uint32_t *own_end = arena_array(arena, uint32_t, n + 1);
+	uint32_t *end = arena_array(arena, uint32_t, n + 1);
 
-	for (uint32_t i = 0; i < s->node.n; i++) {
-		if (s->node.domain[i] != SNAP_NONE)
-			own_end[s->node.domain[i]]++;
-	}
-	for (uint32_t i = tree->n; i-- > 0;) {
-		end[i] += own_end[i];
-		if (tree->parent[i] != SNAP_NONE)
-			end[tree->parent[i]] += end[i];
-	}
-	/* What were counts become places: next is where the next kid of a
-	 * domain begins, then where its next own node goes. */
-	for (uint32_t i = 0; i < tree->n; i++) {
-		uint32_t up = tree->parent[i];
-
-		up = up == SNAP_NONE ? tree->n : up;
-		first[i] = next[up];
-		next[up] += end[i];
-		end[i] += first[i];
+	for (uint32_t i = 0; i < s->node.n; i++)
+		own_end[domain_or_whole(s, s->node.domain[i])]++;
+	memcpy(end, own_end, (n + 1) * sizeof(*end));
+	for (uint32_t i = n; i-- > 0;)
+		end[parent[i]] += end[i];
+	/* What were counts become places: those of the kids follow the
+	 * domain's own. */
+	next[n] = own_end[n];
+	for (uint32_t i = 0; i < n; i++) {
+		first[i] = next[parent[i]];
+		next[parent[i]] += end[i];
 		own_end[i] += first[i];
+		end[i] += first[i];
 		next[i] = own_end[i];
 	}
-	memcpy(next, first, tree->n * sizeof(*next));
-	for (uint32_t i = 0; i < s->node.n; i++) {
-		if (s->node.domain[i] != SNAP_NONE)
-			node[next[s->node.domain[i]]++] = i;
-	}
+	memcpy(next, first, (n + 1) * sizeof(*next));
+	for (uint32_t i = 0; i < s->node.n; i++)
+		node[next[domain_or_whole(s, s->node.domain[i])]++] = i;
 	d->node = node;
 	d->first = first;
 	d->own_end = own_end;
@@ -75,16 +73,14 @@ const struct domains *domains_new(const struct snap *snap, struct arena *arena)
 
 	for (uint32_t i = 0; i < n; i++) {
 		level[i] = snap->domain.level[i];
-		parent[i] = snap->domain.parent[i];
-		if (parent[i] == SNAP_NONE)
-			parent[i] = n;
+		parent[i] = domain_or_whole(snap, snap->domain.parent[i]);
 	}
 	d->snap = snap;
 	d->at = sort_by(level, n, snap->nlevels, at_first, arena);
 	d->kid = sort_by(parent, n, n + 1, kid_first, arena);
 	d->at_first = at_first;
 	d->kid_first = kid_first;
-	list_nodes(d, arena);
+	list_nodes(d, parent, arena);
 	return d;
 }
 

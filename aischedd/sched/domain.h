@@ -12,17 +12,19 @@
 
 #include "aischedd/sched/snap.h"
 
+/*
+ * Domain snap.domain.n stands for the whole: it has all nodes, its own are
+ * those in no domain, and its kids are the domains that are within none.
+ */
 struct domains {
 	const struct snap *snap;
-	/* Nodes that are in a domain; those of domain d are node[first[d]]
-	 * .. node[end[d] - 1], the ones in no domain within it come first,
-	 * up to own_end[d].  Ascending in each domain without others. */
+	/* The nodes of domain d are node[first[d]] .. node[end[d] - 1]; its
+	 * own, in none of its kids, come first, up to own_end[d]. */
 	const uint32_t *node;
 	const uint32_t *first, *own_end, *end;
-	/* The domains of level l are at[at_first[l]] .. at[at_first[l+1]-1]. */
+	/* The domains of level l are at[at_first[l]] .. at[at_first[l + 1] -
+	 * 1], the kids of domain d are kid[kid_first[d]] .. likewise. */
 	const uint32_t *at, *at_first;
-	/* Those within domain d are kid[kid_first[d]] .. ; those within none
-	 * are the kids of snap.domain.n, which stands for the whole. */
 	const uint32_t *kid, *kid_first;
 };
 
