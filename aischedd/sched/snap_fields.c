@@ -20,12 +20,22 @@
 	}
 
 static const char *const order_names[] = { "pack", "spread", NULL };
-static const char *const ready_names[] = { "no", "yes", NULL };
+static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
+
+static const struct field policy_fields[] = {
+	NAME("backfill", policy.backfill, 1, no_yes),
+	VALUE("depth", FIELD_U32, policy.backfill_depth, 100),
+	NAME("consolidate", policy.consolidate, 1, no_yes),
+	VALUE("age", FIELD_I64, policy.age_weight, 1),
+	VALUE("size", FIELD_I64, policy.size_weight, 0),
+	VALUE("fairshare", FIELD_I64, policy.fairshare_weight, 10),
+	VALUE("hold_after", FIELD_I64, policy.hold_after, 86400),
+};
 
 static const struct field pool_fields[] = {
 	NAME("order", pool.order, 0, order_names),
-	NAME("ready", pool.ready, 1, ready_names),
+	NAME("ready", pool.ready, 1, no_yes),
 };
 
 static const struct field domain_fields[] = {
@@ -54,6 +64,7 @@ static const struct field queue_fields[] = {
 	VALUE("max_jobs_user", FIELD_I64, queue.max_jobs_user, CONF_NONE),
 	VALUE("max_gpus_user", FIELD_MILLI, queue.max_gpus_user, CONF_NONE),
 	VALUE("assumed_time", FIELD_I64, queue.assumed_time, CONF_NONE),
+	VALUE("max_wait", FIELD_I64, queue.max_wait, CONF_NONE),
 };
 
 static const struct field license_fields[] = {
@@ -84,12 +95,18 @@ static const struct field run_fields[] = {
 	VALUE("end", FIELD_I64, run.end, SNAP_NEVER),
 	VALUE("suspended", FIELD_FLAG, run.suspended, 0),
 	VALUE("preemptible", FIELD_FLAG, run.preemptible, 0),
+	VALUE("ending", FIELD_FLAG, run.ending, 0),
+	VALUE("freezable", FIELD_FLAG, run.freezable, 0),
+	VALUE("safe", FIELD_I64, run.safe_until, 0),
 };
 
 static const struct field pend_fields[] = {
 	REF("queue", pend.queue, 0, SPACE_QUEUE),
 	REF("user", pend.user, FIELD_MUST, SPACE_USER),
 	VALUE("priority", FIELD_I64, pend.priority, 0),
+	VALUE("nonpreemptible", FIELD_NOT, pend.preemptible, 1),
+	VALUE("barred", FIELD_FLAG, pend.barred, 0),
+	VALUE("light", FIELD_U16, pend.light, 1000),
 };
 
 #define SECTION(word, name, count)                              \
@@ -100,6 +117,7 @@ static const struct field pend_fields[] = {
 
 /* clang-format off */
 const struct section snap_section[NSECTIONS] = {
+	[SECTION_POLICY] = SECTION("policy", policy, policy),
 	[SECTION_POOL] = SECTION("pool", pool, pool.n),
 	[SECTION_DOMAIN] = SECTION("domain", domain, domain.n),
 	[SECTION_NODE] = SECTION("node", node, node.n),
@@ -119,8 +137,11 @@ size_t field_size(enum field_kind kind)
 	case FIELD_U32:
 	case FIELD_REF:
 		return sizeof(uint32_t);
+	case FIELD_U16:
+		return sizeof(uint16_t);
 	case FIELD_U8:
 	case FIELD_FLAG:
+	case FIELD_NOT:
 	case FIELD_NAME:
 		return sizeof(uint8_t);
 	default:
@@ -130,8 +151,11 @@ size_t field_size(enum field_kind kind)
 
 void *field_column(const struct snap *snap, const struct field *field)
 {
-	void *column;
+	void *column = (char *)(uintptr_t)snap + field->column;
 
+	if (field >= policy_fields &&
+	    field < policy_fields + ARRAY_SIZE(policy_fields))
+		return column;
 	/* Columns have many types; a pointer to any looks the same. */
 	memcpy(&column, (const char *)snap + field->column, sizeof(column));
 	return column;

@@ -18,8 +18,10 @@ enum field_kind {
 	FIELD_MIB,    /* int64_t, "64G" */
 	FIELD_AMOUNT, /* int64_t[RES_N], "cpus:1.5,mem:64G" */
 	FIELD_U32,    /* uint32_t */
+	FIELD_U16,    /* uint16_t */
 	FIELD_U8,     /* uint8_t */
 	FIELD_FLAG,   /* uint8_t, the key alone means 1 */
+	FIELD_NOT,    /* uint8_t, the key alone means 0 */
 	FIELD_NAME,   /* uint8_t, one of names[] */
 	FIELD_REF,    /* uint32_t, the index of something that has a name */
 	FIELD_POOLS   /* uint64_t, names of pools */
@@ -39,6 +41,7 @@ enum name_space {
 };
 
 enum {
+	SECTION_POLICY, /* one row: its columns are the values themselves */
 	SECTION_POOL,
 	SECTION_DOMAIN,
 	SECTION_NODE,

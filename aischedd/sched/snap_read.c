@@ -5,14 +5,8 @@
 #include "aischedd/sched/snap_text.h"
 #include "libcommon/limits.h"
 
-/* A line that is a name and fields. */
-static int read_plain(struct reader *r, int section, enum name_space space,
-                      char *rest)
+static int read_fields(struct reader *r, int section, char *rest)
 {
-	char *name = reader_part(&rest, ' ');
-
-	if (section == SECTION_POOL && r->rows[section] == LIMIT_POOLS)
-		return reader_bad(r, "too many pools with", name);
 	reader_defaults(section, r->value);
 	for (char *text; (text = reader_part(&rest, ' '));) {
 		char *key = reader_part(&text, '=');
@@ -24,11 +18,33 @@ static int read_plain(struct reader *r, int section, enum name_space space,
 		if (!status)
 			return reader_bad(r, "unknown key", key);
 	}
-	if (reader_new_name(r, space, name) < 0 ||
+	return 0;
+}
+
+/* A line that is a name and fields. */
+static int read_plain(struct reader *r, int section, enum name_space space,
+                      char *rest)
+{
+	char *name = reader_part(&rest, ' ');
+
+	if (section == SECTION_POOL && r->rows[section] == LIMIT_POOLS)
+		return reader_bad(r, "too many pools with", name);
+	if (read_fields(r, section, rest) < 0 ||
+	    reader_new_name(r, space, name) < 0 ||
 	    (section == SECTION_LICENSE &&
 	     reader_must_say(r, section, "total") < 0))
 		return -1;
 	reader_end_row(r, section, r->value);
+	return 0;
+}
+
+static int read_policy(struct reader *r, char *rest)
+{
+	if (r->rows[SECTION_POLICY])
+		return reader_bad(r, "this stands here twice:", "policy");
+	if (read_fields(r, SECTION_POLICY, rest) < 0)
+		return -1;
+	reader_end_row(r, SECTION_POLICY, r->value);
 	return 0;
 }
 
@@ -63,6 +79,8 @@ static int read_line(struct reader *r, char *line)
 		return reader_int(r, rest, 0, INT64_MAX, &r->snap->now);
 	if (!strcmp(keyword, "gen"))
 		return read_gen(r, rest);
+	if (!strcmp(keyword, "policy"))
+		return read_policy(r, rest);
 	if (!strcmp(keyword, "node"))
 		return reader_node(r, rest);
 	if (!strcmp(keyword, "run"))
@@ -102,11 +120,26 @@ static const char *const *keep_names(const struct reader *r,
 	return keep(r, &r->name[space]);
 }
 
+static void keep_policy(struct reader *r)
+{
+	const struct section *sec = &snap_section[SECTION_POLICY];
+
+	if (!r->rows[SECTION_POLICY]) {
+		reader_defaults(SECTION_POLICY, r->value);
+		reader_end_row(r, SECTION_POLICY, r->value);
+	}
+	for (size_t k = 0; k < sec->nfields; k++)
+		memcpy((char *)r->snap + sec->field[k].column,
+		       r->field[SECTION_POLICY][k].data,
+		       field_size(sec->field[k].kind));
+}
+
 static void keep_fields(struct reader *r)
 {
 	char *snap = (char *)r->snap;
 
-	for (int i = 0; i < NSECTIONS; i++) {
+	keep_policy(r);
+	for (int i = SECTION_POLICY + 1; i < NSECTIONS; i++) {
 		const struct section *sec = &snap_section[i];
 
 		memcpy(snap + sec->count, &r->rows[i], sizeof(r->rows[i]));
@@ -145,6 +178,64 @@ static void keep_nodes(struct reader *r)
 	s->taint = keep(r, &r->taint);
 }
 
+/* What the text cannot say: n values that are all the same byte. */
+static const void *keep_same(const struct reader *r, int byte, size_t size,
+                             size_t n)
+{
+	void *p = arena_alloc(r->arena, n + 1, size);
+
+	return memset(p, byte, n * size);
+}
+
+static void keep_unsaid(struct reader *r)
+{
+	struct snap *s = r->snap;
+
+	s->level = keep_same(r, 0, sizeof(char *), 0);
+	s->req.need = keep_same(r, LEVEL_NONE, 1, s->req.n);
+	s->req.like = keep_same(r, LEVEL_NONE, 1, s->req.n);
+	s->req.numa = keep_same(r, NUMA_ANY, 1, s->req.n);
+	s->req.reservation = keep_same(r, 0xff, sizeof(uint32_t), s->req.n);
+	s->resv = (struct snap_reservations){
+		.name = keep_same(r, 0, sizeof(char *), 0),
+		.start = keep_same(r, 0, sizeof(int64_t), 0),
+		.end = keep_same(r, 0, sizeof(int64_t), 0),
+		.node_first = keep_same(r, 0, sizeof(uint32_t), 1),
+		.user_first = keep_same(r, 0, sizeof(uint32_t), 1),
+	};
+	s->resv_node = keep_same(r, 0, sizeof(uint32_t), 0);
+	s->resv_user = keep_same(r, 0, sizeof(uint32_t), 0);
+}
+
+/* Who does not say since when it waits has just come. */
+static void keep_members(struct reader *r)
+{
+	uint32_t n = COUNT(&r->member, struct snap_member);
+	struct snap_member *m = (struct snap_member *)(void *)r->member.data;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (m[i].since == SNAP_NEVER)
+			m[i].since = r->snap->now;
+	}
+	r->snap->member = keep(r, &r->member);
+}
+
+/* First those of running jobs, then those of waiting ones. */
+static void keep_claims(struct reader *r)
+{
+	uint32_t nrun = COUNT(&r->run_claim, uint32_t);
+	uint32_t npend = COUNT(&r->pend_claim, uint32_t);
+	uint32_t *first = (uint32_t *)(void *)r->pend_claim_first.data;
+
+	for (uint32_t i = 0; i < r->rows[SECTION_PEND]; i++)
+		first[i] += nrun;
+	r->snap->run.claim_first = keep_first(r, &r->run_claim_first, nrun);
+	r->snap->pend.claim_first =
+	    keep_first(r, &r->pend_claim_first, nrun + npend);
+	reader_append(&r->run_claim, &r->pend_claim);
+	r->snap->claim = keep(r, &r->run_claim);
+}
+
 static void keep_jobs(struct reader *r)
 {
 	struct snap *s = r->snap;
@@ -181,7 +272,9 @@ static void keep_jobs(struct reader *r)
 	s->pend.resumes = keep(r, &r->resumes);
 	s->pend.member_first = keep_first(
 	    r, &r->member_first, COUNT(&r->member, struct snap_member));
-	s->member = keep(r, &r->member);
+	keep_claims(r);
+	keep_members(r);
+	keep_unsaid(r);
 }
 
 /* What was not said to be free follows from what runs. */
@@ -218,17 +311,42 @@ static void derive_free(struct reader *r)
 static void reader_fini(struct reader *r)
 {
 	struct buf *const column[] = {
-		&r->gpu_first,     &r->gpu_type,      &r->gpu_numa,
-		&r->gpu_link,      &r->gpu_free,      &r->cpu_first,
-		&r->core,          &r->numa,          &r->thread_free,
-		&r->feature_first, &r->feature,       &r->taint_first,
-		&r->taint,         &r->rule_first,    &r->rule,
-		&r->want_first,    &r->want,          &r->avoid_first,
-		&r->avoid,         &r->license_first, &r->license_use,
-		&r->pend_req,      &r->resumes,       &r->member_first,
-		&r->member,        &r->run_job,       &r->run_req,
-		&r->task_first,    &r->task,          &r->cpu_use,
-		&r->gpu_left,      &r->thread_left,
+		&r->gpu_first,
+		&r->gpu_type,
+		&r->gpu_numa,
+		&r->gpu_link,
+		&r->gpu_free,
+		&r->cpu_first,
+		&r->core,
+		&r->numa,
+		&r->thread_free,
+		&r->feature_first,
+		&r->feature,
+		&r->taint_first,
+		&r->taint,
+		&r->rule_first,
+		&r->rule,
+		&r->want_first,
+		&r->want,
+		&r->avoid_first,
+		&r->avoid,
+		&r->license_first,
+		&r->license_use,
+		&r->pend_req,
+		&r->resumes,
+		&r->member_first,
+		&r->member,
+		&r->run_job,
+		&r->run_req,
+		&r->task_first,
+		&r->task,
+		&r->cpu_use,
+		&r->gpu_left,
+		&r->thread_left,
+		&r->run_claim_first,
+		&r->run_claim,
+		&r->pend_claim_first,
+		&r->pend_claim,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(column); i++)

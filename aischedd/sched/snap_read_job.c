@@ -1,4 +1,5 @@
 /* snap_read_job.c - text to snapshots: running and waiting jobs */
+#include <stdio.h>
 #include <string.h>
 
 #include "aischedd/sched/snap_reader.h"
@@ -317,21 +318,37 @@ static void user_if_unsaid(struct reader *r, int section)
 		user->v[0] = index;
 }
 
-/* The keys of a run or pend line; *ret_own is for the one that is neither a
- * field nor of the request. */
+/* A key of run or pend lines that is neither a field nor of the request, and
+ * what was said of it; flags are their own value. */
+struct own_key {
+	const char *word;
+	char *text;
+};
+
+/* 1: it is one of them. */
+static int try_own_key(struct own_key *own, char *key, char *text)
+{
+	for (; own->word; own++) {
+		if (strcmp(key, own->word) != 0)
+			continue;
+		own->text = text ? text : key;
+		return 1;
+	}
+	return 0;
+}
+
+/* The keys of a run or pend line; own ends with no word. */
 static int read_keys(struct reader *r, int section, char *rest,
-                     struct req_line *line, const char *own_key, char **ret_own)
+                     struct req_line *line, struct own_key *own)
 {
 	reader_need_one(r, SECTION_QUEUE, SPACE_QUEUE);
 	reader_defaults(section, r->value);
 	reader_defaults(SECTION_REQ, r->req);
 	for (char *text; (text = reader_part(&rest, ' '));) {
 		char *key = reader_part(&text, '=');
-		int status = 1;
+		int status = *key ? try_own_key(own, key, text) : 1;
 
-		if (!strcmp(key, own_key))
-			*ret_own = text ? text : key;
-		else if (*key)
+		if (!status)
 			status = reader_field(r, section, r->value, key, text);
 		if (!status)
 			status = try_req_key(r, line, key, text);
@@ -354,21 +371,35 @@ static int read_job(struct reader *r, const char *text, uint64_t *ret)
 	return 0;
 }
 
+/* A job may be there twice: what stays of it, and what leaves. */
+static int name_run(struct reader *r, uint64_t job)
+{
+	bool ending = reader_value(r->value, SECTION_RUN, "ending")->v[0];
+	char name[40];
+
+	snprintf(name, sizeof(name), "%llu%s", (unsigned long long)job,
+	         ending ? " ending" : "");
+	return reader_new_name(r, SPACE_JOB, name);
+}
+
 static int read_run_line(struct reader *r, char *rest, struct req_line *line)
 {
-	char *name = reader_part(&rest, ' '), *on = NULL;
+	struct own_key own[] = { { "on", NULL }, { "claim", NULL }, { 0 } };
+	char *name = reader_part(&rest, ' ');
 	uint64_t job;
 	uint32_t req;
 	bool suspended;
 
 	if (read_job(r, name, &job) < 0 ||
-	    read_keys(r, SECTION_RUN, rest, line, "on", &on) < 0 ||
-	    end_req(r, line, &req) < 0 ||
-	    reader_new_name(r, SPACE_JOB, name) < 0)
+	    read_keys(r, SECTION_RUN, rest, line, own) < 0 ||
+	    end_req(r, line, &req) < 0 || name_run(r, job) < 0)
+		return -1;
+	APPEND(&r->run_claim_first, uint32_t, COUNT(&r->run_claim, uint32_t));
+	if (reader_claim(r, own[1].text, &r->run_claim) < 0)
 		return -1;
 	suspended = reader_value(r->value, SECTION_RUN, "suspended")->v[0];
 	APPEND(&r->task_first, uint32_t, COUNT(&r->task, struct snap_task));
-	for (char *part; (part = reader_part(&on, ','));) {
+	for (char *part; (part = reader_part(&own[0].text, ','));) {
 		if (read_task(r, part, suspended) < 0)
 			return -1;
 	}
@@ -392,7 +423,7 @@ static int read_member(struct reader *r, char *text)
 {
 	char *room = text, *count = reader_part(&room, '/');
 	char *last = reader_part(&count, '*'), *first = reader_part(&last, '-');
-	struct snap_member m = { .count = 1 };
+	struct snap_member m = { .count = 1, .since = SNAP_NEVER };
 	uint64_t end;
 
 	if (read_job(r, first, &m.job) < 0 ||
@@ -413,22 +444,56 @@ static int read_member(struct reader *r, char *text)
 	return 0;
 }
 
+/* "900,950*3": of the members from first on; the last counts for the rest. */
+static int read_since(struct reader *r, char *text, uint32_t first)
+{
+	struct snap_member *m =
+	    (struct snap_member *)(void *)r->member.data + first;
+	const struct snap_member *end =
+	    (struct snap_member *)(void *)r->member.data +
+	    COUNT(&r->member, struct snap_member);
+	int64_t since = SNAP_NEVER;
+
+	for (char *part; (part = reader_part(&text, ','));) {
+		char *times = part;
+		uint32_t n = 1;
+
+		part = reader_part(&times, '*');
+		if (reader_int(r, part, 0, INT64_MAX, &since) < 0 ||
+		    (times && reader_u32(r, times, MAX_MEMBERS, &n) < 0))
+			return -1;
+		if (n > end - m)
+			return reader_bad(r, "too many values from", part);
+		while (n--)
+			m++->since = since;
+	}
+	for (; m < end; m++)
+		m->since = since;
+	return 0;
+}
+
 static int read_pend_line(struct reader *r, char *rest, struct req_line *line)
 {
-	char *members = reader_part(&rest, ' '), *resumes = NULL;
+	struct own_key own[] = {
+		{ "resumes", NULL }, { "claim", NULL }, { "since", NULL }, { 0 }
+	};
+	uint32_t from = COUNT(&r->member, struct snap_member);
+	char *members = reader_part(&rest, ' ');
 	const char *first = members;
 	uint32_t req, run = SNAP_NONE;
 
-	APPEND(&r->member_first, uint32_t,
-	       COUNT(&r->member, struct snap_member));
+	APPEND(&r->member_first, uint32_t, from);
 	for (char *part; (part = reader_part(&members, ','));) {
 		if (read_member(r, part) < 0)
 			return -1;
 	}
-	if (read_keys(r, SECTION_PEND, rest, line, "resumes", &resumes) < 0 ||
-	    end_req(r, line, &req) < 0)
+	if (read_keys(r, SECTION_PEND, rest, line, own) < 0 ||
+	    end_req(r, line, &req) < 0 || read_since(r, own[2].text, from) < 0)
 		return -1;
-	if (resumes) {
+	APPEND(&r->pend_claim_first, uint32_t, COUNT(&r->pend_claim, uint32_t));
+	if (reader_claim(r, own[1].text, &r->pend_claim) < 0)
+		return -1;
+	if (own[0].text) {
 		const struct name *name = reader_find(r, SPACE_JOB, first);
 
 		if (!name)

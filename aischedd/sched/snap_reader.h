@@ -59,6 +59,7 @@ struct reader {
 	struct buf license_first, license_use;
 	struct buf pend_req, resumes, member_first, member;
 	struct buf run_job, run_req, task_first, task, cpu_use;
+	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 
 	/* What the running tasks read so far left of the devices. */
 	struct buf gpu_left, thread_left;
@@ -90,6 +91,9 @@ int reader_name(struct reader *r, enum name_space space, char *text,
 /* The same for a comma list, as uint32_t into ret; NULL is an empty one. */
 int reader_names(struct reader *r, enum name_space space, char *text,
                  struct buf *ret);
+
+/* "n0,n1*4": nodes that are held, one a task; NULL is none. */
+int reader_claim(struct reader *r, char *text, struct buf *ret);
 
 /* A name that must not be known yet. */
 int reader_new_name(struct reader *r, enum name_space space, char *text);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "aischedd/sched/snap_reader.h"
+#include "libcommon/limits.h"
 #include "libcommon/parse.h"
 
 int reader_bad(const struct reader *r, const char *what, const char *text)
@@ -218,13 +219,14 @@ static int read_value(struct reader *r, const struct field *f, char *text,
 	int status = -1;
 
 	ret->said = true;
-	if (!text && f->kind != FIELD_FLAG)
+	if (!text && f->kind != FIELD_FLAG && f->kind != FIELD_NOT)
 		return reader_bad(r, "no value for", f->key);
 	switch (f->kind) {
 	case FIELD_FLAG:
+	case FIELD_NOT:
 		if (text)
 			return reader_bad(r, "no value goes with", f->key);
-		ret->v[0] = 1;
+		ret->v[0] = f->kind == FIELD_FLAG;
 		return 0;
 	case FIELD_MILLI:
 	case FIELD_MIB:
@@ -241,6 +243,8 @@ static int read_value(struct reader *r, const struct field *f, char *text,
 		return status;
 	case FIELD_U32:
 		return reader_int(r, text, 0, UINT32_MAX - 1, ret->v);
+	case FIELD_U16:
+		return reader_int(r, text, 0, UINT16_MAX, ret->v);
 	case FIELD_U8:
 		return reader_int(r, text, 0, UINT8_MAX, ret->v);
 	case FIELD_I64:
@@ -280,6 +284,9 @@ static void append_value(struct buf *column, enum field_kind kind,
 	switch (field_size(kind)) {
 	case sizeof(uint8_t):
 		APPEND(column, uint8_t, (uint8_t)value->v[0]);
+		break;
+	case sizeof(uint16_t):
+		APPEND(column, uint16_t, (uint16_t)value->v[0]);
 		break;
 	case sizeof(uint32_t):
 		APPEND(column, uint32_t, (uint32_t)value->v[0]);
@@ -334,6 +341,22 @@ int reader_names(struct reader *r, enum name_space space, char *text,
 		if (reader_name(r, space, part, &index) < 0)
 			return -1;
 		APPEND(ret, uint32_t, index);
+	}
+	return 0;
+}
+
+int reader_claim(struct reader *r, char *text, struct buf *ret)
+{
+	for (char *part; (part = reader_part(&text, ','));) {
+		char *times = part, *name = reader_part(&times, '*');
+		uint32_t node, n = 1;
+
+		if (reader_name(r, SPACE_NODE, name, &node) < 0 ||
+		    (times && reader_u32(r, times, LIMIT_TASKS, &n) < 0))
+			return -1;
+		if (COUNT(ret, uint32_t) + n > MAX_TASKS)
+			return reader_bad(r, "too many claims with", name);
+		reader_fill(ret, sizeof(node), node, 0, n);
 	}
 	return 0;
 }

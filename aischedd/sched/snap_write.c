@@ -111,6 +111,8 @@ static int64_t get(const struct snap *s, const struct field *f, uint32_t row)
 	switch (field_size(f->kind)) {
 	case 1:
 		return ((const uint8_t *)column)[row];
+	case 2:
+		return ((const uint16_t *)column)[row];
 	case 4:
 		return ((const uint32_t *)column)[row];
 	default:
@@ -188,7 +190,7 @@ static void put_fields(const struct writer *w, int section, uint32_t row)
 		if (is_default(w, f, row))
 			continue;
 		buf_printf(w->out, " %s", f->key);
-		if (f->kind == FIELD_FLAG)
+		if (f->kind == FIELD_FLAG || f->kind == FIELD_NOT)
 			continue;
 		buf_addc(w->out, '=');
 		put_value(w, f, row);
@@ -402,6 +404,25 @@ static void put_run_tasks(const struct writer *w, uint32_t run)
 	}
 }
 
+/* " key=n0,n1*4" */
+static void put_claim(const struct writer *w, const char *key,
+                      const uint32_t *node, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from, same; i < to; i += same) {
+		if (i == from)
+			buf_printf(w->out, " %s=", key);
+		else
+			buf_addc(w->out, ',');
+		put_name(w->out, w->snap->node.name[node[i]]);
+		for (same = 1; i + same < to; same++) {
+			if (node[i + same] != node[i])
+				break;
+		}
+		if (same > 1)
+			buf_printf(w->out, "*%u", (unsigned)same);
+	}
+}
+
 static bool is_single(const struct snap_member *m)
 {
 	return m->count == 1 && m->room == 1;
@@ -433,6 +454,30 @@ static void put_members(const struct writer *w, uint32_t row)
 	}
 }
 
+/* " since=900,950*3"; nothing for those that have just come. */
+static void put_since(const struct writer *w, uint32_t row)
+{
+	const struct snap *s = w->snap;
+	const struct snap_member *m = s->member;
+	uint32_t from = s->pend.member_first[row];
+	uint32_t end = s->pend.member_first[row + 1], last = end - 1;
+
+	while (last > from && m[last - 1].since == m[last].since)
+		last--;
+	if (last == from && m[from].since == s->now)
+		return;
+	for (uint32_t i = from, same; i <= last; i += same) {
+		buf_puts(w->out, i == from ? " since=" : ",");
+		buf_i64(w->out, m[i].since);
+		for (same = 1; i + same < last; same++) {
+			if (m[i + same].since != m[i].since)
+				break;
+		}
+		if (same > 1)
+			buf_printf(w->out, "*%u", (unsigned)same);
+	}
+}
+
 static void put_named(const struct writer *w, int section,
                       enum name_space space, uint32_t row)
 {
@@ -461,6 +506,8 @@ static void put_run(const struct writer *w, uint32_t i)
 	put_fields(w, SECTION_RUN, i);
 	put_req(w, w->snap->run.req[i]);
 	put_run_tasks(w, i);
+	put_claim(w, "claim", w->snap->claim, w->snap->run.claim_first[i],
+	          w->snap->run.claim_first[i + 1]);
 	buf_addc(w->out, '\n');
 }
 
@@ -471,8 +518,23 @@ static void put_pend(const struct writer *w, uint32_t i)
 	put_fields(w, SECTION_PEND, i);
 	if (w->snap->pend.resumes[i] != SNAP_NONE)
 		buf_puts(w->out, " resumes");
+	put_since(w, i);
 	put_req(w, w->snap->pend.req[i]);
+	put_claim(w, "claim", w->snap->claim, w->snap->pend.claim_first[i],
+	          w->snap->pend.claim_first[i + 1]);
 	buf_addc(w->out, '\n');
+}
+
+/* Nothing when all is as usual. */
+static void put_policy(const struct writer *w)
+{
+	struct buf fields = { 0 };
+	struct writer to = { w->snap, w->derived, &fields };
+
+	put_fields(&to, SECTION_POLICY, 0);
+	if (fields.len)
+		buf_printf(w->out, "policy%s\n", fields.data);
+	buf_free(&fields);
 }
 
 void snap_write(const struct snap *s, struct buf *out)
@@ -489,6 +551,7 @@ void snap_write(const struct snap *s, struct buf *out)
 
 	buf_printf(out, "now %lld\ngen %llu\n", (long long)s->now,
 	           (unsigned long long)s->gen);
+	put_policy(&w);
 	for (size_t k = 0; k < ARRAY_SIZE(plain); k++) {
 		const struct section *sec = &snap_section[plain[k].section];
 		uint32_t n;

@@ -55,6 +55,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.priority = job->priority;
 	key.array = array && array->limit ? array->id : 0;
 	key.preemptible = job->preemptible;
+	key.barred = job->start_fails > 0;
 	buf_add(out, &key, sizeof(key));
 	add_text(out, spec.gpu_type);
 	add_text(out, spec.constraint);

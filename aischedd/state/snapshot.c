@@ -119,6 +119,21 @@ static void push_words(struct build *b, struct vec *v,
 /* Columns are written through these: the snapshot's own are const. */
 #define COLUMN(type, n) arena_array(b->arena, type, (n) + 1)
 
+static void build_policy(struct build *b)
+{
+	const struct conf_scheduling *c = &b->state->conf->scheduling;
+
+	b->snap->policy = (struct snap_policy){
+		.backfill = c->backfill,
+		.consolidate = c->consolidate,
+		.backfill_depth = (uint32_t)c->backfill_depth,
+		.age_weight = c->age_weight,
+		.size_weight = c->size_weight,
+		.fairshare_weight = c->fairshare_weight,
+		.hold_after = c->hold_after,
+	};
+}
+
 static void build_pools(struct build *b)
 {
 	const struct conf *conf = b->state->conf;
@@ -257,6 +272,24 @@ static void build_nodes(struct build *b)
 		                           cpu_numa };
 }
 
+/* Nothing is kept for anybody, and nodes have no place in a tree. */
+static void build_places(struct build *b)
+{
+	b->snap->level = COLUMN(const char *, 0);
+	b->snap->domain =
+	    (struct snap_domains){ 0, COLUMN(const char *, 0),
+		                   COLUMN(uint32_t, 0), COLUMN(uint8_t, 0) };
+	b->snap->resv = (struct snap_reservations){
+		.name = COLUMN(const char *, 0),
+		.start = COLUMN(int64_t, 0),
+		.end = COLUMN(int64_t, 0),
+		.node_first = COLUMN(uint32_t, 0),
+		.user_first = COLUMN(uint32_t, 0),
+	};
+	b->snap->resv_node = COLUMN(uint32_t, 0);
+	b->snap->resv_user = COLUMN(uint32_t, 0);
+}
+
 static void build_queues(struct build *b)
 {
 	const struct conf *conf = b->state->conf;
@@ -268,6 +301,7 @@ static void build_queues(struct build *b)
 	int64_t *weight = COLUMN(int64_t, n), *priority = COLUMN(int64_t, n);
 	int64_t *max_jobs = COLUMN(int64_t, n), *assumed = COLUMN(int64_t, n);
 	int64_t *max_user = COLUMN(int64_t, n), *max_gpus = COLUMN(int64_t, n);
+	int64_t *max_wait = COLUMN(int64_t, n);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct conf_queue *q = &conf->queues[i];
@@ -282,6 +316,7 @@ static void build_queues(struct build *b)
 		max_user[i] = q->max_jobs_per_user;
 		max_gpus[i] = q->max_gpus_per_user;
 		assumed[i] = q->assumed_time;
+		max_wait[i] = q->max_wait;
 	}
 	b->snap->queue = (struct snap_queues){
 		.n = (uint32_t)n,
@@ -295,6 +330,7 @@ static void build_queues(struct build *b)
 		.max_jobs_user = max_user,
 		.max_gpus_user = max_gpus,
 		.assumed_time = assumed,
+		.max_wait = max_wait,
 	};
 }
 
@@ -418,6 +454,9 @@ static void finish_reqs(struct build *b)
 	uint32_t *license = COLUMN(uint32_t, n);
 	uint64_t *pools = COLUMN(uint64_t, n);
 	uint8_t *exclusive = COLUMN(uint8_t, n), *one = COLUMN(uint8_t, n);
+	uint8_t *need = COLUMN(uint8_t, n), *like = COLUMN(uint8_t, n);
+	uint8_t *numa = COLUMN(uint8_t, n);
+	uint32_t *reservation = COLUMN(uint32_t, n);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct row_key *key = r[i].key;
@@ -433,6 +472,9 @@ static void finish_reqs(struct build *b)
 		pools[i] = key->pools;
 		exclusive[i] = key->exclusive;
 		one[i] = key->one_process;
+		need[i] = like[i] = LEVEL_NONE;
+		numa[i] = NUMA_ANY;
+		reservation[i] = SNAP_NONE;
 		type[i] = r[i].gpu_type;
 		rule[i] = r[i].rule;
 		want[i] = r[i].want;
@@ -461,6 +503,10 @@ static void finish_reqs(struct build *b)
 		.want_first = want,
 		.avoid_first = avoid,
 		.license_first = license,
+		.need = need,
+		.like = like,
+		.numa = numa,
+		.reservation = reservation,
 	};
 	b->snap->rule = b->rules.p;
 	b->snap->want = b->wants.p;
@@ -491,13 +537,22 @@ static uint32_t cpus_held(const struct state *state, const struct placement *p,
 	return n;
 }
 
+/* Whether its processes can be stopped where they are. */
+static bool is_freezable(const struct state *state, const struct job *job)
+{
+	uint32_t pool = state->node[job->place->task[0].node].pool;
+
+	return job->on_preempt == PREEMPT_SUSPEND &&
+	       state->conf->pools[pool].runner == RUNNER_LOCAL;
+}
+
 static void build_run(struct build *b)
 {
 	const struct state *state = b->state;
 	size_t n = 0, ntasks = 0, nuse = 0, i = 0, at = 0, use_at = 0;
-	uint32_t *req, *queue, *user, *first;
-	int64_t *priority, *start, *end;
-	uint8_t *suspended, *preemptible;
+	uint32_t *req, *queue, *user, *first, *claim;
+	int64_t *priority, *start, *end, *safe;
+	uint8_t *suspended, *preemptible, *ending, *freezable;
 	struct snap_cpu_use *use;
 	struct snap_task *task;
 	uint64_t *id;
@@ -517,6 +572,10 @@ static void build_run(struct build *b)
 	end = COLUMN(int64_t, n);
 	suspended = COLUMN(uint8_t, n);
 	preemptible = COLUMN(uint8_t, n);
+	ending = COLUMN(uint8_t, n);
+	freezable = COLUMN(uint8_t, n);
+	safe = COLUMN(int64_t, n);
+	claim = COLUMN(uint32_t, n);
 	task = COLUMN(struct snap_task, ntasks);
 	use = COLUMN(struct snap_cpu_use, nuse);
 	for (struct job *job = b->placed; job; job = job->row_next) {
@@ -532,6 +591,11 @@ static void build_run(struct build *b)
 		end[i] = due == NO_TIME ? SNAP_NEVER : due;
 		suspended[i] = job->state == JOB_SUSPENDED;
 		preemptible[i] = job->preemptible;
+		ending[i] =
+		    job->state == JOB_COMPLETING && job->cause == CAUSE_PREEMPT;
+		freezable[i] = is_freezable(state, job);
+		safe[i] =
+		    job->start + state->conf->queues[job->queue].min_runtime;
 		first[i] = (uint32_t)at;
 		for (uint32_t t = 0; t < p->ntasks; t++) {
 			task[at] = p->task[t];
@@ -554,7 +618,11 @@ static void build_run(struct build *b)
 		.end = end,
 		.suspended = suspended,
 		.preemptible = preemptible,
+		.ending = ending,
+		.freezable = freezable,
+		.safe_until = safe,
 		.task_first = first,
+		.claim_first = claim,
 	};
 	b->snap->task = task;
 	b->snap->cpu_use = use;
@@ -577,8 +645,10 @@ static struct snap_member member_of(const struct state *state,
 }
 
 struct pend_columns {
-	uint32_t *req, *queue, *user, *first, *resumes;
+	uint32_t *req, *queue, *user, *first, *resumes, *claim;
 	int64_t *priority;
+	uint8_t *preemptible, *barred;
+	uint16_t *light;
 	struct snap_member *member;
 	size_t n, nmembers;
 };
@@ -591,6 +661,9 @@ static void pend_row(struct pend_columns *c, const struct job *job,
 	c->user[c->n] = job->user;
 	c->priority[c->n] = job->priority;
 	c->resumes[c->n] = resumes;
+	c->preemptible[c->n] = job->preemptible;
+	c->barred[c->n] = job->start_fails > 0;
+	c->light[c->n] = 1000;
 	c->first[c->n++] = (uint32_t)c->nmembers;
 }
 
@@ -611,6 +684,10 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	c.user = COLUMN(uint32_t, rows);
 	c.first = COLUMN(uint32_t, rows);
 	c.resumes = COLUMN(uint32_t, rows);
+	c.claim = COLUMN(uint32_t, rows);
+	c.preemptible = COLUMN(uint8_t, rows);
+	c.barred = COLUMN(uint8_t, rows);
+	c.light = COLUMN(uint16_t, rows);
 	c.priority = COLUMN(int64_t, rows);
 	c.member = COLUMN(struct snap_member, members);
 	for (size_t i = 0; !only && i < state->nrows; i++) {
@@ -644,7 +721,12 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 		.priority = c.priority,
 		.member_first = c.first,
 		.resumes = c.resumes,
+		.preemptible = c.preemptible,
+		.barred = c.barred,
+		.light = c.light,
+		.claim_first = c.claim,
 	};
+	b->snap->claim = COLUMN(uint32_t, 0);
 	b->snap->member = c.member;
 }
 
@@ -697,8 +779,10 @@ const struct snap *snap_build(const struct state *state, int64_t now,
 	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
 	b.snap->now = now;
 	b.snap->gen = state->gen;
+	build_policy(&b);
 	build_pools(&b);
 	build_nodes(&b);
+	build_places(&b);
 	build_queues(&b);
 	build_users(&b);
 	build_licenses(&b);

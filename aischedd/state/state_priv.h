@@ -32,7 +32,7 @@ struct row_key {
 	uint32_t queue, user;
 	int64_t priority;
 	uint64_t array; /* of an array with a limit, else 0 */
-	uint8_t preemptible, pad2[7];
+	uint8_t preemptible, barred, pad2[6];
 };
 /* texts behind it, each ended by a zero byte */
 enum { KEY_GPU_TYPE, KEY_RULE, KEY_WANT, KEY_AVOID, KEY_LICENSES, KEY_TEXTS };
