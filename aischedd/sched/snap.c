@@ -222,6 +222,27 @@ static int check_reqs(const struct snap *s, struct err *err)
 	return 0;
 }
 
+/* First the claims of running jobs, then those of waiting ones: each begin
+ * where the last one ended. */
+static int check_claims(const struct snap *s, const char *what,
+                        const uint32_t *first, uint32_t n, uint32_t *end,
+                        struct err *err)
+{
+	if (!n)
+		return 0;
+	if (!first || first[0] != *end)
+		return bad(err, what, 0, "claims do not begin where they must");
+	for (uint32_t i = 0; i < n; i++) {
+		if (first[i] > first[i + 1] ||
+		    first[i + 1] - first[i] > LIMIT_TASKS)
+			return bad(err, what, i, "claims out of range");
+	}
+	if (!nodes_ok(s, s->claim, first[0], first[n]))
+		return bad(err, what, 0, "claims an unknown node");
+	*end = first[n];
+	return 0;
+}
+
 static int check_task(const struct snap *s, const struct snap_task *t,
                       uint32_t run, struct err *err)
 {
@@ -256,7 +277,8 @@ static int check_run(const struct snap *s, struct err *err)
 		    r->user[i] >= s->user.n)
 			return bad(err, "running job", i,
 			           "unknown request, queue or user");
-		if (!time_ok(r->start[i]) || !time_ok(r->end[i]))
+		if (!time_ok(r->start[i]) || !time_ok(r->end[i]) ||
+		    !time_ok(r->safe_until[i]))
 			return bad(err, "running job", i, "time out of range");
 		for (uint32_t t = r->task_first[i]; t < r->task_first[i + 1];
 		     t++) {
@@ -282,7 +304,14 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 		if (!s->member[m].count ||
 		    (m > from && s->member[m].job <= s->member[m - 1].job))
 			return bad(err, "row", i, "members do not ascend");
+		if (!time_ok(s->member[m].since))
+			return bad(err, "row", i, "time out of range");
 	}
+	if (p->light[i] > 1000)
+		return bad(err, "row", i, "light is out of range");
+	if (p->claim_first[i] < p->claim_first[i + 1] &&
+	    (to - from != 1 || run != SNAP_NONE))
+		return bad(err, "row", i, "more than one job has the claim");
 	if (run == SNAP_NONE)
 		return 0;
 	if (run >= s->run.n || !s->run.suspended[run] || to - from != 1 ||
@@ -292,15 +321,30 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 	return 0;
 }
 
+static int check_policy(const struct snap_policy *p, struct err *err)
+{
+	if (amount_ok(p->age_weight) && amount_ok(p->size_weight) &&
+	    amount_ok(p->fairshare_weight) && time_ok(p->hold_after))
+		return 0;
+	return err_set(err, EINVAL, "snapshot: the policy is out of range");
+}
+
 int snap_check(const struct snap *snap, struct err *err)
 {
 	const struct snap_pend *p = &snap->pend;
+	const struct snap_run *r = &snap->run;
+	uint32_t nclaims = 0;
 
 	if (!time_ok(snap->now))
 		return err_set(err, EINVAL, "snapshot: now is out of range");
-	if (check_nodes(snap, err) < 0 ||
+	if (check_policy(&snap->policy, err) < 0 ||
+	    check_nodes(snap, err) < 0 ||
 	    check_parents("queue", snap->queue.parent, snap->queue.n, err) ||
 	    check_reqs(snap, err) < 0 || check_run(snap, err) < 0 ||
+	    check_claims(snap, "running job", r->claim_first, r->n, &nclaims,
+	                 err) < 0 ||
+	    check_claims(snap, "row", p->claim_first, p->n, &nclaims, err) <
+	        0 ||
 	    check_slices("members of row", p->member_first, p->n, UINT32_MAX,
 	                 err) < 0)
 		return -1;

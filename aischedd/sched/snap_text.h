@@ -18,6 +18,8 @@
  * other than letters, digits and ._/=@+- are written with %XX.  Writing what
  * was read gives the same text again.
  *
+ * policy [backfill=no depth=N consolidate=no age=N size=N fairshare=N
+ *	hold_after=S]
  * pool NAME [order=pack|spread] [ready=no]
  * domain NAME [parent=NAME] [level=N]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
@@ -26,15 +28,19 @@
  *	features=WORDS taints=WORDS domain= retry_at=TIME]
  *	LIST: "0*4,1*4" or "0-7", one value a device
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
- *	max_jobs= max_jobs_user= max_gpus_user= assumed_time=]
+ *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]
  * license NAME total=N [free=N]
- * run JOB [queue= user= priority= start= end= suspended preemptible REQUEST]
- *	on=TASK,...
+ * run JOB [queue= user= priority= start= end= suspended preemptible ending
+ *	freezable safe=TIME REQUEST] on=TASK,... [claim=NODES]
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
  *	latter half used; g- and c- are none; g0/500 is half of device 0)
- * pend MEMBERS [queue= user= priority= resumes REQUEST]
+ *	NODES: n0,n1*4: held, one a task
+ * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
+ *	since=TIME,... claim=NODES REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start
+ *	since: 900*2,950 for each member, the last also for the rest; who
+ *	does not say has just come
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,...
@@ -57,10 +63,16 @@ void snap_write(const struct snap *snap, struct buf *out);
 /*
  * A plan, for people and for scenarios:
  *
+ *	evict 11 all why=reclaim by=15 suspend
+ *	evict 13 0,2 why=preempt by=15
  *	start 12 n0:g0-7,n1:g0-7
+ *	grow 14 n1:g0
+ *	claim 15 n0,n1*2
+ *	claim run 14 n3
+ *	wake 1200
  *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
  *
- * starts as they were decided, then each row that waits: its first waiting
+ * all of it as it was decided, then each row that waits: its first waiting
  * job, how many more like it, the reason, the expected start if known.
  */
 void plan_write(const struct snap *snap, const struct plan *plan,

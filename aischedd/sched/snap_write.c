@@ -404,23 +404,27 @@ static void put_run_tasks(const struct writer *w, uint32_t run)
 	}
 }
 
-/* " key=n0,n1*4" */
-static void put_claim(const struct writer *w, const char *key,
-                      const uint32_t *node, uint32_t from, uint32_t to)
+/* "n0,n1*4" after `before`; nothing for none. */
+static void put_nodes(const struct snap *s, const char *before,
+                      const uint32_t *node, uint32_t n, struct buf *out)
 {
-	for (uint32_t i = from, same; i < to; i += same) {
-		if (i == from)
-			buf_printf(w->out, " %s=", key);
-		else
-			buf_addc(w->out, ',');
-		put_name(w->out, w->snap->node.name[node[i]]);
-		for (same = 1; i + same < to; same++) {
+	for (uint32_t i = 0, same; i < n; i += same) {
+		buf_puts(out, i ? "," : before);
+		put_name(out, s->node.name[node[i]]);
+		for (same = 1; i + same < n; same++) {
 			if (node[i + same] != node[i])
 				break;
 		}
 		if (same > 1)
-			buf_printf(w->out, "*%u", (unsigned)same);
+			buf_printf(out, "*%u", (unsigned)same);
 	}
+}
+
+/* Of the running or waiting job whose slice it is. */
+static void put_claim(const struct writer *w, const uint32_t *first)
+{
+	put_nodes(w->snap, " claim=", w->snap->claim + first[0],
+	          first[1] - first[0], w->out);
 }
 
 static bool is_single(const struct snap_member *m)
@@ -506,8 +510,7 @@ static void put_run(const struct writer *w, uint32_t i)
 	put_fields(w, SECTION_RUN, i);
 	put_req(w, w->snap->run.req[i]);
 	put_run_tasks(w, i);
-	put_claim(w, "claim", w->snap->claim, w->snap->run.claim_first[i],
-	          w->snap->run.claim_first[i + 1]);
+	put_claim(w, w->snap->run.claim_first + i);
 	buf_addc(w->out, '\n');
 }
 
@@ -520,8 +523,7 @@ static void put_pend(const struct writer *w, uint32_t i)
 		buf_puts(w->out, " resumes");
 	put_since(w, i);
 	put_req(w, w->snap->pend.req[i]);
-	put_claim(w, "claim", w->snap->claim, w->snap->pend.claim_first[i],
-	          w->snap->pend.claim_first[i + 1]);
+	put_claim(w, w->snap->pend.claim_first + i);
 	buf_addc(w->out, '\n');
 }
 
@@ -571,26 +573,65 @@ void snap_write(const struct snap *s, struct buf *out)
 	arena_free(arena);
 }
 
-static void put_start(const struct snap *s, const struct plan *plan,
-                      const struct start *start, struct buf *out)
+/* "start 12 n0*2", "grow 11 n1:g0" */
+static void put_placed(const struct snap *s, const struct plan *plan,
+                       const char *what, uint64_t job, uint32_t first,
+                       uint32_t n, struct buf *out)
 {
-	const struct snap_task *t = plan->task + start->task_first;
+	const struct snap_task *t = plan->task + first;
 
-	buf_printf(out, "start %llu ",
-	           (unsigned long long)s->member[start->member].job);
-	for (uint32_t i = 0, same; i < start->ntasks; i += same) {
+	buf_printf(out, "%s %llu ", what, (unsigned long long)job);
+	for (uint32_t i = 0, same; i < n; i += same) {
 		bool bare = !t[i].gpus && t[i].cpu_first == t[i + 1].cpu_first;
 
 		if (i)
 			buf_addc(out, ',');
 		put_task(out, s, &t[i], plan->cpu_use);
-		for (same = 1; bare && i + same < start->ntasks; same++) {
+		for (same = 1; bare && i + same < n; same++) {
 			if (t[i + same].node != t[i].node)
 				break;
 		}
 		if (same > 1)
 			buf_printf(out, "*%u", (unsigned)same);
 	}
+	buf_addc(out, '\n');
+}
+
+/* "evict 11 all why=reclaim by=15", "evict 11 0,2 why=preempt by=15" */
+static void put_eviction(const struct snap *s, const struct plan *plan,
+                         const struct eviction *e, struct buf *out)
+{
+	static const char *const why[] = {
+		[EVICT_NONE] = "none",
+		[EVICT_PREEMPT] = "preempt",
+		[EVICT_RECLAIM] = "reclaim",
+		[EVICT_CONSOLIDATE] = "consolidate",
+		[EVICT_NODE_DOWN] = "node_down",
+	};
+	uint32_t tasks =
+	    s->run.task_first[e->run + 1] - s->run.task_first[e->run];
+
+	buf_printf(out, "evict %llu ", (unsigned long long)s->run.job[e->run]);
+	for (uint32_t i = 0; e->nlosses < tasks && i < e->nlosses; i++)
+		buf_printf(out, i ? ",%u" : "%u",
+		           (unsigned)plan->loss[e->loss_first + i]);
+	buf_printf(out, "%s why=%s", e->nlosses < tasks ? "" : "all",
+	           why[e->why]);
+	if (e->by)
+		buf_printf(out, " by=%llu", (unsigned long long)e->by);
+	buf_puts(out, e->suspend ? " suspend\n" : "\n");
+}
+
+/* "claim 15 n0,n1*2", "claim run 11 n3" */
+static void put_held(const struct snap *s, const struct plan *plan,
+                     const struct claim *c, struct buf *out)
+{
+	uint64_t job =
+	    c->row == SNAP_NONE ? s->run.job[c->run] : s->member[c->member].job;
+
+	buf_printf(out, "claim %s%llu", c->row == SNAP_NONE ? "run " : "",
+	           (unsigned long long)job);
+	put_nodes(s, " ", plan->claim_node + c->node_first, c->n, out);
 	buf_addc(out, '\n');
 }
 
@@ -626,10 +667,25 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 	uint32_t nmembers = s->pend.n ? s->pend.member_first[s->pend.n] : 0;
 	uint32_t *started = arena_array(arena, uint32_t, nmembers);
 
+	for (uint32_t i = 0; i < plan->nevictions; i++)
+		put_eviction(s, plan, &plan->eviction[i], out);
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
-		started[plan->start[i].member]++;
-		put_start(s, plan, &plan->start[i], out);
+		const struct start *start = &plan->start[i];
+
+		started[start->member]++;
+		put_placed(s, plan, "start", s->member[start->member].job,
+		           start->task_first, start->ntasks, out);
 	}
+	for (uint32_t i = 0; i < plan->ngrows; i++) {
+		const struct grow *grow = &plan->grow[i];
+
+		put_placed(s, plan, "grow", s->run.job[grow->run],
+		           grow->task_first, grow->ntasks, out);
+	}
+	for (uint32_t i = 0; i < plan->nclaims; i++)
+		put_held(s, plan, &plan->claim[i], out);
+	if (plan->wake > s->now)
+		buf_printf(out, "wake %lld\n", (long long)plan->wake);
 	for (uint32_t row = 0; row < plan->nverdicts; row++) {
 		if (plan->verdict[row].why != WHY_None)
 			put_wait(s, row, &plan->verdict[row], started, out);

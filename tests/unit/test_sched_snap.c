@@ -17,8 +17,11 @@ static const char whole[] =
     "node n1 cpus=4 mem=8G\n"
     "run 5 gpus=1 cpus=1 on=n0:g0:c0\n"
     "run 6 suspended on=n0\n"
+    "run 7 min_tasks=1 tasks=2 on=n1 claim=n1\n"
+    "run 7 min_tasks=1 tasks=2 ending on=n1\n"
     "pend 6 resumes\n"
-    "pend 10,11 rule=f,t,& want=n0 avoid=n1 licenses=lic:2\n";
+    "pend 10,11 rule=f,t,& want=n0 avoid=n1 licenses=lic:2\n"
+    "pend 12 claim=n0\n";
 
 /* One number of it that makes it wrong. */
 static const struct {
@@ -71,7 +74,16 @@ static const struct {
 	{ "members do not ascend", AT(member, struct snap_member, 1, 12) },
 	{ "resumes what is not suspended", AT(pend.resumes, uint32_t, 0, 0) },
 	{ "resumes what is not suspended", AT(pend.resumes, uint32_t, 1, 1) },
+	{ "time out of range", AT(run.safe_until, int64_t, 1, -2) },
+	{ "light is out of range", AT(pend.light, uint16_t, 0, 1001) },
+	{ "claims do not begin", AT(run.claim_first, uint32_t, 0, 1) },
+	{ "claims do not begin", AT(pend.claim_first, uint32_t, 0, 0) },
+	{ "claims out of range", AT(pend.claim_first, uint32_t, 1, 99) },
+	{ "claims an unknown node", AT(claim, uint32_t, 1, 2) },
+	{ "more than one job has", AT(pend.claim_first, uint32_t, 2, 2) },
 	{ "now is out of range", offsetof(struct snap, now), 0, 0, -2 },
+	{ "policy is out of range", offsetof(struct snap, policy.age_weight), 0,
+	  0, -1 },
 #undef AT
 };
 
@@ -95,12 +107,14 @@ START_TEST(refused)
 	snap = snap_read(whole, arena, &why);
 	ck_assert_msg(snap != NULL, "%s", why.text);
 	copy = *snap;
-	memcpy(&column, (char *)&copy + broken[_i].column, sizeof(column));
-	if (broken[_i].size)
+	column = (char *)&copy + broken[_i].column;
+	if (broken[_i].size) {
+		memcpy(&column, column, sizeof(column));
 		put(column, broken[_i].size, broken[_i].index,
 		    broken[_i].value);
-	else
-		copy.now = broken[_i].value;
+	} else {
+		memcpy(column, &broken[_i].value, sizeof(int64_t));
+	}
 	ck_assert_int_eq(snap_check(&copy, &why), -1);
 	ck_assert_int_eq(why.code, EINVAL);
 	ck_assert_msg(strstr(why.text, broken[_i].why) != NULL,
@@ -148,6 +162,21 @@ static const struct {
 	{ "pend 1 queue=x", "unknown queue 'x'" },
 	{ "pend 1 tasks=0", "tasks out of range" },
 	{ "now x", "line 1: " },
+	{ "policy", "nothing follows 'policy'" },
+	{ "policy age=x", "line 1: bad number 'x'" },
+	{ "policy hats=1", "unknown key 'hats'" },
+	{ "policy backfill=perhaps", "bad value 'perhaps'" },
+	{ "policy age=1\npolicy age=2", "line 2: this stands here twice" },
+	{ "pend 1 light=1001", "light is out of range" },
+	{ "pend 1 light=70000", "line 1: " },
+	{ "pend 1 nonpreemptible=1", "no value goes with 'nonpreemptible'" },
+	{ "pend 1 since=x", "line 1: bad number 'x'" },
+	{ "pend 1-2 since=1,2,3", "too many values from '3'" },
+	{ "pend 1-2 since=1*3", "too many values from '1'" },
+	{ "pend 1 claim=n0", "unknown node 'n0'" },
+	{ "node n0 cpus=1\npend 1 claim=n0*x", "line 2: bad number 'x'" },
+	{ "node n0 cpus=1\npend 1-2 claim=n0", "more than one job has" },
+	{ "node n0 cpus=1\nrun 1 ending on=n0\nrun 1 ending on=n0", "twice" },
 };
 
 START_TEST(bad_text_case)
@@ -179,8 +208,89 @@ START_TEST(empty_is_whole)
 }
 END_TEST
 
+/* As snap_write() has it, and each line differs from the defaults. */
+static const char everything[] =
+    "now 1000\n"
+    "gen 7\n"
+    "policy backfill=no depth=3 consolidate=no age=5 size=6 fairshare=7"
+    " hold_after=60\n"
+    "pool a order=spread\n"
+    "queue q quota=gpus:2 limit=cpus:8 weight=2 priority=-1 max_jobs=9"
+    " max_jobs_user=8 max_gpus_user=1.5 assumed_time=60 max_wait=3600\n"
+    "node n0 cpus=4 retry_at=1010 gpus=2\n"
+    "node n1 cpus=4\n"
+    "run 11 user=u preemptible freezable safe=1200 tasks=3 min_tasks=1"
+    " on=n0,n1 claim=n1\n"
+    "run 11 user=u preemptible ending tasks=3 min_tasks=1 on=n1\n"
+    "run 13 user=u suspended on=n1\n"
+    "pend 13 user=u nonpreemptible resumes since=0\n"
+    "pend 15 user=u barred light=250 since=900 tasks=2 claim=n0,n1\n"
+    "pend 16-20 user=u since=900*2,950,980\n"
+    "pend 21-23 user=v\n";
+
+START_TEST(everything_comes_back)
+{
+	struct arena *arena = arena_new();
+	struct err why = { 0 };
+	const struct snap *snap = snap_read(everything, arena, &why);
+	struct buf text = { 0 };
+
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	snap_write(snap, &text);
+	ck_assert_str_eq(text.data, everything);
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(plan_as_text)
+{
+	static const struct snap_task task[] = { { .node = 1 },
+		                                 { .node = 1 },
+		                                 { 0 } };
+	static const uint32_t loss[] = { 0, 1, 0 }, node[] = { 0, 0, 1, 1 };
+	static const struct eviction eviction[] = {
+		{ 0, 0, 2, EVICT_RECLAIM, true, 15 },
+		{ 0, 2, 1, EVICT_PREEMPT, false, 16 },
+		{ 2, 2, 1, EVICT_CONSOLIDATE, false, 0 },
+	};
+	static const struct grow grow[] = { { 0, 0, 2 } };
+	static const struct claim claim[] = {
+		{ .row = 1, .member = 1, .node_first = 0, .n = 3 },
+		{ .row = SNAP_NONE, .run = 2, .node_first = 3, .n = 1 },
+	};
+	const struct plan plan = {
+		.nevictions = 3,
+		.ngrows = 1,
+		.nclaims = 2,
+		.eviction = eviction,
+		.loss = loss,
+		.grow = grow,
+		.claim = claim,
+		.claim_node = node,
+		.task = task,
+		.wake = 1100,
+	};
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+
+	plan_write(snap_read(everything, arena, NULL), &plan, &text);
+	ck_assert_str_eq(text.data, "evict 11 all why=reclaim by=15 suspend\n"
+	                            "evict 11 0 why=preempt by=16\n"
+	                            "evict 13 all why=consolidate\n"
+	                            "grow 11 n1*2\n"
+	                            "claim 15 n0*2,n1\n"
+	                            "claim run 13 n1\n"
+	                            "wake 1100\n");
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
 SUITE(sched_snap)
 {
+	tcase_add_test(tc, everything_comes_back);
+	tcase_add_test(tc, plan_as_text);
 	tcase_add_loop_test(tc, refused, 0, (int)ARRAY_SIZE(broken));
 	tcase_add_loop_test(tc, bad_text_case, 0, (int)ARRAY_SIZE(bad_text));
 	tcase_add_test(tc, empty_is_whole);
