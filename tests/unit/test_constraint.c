@@ -34,6 +34,9 @@ static const struct {
 	{ "a&(b|c)&d", "ad", false }, { "((a))", "a", true },
 	{ "a&b|c&d", "cd", true },    { "a&b|c&d", "bc", false },
 	{ "key=value", "z", true },   { "h100-sxm.v2", "z", true },
+	{ "a*2", "", true }, /* not all nodes need it */
+	{ "a&b*2", "a", true },       { "a&b*2", "b", false },
+	{ "a*2&b", "a", false },      { "[a*1&(b|c)*3]&d", "d", true },
 };
 
 START_TEST(holds)
@@ -54,12 +57,17 @@ END_TEST
 static const struct {
 	const char *rule, *where;
 } refused[] = {
-	{ "", "character 1" },      { "a&", "character 3" },
-	{ "&a", "character 1" },    { "a||b", "character 3" },
-	{ "(a", "character 3" },    { "a)", "character 2" },
-	{ "()", "character 2" },    { "a b", "character 2" },
-	{ "a,b", "character 2" },   { "a*2", "character 2" },
-	{ "[a|b]", "character 1" }, { "!a", "character 1" },
+	{ "", "character 1" },        { "a&", "character 3" },
+	{ "&a", "character 1" },      { "a||b", "character 3" },
+	{ "(a", "character 3" },      { "a)", "character 2" },
+	{ "()", "character 2" },      { "a b", "character 2" },
+	{ "a,b", "character 2" },     { "a*", "character 3" },
+	{ "a*0", "character 4" },     { "a*2x", "character 4" },
+	{ "a*2|b", "character 4" },   { "a|b*2", "character 6" },
+	{ "(a*2)", "character 3" },   { "a*100001", "character 8" },
+	{ "[a]", "character 3" },     { "[a|b]", "character 3" },
+	{ "[a*2", "character 5" },    { "[[a*2]]", "character 2" },
+	{ "([a*2])", "character 2" }, { "!a", "character 1" },
 	{ "a(b)", "character 2" },
 };
 
@@ -76,6 +84,34 @@ START_TEST(errors_say_where)
 	ck_assert_msg(strstr(err.text, refused[_i].where) != NULL, "%s",
 	              err.text);
 	ck_assert_uint_eq(n, 77);
+}
+END_TEST
+
+/* A letter for a word, a digit for a count. */
+static void in_letters(const int32_t *rule, size_t n, char *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (rule[i] >= 0)
+			*ret++ = (char)('a' + rule[i]);
+		else if (constraint_count(rule[i]))
+			*ret++ = (char)('0' + constraint_count(rule[i]));
+		else
+			*ret++ = rule[i] == CONSTRAINT_AND ? '&' : '|';
+	}
+	*ret = '\0';
+}
+
+START_TEST(counts_follow_what_they_count)
+{
+	int32_t rule[CAP];
+	char text[CAP];
+	size_t n;
+
+	ck_assert_int_eq(constraint_parse("a&[(b|c)*2&d*4]", letter, NULL, rule,
+	                                  CAP, &n, NULL),
+	                 0);
+	in_letters(rule, n, text);
+	ck_assert_str_eq(text, "abc|2d4&&");
 }
 END_TEST
 
@@ -133,6 +169,7 @@ SUITE(constraint)
 {
 	tcase_add_loop_test(tc, holds, 0, ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, errors_say_where, 0, ARRAY_SIZE(refused));
+	tcase_add_test(tc, counts_follow_what_they_count);
 	tcase_add_test(tc, too_long);
 	tcase_add_test(tc, depth_is_limited);
 	tcase_add_test(tc, no_rule_holds);
