@@ -3,7 +3,10 @@
 
 #include <stdbool.h>
 
+#include "libcommon/constraint.h"
 #include "libcommon/limits.h"
+
+enum { MAX_RULE = 1024 }; /* words and operators */
 
 /* Amounts and times below these never overflow when they are added up over
  * all nodes, or multiplied by the tasks of a job. */
@@ -138,23 +141,33 @@ static int check_nodes(const struct snap *s, struct err *err)
 	return check_parents("domain", s->domain.parent, s->domain.n, err);
 }
 
-/* Postfix: each operator finds two values, one value is left at the end. */
+/* The part of a postfix rule that ends before *end, which moves to its start;
+ * top: it may be one of which so many nodes are enough. */
+static bool part_ok(const struct snap *s, uint32_t from, uint32_t *end,
+                    bool top)
+{
+	int32_t item;
+
+	if (*end == from)
+		return false;
+	item = s->rule[--*end];
+	if (item >= 0)
+		return (uint32_t)item < s->nwords;
+	if (rule_count(item))
+		return top && part_ok(s, from, end, false);
+	top &= item == RULE_AND;
+	return part_ok(s, from, end, top) && part_ok(s, from, end, top);
+}
+
 static bool rule_ok(const struct snap *s, uint32_t from, uint32_t to)
 {
-	uint32_t depth = 0;
+	uint32_t end = to, ncounts = 0;
 
-	for (uint32_t i = from; i < to; i++) {
-		if (s->rule[i] == RULE_AND || s->rule[i] == RULE_OR) {
-			if (depth < 2)
-				return false;
-			depth--;
-			continue;
-		}
-		if (s->rule[i] < 0 || (uint32_t)s->rule[i] >= s->nwords)
-			return false;
-		depth++;
-	}
-	return depth == (from < to);
+	for (uint32_t i = from; i < to; i++)
+		ncounts += rule_count(s->rule[i]) > 0;
+	return from == to ||
+	       (to - from <= MAX_RULE && ncounts <= CONSTRAINT_MAX_COUNTS &&
+	        part_ok(s, from, &end, true) && end == from);
 }
 
 static bool nodes_ok(const struct snap *s, const uint32_t *node, uint32_t from,

@@ -172,7 +172,7 @@ struct snap_member {
 
 /*
  * All jobs that hold something.  An elastic one that loses some of its tasks
- * is here twice while these leave: what stays, and what is ending.
+ * is here twice while these leave: what stays, then what is ending.
  */
 struct snap_run {
 	uint32_t n;
@@ -227,7 +227,7 @@ struct snap {
 	uint32_t nwords; /* features, taints, GPU types */
 	const char *const *word;
 	const uint32_t *feature, *taint; /* words */
-	const int32_t *rule; /* constraint in postfix: word, or RULE_* */
+	const int32_t *rule; /* constraint in postfix: word or RULE_* */
 	const uint32_t *want, *avoid; /* nodes */
 	const struct snap_license_use *license_use;
 	const struct snap_member *member;
@@ -237,7 +237,14 @@ struct snap {
 	const struct snap_cpu_use *cpu_use;
 };
 
+/* RULE_OR - n, n > 0, follows what at least n of the job's nodes must have and
+ * not all; only at the top, joined by RULE_AND: libcommon/constraint.h. */
 enum { RULE_AND = -1, RULE_OR = -2 };
+
+static inline uint32_t rule_count(int32_t item)
+{
+	return item < RULE_OR ? (uint32_t)RULE_OR - (uint32_t)item : 0;
+}
 
 /* Indices in range, slices ascending, parents before children, free within
  * total, members ascending.  Fails: EINVAL, says which entry. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/sched/snap_reader.h"
+#include "libcommon/constraint.h"
 #include "libcommon/limits.h"
 
 struct req_line {
@@ -42,6 +43,13 @@ static int read_rule(struct reader *r, char *text, struct buf *ret)
 			APPEND(ret, int32_t, RULE_AND);
 		} else if (!strcmp(part, "|")) {
 			APPEND(ret, int32_t, RULE_OR);
+		} else if (*part == '*') {
+			uint32_t n;
+
+			if (reader_u32(r, part + 1, CONSTRAINT_MAX_COUNT, &n) <
+			    0)
+				return -1;
+			APPEND(ret, int32_t, RULE_OR - (int32_t)n);
 		} else {
 			if (reader_name(r, SPACE_WORD, part, &word) < 0)
 				return -1;

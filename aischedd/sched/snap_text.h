@@ -44,7 +44,7 @@
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,...
- *	(rule is postfix: ib,h100,a100,|,&)
+ *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  */
 #ifndef AISCHEDD_SCHED_SNAP_TEXT_H
 #define AISCHEDD_SCHED_SNAP_TEXT_H

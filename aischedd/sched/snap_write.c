@@ -323,6 +323,9 @@ static void put_rule(const struct writer *w, uint32_t req)
 		before = ",";
 		if (s->rule[i] >= 0)
 			put_name(w->out, s->word[s->rule[i]]);
+		else if (rule_count(s->rule[i]))
+			buf_printf(w->out, "*%u",
+			           (unsigned)rule_count(s->rule[i]));
 		else
 			buf_addc(w->out, s->rule[i] == RULE_AND ? '&' : '|');
 	}
