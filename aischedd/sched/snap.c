@@ -73,6 +73,28 @@ static int check_parents(const char *what, const uint32_t *parent, uint32_t n,
 	return 0;
 }
 
+static int check_domains(const struct snap *s, struct err *err)
+{
+	const struct snap_domains *d = &s->domain;
+
+	if (s->nlevels > LEVEL_NONE)
+		return bad(err, "level", LEVEL_NONE, "too many levels");
+	if (check_parents("domain", d->parent, d->n, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (d->level[i] >= s->nlevels ||
+		    (d->parent[i] != SNAP_NONE &&
+		     d->level[d->parent[i]] >= d->level[i]))
+			return bad(err, "domain", i, "level out of range");
+	}
+	return 0;
+}
+
+static bool level_ok(const struct snap *s, uint8_t level)
+{
+	return level < s->nlevels || level == LEVEL_NONE;
+}
+
 static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 {
 	const struct snap_nodes *n = &s->node;
@@ -138,7 +160,7 @@ static int check_nodes(const struct snap *s, struct err *err)
 		if (check_node(s, i, err) < 0)
 			return -1;
 	}
-	return check_parents("domain", s->domain.parent, s->domain.n, err);
+	return check_domains(s, err);
 }
 
 /* The part of a postfix rule that ends before *end, which moves to its start;
@@ -197,6 +219,10 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "unknown GPU type");
 	if (!time_ok(r->time_limit[i]))
 		return bad(err, "request", i, "time limit out of range");
+	if (!level_ok(s, r->need[i]) || !level_ok(s, r->like[i]))
+		return bad(err, "request", i, "unknown level");
+	if (r->numa[i] > NUMA_STRICT)
+		return bad(err, "request", i, "unknown alignment");
 	if (!rule_ok(s, r->rule_first[i], r->rule_first[i + 1]))
 		return bad(err, "request", i, "rule is not well formed");
 	if (!nodes_ok(s, s->want, r->want_first[i], r->want_first[i + 1]) ||

@@ -19,8 +19,16 @@
 		.column = offsetof(struct snap, c), .def = d, .names = n \
 	}
 
+#define LEVEL(k, c, d)                                        \
+	{                                                     \
+		.key = k, .kind = FIELD_LEVEL,                \
+		.column = offsetof(struct snap, c), .def = d, \
+		.space = SPACE_LEVEL                          \
+	}
+
 static const char *const order_names[] = { "pack", "spread", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
+static const char *const numa_names[] = { "any", "prefer", "strict", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
 
 static const struct field policy_fields[] = {
@@ -40,7 +48,7 @@ static const struct field pool_fields[] = {
 
 static const struct field domain_fields[] = {
 	REF("parent", domain.parent, SNAP_NONE, SPACE_DOMAIN),
-	VALUE("level", FIELD_U8, domain.level, 0),
+	LEVEL("level", domain.level, 0),
 };
 
 static const struct field node_fields[] = {
@@ -85,6 +93,9 @@ static const struct field req_fields[] = {
 	VALUE("exclusive", FIELD_FLAG, req.exclusive, 0),
 	VALUE("one_process", FIELD_FLAG, req.one_process, 0),
 	VALUE("time", FIELD_I64, req.time_limit, SNAP_NEVER),
+	LEVEL("need", req.need, LEVEL_NONE),
+	LEVEL("like", req.like, LEVEL_NONE),
+	NAME("numa", req.numa, NUMA_ANY, numa_names),
 };
 
 static const struct field run_fields[] = {
@@ -143,6 +154,7 @@ size_t field_size(enum field_kind kind)
 	case FIELD_FLAG:
 	case FIELD_NOT:
 	case FIELD_NAME:
+	case FIELD_LEVEL:
 		return sizeof(uint8_t);
 	default:
 		return sizeof(int64_t);

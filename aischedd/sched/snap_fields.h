@@ -24,12 +24,14 @@ enum field_kind {
 	FIELD_NOT,    /* uint8_t, the key alone means 0 */
 	FIELD_NAME,   /* uint8_t, one of names[] */
 	FIELD_REF,    /* uint32_t, the index of something that has a name */
+	FIELD_LEVEL,  /* uint8_t, the name of a level of the topology */
 	FIELD_POOLS   /* uint64_t, names of pools */
 };
 
 /* What can be named; each has names of its own. */
 enum name_space {
 	SPACE_POOL,
+	SPACE_LEVEL,
 	SPACE_DOMAIN,
 	SPACE_NODE,
 	SPACE_QUEUE,
@@ -62,7 +64,7 @@ struct field {
 	enum field_kind kind;
 	size_t column; /* of the pointer to the column in struct snap */
 	int64_t def;
-	enum name_space space;    /* FIELD_REF */
+	enum name_space space;    /* FIELD_REF, FIELD_LEVEL */
 	const char *const *names; /* FIELD_NAME, NULL-terminated */
 };
 

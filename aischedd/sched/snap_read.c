@@ -21,6 +21,13 @@ static int read_fields(struct reader *r, int section, char *rest)
 	return 0;
 }
 
+static int read_level(struct reader *r, char *name)
+{
+	if (COUNT(&r->name[SPACE_LEVEL], char *) == LEVEL_NONE)
+		return reader_bad(r, "too many levels with", name);
+	return reader_new_name(r, SPACE_LEVEL, name);
+}
+
 /* A line that is a name and fields. */
 static int read_plain(struct reader *r, int section, enum name_space space,
                       char *rest)
@@ -89,6 +96,8 @@ static int read_line(struct reader *r, char *line)
 		return reader_pend(r, rest);
 	if (!strcmp(keyword, "pool"))
 		return read_plain(r, SECTION_POOL, SPACE_POOL, rest);
+	if (!strcmp(keyword, "level"))
+		return read_level(r, rest);
 	if (!strcmp(keyword, "domain"))
 		return read_plain(r, SECTION_DOMAIN, SPACE_DOMAIN, rest);
 	if (!strcmp(keyword, "queue"))
@@ -157,6 +166,8 @@ static void keep_nodes(struct reader *r)
 	struct snap *s = r->snap;
 
 	s->pool.name = keep_names(r, SPACE_POOL);
+	s->nlevels = COUNT(&r->name[SPACE_LEVEL], char *);
+	s->level = keep_names(r, SPACE_LEVEL);
 	s->domain.name = keep_names(r, SPACE_DOMAIN);
 	s->node.name = keep_names(r, SPACE_NODE);
 	s->gpu.n = COUNT(&r->gpu_numa, uint8_t);
@@ -191,10 +202,6 @@ static void keep_unsaid(struct reader *r)
 {
 	struct snap *s = r->snap;
 
-	s->level = keep_same(r, 0, sizeof(char *), 0);
-	s->req.need = keep_same(r, LEVEL_NONE, 1, s->req.n);
-	s->req.like = keep_same(r, LEVEL_NONE, 1, s->req.n);
-	s->req.numa = keep_same(r, NUMA_ANY, 1, s->req.n);
 	s->req.reservation = keep_same(r, 0xff, sizeof(uint32_t), s->req.n);
 	s->resv = (struct snap_reservations){
 		.name = keep_same(r, 0, sizeof(char *), 0),

@@ -21,7 +21,8 @@
  * policy [backfill=no depth=N consolidate=no age=N size=N fairshare=N
  *	hold_after=S]
  * pool NAME [order=pack|spread] [ready=no]
- * domain NAME [parent=NAME] [level=N]
+ * level NAME (of the topology, the widest first)
+ * domain NAME [parent=NAME] [level=LEVEL]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST
@@ -43,7 +44,8 @@
  *	does not say has just come
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
- *	want=NODES avoid=NODES licenses=NAME:N,...
+ *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
+ *	numa=prefer|strict
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  */
 #ifndef AISCHEDD_SCHED_SNAP_TEXT_H

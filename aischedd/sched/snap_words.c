@@ -97,6 +97,7 @@ int reader_name(struct reader *r, enum name_space space, char *text,
 {
 	static const char *const kind[NSPACES] = {
 		[SPACE_POOL] = "unknown pool",
+		[SPACE_LEVEL] = "unknown level",
 		[SPACE_DOMAIN] = "unknown domain",
 		[SPACE_NODE] = "unknown node",
 		[SPACE_QUEUE] = "unknown queue",
@@ -238,6 +239,7 @@ static int read_value(struct reader *r, const struct field *f, char *text,
 	case FIELD_POOLS:
 		return read_pools(r, text, ret->v);
 	case FIELD_REF:
+	case FIELD_LEVEL:
 		status = reader_name(r, f->space, text, &index);
 		ret->v[0] = index;
 		return status;

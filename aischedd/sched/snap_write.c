@@ -50,6 +50,8 @@ static const char *name_of(const struct snap *s, enum name_space space,
 	switch (space) {
 	case SPACE_POOL:
 		return s->pool.name[i];
+	case SPACE_LEVEL:
+		return s->level[i];
 	case SPACE_DOMAIN:
 		return s->domain.name[i];
 	case SPACE_NODE:
@@ -170,6 +172,7 @@ static void put_value(const struct writer *w, const struct field *f,
 		buf_puts(w->out, f->names[v]);
 		break;
 	case FIELD_REF:
+	case FIELD_LEVEL:
 		put_name(w->out, name_of(s, f->space, (uint32_t)v));
 		break;
 	case FIELD_POOLS:
@@ -557,6 +560,11 @@ void snap_write(const struct snap *s, struct buf *out)
 	buf_printf(out, "now %lld\ngen %llu\n", (long long)s->now,
 	           (unsigned long long)s->gen);
 	put_policy(&w);
+	for (uint32_t i = 0; i < s->nlevels; i++) {
+		buf_puts(out, "level ");
+		put_name(out, s->level[i]);
+		buf_addc(out, '\n');
+	}
 	for (size_t k = 0; k < ARRAY_SIZE(plain); k++) {
 		const struct section *sec = &snap_section[plain[k].section];
 		uint32_t n;

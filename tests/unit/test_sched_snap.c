@@ -8,8 +8,10 @@
 static const char whole[] =
     "now 1000\n"
     "pool a\n"
+    "level zone\n"
+    "level rack\n"
     "domain z1\n"
-    "domain z1/r1 parent=z1\n"
+    "domain z1/r1 parent=z1 level=rack\n"
     "queue top\n"
     "queue leaf parent=top\n"
     "license lic total=4\n"
@@ -49,6 +51,11 @@ static const struct {
 	{ "unknown word", AT(feature, uint32_t, 0, 99) },
 	{ "unknown word", AT(taint, uint32_t, 0, 99) },
 	{ "stands before its parent", AT(domain.parent, uint32_t, 0, 1) },
+	{ "level out of range", AT(domain.level, uint8_t, 1, 2) },
+	{ "level out of range", AT(domain.level, uint8_t, 1, 0) },
+	{ "unknown level", AT(req.need, uint8_t, 0, 2) },
+	{ "unknown level", AT(req.like, uint8_t, 0, 2) },
+	{ "unknown alignment", AT(req.numa, uint8_t, 0, 3) },
 	{ "stands before its parent", AT(queue.parent, uint32_t, 1, 1) },
 	{ "count out of range", AT(license.free, int64_t, 0, 5) },
 	{ "tasks out of range", AT(req.tasks, uint32_t, 0, 0) },
@@ -158,6 +165,16 @@ static const struct {
 	{ "pend 3-1", "bad range from '3'" },
 	{ "pend 1,1", "members do not ascend" },
 	{ "pend 1 rule=a,&", "rule is not well formed" },
+	{ "pend 1 rule=*2", "rule is not well formed" },
+	{ "pend 1 rule=a,*0,b", "rule is not well formed" },
+	{ "pend 1 rule=a,*2,b,|", "rule is not well formed" },
+	{ "pend 1 rule=a,b,*2,|,c,&", "rule is not well formed" },
+	{ "pend 1 rule=a,b,*2,&,*3", "rule is not well formed" },
+	{ "pend 1 rule=a,*100001", "line 1: " },
+	{ "level x\nlevel x", "line 2: this stands here twice" },
+	{ "domain d", "domain 0: level out of range" },
+	{ "pend 1 need=rack", "unknown level 'rack'" },
+	{ "pend 1 numa=maybe", "bad value 'maybe'" },
 	{ "pend 1 licenses=x", "unknown licence 'x'" },
 	{ "pend 1 queue=x", "unknown queue 'x'" },
 	{ "pend 1 tasks=0", "tasks out of range" },
