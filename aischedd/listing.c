@@ -30,7 +30,7 @@ struct row_view {
 	struct buf text;
 
 	uint32_t index; /* node, queue */
-	const struct usage *usage;
+	const struct total *total;
 };
 
 typedef void field_fn(struct row_view *v);
@@ -908,27 +908,27 @@ static const struct field queue_fields[] = {
 
 static void u_queue(struct row_view *v)
 {
-	put_text(v, v->usage->queue);
+	put_text(v, v->total->queue);
 }
 
 static void u_user(struct row_view *v)
 {
-	put_text(v, v->usage->user);
+	put_text(v, v->total->user);
 }
 
 static void u_cpu_hours(struct row_view *v)
 {
-	put_milli(v, v->usage->cpu_ms / 3600);
+	put_milli(v, v->total->cpu_ms / 3600);
 }
 
 static void u_gpu_hours(struct row_view *v)
 {
-	put_milli(v, v->usage->gpu_ms / 3600);
+	put_milli(v, v->total->gpu_ms / 3600);
 }
 
 static void u_jobs(struct row_view *v)
 {
-	put_int(v, v->usage->jobs);
+	put_int(v, v->total->jobs);
 }
 
 static const struct field usage_fields[] = {
@@ -1111,10 +1111,10 @@ void listing_queue(const struct listing *l, const struct state *state,
 	write_row(l, &v);
 }
 
-void listing_usage(const struct listing *l, const struct usage *usage,
+void listing_usage(const struct listing *l, const struct total *total,
                    struct buf *out)
 {
-	struct row_view v = { .out = out, .usage = usage };
+	struct row_view v = { .out = out, .total = total };
 
 	write_row(l, &v);
 }

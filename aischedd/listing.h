@@ -42,7 +42,7 @@ void listing_node(const struct listing *l, const struct state *state,
                   uint32_t node, struct buf *out);
 void listing_queue(const struct listing *l, const struct state *state,
                    uint32_t queue, struct buf *out);
-void listing_usage(const struct listing *l, const struct usage *usage,
+void listing_usage(const struct listing *l, const struct total *total,
                    struct buf *out);
 
 /* Where the output of a task goes; place begins with the node's name, which

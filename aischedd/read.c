@@ -431,11 +431,11 @@ static void take_jobs(struct reading *r)
 	r->end_job = state_next_id(r->d->state);
 }
 
-static void put_usage(const struct usage *usage, void *arg)
+static void put_total(const struct total *total, void *arg)
 {
 	struct reading *r = arg;
 
-	listing_usage(&r->listing, usage, &r->out);
+	listing_usage(&r->listing, total, &r->out);
 	r->rows++;
 }
 
@@ -460,7 +460,7 @@ static void begin(struct daemon *d, void *arg)
 				take_active(r, i, &cap);
 		break;
 	case LIST_SHARES:
-		store_usage(d->store, put_usage, r, NULL);
+		store_totals(d->store, put_total, r, NULL);
 		break;
 	}
 	step(r->ask, r);

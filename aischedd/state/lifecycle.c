@@ -16,7 +16,7 @@ typedef int handler_fn(struct state *state, struct job *job,
 /* --- holding nodes ----------------------------------------------------- */
 
 static void place(struct state *state, struct job *job,
-                  const struct placement *p)
+                  const struct placement *p, int64_t now)
 {
 	row_remove(state, job);
 	job->place = placement_new(p->ntasks, p->task, p->cpu_use);
@@ -25,11 +25,12 @@ static void place(struct state *state, struct job *job,
 	if (state->placed)
 		state->placed->row_prev = job;
 	state->placed = job;
+	usage_charge(state, job, now);
 	if (job->array)
 		state_array(state, job->array)->running++;
 }
 
-static void unplace(struct state *state, struct job *job)
+static void unplace(struct state *state, struct job *job, int64_t now)
 {
 	if (!job->place)
 		return;
@@ -45,6 +46,7 @@ static void unplace(struct state *state, struct job *job)
 	                              .node = job->place->task[0].node });
 	free(job->place);
 	job->place = NULL;
+	usage_charge(state, job, now);
 	placed_key_forget(job);
 	if (job->array)
 		state_array(state, job->array)->running--;
@@ -92,7 +94,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	stop_clock(job, now);
 	row_remove(state, job);
 	keep_place(state, job);
-	unplace(state, job);
+	unplace(state, job, now);
 	deps_forget(state, job);
 	names_del(state, job);
 	job->end = now;
@@ -124,7 +126,7 @@ static bool asks_requeue(const struct job *job)
 
 static void back_to_queue(struct state *state, struct job *job, int64_t now)
 {
-	unplace(state, job);
+	unplace(state, job, now);
 	job->start = job->resumed = NO_TIME;
 	job->ran = 0;
 	job->cause = CAUSE_NONE;
@@ -275,7 +277,7 @@ static int start(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	place(state, job, ev->place);
+	place(state, job, ev->place, ev->now);
 	job->attempt++;
 	job->start = ev->now;
 	job->exit_code = -1;
@@ -301,6 +303,8 @@ static int started(struct state *state, struct job *job,
 	bool as_planned = !state->want_plan && ev->time == job->start;
 
 	(void)err;
+	if (ev->time < job->start)
+		usage_backdate(state, job, job->start, ev->time);
 	job->start = job->resumed = ev->time;
 	job->start_fails = 0;
 	state_set(state, job, JOB_RUNNING);
@@ -474,6 +478,7 @@ static int suspend(struct state *state, struct job *job,
 	(void)err;
 	stop_clock(job, ev->now);
 	state_set(state, job, JOB_SUSPENDED);
+	usage_charge(state, job, ev->now);
 	effect_suspend(state, job, EFFECT_SUSPEND);
 	return 0;
 }
@@ -511,6 +516,7 @@ static int resumed(struct state *state, struct job *job,
 	job->resumed = ev->now;
 	job->wants_resume = false;
 	state_set(state, job, JOB_RUNNING);
+	usage_charge(state, job, ev->now);
 	state_arm(state, job);
 	effect_suspend(state, job, EFFECT_RESUME);
 	return 0;
@@ -522,6 +528,7 @@ static int found_running(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err)
 {
 	(void)err;
+	usage_charge(state, job, ev->now); /* nodes may be others */
 	if (ev->suspended)
 		effect_suspend(state, job, EFFECT_RESUME);
 	return 0;

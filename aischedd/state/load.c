@@ -30,6 +30,7 @@ int state_load_job(struct state *state, struct job **taken, const char *depend,
 		return -1;
 	}
 	state_add_job(state, job);
+	usage_of(state, job->queue, job->user)->rate += job->charge;
 	if (job->place) {
 		job->row_next = state->placed;
 		if (state->placed)

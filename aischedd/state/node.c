@@ -297,7 +297,7 @@ static int remap(const struct state *state, const struct conf *conf,
 }
 
 static void reconf_queues(struct state *state, const struct conf *conf,
-                          const uint32_t *queue_to)
+                          const uint32_t *queue_to, int64_t now)
 {
 	struct queue_state *queue = xcalloc(conf->nqueues, sizeof(*queue));
 
@@ -312,7 +312,7 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 	free(state->queue);
 	state->queue = queue;
 	state->queues_dirty = true;
-	map_free(&state->queue_users);
+	usage_reconf(state, queue_to, now);
 	memset(state->counts, 0, sizeof(state->counts));
 	for (struct job *job = state->first; job; job = job->all_next) {
 		job->queue = queue_to[job->queue];
@@ -352,7 +352,7 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		jobs[job->queue] += job_count(job);
 	result = remap(state, conf, jobs, queue_to, err);
 	if (result == 0)
-		reconf_queues(state, conf, queue_to);
+		reconf_queues(state, conf, queue_to, now);
 	free(queue_to);
 	free(jobs);
 	if (result < 0)

@@ -653,9 +653,11 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-static void pend_row(struct pend_columns *c, const struct job *job,
-                     uint32_t req, uint32_t resumes)
+static void pend_row(struct pend_columns *c, const struct state *state,
+                     const struct job *job, uint32_t req, uint32_t resumes)
 {
+	const struct usage *usage = usage_find(state, job->queue, job->user);
+
 	c->req[c->n] = req;
 	c->queue[c->n] = job->queue;
 	c->user[c->n] = job->user;
@@ -663,7 +665,7 @@ static void pend_row(struct pend_columns *c, const struct job *job,
 	c->resumes[c->n] = resumes;
 	c->preemptible[c->n] = job->preemptible;
 	c->barred[c->n] = job->start_fails > 0;
-	c->light[c->n] = 1000;
+	c->light[c->n] = usage ? usage->light : LIGHT_MOST;
 	c->first[c->n++] = (uint32_t)c->nmembers;
 }
 
@@ -693,8 +695,8 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
 
-		pend_row(&c, row->head, intern_req(b, row->key, row->req_hash),
-		         SNAP_NONE);
+		pend_row(&c, state, row->head,
+		         intern_req(b, row->key, row->req_hash), SNAP_NONE);
 		for (const struct job *job = row->head; job;
 		     job = job->row_next)
 			c.member[c.nmembers++] = member_of(state, job);
@@ -703,12 +705,12 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	     job = job->row_next, run++) {
 		if (!job->wants_resume)
 			continue;
-		pend_row(&c, job, b->snap->run.req[run], run);
+		pend_row(&c, state, job, b->snap->run.req[run], run);
 		c.member[c.nmembers++] =
 		    (struct snap_member){ job->id, 1, 1, job->eligible };
 	}
 	if (extra) {
-		pend_row(&c, extra, extra_req(b, extra), SNAP_NONE);
+		pend_row(&c, state, extra, extra_req(b, extra), SNAP_NONE);
 		c.member[c.nmembers++] =
 		    (struct snap_member){ extra->id, 1, 1, extra->eligible };
 	}
@@ -812,8 +814,10 @@ const struct snap *snap_of_job(const struct state *state,
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena)
 {
-	const struct snap *snap = snap_build(state, now, arena, NULL, false);
+	const struct snap *snap;
 
+	usage_judge(state, now);
+	snap = snap_build(state, now, arena, NULL, false);
 	for (size_t i = 0; i < state->nrows; i++) {
 		state->row[i]->planned = state->plan_serial + 1;
 		state->row[i]->verdict = (uint32_t)i;
@@ -825,5 +829,6 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena)
 {
+	usage_judge(state, now);
 	return snap_build(state, now, arena, NULL, false);
 }

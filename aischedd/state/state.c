@@ -78,7 +78,7 @@ void state_free(struct state *state)
 	map_free(&state->users);
 	map_free(&state->names);
 	map_free(&state->waiting);
-	map_free(&state->queue_users);
+	usage_free(state);
 	map_free(&state->node_names);
 	map_free(&state->sections);
 	map_free(&state->fits);
@@ -241,13 +241,15 @@ void state_changes(const struct state *state, struct changes *ret)
 		.next_id = state->next_id,
 		.nodes = state->nodes_dirty,
 		.queues = state->queues_dirty,
+		.usages = state->usages_dirty,
 	};
 }
 
 bool state_is_dirty(const struct state *state)
 {
 	return state->ndirty || state->ngone || state->narray_dirty ||
-	       state->nodes_dirty || state->queues_dirty;
+	       state->nodes_dirty || state->queues_dirty ||
+	       state->usages_dirty;
 }
 
 /* --- records ----------------------------------------------------------- */
@@ -274,28 +276,21 @@ struct job *state_new_job(uint64_t id)
 	return job;
 }
 
-static void count_user(struct state *state, const struct job *job, uint64_t n)
-{
-	uint64_t key = (uint64_t)job->queue << 32 | job->user;
-	uintptr_t now = (uintptr_t)map_find(&state->queue_users, key) + n;
-
-	if (now)
-		map_set(&state->queue_users, key, (void *)now);
-	else
-		map_del(&state->queue_users, key);
-}
-
 void state_count(struct state *state, const struct job *job, int sign)
 {
 	uint64_t n = job_count(job) * (uint64_t)(int64_t)sign;
+	struct usage *usage;
 
 	state->counts[job->state] += n;
 	if (job_state_is_final(job->state))
 		return;
+	usage = usage_of(state, job->queue, job->user);
+	usage->jobs += n;
 	state->queue[job->queue].jobs += n;
-	count_user(state, job, n);
-	if (job->state != JOB_PENDING)
-		state->queue[job->queue].running += n;
+	if (job->state == JOB_PENDING)
+		return;
+	usage->running += n;
+	state->queue[job->queue].running += n;
 }
 
 void state_set(struct state *state, struct job *job, enum job_state to)
@@ -394,9 +389,12 @@ void state_committed(struct state *state)
 	}
 	for (size_t i = 0; i < state->nnodes; i++)
 		state->node[i].dirty = false;
+	for (size_t i = 0; i < state->nusages; i++)
+		state->usage[i]->dirty = false;
 	state->ndirty = state->ngone = 0;
 	state->narray_dirty = 0;
 	state->nodes_dirty = state->queues_dirty = false;
+	state->usages_dirty = false;
 }
 
 /* --- alarms ------------------------------------------------------------ */

@@ -18,6 +18,7 @@
 #include "aischedd/run/runner.h"
 #include "aischedd/sched/plan.h"
 #include "aischedd/state/job.h"
+#include "aischedd/state/usage.h"
 #include "libcommon/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/map.h"
@@ -138,6 +139,10 @@ void state_node_free(const struct state *state, uint32_t node,
 /* What the running jobs of a queue and those below it hold. */
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N]);
+
+/* What users have used of queues, in no order; changes with each event. */
+size_t state_nusages(const struct state *state);
+const struct usage *state_usage(const struct state *state, size_t i);
 
 /* --- submit ------------------------------------------------------------ */
 
@@ -333,7 +338,7 @@ struct changes {
 	const uint64_t *gone;       /* records that dissolved into others */
 	struct array *const *array; /* over when unfinished is 0 */
 	uint64_t next_id;
-	bool nodes, queues; /* some of them changed */
+	bool nodes, queues, usages; /* some of them changed */
 };
 
 /* Borrowed until the next change. */
@@ -380,6 +385,8 @@ uint32_t state_load_node(struct state *state, const char *name,
  * right. */
 void state_load_queue(struct state *state, const char *name, bool open,
                       bool configured);
+void state_load_usage(struct state *state, const char *queue, uint32_t uid,
+                      const char *user, int64_t amount, int64_t at);
 void state_load_next_id(struct state *state, uint64_t next_id);
 /* All is loaded: derive the rest, effects included. */
 void state_loaded(struct state *state, int64_t now);

@@ -61,8 +61,7 @@ struct state {
 	uint64_t gen; /* grows when what may be given out changes */
 	uint64_t next_id;
 
-	struct map jobs, arrays, tasks, rows, users, names, waiting;
-	struct map queue_users;   /* jobs of a user in a queue, as numbers */
+	struct map jobs, arrays, tasks, rows, users, names, waiting, usages;
 	uint64_t nsingletons;     /* jobs that wait for their name alone */
 	struct job *first, *last; /* all, by id */
 	struct job *placed;       /* all that hold nodes */
@@ -79,6 +78,10 @@ struct state {
 	struct map sections; /* of the configuration, by node name */
 	struct map fits;     /* hashes of shapes that fit the empty cluster */
 	struct queue_state *queue; /* [conf->nqueues] */
+	struct usage **usage; /* of each user and queue there is one of */
+	size_t nusages, usage_cap;
+	int64_t pool_total[LIMIT_POOLS][RES_N];
+	uint64_t pool_total_gen; /* gen + 1 when they were summed */
 	bool pool_ready[LIMIT_POOLS];
 
 	struct alarm *alarm; /* heap, the earliest first */
@@ -90,7 +93,7 @@ struct state {
 	size_t ngone, gone_cap;
 	struct array **array_dirty;
 	size_t narray_dirty, array_dirty_cap;
-	bool nodes_dirty, queues_dirty;
+	bool nodes_dirty, queues_dirty, usages_dirty;
 
 	struct effect *effect, *taken;
 	size_t neffects, effect_cap, taken_cap;
@@ -164,6 +167,23 @@ void names_tell(struct state *state, uint64_t name_key, int64_t now);
 /* lifecycle.c */
 void job_end(struct state *state, struct job *job, enum job_state to,
              enum reason why, int64_t now);
+
+/* usage.c */
+/* The entry of a user in a queue: NULL, or made when there is none. */
+struct usage *usage_find(const struct state *state, uint32_t queue,
+                         uint32_t user);
+struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);
+/* The job holds more or less than it did, or nothing: call it after each
+ * change of its place, and of whether it is suspended. */
+void usage_charge(struct state *state, struct job *job, int64_t now);
+/* It has held what it holds since `to`, not since `from`. */
+void usage_backdate(struct state *state, struct job *job, int64_t from,
+                    int64_t to);
+/* Who is how light a user; who has neither used anything nor jobs goes. */
+void usage_judge(struct state *state, int64_t now);
+/* Queues get other numbers, -1: none; jobs are counted again after it. */
+void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
+void usage_free(struct state *state);
 
 /* submit.c */
 enum { GRACE_DEFAULT_S = 30 };

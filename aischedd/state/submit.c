@@ -75,8 +75,8 @@ int submit_check_access(const struct state *state, uint32_t queue,
 static uint64_t user_jobs(const struct state *state, uint32_t queue,
                           uint32_t user)
 {
-	uint64_t n = (uintptr_t)map_find(&state->queue_users,
-	                                 (uint64_t)queue << 32 | user);
+	const struct usage *usage = usage_find(state, queue, user);
+	uint64_t n = usage ? usage->jobs : 0;
 
 	for (size_t i = queue + 1; i < state->conf->nqueues; i++)
 		if (state->conf->queues[i].parent == (int)queue)

@@ -49,6 +49,11 @@ static const char *const steps[] = {
 	"CREATE TABLE usage (user TEXT, queue TEXT, cpu_ms INTEGER,"
 	" gpu_ms INTEGER, jobs INTEGER, PRIMARY KEY (user, queue))"
 	" WITHOUT ROWID;",
+	/* Usage that decays: by whom, how much, when. */
+	"ALTER TABLE job ADD COLUMN charge INTEGER DEFAULT 0;"
+	"ALTER TABLE usage ADD COLUMN uid INTEGER;"
+	"ALTER TABLE usage ADD COLUMN amount INTEGER DEFAULT 0;"
+	"ALTER TABLE usage ADD COLUMN time INTEGER DEFAULT 0;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -55,6 +55,7 @@ static const struct column {
 	C(TIME, end, "end_time"),
 	C(TIME, resumed, "resumed_time"),
 	C(I64, ran, "ran"),
+	C(I64, charge, "charge"),
 	C(TIME, retry_at, "retry_time"),
 	C(I64, script, "script"),
 	C(I64, env, "env"),

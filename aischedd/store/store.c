@@ -35,7 +35,9 @@ enum sql {
 	LOAD_NODES,
 	PUT_QUEUE,
 	LOAD_QUEUES,
-	ADD_USAGE,
+	ADD_TOTAL,
+	LOAD_TOTALS,
+	PUT_USAGE,
 	LOAD_USAGE,
 	PAST_JOB,
 	PAST_TASK,
@@ -106,11 +108,17 @@ static const char *const fixed_sql[NSQL] = {
 	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"
 		      " VALUES (?,?,?)",
 	[LOAD_QUEUES] = "SELECT name, open, configured FROM queue",
-	[ADD_USAGE] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs)"
+	[ADD_TOTAL] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs)"
 		      " VALUES (?1,?2,?3,?4,?5) ON CONFLICT DO UPDATE SET"
 		      " cpu_ms = cpu_ms + ?3, gpu_ms = gpu_ms + ?4,"
 		      " jobs = jobs + ?5",
-	[LOAD_USAGE] = "SELECT user, queue, cpu_ms, gpu_ms, jobs FROM usage",
+	[LOAD_TOTALS] = "SELECT user, queue, cpu_ms, gpu_ms, jobs FROM usage",
+	[PUT_USAGE] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs,"
+		      " uid, amount, time) VALUES (?1,?2,0,0,0,?3,?4,?5)"
+		      " ON CONFLICT DO UPDATE SET uid = ?3, amount = ?4,"
+		      " time = ?5",
+	[LOAD_USAGE] = "SELECT queue, uid, user, amount, time FROM usage"
+		       " WHERE time > 0",
 	[PAST_JOB] = "SELECT state, uid, start_time FROM job"
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
@@ -368,6 +376,19 @@ static int load_queues(struct store *store, struct state *state,
 	return more;
 }
 
+static int load_usage(struct store *store, struct state *state, struct err *err)
+{
+	struct stmt s = db_use(&store->db, LOAD_USAGE);
+	int more;
+
+	while ((more = db_step(&store->db, &s, err)) > 0)
+		state_load_usage(state, db_col_text(&s, 0),
+		                 (uint32_t)db_col_i64(&s, 1, 0),
+		                 db_col_text(&s, 2), db_col_i64(&s, 3, 0),
+		                 db_col_i64(&s, 4, 0));
+	return more;
+}
+
 static int load_arrays(struct store *store, struct state *state,
                        struct err *err)
 {
@@ -444,6 +465,7 @@ int store_load(struct store *store, struct state *state, int64_t now,
 	if (load_meta(store, state, err) < 0 ||
 	    load_nodes(store, state, err) < 0 ||
 	    load_queues(store, state, err) < 0 ||
+	    load_usage(store, state, err) < 0 ||
 	    load_arrays(store, state, err) < 0 ||
 	    load_jobs(store, state, err) < 0)
 		return err_wrap(err, "database '%s'", store->path);
@@ -578,10 +600,10 @@ static int put_blobs(struct store *store, struct err *err)
 }
 
 /* What it was given, for as long as it had it; once, when it ends. */
-static int add_usage(struct store *store, const struct state *state,
+static int add_total(struct store *store, const struct state *state,
                      const struct job *job, struct err *err)
 {
-	struct stmt s = db_use(&store->db, ADD_USAGE);
+	struct stmt s = db_use(&store->db, ADD_TOTAL);
 	struct request req = { 0 };
 	struct spec spec;
 
@@ -613,7 +635,7 @@ static int put_jobs(struct store *store, const struct state *state,
 		row_bind(&s, state, changes->job[i], &scratch);
 		result = db_run(&store->db, &s, err);
 		if (result == 0 && job_state_is_final(changes->job[i]->state))
-			result = add_usage(store, state, changes->job[i], err);
+			result = add_total(store, state, changes->job[i], err);
 	}
 	buf_free(&scratch);
 	return result;
@@ -681,6 +703,28 @@ static int put_queues(struct store *store, const struct state *state,
 	return 0;
 }
 
+static int put_usage(struct store *store, const struct state *state,
+                     struct err *err)
+{
+	for (size_t i = 0; i < state_nusages(state); i++) {
+		const struct usage *u = state_usage(state, i);
+		const struct user *user = state_user(state, u->user);
+		struct stmt s;
+
+		if (!u->dirty)
+			continue;
+		s = db_use(&store->db, PUT_USAGE);
+		db_text(&s, 1, user->name);
+		db_text(&s, 2, state_conf(state)->queues[u->queue].name);
+		db_i64(&s, 3, user->uid);
+		db_i64(&s, 4, u->amount);
+		db_i64(&s, 5, u->at);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int put_meta(struct store *store, const struct changes *changes,
                     struct err *err)
 {
@@ -705,6 +749,8 @@ static int put_all(struct store *store, const struct state *state,
 	if (changes.nodes && put_nodes(store, state, err) < 0)
 		return -1;
 	if (changes.queues && put_queues(store, state, err) < 0)
+		return -1;
+	if (changes.usages && put_usage(store, state, err) < 0)
 		return -1;
 	return 0;
 }
@@ -826,15 +872,15 @@ int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
 	return result;
 }
 
-int store_usage(struct store *store,
-                void (*fn)(const struct usage *usage, void *arg), void *arg,
-                struct err *err)
+int store_totals(struct store *store,
+                 void (*fn)(const struct total *total, void *arg), void *arg,
+                 struct err *err)
 {
-	struct stmt s = db_use(&store->db, LOAD_USAGE);
+	struct stmt s = db_use(&store->db, LOAD_TOTALS);
 	int more;
 
 	while ((more = db_step(&store->db, &s, err)) > 0) {
-		struct usage usage = {
+		struct total total = {
 			.user = db_col_text(&s, 0),
 			.queue = db_col_text(&s, 1),
 			.cpu_ms = db_col_i64(&s, 2, 0),
@@ -842,7 +888,7 @@ int store_usage(struct store *store,
 			.jobs = db_col_i64(&s, 4, 0),
 		};
 
-		fn(&usage, arg);
+		fn(&total, arg);
 	}
 	return more;
 }

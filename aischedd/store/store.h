@@ -105,14 +105,15 @@ int store_history(const char *path, const struct history_query *query,
 
 const char *store_path(const struct store *store);
 
-struct usage {
+/* What a user's ended jobs had of a queue in all, since ever. */
+struct total {
 	const char *user, *queue;
 	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
 	int64_t jobs;
 };
-int store_usage(struct store *store,
-                void (*fn)(const struct usage *usage, void *arg), void *arg,
-                struct err *err);
+int store_totals(struct store *store,
+                 void (*fn)(const struct total *total, void *arg), void *arg,
+                 struct err *err);
 
 /* Forget what ended before then, at most so many jobs; how many went. */
 int store_purge(struct store *store, int64_t before, size_t limit,

@@ -113,6 +113,31 @@ static void sql(const struct disk *d, const char *text)
 	free(path);
 }
 
+static int keep_number(void *arg, int n, char **value, char **name)
+{
+	(void)n;
+	(void)name;
+	*(char **)arg = xstrdup(value[0]);
+	return 0;
+}
+
+/* The statement that gives the database its version again. */
+static char *version_undo(const struct disk *d)
+{
+	char *path = xasprintf("%s/aisched.db", d->dir), *version, *undo;
+	sqlite3 *db;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version", keep_number,
+	                              &version, NULL),
+	                 SQLITE_OK);
+	undo = xasprintf("PRAGMA user_version = %s", version);
+	sqlite3_close(db);
+	free(version);
+	free(path);
+	return undo;
+}
+
 /* --- everything about jobs, as text ------------------------------------ */
 
 static void describe(const struct state *state, const struct job *job,
@@ -136,6 +161,7 @@ static void describe(const struct state *state, const struct job *job,
 		job->script,      job->env,
 		job->exit_code,   job->signal,
 		job->cpu_ms,      job->peak_mem_kib,
+		job->charge,
 	};
 	struct spec spec;
 	json_t *asked;
@@ -159,6 +185,21 @@ static void describe(const struct state *state, const struct job *job,
 	json_decref(asked);
 }
 
+static void describe_usage(const struct state *state, struct buf *out)
+{
+	for (size_t i = 0; i < state_nusages(state); i++) {
+		const struct usage *u = state_usage(state, i);
+
+		if (u->at)
+			buf_printf(out, "usage %s %s %lld %lld %lld %d %d\n",
+			           state_conf(state)->queues[u->queue].name,
+			           state_user(state, u->user)->name,
+			           (long long)u->amount, (long long)u->at,
+			           (long long)u->rate, (int)u->jobs,
+			           (int)u->running);
+	}
+}
+
 static const char *all_jobs(struct disk *d)
 {
 	const struct state *state = d->w.state;
@@ -175,6 +216,7 @@ static const char *all_jobs(struct disk *d)
 			    a->limit, a->count, a->min, a->max, a->step,
 			    a->unfinished, a->failed, (long long)a->started);
 	}
+	describe_usage(state, &d->text);
 	buf_addc(&d->text, '\0');
 	return d->text.data;
 }
@@ -230,6 +272,9 @@ static const struct {
 	    "run", "end 4 0" } },
 	{ "one of a name at a time",
 	  { "submit job-name=a", "submit job-name=a dependency=singleton" } },
+	{ "what was used", { "submit gpus=1", "run", "+9", "end 1 0" } },
+	{ "what is used of it",
+	  { "submit gpus=1", "run", "+9", "submit", "run" } },
 	{ "one that was put to the top", { "submit", "submit", "top 2" } },
 	{ "one that was changed",
 	  { "submit time=10", "run", "update 1 time=5" } },
@@ -473,15 +518,19 @@ static void refused_by_open(struct disk *d, const char *name, const char *want)
 START_TEST(foreign_databases)
 {
 	struct disk d;
+	char *undo;
 
 	disk_init(&d);
 	PLAY(&d, "submit");
 	save(&d);
 	disk_stop(&d);
+	undo = version_undo(&d);
 	sql(&d, foreign[_i].sql);
 	refused_by_open(&d, foreign[_i].name, foreign[_i].want);
 	/* And it was left as it was. */
-	sql(&d, "PRAGMA user_version = 1; PRAGMA application_id = 1634300771");
+	sql(&d, undo);
+	sql(&d, "PRAGMA application_id = 1634300771");
+	free(undo);
 	disk_start(&d, NULL);
 	load(&d);
 	ck_assert_str_eq(world_jobs(&d.w), "1 PD Unevaluated");
@@ -748,14 +797,14 @@ START_TEST(history_is_asked)
 }
 END_TEST
 
-static void put_usage(const struct usage *usage, void *arg)
+static void put_total(const struct total *total, void *arg)
 {
-	buf_printf(arg, "%s %s %lld %lld %lld\n", usage->user, usage->queue,
-	           (long long)usage->cpu_ms, (long long)usage->gpu_ms,
-	           (long long)usage->jobs);
+	buf_printf(arg, "%s %s %lld %lld %lld\n", total->user, total->queue,
+	           (long long)total->cpu_ms, (long long)total->gpu_ms,
+	           (long long)total->jobs);
 }
 
-START_TEST(usage_adds_up)
+START_TEST(totals_add_up)
 {
 	struct disk d;
 
@@ -765,7 +814,7 @@ START_TEST(usage_adds_up)
 	     "+7", "end 7 0");
 	save(&d);
 	buf_clear(&d.text);
-	ck_assert_int_eq(store_usage(d.store, put_usage, &d.text, &d.err), 0);
+	ck_assert_int_eq(store_totals(d.store, put_total, &d.text, &d.err), 0);
 	/* 10 s on 2 CPUs, two tasks of 10 s, 7 s of a gang; seven jobs, four
 	 * of which never began. */
 	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
@@ -884,7 +933,7 @@ SUITE(store)
 	tcase_add_test(tc, past_jobs);
 	tcase_add_test(tc, how_jobs_ended);
 	tcase_add_test(tc, history_is_asked);
-	tcase_add_test(tc, usage_adds_up);
+	tcase_add_test(tc, totals_add_up);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
 	tcase_add_loop_test(tc, old_schemas_are_read, 1, 2);

@@ -599,7 +599,7 @@ void world_check(const struct world *w)
 	struct counts c = { 0 };
 	const struct array *array;
 	size_t at = 0, placed = 0, users = 0;
-	void *n;
+	const struct usage *usage;
 
 	for (const struct job *job = state->first; job; job = job->all_next) {
 		ck_assert(!job->all_next || job->all_next->id > job->id);
@@ -615,8 +615,8 @@ void world_check(const struct world *w)
 		ck_assert_uint_eq(state->queue[q].running, c.running[q]);
 		users += c.jobs[q];
 	}
-	while ((n = map_each(&state->queue_users, &at)))
-		users -= (uintptr_t)n;
+	while ((usage = map_each(&state->usages, &at)))
+		users -= usage->jobs;
 	ck_assert_uint_eq(users, 0);
 	for (at = 0; (array = map_each(&state->arrays, &at));)
 		check_array(state, array);
