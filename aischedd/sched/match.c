@@ -227,17 +227,20 @@ uint32_t match_class_of(const struct match *m, uint32_t node)
 	return m->class_of[node];
 }
 
-static bool rule_holds(const struct match *m, uint32_t req,
+static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
                        const uint64_t *bits)
 {
 	const struct snap *s = m->snap;
 	uint32_t n = 0;
 
-	for (uint32_t i = s->req.rule_first[req];
-	     i < s->req.rule_first[req + 1]; i++) {
+	for (uint32_t i = from; i < to; i++) {
 		if (s->rule[i] >= 0) {
 			m->stack[n++] =
 			    bit_get(bits, 64 + m->word_bit[s->rule[i]]);
+			continue;
+		}
+		if (rule_count(s->rule[i])) {
+			m->stack[n - 1] = true; /* not on each node */
 			continue;
 		}
 		n--;
@@ -282,7 +285,47 @@ static bool class_allows(const struct match *m, uint32_t req,
 	if (r->gpus[req] && type != SNAP_NONE &&
 	    !bit_get(c->word, m->types + m->type_bit[type]))
 		return false;
-	return rule_holds(m, req, c->word) && tolerates(m, req, c->word);
+	return rule_holds(m, m->snap->req.rule_first[req],
+	                  m->snap->req.rule_first[req + 1], c->word) &&
+	       tolerates(m, req, c->word);
+}
+
+/* Where the part of a rule begins that ends before end. */
+static uint32_t part_start(const struct snap *s, uint32_t end)
+{
+	for (int parts = 1; parts > 0;) {
+		int32_t item = s->rule[--end];
+
+		if (item >= 0)
+			parts--;
+		else if (!rule_count(item))
+			parts++;
+	}
+	return end;
+}
+
+/* Which classes have what so many nodes must have. */
+static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
+{
+	const struct snap *s = m->snap;
+	uint8_t *counted = arena_array(m->arena, uint8_t, a->nclasses);
+
+	for (uint32_t i = s->req.rule_first[req];
+	     i < s->req.rule_first[req + 1]; i++) {
+		uint32_t from;
+
+		if (!rule_count(s->rule[i]))
+			continue;
+		from = part_start(s, i);
+		for (uint32_t c = 0; c < a->nclasses; c++) {
+			const uint64_t *bits = m->class[a->class[c]].word;
+
+			if (rule_holds(m, from, i, bits))
+				counted[c] |= (uint8_t)(1 << a->ncounts);
+		}
+		a->count[a->ncounts++] = rule_count(s->rule[i]);
+	}
+	a->counted = counted;
 }
 
 /* NULL unless the request names nodes; then those it may use. */
@@ -327,5 +370,6 @@ const struct allowed *match_req(struct match *m, uint32_t req)
 		               .nclasses = n,
 		               .class = class,
 		               .only = named_nodes(m, req) };
+	find_counts(m, req, a);
 	return a;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "aischedd/sched/snap.h"
+#include "libcommon/constraint.h"
 
 struct node_class {
 	uint32_t pool;
@@ -28,6 +29,11 @@ struct allowed {
 	uint32_t nclasses;
 	const uint32_t *class; /* pools in order */
 	const uint64_t *only;  /* bit i: node i; NULL: all of the classes */
+	/* Counts of its constraint: at least count[i] of its nodes are of
+	 * classes that have bit i. */
+	uint32_t ncounts;
+	uint32_t count[CONSTRAINT_MAX_COUNTS];
+	const uint8_t *counted; /* by place in class */
 };
 
 struct match;
