@@ -77,6 +77,8 @@ struct plan {
 	uint64_t gen; /* the snapshot's */
 	uint32_t nverdicts, nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;
+	const int64_t (*share)[RES_N]; /* fair, by queue; CONF_NONE: not
+	                                * rationed there */
 	const struct start *start;
 	const struct grow *grow;
 	const struct eviction *eviction;

@@ -63,7 +63,20 @@ void state_forget_plan(struct state *state)
 	state->plan_arena = NULL;
 	state->plan_names = NULL;
 	state->verdict = NULL;
+	state->plan_share = NULL;
 	state->plan_serial++;
+}
+
+static void keep_shares(struct state *state, const struct plan *plan)
+{
+	size_t n = state->conf->nqueues;
+	int64_t(*share)[RES_N];
+
+	if (plan->gen != state->gen || !plan->share)
+		return; /* queues may be others by now */
+	share = arena_alloc(state->plan_arena, n, sizeof(*share));
+	memcpy(share, plan->share, n * sizeof(*share));
+	state->plan_share = (const int64_t(*)[RES_N])share;
 }
 
 /* A million rows may wait: of a plan only this outlives it. */
@@ -79,6 +92,8 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	if (plan->nverdicts)
 		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
 	state->verdict = v;
+	snap_capacity(snap, state->plan_capacity);
+	keep_shares(state, plan);
 }
 
 void state_apply_plan(struct state *state, const struct snap *snap,

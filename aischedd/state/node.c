@@ -519,3 +519,8 @@ void state_queue_used(const struct state *state, uint32_t queue,
 		if (is_below(state->conf, (int)job->queue, queue))
 			add_used(job, -1, ret, 1);
 }
+
+const int64_t *state_queue_share(const struct state *state, uint32_t queue)
+{
+	return state->plan_share ? state->plan_share[queue] : NULL;
+}

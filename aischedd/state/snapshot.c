@@ -816,7 +816,7 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 {
 	const struct snap *snap;
 
-	usage_judge(state, now);
+	state_judge_usage(state, now);
 	snap = snap_build(state, now, arena, NULL, false);
 	for (size_t i = 0; i < state->nrows; i++) {
 		state->row[i]->planned = state->plan_serial + 1;
@@ -829,6 +829,6 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena)
 {
-	usage_judge(state, now);
+	state_judge_usage(state, now);
 	return snap_build(state, now, arena, NULL, false);
 }

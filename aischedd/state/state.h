@@ -17,6 +17,7 @@
 
 #include "aischedd/run/runner.h"
 #include "aischedd/sched/plan.h"
+#include "aischedd/sched/score.h"
 #include "aischedd/state/job.h"
 #include "aischedd/state/usage.h"
 #include "libcommon/conf.h"
@@ -139,6 +140,17 @@ void state_node_free(const struct state *state, uint32_t node,
 /* What the running jobs of a queue and those below it hold. */
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N]);
+
+/* The fair share of a queue in the last plan; NULL: there is none yet. */
+const int64_t *state_queue_share(const struct state *state, uint32_t queue);
+
+/* How the place of a job among those that wait in its queue comes about.
+ * False: it does not wait for its turn, or was not in the last plan. */
+bool state_score(const struct state *state, const struct job *job, int64_t now,
+                 struct score *ret);
+
+/* Work out usage, parts and lightness of all users as of now. */
+void state_judge_usage(struct state *state, int64_t now);
 
 /* What users have used of queues, in no order; changes with each event. */
 size_t state_nusages(const struct state *state);

@@ -104,6 +104,8 @@ struct state {
 	struct arena *plan_arena;
 	const struct snap *plan_names;
 	const struct verdict *verdict;
+	const int64_t (*plan_share)[RES_N]; /* by queue, or NULL */
+	int64_t plan_capacity[RES_N];
 	uint64_t plan_serial;
 };
 
@@ -179,8 +181,6 @@ void usage_charge(struct state *state, struct job *job, int64_t now);
 /* It has held what it holds since `to`, not since `from`. */
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
-/* Who is how light a user; who has neither used anything nor jobs goes. */
-void usage_judge(struct state *state, int64_t now);
 /* Queues get other numbers, -1: none; jobs are counted again after it. */
 void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);

@@ -8,6 +8,12 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
 
+/* What others may have and gain beside their priority, and a point more. */
+static int64_t margin(const struct conf_scheduling *c)
+{
+	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
+}
+
 int state_top(struct state *state, struct job *job, struct err *err)
 {
 	int64_t highest = job->priority;
@@ -20,10 +26,12 @@ int state_top(struct state *state, struct job *job, struct err *err)
 		               job_state_name(job->state));
 	for (size_t i = 0; i < state->nrows; i++) {
 		const struct job *first = state->row[i]->head;
+		int64_t above =
+		    first->priority + margin(&state->conf->scheduling);
 
 		if (first->queue == job->queue && first != job &&
-		    first->priority >= highest)
-			highest = first->priority + 1;
+		    above > highest)
+			highest = above;
 	}
 	if (highest == job->priority)
 		return 0;

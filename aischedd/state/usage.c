@@ -239,7 +239,7 @@ static int64_t add(int64_t a, int64_t b)
 	return a < INT64_MAX - b ? a + b : INT64_MAX;
 }
 
-void usage_judge(struct state *state, int64_t now)
+void state_judge_usage(struct state *state, int64_t now)
 {
 	int64_t half_life = state->conf->scheduling.fairshare_half_life;
 	int64_t *all = xcalloc(state->conf->nqueues, sizeof(*all));

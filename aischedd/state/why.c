@@ -123,3 +123,24 @@ enum reason state_why(const struct state *state, const struct job *job,
 		planned_text(state, job, v, text);
 	return v->why;
 }
+
+bool state_score(const struct state *state, const struct job *job, int64_t now,
+                 struct score *ret)
+{
+	const struct usage *usage = usage_find(state, job->queue, job->user);
+	int64_t ask[RES_N];
+	struct request req;
+	struct spec spec;
+
+	if (!job->row || !state->plan_names)
+		return false;
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	ask[RES_CPU] = req.tasks * req.cpus_milli;
+	ask[RES_MEM] = req.tasks * req.mem_mib;
+	ask[RES_GPU] = req.tasks * req.gpus_milli;
+	*ret = score_make(&state->plan_names->policy, job->priority,
+	                  now - job->eligible, ask, state->plan_capacity,
+	                  usage->light);
+	return true;
+}

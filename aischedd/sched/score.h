@@ -1,0 +1,36 @@
+/*
+ * score.h - the order of the jobs that wait in a queue, as points
+ *
+ *	score = priority
+ *	      + age_weight for each day that it has waited, at most seven
+ *	      + size_weight times the part of all there is that it asks for
+ *	      + fairshare_weight for a user who has used nothing of late
+ *
+ * The highest goes first.  Points are in thousandths.
+ */
+#ifndef AISCHEDD_SCHED_SCORE_H
+#define AISCHEDD_SCHED_SCORE_H
+
+#include "aischedd/sched/snap.h"
+
+struct score {
+	int64_t priority, age, size, fair_share;
+};
+
+/* Of all nodes that are not down. */
+void snap_capacity(const struct snap *snap, int64_t ret[RES_N]);
+
+/* What waiting for so many seconds is worth. */
+int64_t score_age(const struct snap_policy *policy, int64_t waited);
+
+/* ask: of all its tasks; light: 0 .. 1000, as in struct snap_pend. */
+struct score score_make(const struct snap_policy *policy, int64_t priority,
+                        int64_t waited, const int64_t ask[RES_N],
+                        const int64_t capacity[RES_N], uint32_t light);
+
+static inline int64_t score_sum(const struct score *s)
+{
+	return s->priority + s->age + s->size + s->fair_share;
+}
+
+#endif
