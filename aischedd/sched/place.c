@@ -88,18 +88,36 @@ static uint64_t held_for(struct place *p, uint32_t node)
 	return p->holder[node];
 }
 
+bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
+{
+	const struct allowed *a = match_req(p->match, req);
+	uint32_t class = match_class_of(p->match, node);
+	uint32_t i = 0;
+
+	while (i < a->nclasses && a->class[i] != class)
+		i++;
+	return i < a->nclasses && allowed_node(a, node) &&
+	       shelf_tree(p->shelf, node) == SHELF_OPEN;
+}
+
+bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
+{
+	const struct snap_reqs *r = &p->snap->req;
+	uint32_t own = p->own[node];
+
+	if (r->nodes[req] && own)
+		return false;
+	if (r->tasks_per_node[req] && own + n > r->tasks_per_node[req])
+		return false;
+	return fit_count(p->work, req, node, own, n) >= n;
+}
+
 static bool accept(uint32_t node, void *arg)
 {
 	const struct trial *t = arg;
-	const struct snap_reqs *r = &t->p->snap->req;
-	uint32_t own = t->p->own[node];
 
-	if (!allowed_node(t->allowed, node) || (r->nodes[t->req] && own))
-		return false;
-	if (r->tasks_per_node[t->req] &&
-	    own + t->ask > r->tasks_per_node[t->req])
-		return false;
-	if (fit_count(t->p->work, t->req, node, own, t->ask) < t->ask)
+	if (!allowed_node(t->allowed, node) ||
+	    !place_fits(t->p, t->req, node, t->ask))
 		return false;
 	if (shelf_tree(t->p->shelf, node) != SHELF_OPEN ||
 	    !held_for(t->p, node))
@@ -457,7 +475,7 @@ static bool resume_task(struct place *p, uint32_t run,
 	struct snap_task *task;
 
 	if (p->work->sealed[node] || (!even_held && held_for(p, node)) ||
-	    !fit_cpus_again(p->work, req, node))
+	    !fit_cpus_again(p->work, req, had))
 		return false;
 	if (p->snap->req.exclusive[req] && p->work->tasks[node] != p->own[node])
 		return false;

@@ -76,6 +76,12 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 bool place_try_resume(struct place *p, uint32_t run, bool even_held,
                       struct lack *ret_lack);
 
+/* Whether the request may run on the node at all: it is up and allowed. */
+bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
+
+/* Whether n more tasks fit on a node that may be used. */
+bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
+
 /* A trial by hand: n tasks on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
