@@ -176,10 +176,9 @@ static const struct key node_keys[] = {
 	    RANGE(0, LIMIT_CPUS * 1000)),
 	KEY("reserve_memory", MIB, reserve_memory, .initial = "0",
 	    RANGE(0, MAX_MIB)),
-	KEY("sockets", INT, sockets, RANGE(1, LIMIT_CPUS), .inert = true),
-	KEY("gpu_link_groups", INT, gpu_link_groups, RANGE(1, LIMIT_GPUS),
-	    .inert = true),
-	KEY("topology", TEXT, topology, .inert = true),
+	KEY("sockets", INT, sockets, RANGE(1, LIMIT_SOCKETS)),
+	KEY("gpu_link_groups", INT, gpu_link_groups, RANGE(1, LIMIT_GPUS)),
+	KEY("topology", TEXT, topology),
 };
 #undef AT
 
@@ -248,7 +247,7 @@ static const struct key scheduling_keys[] = {
 	KEY("resume_cooldown", TIME, resume_cooldown, .initial = "2m",
 	    RANGE(0, MAX_SECONDS)),
 	KEY("max_evictions_per_hour", INT, max_evictions_per_hour,
-	    .initial = "4", RANGE(0, MAX_WEIGHT)),
+	    .initial = "4", RANGE(0, LIMIT_EVICTIONS)),
 	KEY("start_timeout", TIME, start_timeout, .initial = "5m",
 	    RANGE(1, MAX_SECONDS), .inert = true),
 	KEY("evict_timeout", TIME, evict_timeout, .initial = "2m",
@@ -283,7 +282,7 @@ static const struct key top_keys[] = {
 	    .table = &(const struct key_table){ NULL, 0,
 	                                        sizeof(struct conf_license) }),
 	KEY("topology", GROUP, topology_levels,
-	    .table = TABLE(topology_keys, struct strlist), .inert = true),
+	    .table = TABLE(topology_keys, struct strlist)),
 	KEY("scheduling", GROUP, scheduling,
 	    .table = TABLE(scheduling_keys, struct conf_scheduling)),
 	KEY("class", TITLED, classes,

@@ -26,6 +26,9 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 		return build_fail(
 		    nodes->b, build_place(section, "reserve_memory"),
 		    "node '%s': reserve_memory is more than memory", title);
+	if (node->cpus != CONF_NONE && node->sockets > node->cpus)
+		return build_fail(nodes->b, build_place(section, "sockets"),
+		                  "node '%s': more sockets than cpus", title);
 	return 0;
 }
 
@@ -44,13 +47,34 @@ static int check_pool(struct nodes *nodes, cfg_t *section,
 	return 0;
 }
 
+/* 0: one of them is empty. */
 static size_t count_parts(const char *path)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	for (; *path; path++)
-		n += *path == '/';
-	return n;
+	for (size_t len; (len = strcspn(path, "/")); path += len + 1) {
+		n++;
+		if (!path[len])
+			return n;
+	}
+	return 0;
+}
+
+static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
+{
+	const struct conf_value *at = build_place(section, "topology");
+	size_t n = count_parts(path), max = nodes->b->conf->topology_levels.n;
+
+	if (!n)
+		return build_fail(nodes->b, at,
+		                  "node '%s': topology '%s' has an empty part",
+		                  cfg_title(section), path);
+	if (n > max)
+		return build_fail(nodes->b, at,
+		                  "node '%s': topology '%s' has %zu parts, "
+		                  "topology.levels has %zu",
+		                  cfg_title(section), path, n, max);
+	return 0;
 }
 
 /* k places for m nodes: the first m/k nodes are in the first, and so on. */
@@ -72,14 +96,11 @@ static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
 		           cfg_title(section), list.n, n);
 		goto out;
 	}
-	if (count_parts(list.name[0]) > conf->topology_levels.n)
-		build_warn(nodes->b, at,
-		           "node '%s': topology '%s' has more parts than "
-		           "topology.levels",
-		           cfg_title(section), list.name[0]);
 	for (size_t i = 0; i < list.n; i++) {
 		const char *place = arena_strdup(conf->arena, list.name[i]);
 
+		if (check_path(nodes, section, place) < 0)
+			goto out;
 		for (size_t k = 0; k < n / list.n; k++)
 			(node++)->topology = place;
 	}
@@ -167,6 +188,60 @@ static const struct conf_node *find_twice(const struct nodes *nodes)
 	return found;
 }
 
+static int check_names(struct build *b, const struct conf_value *at)
+{
+	const struct strlist *levels = &b->conf->topology_levels;
+
+	if (levels->n > LIMIT_LEVELS)
+		return build_fail(b, at, "topology.levels: at most %d levels",
+		                  LIMIT_LEVELS);
+	for (size_t i = 0; i < levels->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(levels->s[i], levels->s[k]))
+				return build_fail(b, at,
+				                  "topology.levels: '%s' is "
+				                  "given twice",
+				                  levels->s[i]);
+	return 0;
+}
+
+/* On Kubernetes it is the labels of the nodes that say where they are. */
+static bool may_have_labels(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->npools; i++)
+		if (conf->pools[i].runner == RUNNER_KUBERNETES)
+			return true;
+	return false;
+}
+
+/* Each level has some node. */
+static int check_levels(struct build *b)
+{
+	const struct conf *conf = b->conf;
+	const struct conf_value *at;
+	size_t most = 0;
+
+	if (!conf->topology_levels.n)
+		return 0;
+	at = build_place(build_section(b, "topology", 0), "levels");
+	if (check_names(b, at) < 0)
+		return -1;
+	for (size_t i = 0; i < conf->nnodes; i++) {
+		const char *path = conf->nodes[i].topology;
+
+		if (path && count_parts(path) > most)
+			most = count_parts(path);
+	}
+	if (most == conf->topology_levels.n || may_have_labels(conf))
+		return 0;
+	if (conf->nnodes)
+		return build_fail(b, at,
+		                  "topology.levels: no node has the level '%s'",
+		                  conf->topology_levels.s[most]);
+	build_warn(b, at, "topology.levels: no node has them");
+	return 0;
+}
+
 int build_nodes(struct build *b)
 {
 	struct nodes nodes = { .b = b };
@@ -189,5 +264,5 @@ int build_nodes(struct build *b)
 	}
 	free(nodes.node);
 	free(nodes.at);
-	return status;
+	return status ? status : check_levels(b);
 }

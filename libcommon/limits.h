@@ -24,10 +24,13 @@ enum {
 	LIMIT_ENV = 2 << 20,         /* bytes of an environment */
 	LIMIT_CONNS = 1024,          /* connections the daemon serves */
 	LIMIT_NODES = 65536,
-	LIMIT_GPUS = 64,    /* on one node */
-	LIMIT_CPUS = 65535, /* on one node */
+	LIMIT_GPUS = 64,     /* on one node */
+	LIMIT_CPUS = 65535,  /* on one node */
+	LIMIT_SOCKETS = 256, /* likewise */
+	LIMIT_LEVELS = 16,   /* of the topology */
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
+	LIMIT_EVICTIONS = 60, /* of one job in an hour */
 };
 
 #endif
