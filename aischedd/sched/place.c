@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aischedd/sched/domain.h"
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/trial.h"
 #include "aischedd/sched/why.h"
@@ -21,6 +22,7 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 
 	p->snap = snap;
 	p->arena = arena;
+	p->pool = p->within = SNAP_NONE;
 	p->work = work_new(snap, WORK_NOW, arena);
 	p->empty = work_new(snap, WORK_EMPTY, arena);
 	p->match = match_new(snap, arena);
@@ -117,6 +119,7 @@ static bool accept(uint32_t node, void *arg)
 	const struct trial *t = arg;
 
 	if (!allowed_node(t->allowed, node) ||
+	    !domain_has(t->p->snap, t->p->within, node) ||
 	    !place_fits(t->p, t->req, node, t->ask))
 		return false;
 	if (shelf_tree(t->p->shelf, node) != SHELF_OPEN ||
@@ -449,6 +452,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 		while (t.class_end < t.allowed->nclasses &&
 		       match_class(p->match, class[t.class_end])->pool == pool)
 			t.class_end++;
+		if (p->pool != SNAP_NONE && p->pool != pool)
+			continue;
 		place_begin(p);
 		if (fill_pool(&t))
 			return true;
@@ -464,6 +469,27 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 		first = false;
 	}
 	return false;
+}
+
+bool place_try_grow(struct place *p, uint32_t run)
+{
+	const struct snap *s = p->snap;
+	uint32_t req = s->run.req[run], first = s->run.task_first[run];
+	uint32_t end = s->run.task_first[run + 1];
+	uint32_t node = s->task[first].node;
+	bool found;
+
+	p->pool = s->node.pool[node];
+	p->within = s->req.need[req] == LEVEL_NONE
+	                ? SNAP_NONE
+	                : domain_of(s, node, s->req.need[req]);
+	for (uint32_t t = first; t < end; t++)
+		p->own[s->task[t].node]++;
+	found = place_try(p, req, 1, IN_OPEN, NULL);
+	for (uint32_t t = first; t < end; t++)
+		p->own[s->task[t].node] = 0;
+	p->pool = p->within = SNAP_NONE;
+	return found;
 }
 
 static bool resume_task(struct place *p, uint32_t run,

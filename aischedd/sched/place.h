@@ -44,7 +44,8 @@ struct place {
 	struct snap_cpu_use *use;
 	size_t ntasks, task_cap, nuse, use_cap;
 	size_t first_task, first_use, mark; /* of the trial */
-	int64_t until; /* what is placed ends by then, or SNAP_NEVER */
+	uint32_t pool, within; /* only there (a domain), or SNAP_NONE */
+	int64_t until;         /* what is placed ends by then, or SNAP_NEVER */
 };
 
 /* Why a trial failed, in the pool in which it came furthest. */
@@ -81,6 +82,9 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
 /* Whether n more tasks fit on a node that may be used. */
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
+
+/* One more task for a running job, with those that it has. */
+bool place_try_grow(struct place *p, uint32_t run);
 
 /* A trial by hand: n tasks on a node on which they fit. */
 void place_begin(struct place *p);
