@@ -132,12 +132,12 @@ static int parse_any(struct parser *x)
 	if (parse_all(x) < 0)
 		return -1;
 	while (*x->p == '|') {
-		if (x->ncounts)
+		if (!x->depth && x->ncounts)
 			return bad(x, "'|' beside a count");
 		x->p++;
 		if (parse_all(x) < 0 || put(x, CONSTRAINT_OR) < 0)
 			return -1;
-		if (x->ncounts)
+		if (!x->depth && x->ncounts)
 			return bad(x, "a count beside '|'");
 	}
 	return 0;

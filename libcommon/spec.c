@@ -9,6 +9,7 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/idset.h"
 #include "libcommon/limits.h"
+#include "libcommon/topology.h"
 
 #define MAX_MIB     ((int64_t)1 << 40)
 #define MAX_SECONDS (((int64_t)1 << 40) - 1)
@@ -272,11 +273,28 @@ static int check_args(const char *s, struct err *err)
 	return 0;
 }
 
+/* Which levels there are only the daemon knows. */
+static int check_topology(const char *s, struct err *err)
+{
+	struct topology t;
+
+	return topology_parse(s, NULL, &t, err);
+}
+
+static int check_numa(const char *s, struct err *err)
+{
+	if (numa_parse(s) < 0)
+		return err_set(err, EINVAL,
+		               "bad alignment '%s': use strict or prefer", s);
+	return 0;
+}
+
 /* The fields whose texts have a syntax. */
 static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_licenses] = check_licenses,     [F_array] = check_array,
 	[F_dependency] = check_dependency, [F_constraint] = check_constraint,
 	[F_nodelist] = check_hostlist,     [F_exclude] = check_hostlist,
+	[F_topology] = check_topology,     [F_numa] = check_numa,
 	[F_workdir] = check_workdir,       [F_args] = check_args,
 };
 
@@ -441,8 +459,6 @@ static int check_effect(const struct spec *spec, const struct request *req,
 		const char *option;
 		bool given;
 	} idle[] = {
-		{ "--topology", spec->topology },
-		{ "--numa", spec->numa },
 		{ "--reservation", spec->reservation },
 		{ "--image", spec->image },
 		{ "--mount", spec->mount },

@@ -66,8 +66,8 @@
 	S(nodelist)   /* hostlist */                                      \
 	S(exclude)    /* hostlist */                                      \
 	S(pool)                                                           \
-	S(topology)                                                       \
-	S(numa) /* "strict" or "prefer" */                                \
+	S(topology) /* "zone,rack:preferred", see topology.h */           \
+	S(numa)     /* "strict" or "prefer" */                            \
 	S(reservation)                                                    \
 	S(output)        /* pattern, relative to workdir; never NULL */   \
 	S(error)         /* NULL: stderr joins stdout */                  \

@@ -255,8 +255,10 @@ static const struct {
 	  "--min-tasks has no effect yet in this version" },
 	{ "no effect yet: reservation", ",\"reservation\":\"r\"",
 	  "--reservation has no effect yet in this version" },
-	{ "no effect yet: numa", ",\"numa\":\"strict\"",
-	  "--numa has no effect yet in this version" },
+	{ "an alignment that there is not", ",\"numa\":\"loose\"",
+	  "numa: bad alignment 'loose': use strict or prefer" },
+	{ "two levels at once", ",\"topology\":\"zone,rack\"",
+	  "topology: bad topology 'zone,rack': use *" },
 };
 
 START_TEST(resolve_case)

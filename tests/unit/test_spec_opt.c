@@ -279,8 +279,7 @@ START_TEST(shown_options)
 {
 	static const char *const hidden[] = { "cron",        "cron-policy",
 		                              "image",       "mount",
-		                              "reservation", "topology",
-		                              "min-tasks",   "numa" };
+		                              "reservation", "min-tasks" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 		const struct opt *opt = opt_find(spec_opts, hidden[i]);

@@ -1,0 +1,28 @@
+/*
+ * topology.h - what --topology says: "zone,rack:preferred"
+ */
+#ifndef LIBCOMMON_TOPOLOGY_H
+#define LIBCOMMON_TOPOLOGY_H
+
+#include <stddef.h>
+
+#include "libcommon/conf.h"
+#include "libcommon/err.h"
+
+/* Levels of the configuration, by index; -1: none. */
+struct topology {
+	int need; /* all tasks in one domain of this level */
+	int like; /* and of this one, if that can be had */
+};
+
+/*
+ * levels: those that there are; NULL: any name is one, and its index is 0.
+ * Fails: EINVAL, ENOENT there is no such level.
+ */
+int topology_parse(const char *s, const struct strlist *levels,
+                   struct topology *ret, struct err *err);
+
+/* What --numa says: 0 any (NULL), 1 prefer, 2 strict; -1: neither. */
+int numa_parse(const char *s);
+
+#endif
