@@ -8,33 +8,19 @@
 
 /* --- nodes ------------------------------------------------------------- */
 
-/* Devices lie evenly in sockets and link groups, in their order. */
-static uint8_t group_of(int64_t device, int64_t ngpus, int64_t groups)
-{
-	return groups > 0 ? (uint8_t)(device * groups / ngpus) : 0;
-}
-
 static void tell_node(struct state *state, const struct conf_node *conf,
                       bool down)
 {
-	uint32_t ngpus = conf->gpus > 0 ? (uint32_t)conf->gpus : 0;
-	uint8_t numa[LIMIT_GPUS], link[LIMIT_GPUS];
 	struct node_info info = {
 		.name = conf->name,
 		.cpu_milli = conf->cpus * 1000,
 		.mem_mib = conf->memory > 0 ? conf->memory : 0,
-		.ngpus = ngpus,
+		.ngpus = conf->gpus > 0 ? (uint32_t)conf->gpus : 0,
 		.gpu_type = conf->gpu_type,
-		.gpu_numa = numa,
-		.gpu_link = link,
 		.down = down,
 		.reason = down ? "it went down" : NULL,
 	};
 
-	for (uint32_t i = 0; i < ngpus; i++) {
-		numa[i] = group_of(i, ngpus, conf->sockets);
-		link[i] = group_of(i, ngpus, conf->gpu_link_groups);
-	}
 	state_node_seen(state, (uint32_t)conf->pool, &info);
 }
 
@@ -88,13 +74,15 @@ int64_t cluster_cpus(const struct state *state)
 
 struct room_node {
 	int64_t cpu_milli, mem_mib;
-	uint32_t ngpus;
+	uint32_t ngpus, ncpus;
 	uint16_t gpu[LIMIT_GPUS]; /* milli left of each device */
+	uint16_t *cpu;            /* of each CPU that can be bound */
 };
 
 struct room {
 	const struct conf *conf;
 	struct room_node *node;
+	size_t nnodes;
 };
 
 struct room *room_new(struct state *state)
@@ -103,6 +91,7 @@ struct room *room_new(struct state *state)
 	size_t n = state_nnodes(state);
 
 	room->conf = state_conf(state);
+	room->nnodes = n;
 	room->node = xcalloc(n + 1, sizeof(*room->node));
 	for (size_t i = 0; i < n; i++) {
 		const struct node *node = state_node(state, (uint32_t)i);
@@ -111,9 +100,13 @@ struct room *room_new(struct state *state)
 			.cpu_milli = node->cpu_milli,
 			.mem_mib = node->mem_mib,
 			.ngpus = node->ngpus,
+			.ncpus = node->ncpus,
+			.cpu = xcalloc(node->ncpus + 1, sizeof(uint16_t)),
 		};
 		for (uint32_t g = 0; g < node->ngpus; g++)
 			room->node[i].gpu[g] = 1000;
+		for (uint32_t c = 0; c < node->ncpus; c++)
+			room->node[i].cpu[c] = node->cpu_reserved[c] ? 0 : 1000;
 	}
 	return room;
 }
@@ -122,6 +115,8 @@ void room_free(struct room *room)
 {
 	if (!room)
 		return;
+	for (size_t i = 0; i < room->nnodes; i++)
+		free(room->node[i].cpu);
 	free(room->node);
 	free(room);
 }
@@ -155,14 +150,52 @@ static bool take_whole(struct room_node *node, int64_t n, uint64_t *ret)
 	return n == 0;
 }
 
+/* CPUs while they are chosen for the tasks of a job. */
+struct cpu_list {
+	struct snap_cpu_use *use;
+	size_t n, cap;
+};
+
+/* The fullest CPU that has so much left: whole ones are the first. */
+static bool take_cpu(struct room_node *node, uint16_t milli,
+                     struct cpu_list *list)
+{
+	uint32_t best = node->ncpus;
+
+	for (uint32_t i = 0; i < node->ncpus; i++)
+		if (node->cpu[i] >= milli &&
+		    (best == node->ncpus || node->cpu[i] < node->cpu[best]))
+			best = i;
+	if (best == node->ncpus)
+		return false;
+	node->cpu[best] = (uint16_t)(node->cpu[best] - milli);
+	list->use = GROW(list->use, list->n, &list->cap);
+	list->use[list->n++] = (struct snap_cpu_use){ (uint16_t)best, milli };
+	return true;
+}
+
+static bool take_cpus(struct room_node *node, int64_t milli,
+                      struct cpu_list *list)
+{
+	bool taken = true;
+
+	if (!node->ncpus)
+		return true;
+	for (; taken && milli >= 1000; milli -= 1000)
+		taken = take_cpu(node, 1000, list);
+	return taken && (!milli || take_cpu(node, (uint16_t)milli, list));
+}
+
 static bool take_task(struct room_node *node, const struct request *req,
-                      struct snap_task *ret)
+                      struct snap_task *ret, struct cpu_list *list)
 {
 	node->cpu_milli -= req->cpus_milli;
 	node->mem_mib -= req->mem_mib;
 	ret->gpu_milli =
 	    (uint16_t)(req->gpus_milli < 1000 ? req->gpus_milli : 1000);
-	if (node->cpu_milli < 0 || node->mem_mib < 0)
+	ret->cpu_first = (uint32_t)list->n;
+	if (node->cpu_milli < 0 || node->mem_mib < 0 ||
+	    !take_cpus(node, req->cpus_milli, list))
 		return false;
 	if (req->gpus_milli > 0 && req->gpus_milli < 1000)
 		return take_part(node, ret->gpu_milli, &ret->gpus);
@@ -175,10 +208,11 @@ struct placement *room_take(struct room *room, const struct request *req,
 {
 	struct snap_task *task = xcalloc(ntasks + 1, sizeof(*task));
 	struct placement *place = NULL;
+	struct cpu_list list = { 0 };
 
 	for (uint32_t i = 0; i < ntasks; i++) {
 		task[i].node = node[i];
-		if (!take_task(&room->node[node[i]], req, &task[i])) {
+		if (!take_task(&room->node[node[i]], req, &task[i], &list)) {
 			err_set(err, EBUSY,
 			        "task %u does not fit on node '%s' beside what "
 			        "runs there",
@@ -186,8 +220,10 @@ struct placement *room_take(struct room *room, const struct request *req,
 			goto out;
 		}
 	}
-	place = placement_new(ntasks, task, NULL);
+	task[ntasks].cpu_first = (uint32_t)list.n;
+	place = placement_new(ntasks, task, list.use);
 out:
+	free(list.use);
 	free(task);
 	return place;
 }

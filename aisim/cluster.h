@@ -1,7 +1,8 @@
 /*
  * cluster.h - the nodes of the configuration, as a runner would report them
  *
- * Their CPUs are counted, not bound one by one.
+ * Their CPUs are counted, not bound one by one, unless it is known how many
+ * sockets there are.
  */
 #ifndef AISIM_CLUSTER_H
 #define AISIM_CLUSTER_H
@@ -28,7 +29,7 @@ void room_free(struct room *room);
 
 /*
  * Where the tasks of such a job run: those nodes, on the fullest device that
- * holds a part of one, else on the first idle ones.
+ * holds a part of one, else on the first idle ones; so with CPUs.
  * Owns: the caller, free().  Fails: EBUSY, which node is too full.
  */
 struct placement *room_take(struct room *room, const struct request *req,

@@ -73,6 +73,50 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
+/* Devices lie evenly in sockets and link groups, in their order. */
+static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
+{
+	return (uint8_t)(device * groups / ndevices);
+}
+
+uint8_t node_gpu_numa(const struct node *node, uint32_t gpu)
+{
+	return node->conf && node->conf->sockets != CONF_NONE
+	           ? group_of(gpu, node->ngpus, node->conf->sockets)
+	           : node->gpu_numa[gpu];
+}
+
+uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
+{
+	return node->conf && node->conf->gpu_link_groups != CONF_NONE
+	           ? group_of(gpu, node->ngpus, node->conf->gpu_link_groups)
+	           : node->gpu_link[gpu];
+}
+
+/* Where the runner knows only how many CPUs there are, and somebody says how
+ * many sockets: one core each, evenly in these. */
+static void deal_cpus(struct node *node)
+{
+	uint32_t n = (uint32_t)(node->cpu_milli / 1000);
+
+	if (node->ncpus_found)
+		return;
+	node->ncpus = 0;
+	if (!node->conf || node->conf->sockets <= 1)
+		return;
+	free(node->cpu_numa);
+	free(node->cpu_core);
+	free(node->cpu_reserved);
+	node->ncpus = n;
+	node->cpu_numa = xcalloc(n + 1, sizeof(*node->cpu_numa));
+	node->cpu_core = xcalloc(n + 1, sizeof(*node->cpu_core));
+	node->cpu_reserved = xcalloc(n + 1, sizeof(bool));
+	for (uint32_t i = 0; i < n; i++) {
+		node->cpu_numa[i] = group_of(i, n, node->conf->sockets);
+		node->cpu_core[i] = (uint16_t)i;
+	}
+}
+
 void node_index_sections(struct state *state)
 {
 	const struct conf *conf = state->conf;
@@ -94,8 +138,10 @@ void node_apply_conf(struct state *state, struct node *node)
 	node->ncpus = node->ncpus_found;
 	if (node->cpu_reserved)
 		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
-	if (!node->conf)
+	if (!node->conf) {
+		deal_cpus(node);
 		return;
+	}
 	if (node->conf->cpus != CONF_NONE) {
 		node->cpu_milli = node->conf->cpus * 1000;
 		/* More than there are: they are counted, not bound. */
@@ -105,6 +151,7 @@ void node_apply_conf(struct state *state, struct node *node)
 		     i++)
 			node->cpu_reserved[i] = true;
 	}
+	deal_cpus(node);
 	if (node->conf->memory != CONF_NONE)
 		node->mem_mib = node->conf->memory;
 	node->mem_mib -= node->conf->reserve_memory;

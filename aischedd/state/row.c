@@ -4,6 +4,7 @@
 
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/topology.h"
 
 enum reason state_ineligible(const struct state *state, const struct job *job)
 {
@@ -24,6 +25,20 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 static void add_text(struct buf *out, const char *s)
 {
 	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
+}
+
+/* A level that the configuration has no more is to be had in no pool. */
+static void key_topology(const struct state *state, const struct spec *spec,
+                         struct row_key *key)
+{
+	struct topology t = { -1, -1 };
+
+	if (spec->topology &&
+	    topology_parse(spec->topology, &state->conf->topology_levels, &t,
+	                   NULL) < 0)
+		key->pools = 0;
+	key->need = t.need < 0 ? LEVEL_NONE : (uint8_t)t.need;
+	key->like = t.like <= t.need ? LEVEL_NONE : (uint8_t)t.like;
 }
 
 void row_key_build(const struct state *state, const struct job *job,
@@ -50,6 +65,8 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.pools = spec_pools(state, &spec, job->queue);
 	key.exclusive = spec.exclusive == 1;
 	key.one_process = spec.launch_script == 1;
+	key.numa = (uint8_t)numa_parse(spec.numa);
+	key_topology(state, &spec, &key);
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;

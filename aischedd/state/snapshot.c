@@ -171,7 +171,7 @@ static void build_nodes(struct build *b)
 	uint32_t *cpu_first = COLUMN(uint32_t, n);
 	uint32_t *feature_first = COLUMN(uint32_t, n);
 	uint32_t *taint_first = COLUMN(uint32_t, n);
-	uint32_t *domain = COLUMN(uint32_t, n);
+	uint32_t *domain = places_build(state, b->snap, b->arena);
 	uint16_t *gpu_free, *cpu_free_milli, *core;
 	uint8_t *gpu_numa, *gpu_link, *cpu_numa;
 	uint32_t *gpu_type;
@@ -184,7 +184,6 @@ static void build_nodes(struct build *b)
 		status[i] = node_status(node);
 		cpu_total[i] = cpu_free[i] = node->cpu_milli;
 		mem_total[i] = mem_free[i] = node->mem_mib;
-		domain[i] = SNAP_NONE;
 		gpu_first[i] = (uint32_t)gpus;
 		cpu_first[i] = (uint32_t)cpus;
 		feature_first[i] = (uint32_t)b->features.n;
@@ -214,8 +213,8 @@ static void build_nodes(struct build *b)
 		for (uint32_t g = 0; g < node->ngpus; g++) {
 			gpu_free[gpu_first[i] + g] = 1000;
 			gpu_type[gpu_first[i] + g] = type;
-			gpu_numa[gpu_first[i] + g] = node->gpu_numa[g];
-			gpu_link[gpu_first[i] + g] = node->gpu_link[g];
+			gpu_numa[gpu_first[i] + g] = node_gpu_numa(node, g);
+			gpu_link[gpu_first[i] + g] = node_gpu_link(node, g);
 		}
 		for (uint32_t c = 0; c < node->ncpus; c++) {
 			cpu_free_milli[cpu_first[i] + c] =
@@ -272,13 +271,9 @@ static void build_nodes(struct build *b)
 		                           cpu_numa };
 }
 
-/* Nothing is kept for anybody, and nodes have no place in a tree. */
+/* Nothing is kept for anybody. */
 static void build_places(struct build *b)
 {
-	b->snap->level = COLUMN(const char *, 0);
-	b->snap->domain =
-	    (struct snap_domains){ 0, COLUMN(const char *, 0),
-		                   COLUMN(uint32_t, 0), COLUMN(uint8_t, 0) };
 	b->snap->resv = (struct snap_reservations){
 		.name = COLUMN(const char *, 0),
 		.start = COLUMN(int64_t, 0),
@@ -472,8 +467,9 @@ static void finish_reqs(struct build *b)
 		pools[i] = key->pools;
 		exclusive[i] = key->exclusive;
 		one[i] = key->one_process;
-		need[i] = like[i] = LEVEL_NONE;
-		numa[i] = NUMA_ANY;
+		need[i] = key->need;
+		like[i] = key->like;
+		numa[i] = key->numa;
 		reservation[i] = SNAP_NONE;
 		type[i] = r[i].gpu_type;
 		rule[i] = r[i].rule;

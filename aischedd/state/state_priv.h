@@ -27,7 +27,9 @@ struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node;
 	int64_t cpus, mem, gpus, time_limit;
 	uint64_t pools;
-	uint8_t exclusive, one_process, pad[6];
+	uint8_t exclusive, one_process;
+	uint8_t need, like, numa; /* as in struct snap_reqs */
+	uint8_t pad[3];
 	/* whose: */
 	uint32_t queue, user;
 	int64_t priority;
@@ -228,6 +230,10 @@ const struct snap *snap_of_job(const struct state *state,
                                struct arena *arena);
 uint8_t node_status(const struct node *node); /* enum node_state */
 
+/* places.c: into the snapshot; returns the column of the nodes. */
+uint32_t *places_build(const struct state *state, struct snap *snap,
+                       struct arena *arena);
+
 /* apply.c */
 void state_forget_plan(struct state *state);
 /* Whether it would fit an empty cluster; while nodes are not known, yes. */
@@ -239,6 +245,9 @@ int state_check_fit(struct state *state, const struct job *job,
 int queue_closed_by(const struct state *state, uint32_t queue);
 uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
 void node_apply_conf(struct state *state, struct node *node);
+/* Where a device is: as configured, else as its runner says. */
+uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
+uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 void node_index_sections(struct state *state); /* the configuration is new */
 int64_t state_default_mem(const struct state *state, uint64_t pools);
 uint64_t spec_pools(const struct state *state, const struct spec *spec,

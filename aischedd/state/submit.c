@@ -10,6 +10,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
+#include "libcommon/topology.h"
 
 /* --- may he? ----------------------------------------------------------- */
 
@@ -131,12 +132,10 @@ static int check_counts(struct state *state, uint32_t queue,
 
 static const char *without_effect(const struct spec *spec)
 {
-	return spec->topology      ? "--topology"
-	       : spec->numa        ? "--numa"
-	       : spec->reservation ? "--reservation"
-	       : spec->image       ? "--image"
-	       : spec->mount       ? "--mount"
-	                           : NULL;
+	return spec->reservation ? "--reservation"
+	       : spec->image     ? "--image"
+	       : spec->mount     ? "--mount"
+	                         : NULL;
 }
 
 static int32_t any_word(const char *word, size_t len, void *arg)
@@ -170,6 +169,7 @@ static int check_hosts(const struct state *state, const char *what,
 static int check_texts(const struct state *state, const struct spec *spec,
                        struct err *err)
 {
+	struct topology topology;
 	int32_t rule[256];
 	size_t n;
 
@@ -180,6 +180,10 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	    constraint_parse(spec->constraint, any_word, NULL, rule,
 	                     ARRAY_SIZE(rule), &n, err) < 0)
 		return err_wrap(err, "constraint '%s'", spec->constraint);
+	if (spec->topology &&
+	    topology_parse(spec->topology, &state->conf->topology_levels,
+	                   &topology, err) < 0)
+		return err_wrap(err, "--topology");
 	if (spec->pool && conf_pool_find(state->conf, spec->pool) < 0)
 		return err_set(err, ENOENT, "there is no pool '%s'",
 		               spec->pool);
