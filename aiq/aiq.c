@@ -12,22 +12,28 @@
 static int check(const struct aiq *aiq, struct err *err)
 {
 	bool jobs = aiq->view == &view_jobs || aiq->history;
-	bool filter = aiq->users || aiq->queues || aiq->states || aiq->names ||
-	              aiq->nodes || aiq->all;
+	bool whose = aiq->users || aiq->queues;
+	bool filter = aiq->states || aiq->names || aiq->nodes || aiq->all;
 
 	if (!aiq->log && (aiq->follow || aiq->task >= 0))
 		return err_set(err, EINVAL,
 		               "--follow and --task go with --log");
 	if (aiq->log && aiq->noperands != 1)
 		return err_set(err, EINVAL, "--log takes one JOB");
-	if (aiq->log && (filter || aiq->json || aiq->watch || aiq->format))
+	if (aiq->log &&
+	    (whose || filter || aiq->json || aiq->watch || aiq->format))
 		return err_set(err, EINVAL,
 		               "--log goes with --task and --follow only");
 	if (!aiq->history && (aiq->since || aiq->until))
 		return err_set(err, EINVAL,
 		               "--since and --until go with "
 		               "--history");
-	if (!jobs && (filter || aiq->noperands))
+	if (aiq->view == &view_shares && (filter || aiq->noperands))
+		return err_set(err, EINVAL,
+		               "--shares takes no JOB, and no filter but "
+		               "--user and --queue");
+	if (!jobs && aiq->view != &view_shares &&
+	    (whose || filter || aiq->noperands))
 		return err_set(err, EINVAL,
 		               "--%s takes no JOB and no filter of jobs",
 		               aiq->view->op);

@@ -43,6 +43,7 @@ static const struct column job_columns[] = {
 	{ "expected_start", "EXPECTED_START", .show = SHOW_TIME },
 	{ "priority", "PRIORITY", .letter = 'p', .right = true },
 	{ "priority", "PRIORITY", .letter = 'Q', .right = true },
+	{ "score", "SCORE", .right = true },
 	{ "position", "POSITION", .right = true },
 	{ "tasks", "TASKS", .right = true },
 	{ "min_tasks", "MIN_TASKS", .right = true },
@@ -108,6 +109,7 @@ static const struct column queue_columns[] = {
 	{ "state", "STATE", .letter = 'a' },
 	{ "quota", "QUOTA", .field = { "quota_text" } },
 	{ "limit", "LIMIT", .field = { "limit_text" } },
+	{ "fair_share", "FAIR_SHARE", .field = { "fair_share_text" } },
 	{ "allocated", "ALLOCATED", .field = { "allocated_text" } },
 	{ "pending_jobs", "PENDING", .right = true },
 	{ "running_jobs", "RUNNING", .right = true },
@@ -116,6 +118,15 @@ static const struct column queue_columns[] = {
 static const struct column share_columns[] = {
 	{ "queue", "QUEUE", .letter = 'P' },
 	{ "user", "USER", .letter = 'u' },
+	{ "quota", "QUOTA", .field = { "quota_text" } },
+	{ "fair_share", "FAIR_SHARE", .field = { "fair_share_text" } },
+	{ "allocated", "ALLOCATED", .field = { "allocated_text" } },
+	{ "ratio", "RATIO", .right = true },
+	{ "usage", "USAGE", .right = true },
+	{ "share", "SHARE", .right = true },
+	{ "factor", "FACTOR", .right = true },
+	{ "running_jobs", "RUNNING", .right = true },
+	{ "pending_jobs", "PENDING", .right = true },
 	{ "cpu_hours", "CPU_HOURS", .right = true },
 	{ "gpu_hours", "GPU_HOURS", .right = true },
 	{ "jobs", "JOBS", .right = true },
@@ -133,16 +144,19 @@ const struct view view_history = {
 };
 const struct view view_queues = {
 	"queues", queue_columns, ARRAY_SIZE(queue_columns),
-	"name,parent,state,quota,limit,allocated,pending_jobs,running_jobs"
+	"name,parent,state,quota,limit,fair_share,allocated,pending_jobs,"
+	"running_jobs"
 };
 const struct view view_nodes = {
 	"nodes", node_columns, ARRAY_SIZE(node_columns),
 	"name,pool,state,cpus,cpus_free,memory_mib,memory_free_mib,gpus,"
 	"gpus_free,gpu_type,jobs,reason"
 };
-const struct view view_shares = { "shares", share_columns,
-	                          ARRAY_SIZE(share_columns),
-	                          "queue,user,cpu_hours,gpu_hours,jobs" };
+const struct view view_shares = {
+	"shares", share_columns, ARRAY_SIZE(share_columns),
+	"queue,user,quota,fair_share,allocated,ratio,usage,share,factor,"
+	"running_jobs,pending_jobs"
+};
 
 static struct pick *add_pick(struct format *format, const struct column *column)
 {

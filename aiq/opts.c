@@ -95,7 +95,7 @@ static const struct opt opts[] = {
 	{ 'w', "nodelist", "NODE,...", NULL, opt_add_items, AT(nodes) },
 	{ 0, "queues", NULL, "list queues", .set = set_view },
 	{ 0, "nodes", NULL, "list nodes", .set = set_view },
-	{ 0, "shares", NULL, "list what users have used of each queue",
+	{ 0, "shares", NULL, "list what queues may have and users have used",
 	  .set = set_view },
 	{ 0, "history", NULL, "list finished jobs, the newest last",
 	  .set = set_view },

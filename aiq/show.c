@@ -11,19 +11,19 @@
 #include "libcommon/parse.h"
 
 static const char *const fields[] = {
-	"display_id",     "job_id",       "name",         "user",
-	"account",        "queue",        "class",        "priority",
-	"comment",        "state",        "reason",       "reason_text",
-	"expected_start", "position",     "tasks",        "min_tasks",
-	"running_tasks",  "resources",    "num_nodes",    "nodes",
-	"nodelist",       "req_nodes",    "exclude",      "constraint",
-	"licenses",       "dependency",   "submit_time",  "eligible_time",
-	"begin_time",     "deadline",     "start_time",   "end_time",
-	"elapsed",        "time_limit",   "exit_code",    "signal",
-	"restarts",       "max_restarts", "preemptions",  "attempt",
-	"requeue",        "cpu_seconds",  "peak_mem_mib", "workdir",
-	"output",         "error",        "input",        "array_tasks",
-	"submit_host",
+	"display_id",     "job_id",        "name",         "user",
+	"account",        "queue",         "class",        "priority",
+	"comment",        "state",         "reason",       "reason_text",
+	"expected_start", "position",      "score",        "tasks",
+	"min_tasks",      "running_tasks", "resources",    "num_nodes",
+	"nodes",          "nodelist",      "req_nodes",    "exclude",
+	"constraint",     "licenses",      "dependency",   "submit_time",
+	"eligible_time",  "begin_time",    "deadline",     "start_time",
+	"end_time",       "elapsed",       "time_limit",   "exit_code",
+	"signal",         "restarts",      "max_restarts", "preemptions",
+	"attempt",        "requeue",       "cpu_seconds",  "peak_mem_mib",
+	"workdir",        "output",        "error",        "input",
+	"array_tasks",    "submit_host",
 };
 
 /* Values of a row; NULL and false stand for null and "not there". */
@@ -120,6 +120,21 @@ static void show_state(const json_t *job)
 	buf_free(&text);
 }
 
+/* "59.41 points: priority 50, age 0.01, size 0, fair share 9.4" */
+static void show_score(const json_t *job)
+{
+	double priority, age, size, fair_share, total;
+
+	if (json_unpack(json_object_get(job, "score"),
+	                "{s:F, s:F, s:F, s:F, s:F}", "priority", &priority,
+	                "age", &age, "size", &size, "fair_share", &fair_share,
+	                "total", &total) == 0)
+		line("order",
+		     "%.10g points: priority %.10g, age %.10g, size %.10g, "
+		     "fair share %.10g",
+		     total, priority, age, size, fair_share);
+}
+
 /* Why it waits and until when; how it ended. */
 static void show_why(const json_t *job)
 {
@@ -147,6 +162,7 @@ static void show_why(const json_t *job)
 	buf_free(&text);
 	if (int_of(job, "position", &t))
 		line("position", "%lld in its queue", (long long)t);
+	show_score(job);
 }
 
 static void show_request(const json_t *job)

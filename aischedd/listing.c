@@ -1,4 +1,4 @@
-/* listing.c - rows of text for aiq: jobs, nodes, queues, usage */
+/* listing.c - rows of text for aiq: jobs, nodes, queues, shares */
 #include "aischedd/listing.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct row_view {
 	struct buf text;
 
 	uint32_t index; /* node, queue */
-	const struct total *total;
+	const struct share_row *share;
 };
 
 typedef void field_fn(struct row_view *v);
@@ -234,6 +234,31 @@ static void j_position(struct row_view *v)
 static void j_priority(struct row_view *v)
 {
 	put_int(v, v->job->priority);
+}
+
+/* How its place in the queue comes about; one number in a column. */
+static void j_score(struct row_view *v)
+{
+	struct score s;
+
+	if (!v->state || !state_score(v->state, v->job, v->now, &s)) {
+		put_null(v);
+		return;
+	}
+	if (v->json) {
+		buf_puts(v->out, "{\"priority\":");
+		put_milli(v, s.priority);
+		buf_puts(v->out, ",\"age\":");
+		put_milli(v, s.age);
+		buf_puts(v->out, ",\"size\":");
+		put_milli(v, s.size);
+		buf_puts(v->out, ",\"fair_share\":");
+		put_milli(v, s.fair_share);
+		buf_puts(v->out, ",\"total\":");
+	}
+	put_milli(v, score_sum(&s));
+	if (v->json)
+		buf_addc(v->out, '}');
 }
 
 static void j_tasks(struct row_view *v)
@@ -591,6 +616,8 @@ static const struct field job_fields[] = {
 	F(attempt),
 	F(dependency),
 	F(position),
+	F(score),
+	/* Only when somebody asks for them. */
 	G(display_id),
 	G(state_letter),
 	G(nodelist),
@@ -835,10 +862,14 @@ static void q_limit(struct row_view *v)
 	put_amounts(v, queue_of(v)->limit);
 }
 
-/* Shares are not divided yet: a queue may have what its limit says. */
 static void q_fair_share(struct row_view *v)
 {
-	put_null(v);
+	const int64_t *share = state_queue_share(v->state, v->index);
+
+	if (share)
+		put_amounts(v, share);
+	else
+		put_null(v);
 }
 
 static void q_allocated(struct row_view *v)
@@ -857,6 +888,41 @@ static void q_quota_text(struct row_view *v)
 static void q_limit_text(struct row_view *v)
 {
 	put_amounts_text(v, queue_of(v)->limit);
+}
+
+static void q_fair_share_text(struct row_view *v)
+{
+	const int64_t *share = state_queue_share(v->state, v->index);
+
+	if (share)
+		put_amounts_text(v, share);
+}
+
+/* What it has against what it may call its own: the largest, of what it
+ * rations.  More than nothing of nothing is no number. */
+static void q_ratio(struct row_view *v)
+{
+	const int64_t *share = state_queue_share(v->state, v->index);
+	int64_t used[RES_N], most = -1;
+
+	state_queue_used(v->state, v->index, used);
+	for (int r = 0; share && r < RES_N; r++) {
+		int64_t ratio = 0;
+
+		if (share[r] == CONF_NONE)
+			continue;
+		if (used[r] && !share[r]) {
+			put_null(v);
+			return;
+		}
+		if (used[r])
+			ratio = (int64_t)((__int128)used[r] * 1000 / share[r]);
+		most = ratio > most ? ratio : most;
+	}
+	if (most < 0)
+		put_null(v);
+	else
+		put_milli(v, most);
 }
 
 static void q_allocated_text(struct row_view *v)
@@ -887,58 +953,113 @@ static const struct field queue_fields[] = {
 	{                              \
 #name, q_##name, false \
 	}
-	F(name),
-	F(parent),
-	F(state),
-	F(quota),
-	F(limit),
-	F(fair_share),
-	F(allocated),
-	F(pending_jobs),
-	F(running_jobs),
-	G(quota_text),
-	G(limit_text),
-	G(allocated_text),
-	{ NULL, NULL, false }
+	F(name),           F(parent),
+	F(state),          F(quota),
+	F(limit),          F(fair_share),
+	F(allocated),      F(pending_jobs),
+	F(running_jobs),   G(quota_text),
+	G(limit_text),     G(fair_share_text),
+	G(allocated_text), { NULL, NULL, false }
 #undef F
 #undef G
 };
 
-/* --- usage ------------------------------------------------------------- */
+/* --- shares ------------------------------------------------------------ */
 
-static void u_queue(struct row_view *v)
+/* What the rows of users do not have. */
+#define OF_QUEUE(name)                           \
+	static void s_##name(struct row_view *v) \
+	{                                        \
+		if (v->share->user)              \
+			put_null(v);             \
+		else                             \
+			q_##name(v);             \
+	}
+OF_QUEUE(quota)
+OF_QUEUE(quota_text)
+OF_QUEUE(fair_share)
+OF_QUEUE(fair_share_text)
+OF_QUEUE(allocated)
+OF_QUEUE(allocated_text)
+OF_QUEUE(ratio)
+#undef OF_QUEUE
+
+static void s_queue(struct row_view *v)
 {
-	put_text(v, v->total->queue);
+	q_name(v);
 }
 
-static void u_user(struct row_view *v)
+static void s_user(struct row_view *v)
 {
-	put_text(v, v->total->user);
+	put_text(v, v->share->user);
 }
 
-static void u_cpu_hours(struct row_view *v)
+/* Seconds of a whole pool. */
+static void s_usage(struct row_view *v)
 {
-	put_milli(v, v->total->cpu_ms / 3600);
+	const int64_t milli = CHARGE_ALL / 1000;
+
+	put_milli(v, (v->share->used + milli / 2) / milli);
 }
 
-static void u_gpu_hours(struct row_view *v)
+static void s_share(struct row_view *v)
 {
-	put_milli(v, v->total->gpu_ms / 3600);
+	if (v->share->user)
+		put_milli(v, (v->share->part + 500) / 1000);
+	else
+		put_null(v);
 }
 
-static void u_jobs(struct row_view *v)
+static void s_factor(struct row_view *v)
 {
-	put_int(v, v->total->jobs);
+	if (v->share->user)
+		put_milli(v, v->share->light);
+	else
+		put_null(v);
 }
 
-static const struct field usage_fields[] = {
+static void s_running_jobs(struct row_view *v)
+{
+	put_int(v, (int64_t)v->share->running);
+}
+
+static void s_pending_jobs(struct row_view *v)
+{
+	put_int(v, (int64_t)v->share->pending);
+}
+
+static void s_cpu_hours(struct row_view *v)
+{
+	put_milli(v, v->share->cpu_ms / 3600);
+}
+
+static void s_gpu_hours(struct row_view *v)
+{
+	put_milli(v, v->share->gpu_ms / 3600);
+}
+
+static void s_jobs(struct row_view *v)
+{
+	put_int(v, v->share->jobs);
+}
+
+static const struct field share_fields[] = {
 #define F(name)                       \
 	{                             \
-#name, u_##name, true \
+#name, s_##name, true \
 	}
-	F(queue),     F(user), F(cpu_hours),
-	F(gpu_hours), F(jobs), { NULL, NULL, false }
+#define G(name)                        \
+	{                              \
+#name, s_##name, false \
+	}
+	F(queue),           F(user),           F(quota),
+	F(fair_share),      F(allocated),      F(ratio),
+	F(usage),           F(share),          F(factor),
+	F(running_jobs),    F(pending_jobs),   F(cpu_hours),
+	F(gpu_hours),       F(jobs),           G(quota_text),
+	G(fair_share_text), G(allocated_text), { NULL, NULL, false }
 #undef F
+#undef G
 };
 
 /* --- rows -------------------------------------------------------------- */
@@ -947,7 +1068,7 @@ static const struct field *const tables[] = {
 	[LIST_JOBS] = job_fields,
 	[LIST_NODES] = node_fields,
 	[LIST_QUEUES] = queue_fields,
-	[LIST_SHARES] = usage_fields,
+	[LIST_SHARES] = share_fields,
 };
 
 _Static_assert(ARRAY_SIZE(job_fields) <= LISTING_FIELDS, "too many fields");
@@ -1111,10 +1232,12 @@ void listing_queue(const struct listing *l, const struct state *state,
 	write_row(l, &v);
 }
 
-void listing_usage(const struct listing *l, const struct total *total,
-                   struct buf *out)
+void listing_share(const struct listing *l, const struct state *state,
+                   const struct share_row *row, struct buf *out)
 {
-	struct row_view v = { .out = out, .total = total };
+	struct row_view v = {
+		.out = out, .state = state, .index = row->queue, .share = row
+	};
 
 	write_row(l, &v);
 }

@@ -1,5 +1,5 @@
 /*
- * listing.h - rows of text for aiq: jobs, nodes, queues, usage
+ * listing.h - rows of text for aiq: jobs, nodes, queues, shares
  *
  * One table of fields for each kind of row gives both forms: JSON objects and
  * values between tabs.  Rows are written straight into a buffer: a tree of
@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "aischedd/shares.h"
 #include "aischedd/state/state.h"
 #include "aischedd/store/store.h"
 #include "libcommon/buf.h"
@@ -42,8 +43,8 @@ void listing_node(const struct listing *l, const struct state *state,
                   uint32_t node, struct buf *out);
 void listing_queue(const struct listing *l, const struct state *state,
                    uint32_t queue, struct buf *out);
-void listing_usage(const struct listing *l, const struct total *total,
-                   struct buf *out);
+void listing_share(const struct listing *l, const struct state *state,
+                   const struct share_row *row, struct buf *out);
 
 /* Where the output of a task goes; place begins with the node's name, which
  * may be followed by ':'. */

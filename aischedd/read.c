@@ -431,18 +431,39 @@ static void take_jobs(struct reading *r)
 	r->end_job = state_next_id(r->d->state);
 }
 
-static void put_total(const struct total *total, void *arg)
+static void write_share(struct reading *r, const struct share_row *row)
 {
-	struct reading *r = arg;
-
-	listing_usage(&r->listing, total, &r->out);
+	listing_share(&r->listing, r->d->state, row, &r->out);
 	r->rows++;
+}
+
+/* All at once: users come and go between turns. */
+static int write_shares(struct reading *r, struct err *err)
+{
+	const struct conf *conf = r->d->conf;
+	struct shares s;
+	size_t at = 0;
+
+	if (shares_init(&s, r->d->state, r->d->store, now_s(), err) < 0)
+		return -1;
+	for (uint32_t q = 0; q < conf->nqueues; q++) {
+		bool wanted = has_text(r->by.queues, conf->queues[q].name);
+
+		if (wanted && !r->by.users)
+			write_share(r, &s.queue[q]);
+		for (; at < s.nusers && s.user[at].queue == q; at++)
+			if (wanted && has_text(r->by.users, s.user[at].user))
+				write_share(r, &s.user[at]);
+	}
+	shares_fini(&s);
+	return 0;
 }
 
 static void begin(struct daemon *d, void *arg)
 {
 	struct reading *r = arg;
 	size_t cap = 0;
+	struct err err;
 
 	switch (r->listing.kind) {
 	case LIST_JOBS:
@@ -460,7 +481,11 @@ static void begin(struct daemon *d, void *arg)
 				take_active(r, i, &cap);
 		break;
 	case LIST_SHARES:
-		store_totals(d->store, put_total, r, NULL);
+		if (write_shares(r, &err) < 0) {
+			daemon_refuse(d, r->ask, &err);
+			reading_free(r);
+			return;
+		}
 		break;
 	}
 	step(r->ask, r);

@@ -22,7 +22,7 @@
  *           format "json" | "tsv"
  * queues    fields, format, names                 parts: rows; rows
  * nodes     fields, format, names                 parts: rows; rows
- * shares    fields, format                        parts: rows; rows
+ * shares    users, queues, fields, format         parts: rows; rows
  * log       id, task, stream "out"|"err"          path, state, or raw parts
  * cancel    ids or users, queues, states, names,  count, failed [{job,
  *           all; signal (0: end it); list         text}]; with list: ids

@@ -81,10 +81,12 @@ static const struct {
 	  false, true, "a\\tb\\n\\\\\n", "a?b?\\\n" },
 	{ "nothing reaches the terminal as a command", &view_jobs, "%j", false,
 	  true, "\033[2Jx\n", "?[2Jx\n" },
-	{ "columns are added to the usual ones", &view_shares, "+user", false,
-	  false, "q\tu\t1\t2\t3\tu\n",
-	  "QUEUE  USER  CPU_HOURS  GPU_HOURS  JOBS  USER\n"
-	  "q      u             1          2     3  u\n" },
+	{ "columns are added to the usual ones", &view_shares, "+jobs", false,
+	  false, "q\tu\t\t\t\t\t9.5\t1\t0.5\t2\t3\t4\n",
+	  "QUEUE  USER  QUOTA  FAIR_SHARE  ALLOCATED  RATIO  USAGE  SHARE  "
+	  "FACTOR  RUNNING  PENDING  JOBS\n"
+	  "q      u     -      -           -              -    9.5      1  "
+	  "   0.5        2        3     4\n" },
 	{ "JSON rows are passed on", &view_nodes, NULL, true, false,
 	  "{\"name\":\"n1\"}\n{\"name\":\"n2\"}\n",
 	  "{\"nodes\":[\n{\"name\":\"n1\"},\n{\"name\":\"n2\"}\n]}\n" },
