@@ -165,6 +165,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_ENDED] = EV_ended,
 		[RUN_LOST] = EV_lost,
 		[RUN_UNKNOWN] = EV_unknown,
+		[RUN_RESIZED] = EV_shrunk,
 	};
 	struct job *job = state_job(d->state, ev->job);
 	struct event_in in = {
@@ -172,6 +173,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.now = now_s(),
 		.attempt = ev->attempt,
 		.suspended = ev->suspended,
+		.resize = ev->resize,
 		.rebooted = ev->rebooted,
 		.fault = ev->fault,
 		.time = ev->time,
@@ -207,7 +209,8 @@ static void run_event(const struct run_event *ev, void *arg)
 	}
 }
 
-static void do_start(struct daemon *d, struct job *job)
+/* Tell the runner of all of it: the first time, or that its tasks changed. */
+static void do_run(struct daemon *d, struct job *job, bool resize)
 {
 	struct runner *runner = runner_of(d, job->place->task[0].node);
 	const char **names = xcalloc(job->place->ntasks, sizeof(*names));
@@ -225,17 +228,23 @@ static void do_start(struct daemon *d, struct job *job)
 			                    .attempt = job->attempt,
 			                    .text = err.text };
 
-		job_event(d, &failed);
+		log_err("job %llu: its script: %s",
+		        (unsigned long long)job->id, err.text);
+		if (!resize)
+			job_event(d, &failed);
 		goto out;
 	}
 	run.script = script.data;
 	run.script_len = script.len;
 	run.env = env.data;
 	run.env_len = env.len;
-	log_info("job start job=%llu attempt=%u node=%s tasks=%u",
-	         (unsigned long long)job->id, job->attempt, names[0],
-	         run.ntasks);
-	runner->ops->start(runner, &run);
+	log_info("job %s job=%llu attempt=%u node=%s tasks=%u",
+	         resize ? "resize" : "start", (unsigned long long)job->id,
+	         job->attempt, names[0], run.ntasks);
+	if (resize)
+		runner->ops->resize(runner, &run);
+	else
+		runner->ops->start(runner, &run);
 out:
 	buf_free(&script);
 	buf_free(&env);
@@ -261,7 +270,7 @@ static void do_effect(struct daemon *d, const struct effect *e)
 		return;
 	switch (e->kind) {
 	case EFFECT_START:
-		do_start(d, job);
+		do_run(d, job, false);
 		break;
 	case EFFECT_STOP:
 		r->ops->stop(r, e->job, e->attempt, e->why, job->grace);
@@ -275,6 +284,10 @@ static void do_effect(struct daemon *d, const struct effect *e)
 	case EFFECT_RESUME:
 		r->ops->resume(r, e->job, e->attempt, job->place->ntasks,
 		               job->place->task, job->place->cpu_use);
+		break;
+	case EFFECT_RESIZE:
+		if (r->ops->resize)
+			do_run(d, job, true);
 		break;
 	case EFFECT_FORGET:
 		break;

@@ -12,15 +12,17 @@
 #include <stdint.h>
 
 enum calendar_kind {
-	CALENDAR_END,   /* its work is done */
-	CALENDAR_LIMIT, /* its time limit is reached */
-	CALENDAR_GONE   /* what it held is free after an eviction */
+	CALENDAR_END,    /* its work is done */
+	CALENDAR_LIMIT,  /* its time limit is reached */
+	CALENDAR_SHRUNK, /* tasks that were to leave have done so */
+	CALENDAR_GONE    /* what it held is free after an eviction */
 };
 
 struct calendar_entry {
 	int64_t at;
 	uint64_t job;
-	uint32_t turn; /* the job's, when this was written */
+	uint32_t turn;   /* the job's, when this was written */
+	uint32_t ntasks; /* SHRUNK: how many */
 	enum calendar_kind kind;
 };
 

@@ -63,6 +63,7 @@ static void halt(struct sim *sim, const struct job *job)
 		return;
 	worked = sim->now - sj->began;
 	sj->turn++;
+	sj->nleaving = 0;
 	sj->began = NO_TIME;
 	sj->stats.ran += worked;
 	if (sj->left != TRACE_NEVER)
@@ -141,6 +142,36 @@ static void stop(struct sim *sim, struct job *job, enum stop_why why)
 	                                      .kind = CALENDAR_GONE });
 }
 
+static void shrunk(struct sim *sim, struct job *job, uint32_t ntasks)
+{
+	of(sim, job)->nleaving -= ntasks;
+	happen(sim, job,
+	       (struct event_in){ .kind = EV_shrunk, .nlosses = ntasks });
+}
+
+/* Tasks that leave take the grace of the job; new ones work at once, and it
+ * gets done no sooner by them. */
+static void resize(struct sim *sim, struct job *job)
+{
+	struct sim_job *sj = of(sim, job);
+	uint32_t n = job->leaving ? job->leaving->ntasks - sj->nleaving : 0;
+	int64_t grace = asked(sim, job)->grace;
+
+	if (!n)
+		return;
+	sj->nleaving += n;
+	if (!grace) {
+		shrunk(sim, job, n);
+		return;
+	}
+	calendar_add(&sim->calendar,
+	             (struct calendar_entry){ .at = sim->now + grace,
+	                                      .job = job->id,
+	                                      .turn = sj->turn,
+	                                      .ntasks = n,
+	                                      .kind = CALENDAR_SHRUNK });
+}
+
 static void act_on(struct sim *sim, const struct effect *effect)
 {
 	struct job *job = state_job(sim->state, effect->job);
@@ -159,6 +190,9 @@ static void act_on(struct sim *sim, const struct effect *effect)
 		break;
 	case EFFECT_RESUME:
 		go_on(sim, job);
+		break;
+	case EFFECT_RESIZE:
+		resize(sim, job);
 		break;
 	case EFFECT_SIGNAL:
 	case EFFECT_FORGET:
@@ -268,7 +302,9 @@ static void fire(struct sim *sim, const struct calendar_entry *e)
 	struct job *job = state_job(sim->state, e->job);
 
 	sim->retries = 0;
-	if (e->kind == CALENDAR_LIMIT)
+	if (e->kind == CALENDAR_SHRUNK)
+		shrunk(sim, job, e->ntasks);
+	else if (e->kind == CALENDAR_LIMIT)
 		happen(sim, job, (struct event_in){ .kind = EV_time_limit });
 	else
 		ended(sim, job);
@@ -330,7 +366,7 @@ static bool is_on(const struct job *job, uint32_t node)
 	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
 		if (job->place->task[i].node == node)
 			return true;
-	return false;
+	return false; /* what leaves there has left now */
 }
 
 static void node_down(struct sim *sim, uint32_t node)

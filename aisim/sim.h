@@ -23,10 +23,11 @@
 struct sim_job {
 	struct placement *shown; /* what the events say it holds, or NULL */
 	uint32_t attempt;        /* of that */
-	uint32_t turn; /* entries of the calendar with another are old */
-	int64_t left;  /* seconds of work, or TRACE_NEVER */
-	int64_t began; /* it works since then, or NO_TIME */
-	uint8_t end;   /* enum job_state, once it is final */
+	uint32_t turn;     /* entries of the calendar with another are old */
+	uint32_t nleaving; /* tasks that the calendar has on their way */
+	int64_t left;      /* seconds of work, or TRACE_NEVER */
+	int64_t began;     /* it works since then, or NO_TIME */
+	uint8_t end;       /* enum job_state, once it is final */
 	struct job_stats stats;
 };
 

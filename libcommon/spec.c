@@ -452,8 +452,7 @@ static int check_fields(const struct spec *spec, struct err *err)
 }
 
 /* What the daemon cannot do yet must not look as if it had been done. */
-static int check_effect(const struct spec *spec, const struct request *req,
-                        struct err *err)
+static int check_effect(const struct spec *spec, struct err *err)
 {
 	const struct {
 		const char *option;
@@ -462,7 +461,6 @@ static int check_effect(const struct spec *spec, const struct request *req,
 		{ "--reservation", spec->reservation },
 		{ "--image", spec->image },
 		{ "--mount", spec->mount },
-		{ "--min-tasks", req->min_tasks != req->tasks },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
@@ -615,7 +613,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 
 	if (check_fields(spec, err) < 0 || check_times(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
-	    check_effect(spec, &req, err) < 0 ||
+	    check_effect(spec, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
 	    resolve_gpus(spec, &req, err) < 0)
 		return -1;

@@ -60,6 +60,7 @@ enum run_event_kind {
 	RUN_ENDED,        /* nothing of it runs any more */
 	RUN_LOST,         /* nothing of it runs; how it ended is not known */
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
+	RUN_RESIZED       /* answer to resize() */
 };
 
 struct run_event {
@@ -68,6 +69,7 @@ struct run_event {
 	uint32_t attempt;
 	int64_t time;                  /* RUN_STARTED: unix seconds it began */
 	bool suspended;                /* RUN_STARTED after recover() */
+	uint32_t resize;               /* RUN_RESIZED: that of the request */
 	enum start_fault fault;        /* RUN_START_FAILED */
 	bool rebooted;                 /* RUN_LOST: by a machine restart */
 	const char *text;              /* for a person, or NULL */
@@ -101,6 +103,7 @@ struct run_job {
 	    *env; /* env: NAME=VALUE, each ended by a zero byte */
 	size_t script_len, env_len;
 	bool append; /* requeued: output is appended to */
+	uint32_t resize; /* grows each time tasks are told to leave */
 };
 
 /* Why an attempt is stopped; the runner says so in the job's output. */
@@ -130,6 +133,13 @@ struct runner_ops {
 	void (*resume)(struct runner *r, uint64_t job, uint32_t attempt,
 	               uint32_t ntasks, const struct snap_task *task,
 	               const struct snap_cpu_use *cpu_use);
+	/*
+	 * It goes on with these tasks: others are stopped as by stop(), those
+	 * that do not run yet are started.  RUN_RESIZED, with job->resize,
+	 * when the others are gone.  May be said again at any time, also
+	 * before RUN_STARTED.  NULL: this runner cannot.
+	 */
+	void (*resize)(struct runner *r, const struct run_job *job);
 	/* The end, or that it did not start, is committed: what is kept about
 	 * the attempt may go. */
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);

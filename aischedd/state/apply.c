@@ -1,11 +1,25 @@
-/* apply.c - what becomes of a plan, and plans of what might be */
+/* apply.c - what becomes of a plan */
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* --- the plan ---------------------------------------------------------- */
+/* A plan while it is applied. */
+struct apply {
+	struct state *state;
+	const struct snap *snap;
+	const struct plan *plan;
+	int64_t now;
+	bool *as_planned; /* running jobs it speaks of: they hold the same */
+	bool more;        /* what was done leaves more to decide */
+	/* The first task of an array that got a claim is a record of its own
+	 * now: what is said of the array is meant for it. */
+	uint64_t *array, *task;
+	size_t nsplits, array_cap, task_cap;
+};
+
+/* --- is it still so? --------------------------------------------------- */
 
 static bool nodes_are_up(const struct state *state,
                          const struct snap_task *task, uint32_t n)
@@ -17,33 +31,76 @@ static bool nodes_are_up(const struct state *state,
 }
 
 /* Whether it waits for what it waited for when it was planned. */
-static bool is_as_planned(const struct state *state, const struct job *job,
-                          const struct start *start)
+static bool waits_as_planned(const struct state *state, const struct job *job,
+                             uint32_t planned_row)
 {
 	const struct row *row = job->row;
 
 	return row && row->planned == state->plan_serial &&
-	       row->verdict == start->row;
+	       row->verdict == planned_row;
 }
 
-static void apply_start(struct state *state, const struct snap *snap,
-                        const struct plan *plan, const struct start *start,
-                        int64_t now)
+static bool runs_as_planned(const struct apply *a, uint32_t run)
 {
-	struct job *job = state_job(state, snap->member[start->member].job);
-	const struct snap_task *task = plan->task + start->task_first;
+	const struct snap_run *r = &a->snap->run;
+	const struct job *job = state_job(a->state, r->job[run]);
+	const struct snap_task *task = a->snap->task + r->task_first[run];
+	uint32_t n = r->task_first[run + 1] - r->task_first[run];
+
+	if (!job || !job->place || job->place->ntasks != n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (job->place->task[i].node != task[i].node)
+			return false;
+	return true;
+}
+
+/* Before anything changes. */
+static void look_at_runs(struct apply *a)
+{
+	const struct plan *p = a->plan;
+
+	a->as_planned = xcalloc(a->snap->run.n + 1, sizeof(bool));
+	for (uint32_t i = 0; i < p->nevictions; i++)
+		a->as_planned[p->eviction[i].run] =
+		    runs_as_planned(a, p->eviction[i].run);
+	for (uint32_t i = 0; i < p->ngrows; i++)
+		a->as_planned[p->grow[i].run] =
+		    runs_as_planned(a, p->grow[i].run);
+	for (uint32_t i = 0; i < p->nclaims; i++)
+		if (p->claim[i].row == SNAP_NONE)
+			a->as_planned[p->claim[i].run] =
+			    runs_as_planned(a, p->claim[i].run);
+}
+
+/* --- starts and growth ------------------------------------------------- */
+
+static void happen(struct apply *a, struct job *job, struct event_in ev)
+{
+	ev.now = a->now;
+	state_event(a->state, job, &ev, NULL);
+}
+
+static bool is_elastic(const struct snap *snap, uint32_t req)
+{
+	return snap->req.min_tasks[req] < snap->req.tasks[req];
+}
+
+static void apply_start(struct apply *a, const struct start *start)
+{
+	struct state *state = a->state;
+	struct job *job = state_job(state, a->snap->member[start->member].job);
+	const struct snap_task *task = a->plan->task + start->task_first;
 	const struct array *array;
-	struct event_in ev = { .now = now };
+	struct event_in ev = { .kind = EV_start };
 	struct placement *place;
 
 	if (!job)
 		return;
 	if (job->state == JOB_SUSPENDED && job->wants_resume)
 		ev.kind = EV_resumed;
-	else if (is_as_planned(state, job, start) &&
-	         nodes_are_up(state, task, start->ntasks))
-		ev.kind = EV_start;
-	else
+	else if (!waits_as_planned(state, job, start->row) ||
+	         !nodes_are_up(state, task, start->ntasks))
 		return;
 	array = job->array ? state_array(state, job->array) : NULL;
 	if (ev.kind == EV_start && array && array->limit &&
@@ -51,10 +108,128 @@ static void apply_start(struct state *state, const struct snap *snap,
 		return;
 	if (job->tasks.n)
 		job = state_split_task(state, job, idset_min(&job->tasks));
-	place = placement_new(start->ntasks, task, plan->cpu_use);
+	place = placement_new(start->ntasks, task, a->plan->cpu_use);
 	ev.place = place;
-	state_event(state, job, &ev, NULL);
+	happen(a, job, ev);
 	free(place);
+	a->more |= is_elastic(a->snap, a->snap->pend.req[start->row]);
+}
+
+static void apply_grow(struct apply *a, const struct grow *grow)
+{
+	struct job *job = state_job(a->state, a->snap->run.job[grow->run]);
+	const struct snap_task *task = a->plan->task + grow->task_first;
+	struct placement *place;
+
+	if (!a->as_planned[grow->run] ||
+	    !nodes_are_up(a->state, task, grow->ntasks))
+		return;
+	place = placement_new(grow->ntasks, task, a->plan->cpu_use);
+	happen(a, job, (struct event_in){ .kind = EV_grow, .place = place });
+	free(place);
+	a->more = true;
+}
+
+/* --- claims and evictions ---------------------------------------------- */
+
+static void remember_split(struct apply *a, uint64_t array, uint64_t task)
+{
+	a->array = GROW(a->array, a->nsplits, &a->array_cap);
+	a->task = GROW(a->task, a->nsplits, &a->task_cap);
+	a->array[a->nsplits] = array;
+	a->task[a->nsplits++] = task;
+}
+
+static struct job *meant(const struct apply *a, uint64_t id)
+{
+	for (size_t i = 0; i < a->nsplits; i++)
+		if (a->array[i] == id)
+			return state_job(a->state, a->task[i]);
+	return state_job(a->state, id);
+}
+
+/* Of a job that waits. */
+static void apply_claim(struct apply *a, const struct claim *claim)
+{
+	const uint32_t *node = a->plan->claim_node + claim->node_first;
+	uint64_t id = a->snap->member[claim->member].job;
+	struct job *job = state_job(a->state, id);
+
+	if (!job || (!waits_as_planned(a->state, job, claim->row) &&
+	             !(job->state == JOB_SUSPENDED && job->wants_resume)))
+		return;
+	if (job->tasks.n) {
+		job = state_split_task(a->state, job, idset_min(&job->tasks));
+		remember_split(a, id, job->id);
+	}
+	claim_set(a->state, job, node, claim->n, a->now);
+}
+
+/* Of a job that grows, or comes back there once it has left. */
+static void apply_run_claim(struct apply *a, const struct claim *claim)
+{
+	const uint32_t *node = a->plan->claim_node + claim->node_first;
+	struct job *job = state_job(a->state, a->snap->run.job[claim->run]);
+
+	/* It has left meanwhile: what it had is still its. */
+	if (job && job->state == JOB_PENDING && job->claim)
+		job->claim->serial = a->state->plan_serial;
+	else if (a->as_planned[claim->run])
+		claim_set(a->state, job, node, claim->n, a->now);
+}
+
+/* Whoever needs the room still does. */
+static bool is_needed(const struct apply *a, const struct eviction *e)
+{
+	const struct job *by = meant(a, e->by);
+
+	return !e->by || (by && (by->row || by->place));
+}
+
+static void apply_eviction(struct apply *a, const struct eviction *e)
+{
+	struct job *job = state_job(a->state, a->snap->run.job[e->run]);
+	const struct job *by = meant(a, e->by);
+	struct event_in ev = { .kind = EV_preempt,
+		               .evict = (enum evict)e->why,
+		               .evict_by = by ? by->id : 0,
+		               .loss = a->plan->loss + e->loss_first,
+		               .nlosses = e->nlosses };
+
+	if (!a->as_planned[e->run] || !is_needed(a, e))
+		return;
+	if (e->nlosses < job->place->ntasks)
+		ev.kind = EV_shrink;
+	else if (e->suspend)
+		ev.kind = EV_suspend;
+	happen(a, job, ev);
+	a->more |= e->suspend; /* its CPUs are free already */
+}
+
+/* --- the plan ---------------------------------------------------------- */
+
+static void apply_all(struct apply *a)
+{
+	const struct plan *p = a->plan;
+
+	look_at_runs(a);
+	for (uint32_t i = 0; i < p->nstarts; i++)
+		apply_start(a, &p->start[i]);
+	for (uint32_t i = 0; i < p->ngrows; i++)
+		apply_grow(a, &p->grow[i]);
+	for (uint32_t i = 0; i < p->nclaims; i++)
+		if (p->claim[i].row != SNAP_NONE)
+			apply_claim(a, &p->claim[i]);
+	for (uint32_t i = 0; i < p->nevictions; i++)
+		apply_eviction(a, &p->eviction[i]);
+	/* Whoever was evicted just now lost the one it had. */
+	for (uint32_t i = 0; i < p->nclaims; i++)
+		if (p->claim[i].row == SNAP_NONE)
+			apply_run_claim(a, &p->claim[i]);
+	claims_expire(a->state, a->now);
+	free(a->as_planned);
+	free(a->array);
+	free(a->task);
 }
 
 void state_forget_plan(struct state *state)
@@ -100,120 +275,18 @@ void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now)
 {
-	bool changed = state->want_plan;
+	struct apply a = {
+		.state = state, .snap = snap, .plan = plan, .now = now
+	};
+	bool changed = state->want_plan || plan->gen != state->gen;
 
 	state_forget_plan(state);
 	keep_verdicts(state, snap, plan);
-	changed = changed || plan->gen != state->gen;
-	for (uint32_t i = 0; i < plan->nstarts && plan->gen == state->gen; i++)
-		apply_start(state, snap, plan, &plan->start[i], now);
-	/* The starts themselves were planned: they need no other pass. */
-	state->want_plan = changed;
+	if (plan->gen == state->gen)
+		apply_all(&a);
+	state->wake = plan->wake > now ? plan->wake : NO_TIME;
+	/* What was done was planned: by itself it needs no other pass. */
+	state->want_plan = changed || a.more;
 	arena_free(*arena);
 	*arena = NULL;
-}
-
-/* --- what if ----------------------------------------------------------- */
-
-/* Where the jobs of the plan's last row go. */
-static void last_row_nodes(const struct state *state, const struct plan *plan,
-                           struct buf *out)
-{
-	for (uint32_t i = 0; i < plan->nstarts; i++) {
-		const struct start *s = &plan->start[i];
-
-		if (s->row != plan->nverdicts - 1)
-			continue;
-		for (uint32_t t = 0; t < s->ntasks; t++)
-			buf_printf(
-			    out, "%s%s", out->len ? "," : "",
-			    state->node[plan->task[s->task_first + t].node]
-				.name);
-	}
-}
-
-static void try_plan(struct state *state, const struct job *job, int64_t now,
-                     struct what_if *ret, struct buf *text)
-{
-	struct arena *arena = arena_new();
-	const struct snap *snap = snap_build(state, now, arena, job, false);
-	const struct plan *plan = sched_plan(snap, arena);
-	uint32_t row = snap->pend.n - 1;
-	const struct verdict *v = &plan->verdict[row];
-
-	ret->starts = v->started > 0;
-	ret->why = v->why;
-	if (ret->starts)
-		ret->expected = now;
-	else if (v->expected != SNAP_NEVER)
-		ret->expected = v->expected;
-	last_row_nodes(state, plan, &ret->nodes);
-	if (!ret->starts)
-		verdict_text(snap, row, v, text);
-	arena_free(arena);
-}
-
-void state_test_submit(struct state *state, const struct spec *spec,
-                       const struct submitter *who, uint32_t queue, int64_t now,
-                       struct what_if *ret, struct buf *text)
-{
-	struct job *job =
-	    state_make_job(state, spec, who, queue, state->next_id, now);
-	uint32_t position;
-
-	*ret = (struct what_if){ .expected = NO_TIME };
-	if (spec->dependency &&
-	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
-		abort(); /* it was checked */
-	if (job->deps)
-		deps_try(state, job, now);
-	if (state_ineligible(state, job) == WHY_None)
-		try_plan(state, job, now, ret, text);
-	else
-		ret->why =
-		    state_why(state, job, now, text, &ret->expected, &position);
-	job_free(job);
-}
-
-/* --- fits at all? ------------------------------------------------------ */
-
-enum { FITS_MAX = 4096 };
-
-static bool all_ready(const struct state *state, uint64_t pools)
-{
-	for (size_t i = 0; i < state->conf->npools; i++)
-		if (pools >> i & 1 && !state->pool_ready[i])
-			return false;
-	return true;
-}
-
-int state_check_fit(struct state *state, const struct job *job, struct err *err)
-{
-	struct buf key = { 0 };
-	struct row_key shape;
-	struct arena *arena;
-	uint64_t hash;
-	int result = 0;
-
-	row_key_build(state, job, &key);
-	memcpy(&shape, key.data, sizeof(shape));
-	/* How long it runs and whose it is are all the same. */
-	shape.time_limit = 0;
-	memset(&shape.user, 0, sizeof(shape) - offsetof(struct row_key, user));
-	hash = hash_bytes(2, &shape, sizeof(shape));
-	hash =
-	    hash_bytes(hash, key.data + sizeof(shape), key.len - sizeof(shape));
-	buf_free(&key);
-	if (!all_ready(state, shape.pools) || map_find(&state->fits, hash))
-		return 0;
-	arena = arena_new();
-	result =
-	    sched_could_fit(snap_build(state, 0, arena, job, true), 0, err);
-	arena_free(arena);
-	if (result < 0)
-		return -1;
-	if (state->fits.n == FITS_MAX)
-		map_free(&state->fits);
-	map_set(&state->fits, hash, state);
-	return 0;
 }

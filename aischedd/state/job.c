@@ -164,6 +164,79 @@ struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
 	return place;
 }
 
+/* The same room, no tasks yet. */
+static struct placement *placement_room(uint32_t ntasks, uint32_t ncpus)
+{
+	struct placement *place =
+	    xmalloc(sizeof(*place) + (ntasks + 1) * sizeof(struct snap_task) +
+	            ncpus * sizeof(struct snap_cpu_use));
+
+	place->ntasks = 0;
+	place->task = (struct snap_task *)(void *)(place + 1);
+	place->cpu_use =
+	    (struct snap_cpu_use *)(void *)(place->task + ntasks + 1);
+	place->task[0] = (struct snap_task){ 0 };
+	return place;
+}
+
+static void add_task(struct placement *to, const struct placement *from,
+                     uint32_t i)
+{
+	const struct snap_task *t = &from->task[i];
+	uint32_t at = to->task[to->ntasks].cpu_first;
+	uint32_t ncpus = t[1].cpu_first - t->cpu_first;
+
+	to->task[to->ntasks] = *t;
+	to->task[to->ntasks++].cpu_first = at;
+	to->task[to->ntasks] = (struct snap_task){ .cpu_first = at + ncpus };
+	if (ncpus)
+		memcpy(to->cpu_use + at, from->cpu_use + t->cpu_first,
+		       ncpus * sizeof(*to->cpu_use));
+}
+
+static uint32_t cpus_of(const struct placement *p)
+{
+	return p ? p->task[p->ntasks].cpu_first : 0;
+}
+
+struct placement *placement_join(const struct placement *a,
+                                 const struct placement *b)
+{
+	struct placement *both = placement_room(
+	    (a ? a->ntasks : 0) + (b ? b->ntasks : 0), cpus_of(a) + cpus_of(b));
+
+	for (uint32_t i = 0; a && i < a->ntasks; i++)
+		add_task(both, a, i);
+	for (uint32_t i = 0; b && i < b->ntasks; i++)
+		add_task(both, b, i);
+	return both;
+}
+
+struct placement *placement_part(const struct placement *place,
+                                 const uint32_t *task, uint32_t n, bool others)
+{
+	struct placement *part = placement_room(place->ntasks, cpus_of(place));
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < place->ntasks; i++) {
+		bool is_named = at < n && task[at] == i;
+
+		at += is_named;
+		if (is_named != others)
+			add_task(part, place, i);
+	}
+	return part;
+}
+
+struct placement *placement_rest(const struct placement *place, uint32_t n)
+{
+	struct placement *rest = placement_room(place->ntasks, cpus_of(place));
+
+	for (uint32_t i = n; i < place->ntasks; i++)
+		add_task(rest, place, i);
+	return rest;
+}
+
 void job_free(struct job *job)
 {
 	if (!job)
@@ -172,6 +245,9 @@ void job_free(struct job *job)
 	free(job->text);
 	free(job->packed);
 	free(job->place);
+	free(job->leaving);
+	free(job->claim);
+	free(job->evictions);
 	free(job->key);
 	free(job->last_place);
 	free(job->deps);

@@ -44,6 +44,19 @@ struct placement {
 	struct snap_cpu_use *cpu_use;
 };
 
+/* Nodes that are held for a job, one a task, while others leave them. */
+struct held {
+	uint64_t serial; /* of the last plan that wanted it so */
+	uint32_t n;
+	uint32_t node[]; /* indices in the state */
+};
+
+/* When it was evicted: the last times, the latest at the end. */
+struct evictions {
+	uint32_t n;
+	int64_t at[];
+};
+
 enum dep_kind {
 	DEP_AFTER,
 	DEP_ANY,
@@ -84,7 +97,7 @@ struct job {
 	bool dirty, is_new, wants_resume, signalled;
 	bool preemptible;   /* its class says */
 	uint8_t on_preempt; /* enum preempt_how: its queue says */
-	uint8_t evict;      /* enum evict: the last time */
+	uint8_t evict;      /* enum evict: for others, the last time */
 	uint64_t evict_by;  /* the job it was for, 0: none */
 
 	uint32_t attempt; /* 0: never started */
@@ -107,8 +120,13 @@ struct job {
 
 	char *packed; /* spec_pack() */
 	struct placement *place;
-	struct placed_key *key; /* with a place, once asked for: row.c */
-	char *last_place;       /* of an ended job, as text */
+	struct placement *leaving;   /* tasks that were told to leave */
+	int64_t leave_by;            /* they, or it, should be gone by then */
+	uint32_t resize;             /* grows when some are told */
+	struct held *claim;          /* NULL: none */
+	struct evictions *evictions; /* NULL: none */
+	struct placed_key *key;      /* with a place, once asked for: row.c */
+	char *last_place;            /* of an ended job, as text */
 	struct deps *deps;
 
 	struct row *row;                 /* eligible and pending: in this row */
@@ -151,6 +169,14 @@ int64_t job_elapsed(const struct job *job, int64_t now);
 /* A copy of both arrays in one block. */
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
                                 const struct snap_cpu_use *cpu_use);
+/* The tasks of both; either may be NULL. */
+struct placement *placement_join(const struct placement *a,
+                                 const struct placement *b);
+/* The tasks with these numbers, which ascend; or the others. */
+struct placement *placement_part(const struct placement *place,
+                                 const uint32_t *task, uint32_t n, bool others);
+/* All but the first n. */
+struct placement *placement_rest(const struct placement *place, uint32_t n);
 void job_free(struct job *job); /* NULL is fine */
 
 /* "12", "12_3", "12_[0-9%2]"; limit is the array's, 0: none. */

@@ -5,10 +5,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-enum {
-	BACKOFF_MAX_S = 300, /* between two tries to start one job */
-	RESTARTS_DEFAULT = 5 /* by failures, for jobs that do not say */
-};
+enum { RESTARTS_DEFAULT = 5 }; /* by failures, for jobs that do not say */
 
 typedef int handler_fn(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err);
@@ -18,6 +15,7 @@ typedef int handler_fn(struct state *state, struct job *job,
 static void place(struct state *state, struct job *job,
                   const struct placement *p, int64_t now)
 {
+	claim_drop(state, job);
 	row_remove(state, job);
 	job->place = placement_new(p->ntasks, p->task, p->cpu_use);
 	job->row_prev = NULL;
@@ -45,7 +43,9 @@ static void unplace(struct state *state, struct job *job, int64_t now)
 	                              .attempt = job->attempt,
 	                              .node = job->place->task[0].node });
 	free(job->place);
-	job->place = NULL;
+	free(job->leaving);
+	job->place = job->leaving = NULL;
+	job->leave_by = NO_TIME;
 	usage_charge(state, job, now);
 	placed_key_forget(job);
 	if (job->array)
@@ -92,6 +92,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
              enum reason why, int64_t now)
 {
 	stop_clock(job, now);
+	claim_drop(state, job);
 	row_remove(state, job);
 	keep_place(state, job);
 	unplace(state, job, now);
@@ -307,6 +308,7 @@ static int started(struct state *state, struct job *job,
 		usage_backdate(state, job, job->start, ev->time);
 	job->start = job->resumed = ev->time;
 	job->start_fails = 0;
+	nodes_absolve(state, job);
 	state_set(state, job, JOB_RUNNING);
 	if (as_planned)
 		state->want_plan = false; /* the plan that started it holds */
@@ -320,8 +322,6 @@ static int started(struct state *state, struct job *job,
 static int start_failed(struct state *state, struct job *job,
                         const struct event_in *ev, struct err *err)
 {
-	int64_t wait;
-
 	(void)err;
 	set_text(job, ev->text);
 	if (ev->fault == FAULT_USER) {
@@ -333,9 +333,8 @@ static int start_failed(struct state *state, struct job *job,
 		settle(state, job, JOB_FAILED, WHY_JobLaunchFailure, ev->now);
 		return 0;
 	}
-	wait = job->start_fails < 8 ? 1 << job->start_fails : BACKOFF_MAX_S;
-	job->start_fails++;
-	job->retry_at = ev->now + wait;
+	nodes_blame(state, job, ev->now);
+	job->retry_at = ev->now + backoff_s(job->start_fails++);
 	back_to_queue(state, job, ev->now);
 	return 0;
 }
@@ -346,6 +345,9 @@ static int start_again(struct state *state, struct job *job,
 {
 	(void)ev;
 	(void)err;
+	free(job->leaving); /* they never came */
+	job->leaving = NULL;
+	job->leave_by = NO_TIME;
 	effect_start(state, job);
 	return 0;
 }
@@ -373,7 +375,10 @@ static void effect_stop(struct state *state, const struct job *job)
 static void complete(struct state *state, struct job *job, enum cause cause)
 {
 	job->cause = (uint8_t)cause;
+	job->evict = EVICT_NONE;
+	job->evict_by = 0;
 	job->wants_resume = false;
+	claim_drop(state, job);
 	state_set(state, job, JOB_COMPLETING);
 	effect_stop(state, job);
 }
@@ -396,6 +401,7 @@ static int cancel_completing(struct state *state, struct job *job,
 	if (job->cause == CAUSE_REQUEUE || job->cause == CAUSE_PREEMPT ||
 	    job->cause == CAUSE_NODE_FAIL) {
 		job->cause = CAUSE_CANCEL;
+		claim_drop(state, job);
 		state_touch(state, job);
 	}
 	return 0;
@@ -446,9 +452,9 @@ static int preempt(struct state *state, struct job *job,
                    const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	job->evict = (uint8_t)ev->evict;
-	job->evict_by = ev->evict_by;
 	complete(state, job, CAUSE_PREEMPT);
+	evict_note(job, ev, true);
+	evict_watch(state, job, ev->now);
 	return 0;
 }
 
@@ -472,10 +478,17 @@ static void effect_suspend(struct state *state, const struct job *job,
 	                                     .attempt = job->attempt });
 }
 
+/* One that makes room for others goes on by itself. */
 static int suspend(struct state *state, struct job *job,
                    const struct event_in *ev, struct err *err)
 {
 	(void)err;
+	claim_drop(state, job);
+	if (ev->evict != EVICT_NONE) {
+		evict_note(job, ev, true);
+		job->wants_resume = true;
+		job->preemptions++;
+	}
 	stop_clock(job, ev->now);
 	state_set(state, job, JOB_SUSPENDED);
 	usage_charge(state, job, ev->now);
@@ -515,6 +528,7 @@ static int resumed(struct state *state, struct job *job,
 	                           ev->place->cpu_use);
 	job->resumed = ev->now;
 	job->wants_resume = false;
+	claim_drop(state, job);
 	state_set(state, job, JOB_RUNNING);
 	usage_charge(state, job, ev->now);
 	state_arm(state, job);
@@ -522,13 +536,95 @@ static int resumed(struct state *state, struct job *job,
 	return 0;
 }
 
+/* --- other tasks ------------------------------------------------------- */
+
+static void effect_resize(struct state *state, const struct job *job)
+{
+	state_effect(state, (struct effect){ .kind = EFFECT_RESIZE,
+	                                     .job = job->id,
+	                                     .attempt = job->attempt });
+}
+
+/* What it holds has changed: others may have what it gave up. */
+static void resized(struct state *state, struct job *job,
+                    struct placement *place, int64_t now)
+{
+	free(job->place);
+	job->place = place;
+	usage_charge(state, job, now);
+	state_touch(state, job);
+	state_replan(state);
+	effect_resize(state, job);
+}
+
+static int shrink(struct state *state, struct job *job,
+                  const struct event_in *ev, struct err *err)
+{
+	struct placement *lost, *both;
+
+	(void)err;
+	if (!ev->nlosses)
+		return 0;
+	lost = placement_part(job->place, ev->loss, ev->nlosses, false);
+	both = placement_join(job->leaving, lost);
+	free(lost);
+	free(job->leaving);
+	job->leaving = both;
+	job->resize++;
+	evict_note(job, ev, false);
+	evict_watch(state, job, ev->now);
+	resized(state, job,
+	        placement_part(job->place, ev->loss, ev->nlosses, true),
+	        ev->now);
+	return 0;
+}
+
+/* They are gone, unless more were told to leave since the runner looked. */
+static int shrunk(struct state *state, struct job *job,
+                  const struct event_in *ev, struct err *err)
+{
+	struct placement *was = job->leaving;
+
+	(void)err;
+	if (!was || (ev->resize && ev->resize != job->resize))
+		return 0;
+	job->leaving = NULL;
+	if (ev->nlosses && ev->nlosses < was->ntasks)
+		job->leaving = placement_rest(was, ev->nlosses);
+	else
+		job->leave_by = NO_TIME;
+	free(was);
+	state_touch(state, job);
+	state_replan(state);
+	return 0;
+}
+
+static int grow(struct state *state, struct job *job, const struct event_in *ev,
+                struct err *err)
+{
+	(void)err;
+	claim_drop(state, job);
+	resized(state, job, placement_join(job->place, ev->place), ev->now);
+	return 0;
+}
+
 /* --- after a restart: say again what may not have been heard ----------- */
+
+static bool is_elastic(const struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return spec.min_tasks != SPEC_UNSET;
+}
 
 static int found_running(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err)
 {
 	(void)err;
 	usage_charge(state, job, ev->now); /* nodes may be others */
+	if (is_elastic(job))
+		effect_resize(state, job);
 	if (ev->suspended)
 		effect_suspend(state, job, EFFECT_RESUME);
 	return 0;
@@ -538,6 +634,8 @@ static int found_suspended(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
 	(void)err;
+	if (is_elastic(job))
+		effect_resize(state, job);
 	if (!ev->suspended)
 		effect_suspend(state, job, EFFECT_SUSPEND);
 	return 0;
@@ -584,6 +682,9 @@ static handler_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_preempt] = preempt,
 		[EV_cancel] = cancel,
 		[EV_deadline] = deadline,
+		[EV_shrink] = shrink,
+		[EV_shrunk] = shrunk,
+		[EV_grow] = grow,
 	},
 	[JOB_RUNNING] = {
 		[EV_started] = found_running,
@@ -598,6 +699,9 @@ static handler_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_cancel] = cancel,
 		[EV_time_limit] = time_limit,
 		[EV_deadline] = deadline,
+		[EV_shrink] = shrink,
+		[EV_shrunk] = shrunk,
+		[EV_grow] = grow,
 	},
 	[JOB_SUSPENDED] = {
 		[EV_started] = found_suspended,
@@ -612,6 +716,8 @@ static handler_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_signal] = signal_job,
 		[EV_cancel] = cancel,
 		[EV_deadline] = deadline,
+		[EV_shrink] = shrink,
+		[EV_shrunk] = shrunk,
 	},
 	[JOB_COMPLETING] = {
 		[EV_started] = found_completing,
@@ -620,6 +726,7 @@ static handler_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_ended] = ended,
 		[EV_lost] = lost,
 		[EV_cancel] = cancel_completing,
+		[EV_shrunk] = shrunk,
 	},
 	[JOB_COMPLETED] = { ENDED },
 	[JOB_FAILED] = { ENDED },

@@ -130,6 +130,7 @@ void state_run_job(const struct state *state, const struct job *job,
 		.cpu_use = p->cpu_use,
 		.node_name = node_names,
 		.append = job->restarts + job->preemptions > 0,
+		.resize = job->resize,
 	};
 }
 

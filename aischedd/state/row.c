@@ -71,6 +71,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.user = job->user;
 	key.priority = job->priority;
 	key.array = array && array->limit ? array->id : 0;
+	key.claimer = job->claim ? job->id : 0;
 	key.preemptible = job->preemptible;
 	key.barred = job->start_fails > 0;
 	buf_add(out, &key, sizeof(key));
@@ -234,8 +235,10 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 
 	if (job->state != JOB_PENDING ||
 	    state_ineligible(state, job) != WHY_None) {
-		if (job->state == JOB_PENDING && !job->place)
+		if (job->state == JOB_PENDING && !job->place) {
+			claim_drop(state, job);
 			row_remove(state, job);
+		}
 		state_replan(state);
 		return;
 	}

@@ -64,7 +64,7 @@ struct build {
 	struct arena *scratch; /* gone when the snapshot is built */
 	struct snap *snap;
 	struct map word_of, req_of; /* hash -> index + 1 */
-	struct vec words, features, taints, rules, wants, avoids, uses;
+	struct vec words, features, taints, rules, wants, avoids, uses, claims;
 	struct vec reqs; /* in scratch */
 };
 
@@ -157,6 +157,39 @@ uint8_t node_status(const struct node *node)
 	                                : NODE_UP;
 }
 
+/* What is left of the nodes while running jobs are taken off. */
+struct left {
+	int64_t *cpu, *mem;
+	uint16_t *gpu, *thread;
+};
+
+/* Suspended jobs gave their CPUs back. */
+static void take_off(const struct build *b, struct job *job,
+                     const struct placement *p, const struct left *left)
+{
+	const struct state *state = b->state;
+	const struct snap_nodes *n = &b->snap->node;
+	const struct row_key *req = (const void *)placed_key(state, job)->text;
+
+	for (uint32_t i = 0; i < p->ntasks; i++) {
+		const struct snap_task *t = &p->task[i];
+		uint16_t *gpu = left->gpu + n->gpu_first[t->node];
+		uint16_t *thread = left->thread + n->cpu_first[t->node];
+
+		left->mem[t->node] -= req->mem;
+		for (uint32_t g = 0; g < state->node[t->node].ngpus; g++)
+			if (t->gpus >> g & 1)
+				gpu[g] -= t->gpu_milli;
+		if (job->state == JOB_SUSPENDED)
+			continue;
+		left->cpu[t->node] -= req->cpus;
+		for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
+			if (p->cpu_use[c].cpu < state->node[t->node].ncpus)
+				thread[p->cpu_use[c].cpu] -=
+				    p->cpu_use[c].milli;
+	}
+}
+
 static void build_nodes(struct build *b)
 {
 	const struct state *state = b->state;
@@ -184,6 +217,7 @@ static void build_nodes(struct build *b)
 		status[i] = node_status(node);
 		cpu_total[i] = cpu_free[i] = node->cpu_milli;
 		mem_total[i] = mem_free[i] = node->mem_mib;
+		retry[i] = node->retry_at;
 		gpu_first[i] = (uint32_t)gpus;
 		cpu_first[i] = (uint32_t)cpus;
 		feature_first[i] = (uint32_t)b->features.n;
@@ -223,32 +257,10 @@ static void build_nodes(struct build *b)
 			cpu_numa[cpu_first[i] + c] = node->cpu_numa[c];
 		}
 	}
-	/* What runs is taken off; suspended jobs gave their CPUs back. */
-	for (struct job *job = b->placed; job; job = job->row_next) {
-		const struct placement *p = job->place;
-		const struct row_key *req =
-		    (const void *)placed_key(state, job)->text;
-
-		for (uint32_t i = 0; i < p->ntasks; i++) {
-			const struct snap_task *t = &p->task[i];
-			uint32_t ngpus = state->node[t->node].ngpus;
-			uint32_t ncpus = state->node[t->node].ncpus;
-
-			mem_free[t->node] -= req->mem;
-			for (uint32_t g = 0; g < ngpus; g++)
-				if (t->gpus >> g & 1)
-					gpu_free[gpu_first[t->node] + g] -=
-					    t->gpu_milli;
-			if (job->state == JOB_SUSPENDED)
-				continue;
-			cpu_free[t->node] -= req->cpus;
-			for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
-				if (p->cpu_use[c].cpu < ncpus)
-					cpu_free_milli[cpu_first[t->node] +
-					               p->cpu_use[c].cpu] -=
-					    p->cpu_use[c].milli;
-		}
-	}
+	b->snap->gpu = (struct snap_gpus){ (uint32_t)gpus, gpu_free, gpu_type,
+		                           gpu_numa, gpu_link };
+	b->snap->cpu = (struct snap_cpus){ (uint32_t)cpus, cpu_free_milli, core,
+		                           cpu_numa };
 	b->snap->node = (struct snap_nodes){
 		.n = (uint32_t)n,
 		.name = name,
@@ -265,10 +277,15 @@ static void build_nodes(struct build *b)
 		.domain = domain,
 		.retry_at = retry,
 	};
-	b->snap->gpu = (struct snap_gpus){ (uint32_t)gpus, gpu_free, gpu_type,
-		                           gpu_numa, gpu_link };
-	b->snap->cpu = (struct snap_cpus){ (uint32_t)cpus, cpu_free_milli, core,
-		                           cpu_numa };
+	/* What runs is taken off. */
+	for (struct job *job = b->placed; job; job = job->row_next) {
+		struct left left = { cpu_free, mem_free, gpu_free,
+			             cpu_free_milli };
+
+		take_off(b, job, job->place, &left);
+		if (job->leaving)
+			take_off(b, job, job->leaving, &left);
+	}
 }
 
 /* Nothing is kept for anybody. */
@@ -542,86 +559,128 @@ static bool is_freezable(const struct state *state, const struct job *job)
 	       state->conf->pools[pool].runner == RUNNER_LOCAL;
 }
 
-static void build_run(struct build *b)
-{
-	const struct state *state = b->state;
-	size_t n = 0, ntasks = 0, nuse = 0, i = 0, at = 0, use_at = 0;
+struct run_columns {
 	uint32_t *req, *queue, *user, *first, *claim;
 	int64_t *priority, *start, *end, *safe;
 	uint8_t *suspended, *preemptible, *ending, *freezable;
-	struct snap_cpu_use *use;
-	struct snap_task *task;
 	uint64_t *id;
+	struct snap_task *task;
+	struct snap_cpu_use *use;
+	size_t n, ntasks, nuse;
+};
+
+/* Room for n rows. */
+static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
+                                      size_t nuse)
+{
+	return (struct run_columns){
+		.id = COLUMN(uint64_t, n),
+		.req = COLUMN(uint32_t, n),
+		.queue = COLUMN(uint32_t, n),
+		.user = COLUMN(uint32_t, n),
+		.first = COLUMN(uint32_t, n),
+		.claim = COLUMN(uint32_t, n),
+		.priority = COLUMN(int64_t, n),
+		.start = COLUMN(int64_t, n),
+		.end = COLUMN(int64_t, n),
+		.safe = COLUMN(int64_t, n),
+		.suspended = COLUMN(uint8_t, n),
+		.preemptible = COLUMN(uint8_t, n),
+		.ending = COLUMN(uint8_t, n),
+		.freezable = COLUMN(uint8_t, n),
+		.task = COLUMN(struct snap_task, ntasks),
+		.use = COLUMN(struct snap_cpu_use, nuse),
+	};
+}
+
+static void push_claim(struct build *b, const struct held *claim)
+{
+	for (uint32_t i = 0; claim && i < claim->n; i++)
+		*(uint32_t *)push(b, &b->claims, sizeof(uint32_t)) =
+		    claim->node[i];
+}
+
+static void run_tasks(const struct state *state, struct run_columns *c,
+                      const struct placement *p)
+{
+	for (uint32_t t = 0; t < p->ntasks; t++) {
+		struct snap_task *task = &c->task[c->ntasks++];
+
+		*task = p->task[t];
+		task->gpus &= gpus_of(state, p->task[t].node);
+		task->cpu_first = (uint32_t)c->nuse;
+		c->nuse += cpus_held(state, p, t, c->use + c->nuse);
+	}
+}
+
+/* What the job has there: its place, or what leaves it. */
+static void run_row(struct build *b, struct run_columns *c, struct job *job,
+                    const struct placement *p)
+{
+	int64_t due = job_due(job);
+	size_t i = c->n++;
+
+	c->id[i] = job->id;
+	c->req[i] = placed_req(b, job);
+	c->queue[i] = job->queue;
+	c->user[i] = job->user;
+	c->priority[i] = job->priority;
+	c->start[i] = job->start;
+	c->end[i] = due == NO_TIME ? SNAP_NEVER : due;
+	c->suspended[i] = job->state == JOB_SUSPENDED;
+	c->preemptible[i] = job->preemptible;
+	c->ending[i] = p == job->leaving || evict_is_ending(job);
+	c->freezable[i] = is_freezable(b->state, job);
+	c->safe[i] = evict_safe_until(b->state, job);
+	c->first[i] = (uint32_t)c->ntasks;
+	c->claim[i] = (uint32_t)b->claims.n;
+	/* A suspended job holds nodes to go on: as one that waits. */
+	if (p == job->place && job->state != JOB_SUSPENDED)
+		push_claim(b, job->claim);
+	run_tasks(b->state, c, p);
+}
+
+static void build_run(struct build *b)
+{
+	size_t n = 0, ntasks = 0, nuse = 0;
+	struct run_columns c;
 
 	for (const struct job *job = b->placed; job; job = job->row_next) {
-		n++;
-		ntasks += job->place->ntasks;
-		nuse += job->place->task[job->place->ntasks].cpu_first;
-	}
-	id = COLUMN(uint64_t, n);
-	req = COLUMN(uint32_t, n);
-	queue = COLUMN(uint32_t, n);
-	user = COLUMN(uint32_t, n);
-	first = COLUMN(uint32_t, n);
-	priority = COLUMN(int64_t, n);
-	start = COLUMN(int64_t, n);
-	end = COLUMN(int64_t, n);
-	suspended = COLUMN(uint8_t, n);
-	preemptible = COLUMN(uint8_t, n);
-	ending = COLUMN(uint8_t, n);
-	freezable = COLUMN(uint8_t, n);
-	safe = COLUMN(int64_t, n);
-	claim = COLUMN(uint32_t, n);
-	task = COLUMN(struct snap_task, ntasks);
-	use = COLUMN(struct snap_cpu_use, nuse);
-	for (struct job *job = b->placed; job; job = job->row_next) {
-		const struct placement *p = job->place;
-		int64_t due = job_due(job);
+		const struct placement *p = job->place, *l = job->leaving;
 
-		id[i] = job->id;
-		req[i] = placed_req(b, job);
-		queue[i] = job->queue;
-		user[i] = job->user;
-		priority[i] = job->priority;
-		start[i] = job->start;
-		end[i] = due == NO_TIME ? SNAP_NEVER : due;
-		suspended[i] = job->state == JOB_SUSPENDED;
-		preemptible[i] = job->preemptible;
-		ending[i] =
-		    job->state == JOB_COMPLETING && job->cause == CAUSE_PREEMPT;
-		freezable[i] = is_freezable(state, job);
-		safe[i] =
-		    job->start + state->conf->queues[job->queue].min_runtime;
-		first[i] = (uint32_t)at;
-		for (uint32_t t = 0; t < p->ntasks; t++) {
-			task[at] = p->task[t];
-			task[at].gpus &= gpus_of(state, p->task[t].node);
-			task[at++].cpu_first = (uint32_t)use_at;
-			use_at += cpus_held(state, p, t, use + use_at);
-		}
-		i++;
+		n += l ? 2 : 1;
+		ntasks += p->ntasks + (l ? l->ntasks : 0);
+		nuse += p->task[p->ntasks].cpu_first;
+		nuse += l ? l->task[l->ntasks].cpu_first : 0;
 	}
-	first[n] = (uint32_t)at;
-	task[at].cpu_first = (uint32_t)use_at;
+	c = run_columns(b, n, ntasks, nuse);
+	for (struct job *job = b->placed; job; job = job->row_next) {
+		run_row(b, &c, job, job->place);
+		if (job->leaving)
+			run_row(b, &c, job, job->leaving);
+	}
+	c.first[n] = (uint32_t)c.ntasks;
+	c.claim[n] = (uint32_t)b->claims.n;
+	c.task[c.ntasks].cpu_first = (uint32_t)c.nuse;
 	b->snap->run = (struct snap_run){
 		.n = (uint32_t)n,
-		.job = id,
-		.req = req,
-		.queue = queue,
-		.user = user,
-		.priority = priority,
-		.start = start,
-		.end = end,
-		.suspended = suspended,
-		.preemptible = preemptible,
-		.ending = ending,
-		.freezable = freezable,
-		.safe_until = safe,
-		.task_first = first,
-		.claim_first = claim,
+		.job = c.id,
+		.req = c.req,
+		.queue = c.queue,
+		.user = c.user,
+		.priority = c.priority,
+		.start = c.start,
+		.end = c.end,
+		.suspended = c.suspended,
+		.preemptible = c.preemptible,
+		.ending = c.ending,
+		.freezable = c.freezable,
+		.safe_until = c.safe,
+		.task_first = c.first,
+		.claim_first = c.claim,
 	};
-	b->snap->task = task;
-	b->snap->cpu_use = use;
+	b->snap->task = c.task;
+	b->snap->cpu_use = c.use;
 }
 
 static struct snap_member member_of(const struct state *state,
@@ -649,10 +708,10 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-static void pend_row(struct pend_columns *c, const struct state *state,
+static void pend_row(struct build *b, struct pend_columns *c,
                      const struct job *job, uint32_t req, uint32_t resumes)
 {
-	const struct usage *usage = usage_find(state, job->queue, job->user);
+	const struct usage *usage = usage_find(b->state, job->queue, job->user);
 
 	c->req[c->n] = req;
 	c->queue[c->n] = job->queue;
@@ -662,6 +721,8 @@ static void pend_row(struct pend_columns *c, const struct state *state,
 	c->preemptible[c->n] = job->preemptible;
 	c->barred[c->n] = job->start_fails > 0;
 	c->light[c->n] = usage ? usage->light : LIGHT_MOST;
+	c->claim[c->n] = (uint32_t)b->claims.n;
+	push_claim(b, job->claim);
 	c->first[c->n++] = (uint32_t)c->nmembers;
 }
 
@@ -691,26 +752,27 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
 
-		pend_row(&c, state, row->head,
+		pend_row(b, &c, row->head,
 		         intern_req(b, row->key, row->req_hash), SNAP_NONE);
 		for (const struct job *job = row->head; job;
 		     job = job->row_next)
 			c.member[c.nmembers++] = member_of(state, job);
 	}
 	for (const struct job *job = b->placed; job;
-	     job = job->row_next, run++) {
+	     run += job->leaving ? 2 : 1, job = job->row_next) {
 		if (!job->wants_resume)
 			continue;
-		pend_row(&c, state, job, b->snap->run.req[run], run);
+		pend_row(b, &c, job, b->snap->run.req[run], run);
 		c.member[c.nmembers++] =
 		    (struct snap_member){ job->id, 1, 1, job->eligible };
 	}
 	if (extra) {
-		pend_row(&c, state, extra, extra_req(b, extra), SNAP_NONE);
+		pend_row(b, &c, extra, extra_req(b, extra), SNAP_NONE);
 		c.member[c.nmembers++] =
 		    (struct snap_member){ extra->id, 1, 1, extra->eligible };
 	}
 	c.first[c.n] = (uint32_t)c.nmembers;
+	c.claim[c.n] = (uint32_t)b->claims.n;
 	b->snap->pend = (struct snap_pend){
 		.n = (uint32_t)c.n,
 		.req = c.req,
@@ -724,7 +786,7 @@ static void build_pend(struct build *b, const struct job *extra, bool only)
 		.light = c.light,
 		.claim_first = c.claim,
 	};
-	b->snap->claim = COLUMN(uint32_t, 0);
+	b->snap->claim = b->claims.n ? b->claims.p : COLUMN(uint32_t, 0);
 	b->snap->member = c.member;
 }
 

@@ -15,6 +15,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->past = past;
 	state->past_arg = arg;
 	state->next_id = 1;
+	state->wake = NO_TIME;
 	state->queue = xcalloc(conf->nqueues, sizeof(*state->queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queue[i].closed = conf->queues[i].closed;
@@ -83,6 +84,7 @@ void state_free(struct state *state)
 	map_free(&state->sections);
 	map_free(&state->fits);
 	free(state->alarm);
+	free(state->holder);
 	free(state->dirty);
 	free(state->gone);
 	free(state->array_dirty);
@@ -248,8 +250,7 @@ void state_changes(const struct state *state, struct changes *ret)
 bool state_is_dirty(const struct state *state)
 {
 	return state->ndirty || state->ngone || state->narray_dirty ||
-	       state->nodes_dirty || state->queues_dirty ||
-	       state->usages_dirty;
+	       state->nodes_dirty || state->queues_dirty || state->usages_dirty;
 }
 
 /* --- records ----------------------------------------------------------- */
@@ -271,6 +272,7 @@ struct job *state_new_job(uint64_t id)
 	job->is_new = true;
 	job->begin = job->deadline = job->eligible = NO_TIME;
 	job->start = job->end = job->resumed = job->retry_at = NO_TIME;
+	job->leave_by = NO_TIME;
 	job->exit_code = -1;
 	job->peak_mem_kib = SPEC_UNSET;
 	return job;
@@ -415,7 +417,8 @@ static void drop_stale_alarms(struct state *state)
 
 	state->nalarms = 0;
 	for (size_t i = 0; i < n; i++)
-		if (state_job(state, state->alarm[i].job))
+		if (!state->alarm[i].job ||
+		    state_job(state, state->alarm[i].job))
 			sift_up(state, state->alarm[i]);
 }
 
@@ -440,6 +443,7 @@ void state_arm(struct state *state, const struct job *job)
 
 	state_alarm(state, job->begin, job->id);
 	state_alarm(state, job->retry_at, job->id);
+	state_alarm(state, job->leave_by, job->id);
 	if (job_latest_at(job) != NO_TIME)
 		state_alarm(state, job_latest_at(job) + 1, job->id);
 	if (limit_at == NO_TIME)
@@ -452,7 +456,11 @@ void state_arm(struct state *state, const struct job *job)
 
 int64_t state_next_tick(const struct state *state)
 {
-	return state->nalarms ? state->alarm[0].at : NO_TIME;
+	int64_t at = state->nalarms ? state->alarm[0].at : NO_TIME;
+
+	if (at == NO_TIME || (state->wake != NO_TIME && state->wake < at))
+		at = state->wake;
+	return at;
 }
 
 static struct alarm pop_alarm(struct state *state)
@@ -483,6 +491,8 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 	struct event_in ev = { .now = now };
 	int64_t limit_at = job_limit_at(job);
 
+	if (job->leave_by != NO_TIME && job->leave_by <= now)
+		evict_overdue(state, job, now);
 	if (job->state == JOB_PENDING) {
 		if (job->begin != NO_TIME && job->begin <= now)
 			job->begin = NO_TIME;
@@ -521,10 +531,17 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 
 void state_tick(struct state *state, int64_t now)
 {
+	if (state->wake != NO_TIME && state->wake <= now) {
+		state->wake = NO_TIME;
+		state_replan(state);
+	}
 	while (state->nalarms && state->alarm[0].at <= now) {
-		struct job *job = state_job(state, pop_alarm(state).job);
+		uint64_t id = pop_alarm(state).job;
+		struct job *job = state_job(state, id);
 
-		if (job && !job_state_is_final(job->state))
+		if (!id)
+			state_replan(state);
+		else if (job && !job_state_is_final(job->state))
 			tick_job(state, job, now);
 	}
 }

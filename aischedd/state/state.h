@@ -49,7 +49,7 @@ struct node {
 	bool down;    /* says its runner */
 	bool drained; /* says an admin */
 	bool dirty;
-	char *reason; /* why down or drained, NULL */
+	char *reason; /* why down, drained or avoided, NULL */
 	uint32_t ncpus_found, ngpus;
 	uint32_t ncpus; /* that can be bound; 0: CPUs are only counted */
 	int64_t cpu_found, mem_found; /* by its runner */
@@ -59,6 +59,11 @@ struct node {
 	bool *cpu_reserved; /* kept for the system */
 	char *gpu_type;
 	const struct conf_node *conf; /* its section, or NULL */
+	/* The last start here failed, and whose that was; when those of
+	 * different jobs fail in a row, nothing starts here for a while. */
+	uint64_t failed_job; /* 0: none */
+	uint32_t fails;
+	int64_t retry_at;
 };
 
 /* What the plan says of pending jobs that are alike. */
@@ -70,6 +75,7 @@ enum effect_kind {
 	EFFECT_SIGNAL,
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
+	EFFECT_RESIZE, /* to the tasks that it has by then */
 	EFFECT_FORGET
 };
 
@@ -236,7 +242,10 @@ void state_test_submit(struct state *state, const struct spec *spec,
 	X(signal)       \
 	X(cancel)       \
 	X(time_limit)   \
-	X(deadline)
+	X(deadline)     \
+	X(shrink)       \
+	X(shrunk)       \
+	X(grow)
 
 enum event_kind {
 #define X(sym) EV_##sym,
@@ -248,19 +257,23 @@ enum event_kind {
 struct event_in {
 	enum event_kind kind;
 	int64_t now;
-	uint32_t attempt;              /* of runners; 0: whatever runs */
-	bool by_operator;              /* hold, release */
-	int signo;                     /* signal */
-	bool script_only;              /* signal */
-	bool suspended;                /* started, after a recovery */
-	bool rebooted;                 /* lost */
-	enum evict evict;              /* preempt */
-	uint64_t evict_by;             /* preempt: for this job, 0: none */
-	enum start_fault fault;        /* start_failed */
-	int64_t time;                  /* started */
-	const char *text;              /* start_failed, lost */
+	uint32_t attempt;       /* of runners; 0: whatever runs */
+	bool by_operator;       /* hold, release */
+	int signo;              /* signal */
+	bool script_only;       /* signal */
+	bool suspended;         /* started, after a recovery */
+	bool rebooted;          /* lost */
+	enum evict evict;       /* preempt, suspend, shrink */
+	uint64_t evict_by;      /* the same: for this job, 0: none */
+	const uint32_t *loss;   /* shrink: tasks, ascending; not all */
+	uint32_t nlosses;       /* shrunk: as many, of those that were told
+	                         * first; 0: all that are to leave */
+	uint32_t resize;        /* shrunk: answers this one; 0: none */
+	enum start_fault fault; /* start_failed */
+	int64_t time;           /* started */
+	const char *text;       /* start_failed, lost */
 	const struct outcome *outcome; /* ended */
-	const struct placement *place; /* start, resumed; copied */
+	const struct placement *place; /* start, resumed, grow: copied */
 };
 
 /*

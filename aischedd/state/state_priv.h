@@ -33,7 +33,8 @@ struct row_key {
 	/* whose: */
 	uint32_t queue, user;
 	int64_t priority;
-	uint64_t array; /* of an array with a limit, else 0 */
+	uint64_t array;   /* of an array with a limit, else 0 */
+	uint64_t claimer; /* the job, if nodes are held for it, else 0 */
 	uint8_t preemptible, barred, pad2[6];
 };
 /* texts behind it, each ended by a zero byte */
@@ -86,8 +87,12 @@ struct state {
 	uint64_t pool_total_gen; /* gen + 1 when they were summed */
 	bool pool_ready[LIMIT_POOLS];
 
-	struct alarm *alarm; /* heap, the earliest first */
+	struct alarm *alarm; /* heap, the earliest first; of job 0: plan */
 	size_t nalarms, alarm_cap;
+	int64_t wake; /* the last plan wants another one then, or NO_TIME */
+
+	struct job **holder; /* jobs that have claims */
+	size_t nholders, holder_cap;
 
 	struct job **dirty;
 	size_t ndirty, dirty_cap;
@@ -167,6 +172,33 @@ void names_add(struct state *state, struct job *job);
 void names_del(struct state *state, struct job *job);
 /* One of this name has ended. */
 void names_tell(struct state *state, uint64_t name_key, int64_t now);
+
+/* evict.c */
+/* Seconds until the next try after so many that failed. */
+int64_t backoff_s(uint32_t fails);
+struct held *held_new(const uint32_t *node, uint32_t n);
+/* The claim is the job's from now on; claim_set() says that the last plan
+ * wants it, claims_expire() drops those of older plans. */
+void claim_hold(struct state *state, struct job *job, struct held *claim);
+void claim_set(struct state *state, struct job *job, const uint32_t *node,
+               uint32_t n, int64_t now);
+void claims_expire(struct state *state, int64_t now);
+/* A pending job is to be put in another row after it. */
+void claim_drop(struct state *state, struct job *job);
+/* It, or some of its tasks, is told to leave: for whom, and how long it is
+ * given. */
+void evict_note(struct job *job, const struct event_in *ev, bool whole);
+void evict_watch(struct state *state, struct job *job, int64_t now);
+void evict_overdue(struct state *state, struct job *job, int64_t now);
+/* All of it leaves for others. */
+bool evict_is_ending(const struct job *job);
+int64_t evict_safe_until(const struct state *state, const struct job *job);
+/* Its start failed, through no fault of the user's; it succeeded. */
+void nodes_blame(struct state *state, const struct job *job, int64_t now);
+void nodes_absolve(struct state *state, const struct job *job);
+/* The sentence on a job that has a claim; raises the expected start. */
+void evict_why(const struct state *state, const struct job *job,
+               struct buf *text, int64_t *ret_expected);
 
 /* lifecycle.c */
 void job_end(struct state *state, struct job *job, enum job_state to,

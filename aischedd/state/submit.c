@@ -332,6 +332,26 @@ static int check_request(struct state *state, const struct spec *spec,
 	return 0;
 }
 
+/* A shepherd starts all tasks of a job, and none later. */
+static int check_elastic(const struct state *state, const struct spec *spec,
+                         uint32_t queue, struct err *err)
+{
+	const struct conf *conf = state->conf;
+	uint64_t pools = spec_pools(state, spec, queue);
+	struct request req;
+
+	spec_request(spec, 0, &req);
+	for (size_t i = 0; i < conf->npools && req.min_tasks < req.tasks; i++)
+		if (pools >> i & 1 && conf->pools[i].runner == RUNNER_LOCAL)
+			return err_set(err, EINVAL,
+			               "--min-tasks: on pool '%s', which is "
+			               "this machine, a job keeps the tasks "
+			               "with which it starts; name another "
+			               "with --pool",
+			               conf->pools[i].name);
+	return 0;
+}
+
 int submit_check_spec(struct state *state, const struct spec *spec,
                       const struct submitter *who, uint32_t queue, int64_t now,
                       struct err *err)
@@ -344,6 +364,8 @@ int submit_check_spec(struct state *state, const struct spec *spec,
 	if (!spec->cpus || !spec->mem)
 		return err_set(err, EINVAL, "a task needs some %s",
 		               spec->cpus ? "memory" : "CPU");
+	if (check_elastic(state, spec, queue, err) < 0)
+		return -1;
 	job = state_make_job(state, spec, who, queue, state->next_id, now);
 	result = state_check_fit(state, job, err);
 	job_free(job);
@@ -499,6 +521,8 @@ static struct job *sibling(struct state *state, const struct job *job)
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
 	copy->last_place = NULL;
+	copy->claim = NULL;
+	copy->evictions = NULL;
 	copy->row_prev = copy->row_next = NULL;
 	copy->all_prev = copy->all_next = NULL;
 	copy->name_prev = copy->name_next = NULL;

@@ -283,6 +283,8 @@ static void take_spec(struct change *c)
 	bool moved = c->queue != job->queue, reordered = other_priority(c);
 	char *packed = spec_pack(&c->submit.spec);
 
+	if (job->state == JOB_PENDING)
+		claim_drop(c->state, job); /* it may need others now */
 	state_count(c->state, job, -1);
 	names_del(c->state, job);
 	job->queue = c->queue;

@@ -74,6 +74,20 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
+/* Of the plan in force, or NULL.  One that started all of the row said
+ * nothing about those that came later. */
+static const struct verdict *verdict_on(const struct state *state,
+                                        const struct job *job)
+{
+	const struct verdict *v;
+
+	if (!job->row || !state->verdict ||
+	    job->row->planned != state->plan_serial)
+		return NULL;
+	v = &state->verdict[job->row->verdict];
+	return v->why == WHY_None ? NULL : v;
+}
+
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position)
@@ -103,22 +117,21 @@ enum reason state_why(const struct state *state, const struct job *job,
 			ineligible_text(state, job, why, now, text);
 		return why;
 	}
-	if (!job->row || !state->verdict ||
-	    job->row->planned != state->plan_serial) {
+	v = verdict_on(state, job);
+	if (v) {
+		*ret_expected =
+		    v->expected == SNAP_NEVER ? NO_TIME : v->expected;
+		*ret_position = v->position;
+	}
+	if (job->claim) {
+		evict_why(state, job, text, ret_expected);
+		return WHY_Preempting;
+	}
+	if (!v) {
 		if (text)
 			buf_puts(text, reason_text(WHY_Unevaluated));
 		return WHY_Unevaluated;
 	}
-	v = &state->verdict[job->row->verdict];
-	/* A plan that started all of the row said nothing about those that
-	 * came later. */
-	if (v->why == WHY_None) {
-		if (text)
-			buf_puts(text, reason_text(WHY_Unevaluated));
-		return WHY_Unevaluated;
-	}
-	*ret_expected = v->expected == SNAP_NEVER ? NO_TIME : v->expected;
-	*ret_position = v->position;
 	if (text)
 		planned_text(state, job, v, text);
 	return v->why;

@@ -317,7 +317,8 @@ const char *world_effects(struct world *w)
 	static const char *const names[] = {
 		[EFFECT_START] = "start",     [EFFECT_STOP] = "stop",
 		[EFFECT_SIGNAL] = "signal",   [EFFECT_SUSPEND] = "suspend",
-		[EFFECT_RESUME] = "continue", [EFFECT_FORGET] = "forget",
+		[EFFECT_RESUME] = "continue", [EFFECT_RESIZE] = "resize",
+		[EFFECT_FORGET] = "forget",
 	};
 	const struct effect *effect;
 	size_t n = state_take_effects(w->state, &effect);
@@ -542,7 +543,7 @@ void world_play(struct world *w, const char *name, const char *const *step)
 struct counts {
 	uint64_t state[JOB_NSTATES];
 	uint64_t jobs[64], running[64]; /* of each queue */
-	size_t placed;
+	size_t placed, holders;
 };
 
 static void count(const struct job *job, struct counts *c)
@@ -552,6 +553,9 @@ static void count(const struct job *job, struct counts *c)
 	ck_assert(!!job->place ==
 	          (job->state > JOB_PENDING && job->state < JOB_COMPLETED));
 	ck_assert(!job->row || job->state == JOB_PENDING);
+	ck_assert(!job->leaving || job->place);
+	ck_assert(!job->claim || job->row || job->place);
+	c->holders += job->claim != NULL;
 	c->state[job->state] += n;
 	c->placed += job_is_placed(job);
 	if (job_state_is_final((enum job_state)job->state))
@@ -608,6 +612,7 @@ void world_check(const struct world *w)
 	for (const struct job *job = state->placed; job; job = job->row_next)
 		placed++;
 	ck_assert_uint_eq(placed, c.placed);
+	ck_assert_uint_eq(state->nholders, c.holders);
 	for (int s = 0; s < JOB_NSTATES; s++)
 		ck_assert_uint_eq(state_counts(state)[s], c.state[s]);
 	for (uint32_t q = 0; q < state->conf->nqueues; q++) {

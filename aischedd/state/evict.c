@@ -1,0 +1,301 @@
+/* evict.c - who leaves for others, and the nodes held for them meanwhile */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+enum {
+	BACKOFF_MAX_S = 300,
+	HOUR_S = 3600,
+	NAMED = 4 /* jobs and nodes that a sentence names */
+};
+
+/* Later than anything a clock of ours shows. */
+#define FOR_EVER ((int64_t)1 << 52)
+
+int64_t backoff_s(uint32_t fails)
+{
+	return fails < 8 ? 1 << fails : BACKOFF_MAX_S;
+}
+
+/* --- claims ------------------------------------------------------------ */
+
+static bool is_same(const struct held *claim, const uint32_t *node, uint32_t n)
+{
+	return claim && claim->n == n &&
+	       !memcmp(claim->node, node, n * sizeof(*node));
+}
+
+struct held *held_new(const uint32_t *node, uint32_t n)
+{
+	struct held *held = xmalloc(sizeof(*held) + n * sizeof(*node));
+
+	held->serial = 0;
+	held->n = n;
+	memcpy(held->node, node, n * sizeof(*node));
+	return held;
+}
+
+void claim_hold(struct state *state, struct job *job, struct held *claim)
+{
+	if (!job->claim) {
+		state->holder =
+		    GROW(state->holder, state->nholders, &state->holder_cap);
+		state->holder[state->nholders++] = job;
+	}
+	free(job->claim);
+	job->claim = claim;
+}
+
+void claim_set(struct state *state, struct job *job, const uint32_t *node,
+               uint32_t n, int64_t now)
+{
+	if (!is_same(job->claim, node, n)) {
+		claim_hold(state, job, held_new(node, n));
+		state_touch(state, job);
+		if (job->state == JOB_PENDING)
+			state_reindex(state, job, now);
+	}
+	job->claim->serial = state->plan_serial;
+}
+
+void claim_drop(struct state *state, struct job *job)
+{
+	size_t i = 0;
+
+	if (!job->claim)
+		return;
+	while (state->holder[i] != job)
+		i++;
+	state->holder[i] = state->holder[--state->nholders];
+	free(job->claim);
+	job->claim = NULL;
+	state_touch(state, job);
+}
+
+static void drop_and_wait(struct state *state, struct job *job, int64_t now)
+{
+	claim_drop(state, job);
+	if (job->state == JOB_PENDING)
+		state_reindex(state, job, now);
+}
+
+void claims_expire(struct state *state, int64_t now)
+{
+	for (size_t i = state->nholders; i-- > 0;)
+		if (state->holder[i]->claim->serial != state->plan_serial)
+			drop_and_wait(state, state->holder[i], now);
+}
+
+static bool is_claimed(const struct held *claim, uint32_t node)
+{
+	for (uint32_t i = 0; i < claim->n; i++)
+		if (claim->node[i] == node)
+			return true;
+	return false;
+}
+
+static void void_claims_on(struct state *state, uint32_t node, int64_t now)
+{
+	for (size_t i = state->nholders; i-- > 0;)
+		if (is_claimed(state->holder[i]->claim, node))
+			drop_and_wait(state, state->holder[i], now);
+}
+
+/* --- evictions --------------------------------------------------------- */
+
+/* Those of the last hour; of older ones nobody asks any more. */
+static void note_time(struct job *job, int64_t now)
+{
+	const struct evictions *old = job->evictions;
+	uint32_t n = old ? old->n : 0, from = 0;
+	struct evictions *e;
+
+	while (from < n &&
+	       (old->at[from] <= now - HOUR_S || n - from >= LIMIT_EVICTIONS))
+		from++;
+	e = xmalloc(sizeof(*e) + (n - from + 1) * sizeof(*e->at));
+	e->n = n - from + 1;
+	if (n > from)
+		memcpy(e->at, old->at + from, (n - from) * sizeof(*e->at));
+	e->at[e->n - 1] = now;
+	free(job->evictions);
+	job->evictions = e;
+}
+
+void evict_note(struct job *job, const struct event_in *ev, bool whole)
+{
+	job->evict = (uint8_t)ev->evict;
+	job->evict_by = ev->evict_by;
+	if (whole)
+		note_time(job, ev->now);
+}
+
+void evict_watch(struct state *state, struct job *job, int64_t now)
+{
+	job->leave_by =
+	    now + job->grace + state->conf->scheduling.evict_timeout;
+	state_alarm(state, job->leave_by, job->id);
+}
+
+bool evict_is_ending(const struct job *job)
+{
+	return job->state == JOB_COMPLETING &&
+	       (job->cause == CAUSE_PREEMPT || job->evict != EVICT_NONE);
+}
+
+int64_t evict_safe_until(const struct state *state, const struct job *job)
+{
+	const struct conf_scheduling *c = &state->conf->scheduling;
+	int64_t since = job->resumed > job->start ? job->resumed : job->start;
+	int64_t safe = since + state->conf->queues[job->queue].min_runtime;
+	const struct evictions *e = job->evictions;
+
+	if (!c->max_evictions_per_hour)
+		return FOR_EVER;
+	if (!e)
+		return safe;
+	if (since + c->resume_cooldown > safe)
+		safe = since + c->resume_cooldown;
+	if (e->n >= c->max_evictions_per_hour) {
+		int64_t oldest = e->at[e->n - c->max_evictions_per_hour];
+
+		if (oldest + HOUR_S > safe)
+			safe = oldest + HOUR_S;
+	}
+	return safe;
+}
+
+/* --- nodes ------------------------------------------------------------- */
+
+static void back_off(struct state *state, struct node *node, int64_t now,
+                     const char *why)
+{
+	int64_t wait = backoff_s(node->fails++);
+	struct buf text = { 0 };
+
+	node->retry_at = now + wait;
+	state_alarm(state, node->retry_at, 0);
+	if (!node->drained && !node->down) {
+		buf_printf(&text, "%s; nothing starts here for ", why);
+		format_duration(&text, wait);
+		free(node->reason);
+		node->reason = buf_take(&text);
+	}
+	state_replan(state);
+}
+
+void nodes_blame(struct state *state, const struct job *job, int64_t now)
+{
+	for (uint32_t i = 0; i < job->place->ntasks; i++) {
+		struct node *node = &state->node[job->place->task[i].node];
+		uint64_t before = node->failed_job;
+		struct buf why = { 0 };
+
+		node->failed_job = job->id;
+		if (!before || before == job->id)
+			continue;
+		buf_printf(&why, "the starts of job %llu and job %llu failed",
+		           (unsigned long long)before,
+		           (unsigned long long)job->id);
+		back_off(state, node, now, why.data);
+		buf_free(&why);
+	}
+}
+
+void nodes_absolve(struct state *state, const struct job *job)
+{
+	for (uint32_t i = 0; i < job->place->ntasks; i++) {
+		struct node *node = &state->node[job->place->task[i].node];
+
+		if (node->fails && !node->drained && !node->down) {
+			free(node->reason);
+			node->reason = NULL;
+		}
+		node->failed_job = 0;
+		node->fails = 0;
+		node->retry_at = 0;
+	}
+}
+
+void evict_overdue(struct state *state, struct job *job, int64_t now)
+{
+	const struct placement *p = job->leaving ? job->leaving : job->place;
+	struct buf why = { 0 };
+
+	buf_printf(&why, "job %llu was told to leave it and has not",
+	           (unsigned long long)job->id);
+	for (uint32_t i = 0; i < p->ntasks; i++) {
+		struct node *node = &state->node[p->task[i].node];
+
+		if (i && p->task[i].node == p->task[i - 1].node)
+			continue;
+		back_off(state, node, now, why.data);
+		void_claims_on(state, p->task[i].node, now);
+	}
+	buf_free(&why);
+	job->leave_by = now + state->conf->scheduling.evict_timeout;
+	state_alarm(state, job->leave_by, job->id);
+}
+
+/* --- for people -------------------------------------------------------- */
+
+static bool leaves_for(const struct job *job, uint64_t by)
+{
+	return job->evict_by == by && (evict_is_ending(job) || job->leaving);
+}
+
+static void list_jobs(const struct state *state, uint64_t by, uint32_t n,
+                      struct buf *text)
+{
+	uint32_t named = 0;
+
+	buf_printf(text, n == 1 ? "%u job leaves" : "%u jobs leave", n);
+	buf_puts(text, " for it (");
+	for (const struct job *job = state->placed; job && named < NAMED;
+	     job = job->row_next)
+		if (leaves_for(job, by))
+			buf_printf(text, "%sjob %llu", named++ ? ", " : "",
+			           (unsigned long long)job->id);
+	buf_puts(text, n > named ? ", ...); " : "); ");
+}
+
+/* Nodes that follow one another are named once. */
+static void list_nodes(const struct state *state, const struct held *claim,
+                       struct buf *text)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < claim->n; i++) {
+		if (i && claim->node[i] == claim->node[i - 1])
+			continue;
+		if (n++ < NAMED)
+			buf_printf(text, "%s%s", n > 1 ? ", " : "",
+			           state->node[claim->node[i]].name);
+	}
+	if (n > NAMED)
+		buf_printf(text, " and %u more nodes", n - NAMED);
+	buf_puts(text, n > 1 ? " are held" : " is held");
+}
+
+void evict_why(const struct state *state, const struct job *job,
+               struct buf *text, int64_t *ret_expected)
+{
+	int64_t timeout = state->conf->scheduling.evict_timeout;
+	uint32_t n = 0;
+
+	for (const struct job *j = state->placed; j; j = j->row_next) {
+		if (!leaves_for(j, job->id))
+			continue;
+		n++;
+		if (j->leave_by - timeout > *ret_expected)
+			*ret_expected = j->leave_by - timeout;
+	}
+	if (!text)
+		return;
+	if (n)
+		list_jobs(state, job->id, n, text);
+	list_nodes(state, job->claim, text);
+}
