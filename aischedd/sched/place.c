@@ -6,6 +6,7 @@
 
 #include "aischedd/sched/domain.h"
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/promise.h"
 #include "aischedd/sched/trial.h"
 #include "aischedd/sched/why.h"
 
@@ -28,14 +29,45 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 	p->match = match_new(snap, arena);
 	p->shelf = shelf_new(p->work, p->match, arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
-	p->line = arena_array(arena, struct line, match_nclasses(p->match));
-	p->holder = arena_array(arena, uint64_t, snap->node.n);
-	p->asked = arena_array(arena, uint32_t, snap->node.n);
-	p->found = arena_array(arena, uint32_t, snap->node.n);
+	p->watched = arena_array(arena, uint8_t, snap->node.n);
+	p->run = SNAP_NONE;
+	p->until = SNAP_NEVER;
 	p->task_cap = p->use_cap = 64;
 	p->task = arena_array(arena, struct snap_task, p->task_cap);
 	p->use = arena_array(arena, struct snap_cpu_use, p->use_cap);
 	return p;
+}
+
+/* When what starts now ends if it takes as long as this, or SNAP_NEVER. */
+static int64_t end_of(const struct snap *s, int64_t length)
+{
+	return length == SNAP_NEVER || length == CONF_NONE ? SNAP_NEVER
+	                                                   : s->now + length;
+}
+
+void place_for(struct place *p, uint32_t row, uint64_t job)
+{
+	const struct snap *s = p->snap;
+	uint32_t req = s->pend.req[row];
+
+	p->job = job;
+	p->queue = s->pend.queue[row];
+	p->run = s->pend.resumes[row];
+	p->until = end_of(s, s->req.time_limit[req]);
+	if (p->until == SNAP_NEVER)
+		p->until = end_of(s, s->queue.assumed_time[p->queue]);
+	p->careful = p->promises && promise_begin(p->promises, req);
+}
+
+void place_for_run(struct place *p, uint32_t run)
+{
+	const struct snap *s = p->snap;
+
+	p->job = s->run.job[run];
+	p->queue = s->run.queue[run];
+	p->run = SNAP_NONE;
+	p->until = s->run.end[run];
+	p->careful = p->promises && promise_begin(p->promises, s->run.req[run]);
 }
 
 static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
@@ -69,27 +101,6 @@ static void end_task(struct place *p, uint32_t nuse)
 	p->task[++p->ntasks].cpu_first = (uint32_t)p->nuse;
 }
 
-/*
- * The job ahead for which the node is held back, or 0.  This is the order of
- * service: nobody takes a node that somebody ahead of him waits for.
- */
-static uint64_t held_for(struct place *p, uint32_t node)
-{
-	const struct line *l = &p->line[match_class_of(p->match, node)];
-
-	/* The line is for nodes that can be had now. */
-	if (shelf_tree(p->shelf, node) != SHELF_OPEN)
-		return p->holder[node];
-	for (; !p->holder[node] && p->asked[node] < l->n; p->asked[node]++) {
-		const struct waiter *w = &l->wait[p->asked[node]];
-
-		if (allowed_node(match_req(p->match, w->req), node) &&
-		    fit_count(p->empty, w->req, node, 0, 1))
-			p->holder[node] = w->job;
-	}
-	return p->holder[node];
-}
-
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 {
 	const struct allowed *a = match_req(p->match, req);
@@ -102,6 +113,15 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 	       shelf_tree(p->shelf, node) == SHELF_OPEN;
 }
 
+/* Whether n tasks there break no promise. */
+static bool keeps_promises(const struct place *p, uint32_t req, uint32_t node,
+                           int64_t n)
+{
+	if (p->heedless || !(p->watched[node] || p->careful))
+		return true;
+	return promise_allows(p->promises, req, node, n);
+}
+
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 {
 	const struct snap_reqs *r = &p->snap->req;
@@ -111,29 +131,17 @@ bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 		return false;
 	if (r->tasks_per_node[req] && own + n > r->tasks_per_node[req])
 		return false;
-	return fit_count(p->work, req, node, own, n) >= n;
+	return fit_count(p->work, req, node, own, n) >= n &&
+	       keeps_promises(p, req, node, own + n);
 }
 
 static bool accept(uint32_t node, void *arg)
 {
 	const struct trial *t = arg;
 
-	if (!allowed_node(t->allowed, node) ||
-	    !domain_has(t->p->snap, t->p->within, node) ||
-	    !place_fits(t->p, t->req, node, t->ask))
-		return false;
-	if (shelf_tree(t->p->shelf, node) != SHELF_OPEN ||
-	    !held_for(t->p, node))
-		return true;
-	t->p->found[t->p->nfound++] = node;
-	return false;
-}
-
-/* The trees must not change while they are searched. */
-static void move_found(struct place *p)
-{
-	while (p->nfound)
-		shelf_move(p->shelf, p->found[--p->nfound], SHELF_HELD);
+	return allowed_node(t->allowed, node) &&
+	       domain_has(t->p->snap, t->p->within, node) &&
+	       place_fits(t->p, t->req, node, t->ask);
 }
 
 /* In the order of the pool; but a job without GPUs goes where there are none,
@@ -161,7 +169,6 @@ static uint32_t best_on_shelf(struct trial *t, const struct shelf_need *need)
 				continue;
 			node = shelf_find(t->p->shelf, t->allowed->class[c],
 			                  tree, need, accept, t);
-			move_found(t->p);
 			if (node != SNAP_NONE && better(t, node, best))
 				best = node;
 		}
@@ -181,9 +188,6 @@ static uint32_t best_named(struct trial *t, const struct shelf_need *need)
 	     i++) {
 		uint32_t node = p->snap->want[i];
 
-		if (shelf_tree(p->shelf, node) == SHELF_OPEN &&
-		    held_for(p, node))
-			shelf_move(p->shelf, node, SHELF_HELD);
 		if (p->snap->node.pool[node] == pool &&
 		    (t->trees >> shelf_tree(p->shelf, node) & 1) &&
 		    shelf_has(p->shelf, node, need) && accept(node, t) &&
@@ -386,6 +390,8 @@ void place_undo(struct place *p)
 
 void place_commit(struct place *p, uint32_t req)
 {
+	if (p->promises)
+		promise_started(p->promises, req);
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
 		uint32_t node = p->task[i].node;
 
@@ -493,15 +499,15 @@ bool place_try_grow(struct place *p, uint32_t run)
 }
 
 static bool resume_task(struct place *p, uint32_t run,
-                        const struct snap_task *had, bool even_held)
+                        const struct snap_task *had)
 {
 	uint32_t req = p->snap->run.req[run], node = had->node;
 	size_t ncpus =
 	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
 	struct snap_task *task;
 
-	if (p->work->sealed[node] || (!even_held && held_for(p, node)) ||
-	    !fit_cpus_again(p->work, req, had))
+	if (p->work->sealed[node] || !fit_cpus_again(p->work, req, had) ||
+	    !keeps_promises(p, req, node, p->own[node]))
 		return false;
 	if (p->snap->req.exclusive[req] && p->work->tasks[node] != p->own[node])
 		return false;
@@ -514,8 +520,7 @@ static bool resume_task(struct place *p, uint32_t run,
 	return true;
 }
 
-bool place_try_resume(struct place *p, uint32_t run, bool even_held,
-                      struct lack *ret_lack)
+bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint32_t t, first = s->run.task_first[run];
@@ -525,7 +530,7 @@ bool place_try_resume(struct place *p, uint32_t run, bool even_held,
 	for (t = first; t < end; t++)
 		p->own[s->task[t].node]++;
 	for (t = first; t < end; t++) {
-		if (!resume_task(p, run, &s->task[t], even_held))
+		if (!resume_task(p, run, &s->task[t]))
 			break;
 	}
 	for (uint32_t i = first; i < end; i++)
@@ -544,30 +549,4 @@ bool place_try_resume(struct place *p, uint32_t run, bool even_held,
 	}
 	place_undo(p);
 	return false;
-}
-
-void place_hold_node(struct place *p, uint32_t node, uint64_t job)
-{
-	if (p->holder[node])
-		return;
-	p->holder[node] = job;
-	if (shelf_tree(p->shelf, node) == SHELF_OPEN)
-		shelf_move(p->shelf, node, SHELF_HELD);
-}
-
-void place_hold(struct place *p, uint32_t req, uint64_t job)
-{
-	const struct allowed *a = match_req(p->match, req);
-
-	for (uint32_t c = 0; c < a->nclasses; c++) {
-		struct line *l = &p->line[a->class[c]];
-
-		if (class_too_small(match_class(p->match, a->class[c]), p->snap,
-		                    req))
-			continue;
-		if (l->n == l->cap)
-			l->wait = grow(p->arena, l->wait, l->n, l->n + 1,
-			               &l->cap, sizeof(*l->wait));
-		l->wait[l->n++] = (struct waiter){ req, job };
-	}
 }

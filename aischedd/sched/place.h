@@ -11,18 +11,6 @@
 
 #include "aischedd/sched/shelf.h"
 
-/* Jobs that wait for nodes of one class, in the order of service. */
-struct waiter {
-	uint32_t req;
-	uint64_t job;
-};
-
-struct line {
-	struct waiter *wait;
-	uint32_t n;
-	size_t cap;
-};
-
 struct place {
 	const struct snap *snap;
 	struct arena *arena;
@@ -31,13 +19,17 @@ struct place {
 	struct shelf *shelf;
 	uint32_t *own; /* by node: tasks of the job being placed */
 
-	/* Nodes held back for jobs ahead.  Which they are is found out when
-	 * somebody behind would take one. */
-	struct line *line; /* by class */
-	uint64_t *holder;  /* by node: the job it is held for, or 0 */
-	uint32_t *asked;   /* by node: how many of the line cannot use it */
-	uint32_t *found;   /* scratch: nodes that turned out to be held */
-	uint32_t nfound;
+	/* Whose claim is being placed, see place_for(). */
+	uint64_t job;
+	uint32_t queue;
+	int64_t until; /* what is placed ends by then, or SNAP_NEVER */
+	uint32_t run;  /* that it goes on with, or SNAP_NONE */
+
+	/* What is promised to others (promise.h). */
+	struct promises *promises; /* NULL: nothing */
+	uint8_t *watched;          /* by node: ask there */
+	bool careful;              /* ask on all nodes */
+	bool heedless;             /* ask nowhere */
 
 	/* What was placed so far; the tasks of the trial are the last. */
 	struct snap_task *task;
@@ -45,7 +37,6 @@ struct place {
 	size_t ntasks, task_cap, nuse, use_cap;
 	size_t first_task, first_use, mark; /* of the trial */
 	uint32_t pool, within; /* only there (a domain), or SNAP_NONE */
-	int64_t until;         /* what is placed ends by then, or SNAP_NEVER */
 };
 
 /* Why a trial failed, in the pool in which it came furthest. */
@@ -62,6 +53,14 @@ struct lack {
 
 struct place *place_new(const struct snap *snap, struct arena *arena);
 
+/*
+ * What is placed from now on is for this job of the row, or for more tasks of
+ * a run.  It ends by its time limit, or by what its queue assumes; a run when
+ * it would anyway.
+ */
+void place_for(struct place *p, uint32_t row, uint64_t job);
+void place_for_run(struct place *p, uint32_t run);
+
 /* The trees (IN_*) that hold nodes which the request may use. */
 unsigned place_trees(const struct place *p, uint32_t req);
 
@@ -74,8 +73,7 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct lack *ret_lack);
 
 /* The same for a job that has its nodes and needs its CPUs there again. */
-bool place_try_resume(struct place *p, uint32_t run, bool even_held,
-                      struct lack *ret_lack);
+bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack);
 
 /* Whether the request may run on the node at all: it is up and allowed. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
@@ -94,9 +92,5 @@ void place_undo(struct place *p);
 
 /* Keep the trial; an exclusive request closes its nodes to others. */
 void place_commit(struct place *p, uint32_t req);
-
-/* From now on hold all nodes back that the job could use, were they empty. */
-void place_hold(struct place *p, uint32_t req, uint64_t job);
-void place_hold_node(struct place *p, uint32_t node, uint64_t job);
 
 #endif

@@ -68,12 +68,15 @@ int64_t promise_wake(const struct snap *snap);
 
 /* For place.c. */
 
+/* place_for() was said; whether to ask about each node. */
+bool promise_begin(struct promises *ps, uint32_t req);
+
 /* Whether n tasks of the request, for which place_for() was said, may be on a
  * node that is watched. */
 bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
                     int64_t n);
 
-/* The trial in place becomes part of the plan. */
+/* The trial in place becomes part of the plan.  It may be said twice. */
 void promise_started(struct promises *ps, uint32_t req);
 
 #endif

@@ -18,17 +18,12 @@
 /* Which tree a node is in. */
 enum shelf_tree {
 	SHELF_OPEN, /* anybody's */
-	SHELF_HELD, /* a job ahead waits for it */
 	SHELF_LATE, /* starts failed there a moment ago: not yet again */
 	SHELF_NTREES,
 	SHELF_NONE = SHELF_NTREES /* down, drained, or runner not ready */
 };
 
-enum {
-	IN_OPEN = 1 << SHELF_OPEN,
-	IN_HELD = 1 << SHELF_HELD,
-	IN_LATE = 1 << SHELF_LATE
-};
+enum { IN_OPEN = 1 << SHELF_OPEN, IN_LATE = 1 << SHELF_LATE };
 
 /* What a node needs to have free; necessary, not sufficient. */
 struct shelf_need {

@@ -249,6 +249,81 @@ static void put_down(const struct snap *s, uint32_t row,
 		           state[s->node.state[v->name]]);
 }
 
+/* "reservation 'maint' begins there in 2h" */
+static void put_reserved(const struct snap *s, const struct verdict *v,
+                         struct buf *out)
+{
+	int64_t resv = v->num[NUM_NEED];
+
+	buf_printf(out, "would fit on %s, ", s->node.name[v->name]);
+	if (s->resv.start[resv] <= s->now) {
+		buf_printf(out, "which reservation '%s' keeps for another ",
+		           s->resv.name[resv]);
+		put_span(out, s->resv.end[resv] - s->now);
+		return;
+	}
+	if (v->num[NUM_HAVE] == SNAP_NEVER)
+		buf_puts(out, "but has no time limit, and");
+	else
+		buf_puts(out, "but would not end before");
+	buf_printf(out, " reservation '%s' begins there in ",
+	           s->resv.name[resv]);
+	put_span(out, s->resv.start[resv] - s->now);
+}
+
+/* For whom a node is kept on which it would fit. */
+static void put_way(const struct snap *s, const struct verdict *v,
+                    struct buf *out)
+{
+	const char *node = s->node.name[v->name];
+	unsigned long long job = v->job;
+
+	switch (v->num[NUM_WHAT]) {
+	case WAY_IS_PROMISED:
+		buf_printf(out,
+		           "would fit on %s, but that would delay job %llu, "
+		           "which is promised to start there ",
+		           node, job);
+		if (v->num[NUM_NEED] <= s->now) {
+			buf_puts(out, "next");
+			break;
+		}
+		buf_puts(out, "in ");
+		put_span(out, v->num[NUM_NEED] - s->now);
+		break;
+	case WAY_IS_RESERVED:
+		put_reserved(s, v, out);
+		break;
+	case WAY_IS_CLOSED:
+		buf_printf(out,
+		           "would fit on %s, which is not of its reservation",
+		           node);
+		break;
+	default:
+		buf_printf(out,
+		           "would fit on %s, which job %llu ahead of it "
+		           "waits for",
+		           node, job);
+	}
+}
+
+static void put_reservation(const struct snap *s, const struct verdict *v,
+                            struct buf *out)
+{
+	buf_printf(out, "reservation '%s' ", s->resv.name[v->name]);
+	switch (v->num[NUM_WHAT]) {
+	case RESV_OF_OTHERS:
+		buf_puts(out, "is not for its user");
+		break;
+	case RESV_BEGINS:
+		buf_puts(out, "begins in ");
+		put_span(out, s->resv.start[v->name] - s->now);
+		break;
+	default:
+		buf_puts(out, "is over");
+	}
+}
+
 void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
                   struct buf *out)
 {
@@ -258,11 +333,20 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 	case WHY_GangPartial:
 		put_resources(s, row, v, out);
 		break;
+	case WHY_Preempting:
+		buf_printf(out, "jobs leave for it and have not ended yet; ");
+		if (v->num[NUM_GOT] > 1)
+			buf_printf(out, "%lld places are held, the first on %s",
+			           (long long)v->num[NUM_GOT],
+			           s->node.name[v->name]);
+		else
+			buf_printf(out, "%s is held", s->node.name[v->name]);
+		break;
 	case WHY_Priority:
-		buf_printf(out,
-		           "would fit on %s, which job %llu ahead of it "
-		           "waits for",
-		           s->node.name[v->name], (unsigned long long)v->job);
+		put_way(s, v, out);
+		break;
+	case WHY_Reservation:
+		put_reservation(s, v, out);
 		break;
 	case WHY_NeverFits:
 		put_never(s, row, v, out);

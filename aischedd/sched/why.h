@@ -8,7 +8,10 @@
  * how much the queue `name` uses, its limit.  Licenses: how many it needs,
  * are free, exist of `name`.  QueueMaxJobs, UserLimit: how many run and may.
  * NodeDown, RunnerDown: tasks that fit on what is there; node or pool `name`.
- * StartFailed: the time of the next try, on `name`.
+ * StartFailed: the time of the next try, on `name`.  Priority: in what way
+ * (WAY_*) node `name` is not for it: with the time of the promise, with the
+ * reservation and the time by which it would end.  Reservation: what is the
+ * matter (RESV_*) with reservation `name`.
  */
 #ifndef AISCHEDD_SCHED_WHY_H
 #define AISCHEDD_SCHED_WHY_H
@@ -30,5 +33,16 @@ enum {
 	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
 	WHAT_JOBS         /* UserLimit: a count of jobs */
 };
+
+/* Priority. */
+enum {
+	WAY_IS_PROMISED, /* to a job, from NUM_NEED on */
+	WAY_IS_BARRED,   /* by a job that waits for it */
+	WAY_IS_RESERVED, /* NUM_NEED: which; NUM_HAVE: its end would be */
+	WAY_IS_CLOSED    /* it is not of the reservation that it names */
+};
+
+/* Reservation. */
+enum { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
 
 #endif

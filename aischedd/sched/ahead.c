@@ -1,0 +1,753 @@
+/* ahead.c - what each node has free from now on */
+#include "aischedd/sched/ahead.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/fit.h"
+
+/* Points looked at in one pass; about as many nanoseconds. */
+enum { PATIENCE = 8000000 };
+
+/* A task that is on a node until a time. */
+struct stay {
+	int64_t end;   /* SNAP_NEVER: nobody knows */
+	uint32_t run;  /* SNAP_NONE: it starts in this pass */
+	uint32_t task; /* in snap.task, or in added */
+};
+
+/* A task that starts in this pass. */
+struct added {
+	uint64_t job;
+	int64_t end;
+	uint32_t req;
+	uint32_t task; /* in place->task */
+	bool goes_on;  /* has its memory and GPUs already */
+	uint32_t next; /* of the node, or SNAP_NONE */
+};
+
+struct view {
+	struct point *point;
+	uint32_t npoints, cap;
+	bool is_new;       /* the points are those of what is there */
+	bool odd;          /* amounts alone do not say what fits */
+	struct due *due;   /* by start */
+	int64_t first_due; /* its start, or INT64_MAX */
+	uint32_t added;    /* first of list, or SNAP_NONE */
+};
+
+struct ahead {
+	struct place *p;
+	const struct snap *s;
+	struct arena *arena;
+	struct work *then; /* as it is now, but for the node looked at */
+	struct view *view; /* by node */
+	bool changes;
+	int64_t patience;
+
+	/* Running tasks by node, as they end; unless nobody has asked. */
+	uint32_t *stay_first;
+	struct stay *stay;
+	int64_t *end;  /* by run */
+	uint8_t *gone; /* by task: told to leave in this pass */
+
+	struct arena_list added;
+	size_t ntasks;        /* of place->task that are among them */
+	struct stay *leaving; /* scratch: all that ends on the node */
+	size_t leaving_cap;
+	int64_t *count; /* scratch: one a point */
+	size_t count_cap;
+	struct snap_cpu_use *use; /* scratch: of one task */
+	size_t use_cap;
+};
+
+/* --- what is there ----------------------------------------------------- */
+
+/* When a running job has ended. */
+static int64_t run_end(const struct snap *s, uint32_t run)
+{
+	int64_t end = s->run.end[run], assumed;
+
+	if (s->run.ending[run])
+		return s->now;
+	if (s->run.suspended[run])
+		return SNAP_NEVER;
+	if (end != SNAP_NEVER)
+		return end > s->now ? end : s->now;
+	assumed = s->queue.assumed_time[s->run.queue[run]];
+	if (assumed == CONF_NONE || assumed <= 0)
+		return SNAP_NEVER;
+	while (s->run.start[run] + assumed <= s->now && assumed < INT64_MAX / 4)
+		assumed *= 2;
+	return s->run.start[run] + assumed;
+}
+
+/* SNAP_NEVER is last. */
+static bool ends_before(int64_t a, int64_t b)
+{
+	return a != b && a != SNAP_NEVER && (b == SNAP_NEVER || a < b);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
+
+	if (x->end != y->end)
+		return ends_before(x->end, y->end) ? -1 : 1;
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+/* Most nodes have few tasks. */
+static void sort_stays(struct stay *stay, size_t n)
+{
+	if (n > 32) {
+		qsort(stay, n, sizeof(*stay), by_end);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct stay it = stay[i];
+		size_t k = i;
+
+		for (; k && by_end(&it, &stay[k - 1]) < 0; k--)
+			stay[k] = stay[k - 1];
+		stay[k] = it;
+	}
+}
+
+static void list_stays(struct ahead *a)
+{
+	const struct snap *s = a->s;
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+	uint32_t *next = arena_array(a->arena, uint32_t, s->node.n);
+
+	if (a->stay_first)
+		return;
+	a->stay_first = arena_array(a->arena, uint32_t, s->node.n + 1);
+	a->stay = arena_array(a->arena, struct stay, ntasks);
+	for (uint32_t t = 0; t < ntasks; t++)
+		a->stay_first[s->task[t].node + 1]++;
+	for (uint32_t i = 0; i < s->node.n; i++)
+		a->stay_first[i + 1] += a->stay_first[i];
+	memcpy(next, a->stay_first, s->node.n * sizeof(*next));
+	for (uint32_t r = 0; r < s->run.n; r++) {
+		for (uint32_t t = s->run.task_first[r];
+		     t < s->run.task_first[r + 1]; t++)
+			a->stay[next[s->task[t].node]++] =
+			    (struct stay){ a->end[r], r, t };
+	}
+	for (uint32_t i = 0; i < s->node.n; i++)
+		sort_stays(a->stay + a->stay_first[i],
+		           a->stay_first[i + 1] - a->stay_first[i]);
+}
+
+static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
+{
+	void *ret = arena_alloc(arena, n, size);
+
+	return n ? memcpy(ret, p, n * size) : ret;
+}
+
+static struct work *copy_work(const struct work *w, struct arena *arena)
+{
+	struct work *ret = copy(arena, w, 1, sizeof(*w));
+	size_t n = w->snap->node.n, size = sizeof(int64_t);
+
+	ret->cpu = copy(arena, w->cpu, n, size);
+	ret->mem = copy(arena, w->mem, n, size);
+	ret->gpu = copy(arena, w->gpu, n, size);
+	ret->whole = copy(arena, w->whole, n, size);
+	ret->idle = copy(arena, w->idle, n, size);
+	ret->tasks = copy(arena, w->tasks, n, size);
+	ret->sealed = copy(arena, w->sealed, n, size);
+	ret->device = copy(arena, w->device, w->snap->gpu.n, size);
+	ret->thread = copy(arena, w->thread, w->snap->cpu.n, size);
+	ret->trail = NULL;
+	ret->ntrail = ret->trail_cap = 0;
+	return ret;
+}
+
+struct ahead *ahead_new(struct place *p)
+{
+	struct ahead *a = arena_array(p->arena, struct ahead, 1);
+	const struct snap *s = p->snap;
+
+	a->p = p;
+	a->s = s;
+	a->arena = p->arena;
+	a->then = copy_work(p->work, p->arena);
+	a->view = arena_array(p->arena, struct view, s->node.n);
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		a->view[i].added = SNAP_NONE;
+		a->view[i].first_due = INT64_MAX;
+	}
+	a->patience = PATIENCE;
+	a->end = arena_array(p->arena, int64_t, s->run.n);
+	a->gone = arena_array(p->arena, uint8_t,
+	                      s->run.n ? s->run.task_first[s->run.n] : 0);
+	for (uint32_t r = 0; r < s->run.n; r++) {
+		a->end[r] = run_end(s, r);
+		a->changes |= a->end[r] != SNAP_NEVER;
+	}
+	return a;
+}
+
+bool ahead_changes(const struct ahead *a)
+{
+	return a->changes;
+}
+
+int64_t ahead_patience(const struct ahead *a)
+{
+	return a->patience;
+}
+
+/* --- a walk through the times of one node ------------------------------ */
+
+struct walk {
+	struct ahead *a;
+	uint32_t node;
+	int64_t at;
+	const struct stay *stay; /* that end, in this order */
+	size_t nstays, next;
+	uint32_t whose, nkept;
+	const struct due *cut; /* found less room than was kept for it */
+};
+
+static const struct added *added_at(const struct ahead *a, uint32_t i)
+{
+	return (const struct added *)a->added.p + i;
+}
+
+static void take_task(struct work *w, uint32_t req,
+                      const struct snap_task *task,
+                      const struct snap_cpu_use *use, bool cpus, bool rest,
+                      int sign)
+{
+	if (cpus)
+		work_cpus(w, req, task->node, use + task->cpu_first,
+		          task[1].cpu_first - task->cpu_first, sign);
+	if (rest)
+		work_rest(w, req, task, sign);
+	if (cpus && w->snap->req.exclusive[req])
+		work_add(w, &w->sealed[task->node],
+		         (sign < 0) - w->sealed[task->node]);
+}
+
+/* An added task comes (-1) or goes (1). */
+static void take_added(struct ahead *a, const struct added *it, int sign)
+{
+	take_task(a->then, it->req, a->p->task + it->task, a->p->use, true,
+	          !it->goes_on, sign);
+}
+
+static void release(struct walk *w, const struct stay *stay)
+{
+	struct ahead *a = w->a;
+
+	if (stay->run == SNAP_NONE) {
+		take_added(a, added_at(a, stay->task), 1);
+		return;
+	}
+	take_task(a->then, a->s->run.req[stay->run], a->s->task + stay->task,
+	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
+}
+
+static void free_due(struct walk *w, struct due *d)
+{
+	for (uint32_t i = 0; i < d->ntasks; i++)
+		take_task(w->a->then, d->req, &d->task[2 * i], d->use, true,
+		          d->resumes == SNAP_NONE, 1);
+	d->ntasks = 0;
+}
+
+/* The devices are those that come first: which ones does not matter. */
+static void place_due(struct walk *w, struct due *d)
+{
+	struct work *then = w->a->then;
+	size_t ncpus = fit_max_cpus(then->snap, d->req);
+	uint32_t n = d->n;
+
+	if (d->resumes != SNAP_NONE)
+		n = fit_cpus_again(then, d->req, then->snap->task + d->resumes);
+	else
+		n = (uint32_t)fit_count(then, d->req, w->node, 0, n);
+	if (n < d->n && !w->cut)
+		w->cut = d;
+	for (; d->ntasks < n; d->ntasks++) {
+		struct snap_task *t = &d->task[2 * d->ntasks];
+		struct snap_cpu_use *use = d->use + d->ntasks * ncpus;
+
+		t->cpu_first = (uint32_t)(d->ntasks * ncpus);
+		if (d->resumes != SNAP_NONE) {
+			t->node = w->node;
+			t[1].cpu_first = fit_resume(
+			    then, d->req, then->snap->task + d->resumes, use);
+		} else {
+			t[1].cpu_first =
+			    fit_task(then, d->req, w->node, t, use);
+		}
+		t[1].cpu_first += t->cpu_first;
+	}
+	if (n && then->snap->req.exclusive[d->req])
+		work_add(then, &then->sealed[w->node],
+		         1 - then->sealed[w->node]);
+}
+
+static bool is_over(const struct due *d, int64_t at)
+{
+	return d->end != SNAP_NEVER && d->end <= at;
+}
+
+/* Make it so as it is at this time. */
+static void arrive(struct walk *w, int64_t at)
+{
+	struct ahead *a = w->a;
+	struct due *due = a->view[w->node].due;
+	bool late = a->s->node.retry_at[w->node] > at;
+
+	w->at = at;
+	for (; w->next < w->nstays && w->stay[w->next].end <= at; w->next++)
+		release(w, &w->stay[w->next]);
+	for (struct due *d = due; d; d = d->next) {
+		if (d->ntasks && is_over(d, at))
+			free_due(w, d);
+	}
+	w->nkept = 0;
+	w->whose = late ? AHEAD_NOBODY : AHEAD_ANYBODY;
+	for (struct due *d = due; d && d->start <= at; d = d->next) {
+		if (is_over(d, at))
+			continue;
+		if (d->resv != SNAP_NONE) {
+			w->whose = d->resv;
+			continue;
+		}
+		if (!d->ntasks)
+			place_due(w, d);
+		w->nkept++;
+	}
+}
+
+/* All that ends on the node at times that are known. */
+static void list_leaving(struct walk *w)
+{
+	struct ahead *a = w->a;
+	const struct stay *stay = a->stay + a->stay_first[w->node];
+	uint32_t n = a->stay_first[w->node + 1] - a->stay_first[w->node];
+	const struct added *it;
+	bool sorted = true;
+
+	w->nstays = 0;
+	for (uint32_t i = a->view[w->node].added; i != SNAP_NONE;
+	     i = added_at(a, i)->next)
+		n++;
+	if (n > a->leaving_cap) {
+		a->leaving_cap = 2 * (size_t)n;
+		a->leaving = arena_array(a->arena, struct stay, a->leaving_cap);
+	}
+	n = a->stay_first[w->node + 1] - a->stay_first[w->node];
+	for (uint32_t i = 0; i < n; i++) {
+		struct stay now = stay[i];
+
+		now.end = a->gone[now.task] ? a->s->now : a->end[now.run];
+		sorted &= now.end == stay[i].end;
+		if (now.end != SNAP_NEVER)
+			a->leaving[w->nstays++] = now;
+	}
+	for (uint32_t i = a->view[w->node].added; i != SNAP_NONE;
+	     i = it->next) {
+		it = added_at(a, i);
+		take_added(a, it, -1);
+		if (it->end == SNAP_NEVER)
+			continue;
+		a->leaving[w->nstays++] =
+		    (struct stay){ it->end, SNAP_NONE, i };
+		sorted = false;
+	}
+	if (!sorted)
+		sort_stays(a->leaving, w->nstays);
+	w->stay = a->leaving;
+}
+
+static void walk_begin(struct walk *w, struct ahead *a, uint32_t node)
+{
+	*w = (struct walk){ .a = a, .node = node };
+	list_stays(a);
+	for (struct due *d = a->view[node].due; d; d = d->next)
+		d->ntasks = 0;
+	list_leaving(w);
+	a->patience -= (int64_t)w->nstays;
+	arrive(w, a->s->now);
+}
+
+/* When something changes next; INT64_MAX: nothing does. */
+static int64_t next_time(const struct walk *w)
+{
+	int64_t next = INT64_MAX, retry = w->a->s->node.retry_at[w->node];
+
+	if (w->next < w->nstays)
+		next = w->stay[w->next].end;
+	if (retry > w->at && retry < next)
+		next = retry;
+	for (const struct due *d = w->a->view[w->node].due; d; d = d->next) {
+		if (d->start > w->at && d->start < next)
+			next = d->start;
+		if (d->end > w->at && d->end < next)
+			next = d->end;
+	}
+	return next;
+}
+
+static bool walk_on(struct walk *w)
+{
+	int64_t next = next_time(w);
+
+	if (next == INT64_MAX)
+		return false;
+	w->a->patience--;
+	arrive(w, next);
+	return true;
+}
+
+static void walk_end(struct walk *w)
+{
+	work_undo(w->a->then, 0);
+}
+
+/* --- points ------------------------------------------------------------ */
+
+static int64_t not_negative(int64_t n)
+{
+	return n < 0 ? 0 : n;
+}
+
+static struct point point_of(const struct walk *w)
+{
+	const struct work *then = w->a->then;
+	uint32_t node = w->node;
+	struct point pt = {
+		.at = w->at,
+		.have = { not_negative(then->cpu[node]),
+		          not_negative(then->mem[node]), then->gpu[node],
+		          then->whole[node],
+		          node_ncpus(w->a->s, node) ? then->idle[node]
+		                                    : INT64_MAX },
+		.ntasks = (uint32_t)then->tasks[node],
+		.nkept = w->nkept,
+		.whose = w->whose,
+	};
+
+	for (int d = 0; then->sealed[node] && d < AHEAD_N; d++)
+		pt.have[d] = -1;
+	return pt;
+}
+
+static void add_point(struct ahead *a, struct view *v, struct point pt)
+{
+	if (v->npoints == v->cap) {
+		struct point *old = v->point;
+
+		v->cap = v->cap ? 2 * v->cap : 4;
+		v->point = arena_array(a->arena, struct point, v->cap);
+		if (v->npoints)
+			memcpy(v->point, old, v->npoints * sizeof(*old));
+	}
+	v->point[v->npoints++] = pt;
+}
+
+const struct point *ahead_points(struct ahead *a, uint32_t node,
+                                 uint32_t *ret_n)
+{
+	struct view *v = &a->view[node];
+
+	if (!v->is_new) {
+		struct walk w;
+
+		v->npoints = 0;
+		walk_begin(&w, a, node);
+		do {
+			add_point(a, v, point_of(&w));
+		} while (walk_on(&w));
+		walk_end(&w);
+		v->is_new = true;
+	}
+	a->patience -= v->npoints;
+	*ret_n = v->npoints;
+	return v->point;
+}
+
+static bool has_mixed_class(const struct ahead *a, uint32_t req)
+{
+	const struct allowed *allowed = match_req(a->p->match, req);
+
+	for (uint32_t i = 0; i < allowed->nclasses; i++) {
+		if (match_class(a->p->match, allowed->class[i])->mixed)
+			return true;
+	}
+	return false;
+}
+
+struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most)
+{
+	const struct snap *s = a->s;
+	int64_t cpus = s->req.cpus[req], gpus = s->req.gpus[req];
+
+	return (struct ask){
+		.req = req,
+		.need = { cpus, s->req.mem[req], gpus, gpus / 1000,
+		          cpus / 1000 },
+		.most = most,
+		.whose = s->req.reservation[req],
+		.exclusive = s->req.exclusive[req],
+		.odd = gpus % 1000 || (cpus % 1000 && s->cpu.n) ||
+		       s->req.numa[req] == NUMA_STRICT ||
+		       (gpus && s->req.gpu_type[req] != SNAP_NONE &&
+		        has_mixed_class(a, req)),
+	};
+}
+
+static const int64_t *count_odd(struct ahead *a, uint32_t node,
+                                const struct ask *ask)
+{
+	struct walk w;
+	uint32_t n = 0;
+
+	walk_begin(&w, a, node);
+	do {
+		a->count[n++] =
+		    w.whose == ask->whose
+			? fit_count(a->then, ask->req, node, 0, ask->most)
+			: 0;
+	} while (walk_on(&w));
+	walk_end(&w);
+	return a->count;
+}
+
+const int64_t *ahead_counts(struct ahead *a, uint32_t node,
+                            const struct ask *ask)
+{
+	uint32_t n;
+	const struct point *pt = ahead_points(a, node, &n);
+
+	if (n > a->count_cap) {
+		a->count_cap = 2 * (size_t)n;
+		a->count = arena_array(a->arena, int64_t, a->count_cap);
+	}
+	if (ask->odd)
+		return count_odd(a, node, ask);
+	for (uint32_t i = 0; i < n; i++)
+		a->count[i] = ask_count(ask, &pt[i]);
+	return a->count;
+}
+
+/* --- what is kept ------------------------------------------------------ */
+
+/* What is kept at this time, of a reservation or of a job. */
+static const struct due *due_at(const struct view *v, int64_t at, bool resv)
+{
+	for (const struct due *d = v->due; d && d->start <= at; d = d->next) {
+		if (!is_over(d, at) && (d->resv != SNAP_NONE) == resv)
+			return d;
+	}
+	return NULL;
+}
+
+static bool is_before(int64_t at, int64_t until)
+{
+	return until == SNAP_NEVER || at < until;
+}
+
+/* Put the tasks there and see who finds less room than was kept for him. */
+static bool try_it(struct ahead *a, uint32_t node, const struct ask *ask,
+                   int64_t n, int64_t from, int64_t until,
+                   const struct due **ret)
+{
+	size_t ncpus = fit_max_cpus(a->s, ask->req);
+	struct snap_task task;
+	struct walk w;
+	int64_t room;
+
+	if (ncpus > a->use_cap) {
+		a->use_cap = 2 * ncpus;
+		a->use = arena_array(a->arena, struct snap_cpu_use, a->use_cap);
+	}
+	walk_begin(&w, a, node);
+	while (next_time(&w) <= from)
+		walk_on(&w);
+	room = fit_count(a->then, ask->req, node, 0, n);
+	w.cut = room < n ? due_at(&a->view[node], from, false) : NULL;
+	for (int64_t i = 0; !w.cut && i < room; i++)
+		fit_task(a->then, ask->req, node, &task, a->use);
+	while (!w.cut && is_before(next_time(&w), until) && walk_on(&w))
+		;
+	walk_end(&w);
+	*ret = w.cut;
+	return !w.cut;
+}
+
+bool ahead_allows(struct ahead *a, uint32_t node, const struct ask *ask,
+                  int64_t n, int64_t from, int64_t until,
+                  const struct due **ret)
+{
+	const struct view *v = &a->view[node];
+	const struct point *pt;
+	uint32_t npoints;
+
+	*ret = NULL;
+	if (ask->whose == AHEAD_ANYBODY && until != SNAP_NEVER &&
+	    until <= v->first_due)
+		return true;
+	pt = ahead_points(a, node, &npoints);
+	for (uint32_t i = 0; i < npoints && is_before(pt[i].at, until); i++) {
+		bool fits = true;
+
+		if (i + 1 < npoints && pt[i + 1].at <= from)
+			continue;
+		if (pt[i].whose != ask->whose && pt[i].whose != AHEAD_NOBODY) {
+			*ret = due_at(v, pt[i].at, true);
+			return false;
+		}
+		if (!pt[i].nkept)
+			continue;
+		for (int d = 0; d < AHEAD_N; d++)
+			fits &= pt[i].have[d] >= n * ask->need[d];
+		if (!fits || ask->exclusive) {
+			*ret = due_at(v, pt[i].at, false);
+			return false;
+		}
+	}
+	return ask->goes_on || !(ask->odd || v->odd) ||
+	       try_it(a, node, ask, n, from, until, ret);
+}
+
+void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
+{
+	struct view *v = &a->view[node];
+	struct due **at = &v->due, *d = copy(a->arena, due, 1, sizeof(*due));
+	size_t ncpus = due->resv == SNAP_NONE && node_ncpus(a->s, node)
+	                   ? fit_max_cpus(a->s, due->req)
+	                   : 0;
+
+	while (*at && (*at)->start <= d->start)
+		at = &(*at)->next;
+	d->next = *at;
+	*at = d;
+	d->task = arena_array(a->arena, struct snap_task, 2 * (size_t)d->n);
+	d->use = arena_array(a->arena, struct snap_cpu_use, d->n * ncpus);
+	d->ntasks = 0;
+	if (d->resv == SNAP_NONE)
+		v->odd |= ahead_ask(a, d->req, 1).odd;
+	v->first_due = v->due->start;
+	v->is_new = false;
+	a->changes |= d->end != SNAP_NEVER;
+	a->p->watched[node] = 1;
+}
+
+void ahead_add(struct ahead *a, uint32_t req)
+{
+	const struct place *p = a->p;
+
+	/* One that goes on is no longer suspended: it has an end. */
+	if (p->run != SNAP_NONE)
+		a->end[p->run] = p->until;
+	a->changes |= p->until != SNAP_NEVER;
+	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
+	for (size_t i = a->ntasks; i < p->ntasks; i++) {
+		struct view *v = &a->view[p->task[i].node];
+		struct added *it = arena_push(a->arena, &a->added, sizeof(*it));
+
+		*it = (struct added){ .job = p->job,
+			              .end = p->until,
+			              .req = req,
+			              .task = (uint32_t)i,
+			              .goes_on = p->run != SNAP_NONE,
+			              .next = v->added };
+		v->added = (uint32_t)a->added.n - 1;
+		v->is_new = false;
+	}
+	a->ntasks = p->ntasks;
+}
+
+void ahead_leave(struct ahead *a, uint32_t task, bool leaves)
+{
+	a->gone[task] = leaves;
+	a->changes |= leaves;
+	a->view[a->s->task[task].node].is_new = false;
+}
+
+/* --- who is in the way ------------------------------------------------- */
+
+static void lowest(uint64_t *job, uint64_t other)
+{
+	if (!*job || other < *job)
+		*job = other;
+}
+
+uint64_t ahead_ends(struct ahead *a, uint32_t node, int64_t at)
+{
+	const struct view *v = &a->view[node];
+	uint64_t job = 0;
+
+	list_stays(a);
+	for (uint32_t i = a->stay_first[node]; i < a->stay_first[node + 1];
+	     i++) {
+		const struct stay *it = &a->stay[i];
+
+		if (a->end[it->run] == at ||
+		    (a->gone[it->task] && at == a->s->now))
+			lowest(&job, a->s->run.job[it->run]);
+	}
+	for (uint32_t i = v->added; i != SNAP_NONE; i = added_at(a, i)->next) {
+		if (added_at(a, i)->end == at)
+			lowest(&job, added_at(a, i)->job);
+	}
+	for (const struct due *d = v->due; d && !job; d = d->next) {
+		if (d->end == at && d->resv == SNAP_NONE)
+			job = d->job;
+	}
+	return job;
+}
+
+static bool holds(const struct snap *s, uint32_t req, bool suspended,
+                  int64_t what)
+{
+	if (what == RES_GPU)
+		return s->req.gpus[req];
+	if (what == RES_MEM)
+		return s->req.mem[req];
+	return s->req.cpus[req] && !suspended;
+}
+
+uint64_t ahead_blocker(struct ahead *a, uint32_t node, int64_t what)
+{
+	const struct snap *s = a->s;
+	int64_t first = SNAP_NEVER;
+	uint64_t job = 0;
+
+	list_stays(a);
+	for (uint32_t i = a->stay_first[node]; i < a->stay_first[node + 1];
+	     i++) {
+		uint32_t run = a->stay[i].run;
+
+		if (!holds(s, s->run.req[run], s->run.suspended[run], what))
+			continue;
+		if (!job || ends_before(a->end[run], first) ||
+		    (a->end[run] == first && s->run.job[run] < job)) {
+			first = a->end[run];
+			job = s->run.job[run];
+		}
+	}
+	for (uint32_t i = a->view[node].added; i != SNAP_NONE;
+	     i = added_at(a, i)->next) {
+		const struct added *it = added_at(a, i);
+
+		if (!holds(s, it->req, false, what))
+			continue;
+		if (!job || ends_before(it->end, first) ||
+		    (it->end == first && it->job < job)) {
+			first = it->end;
+			job = it->job;
+		}
+	}
+	return job;
+}

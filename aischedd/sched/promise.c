@@ -1,0 +1,827 @@
+/* promise.c - starts that are promised to jobs that cannot start now */
+#include "aischedd/sched/promise.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/ahead.h"
+#include "aischedd/sched/domain.h"
+#include "aischedd/sched/why.h"
+
+/* A job behind which nobody passes on certain nodes. */
+struct barred {
+	uint32_t req;
+	uint64_t job;
+};
+
+struct bar {
+	uint64_t *class;        /* by class: the job, or 0 */
+	struct arena_list some; /* those that could use some nodes of one */
+};
+
+/* Why the last trial was refused a node. */
+struct refusal {
+	bool is;
+	uint64_t bar; /* the job behind which it may not pass, or 0 */
+	uint32_t node;
+	const struct due *due;
+};
+
+struct promises {
+	struct place *p;
+	const struct snap *s;
+	struct ahead *ahead;
+	uint32_t nmade;
+	struct bar **bar; /* by queue, and one for all */
+	struct ask ask;   /* of the request that is being placed */
+	struct refusal refusal;
+};
+
+/* The count of tasks for which a node has room, at a time from which on it
+ * is another. */
+struct step {
+	int64_t at;
+	uint32_t node;
+	int32_t was, is;
+};
+
+/* The search for a job's earliest start. */
+struct seek {
+	struct promises *ps;
+	struct ask ask;
+	int64_t tasks, length; /* SNAP_NEVER: it never ends */
+	uint32_t nodes;        /* exactly, or 0 */
+	int64_t bound;         /* it starts no later than this */
+	struct step *step;
+	size_t nsteps, cap;
+	struct step *best; /* those up to the bound where it starts then */
+	size_t nbest;
+	int64_t *time; /* scratch */
+	size_t time_cap;
+	int64_t *with; /* scratch: nodes, by tasks for which they have room */
+};
+
+/* Room on one node. */
+struct room {
+	uint32_t node;
+	int64_t n;
+};
+
+/* --- reservations and bars --------------------------------------------- */
+
+static void keep_reservation(struct promises *ps, uint32_t resv)
+{
+	const struct snap *s = ps->s;
+
+	for (uint32_t i = s->resv.node_first[resv];
+	     i < s->resv.node_first[resv + 1]; i++)
+		ahead_keep(ps->ahead, s->resv_node[i],
+		           &(struct due){ .start = s->resv.start[resv],
+		                          .end = s->resv.end[resv],
+		                          .resv = resv });
+}
+
+struct promises *promises_new(struct place *place)
+{
+	struct promises *ps = arena_array(place->arena, struct promises, 1);
+	const struct snap *s = place->snap;
+
+	ps->p = place;
+	ps->s = s;
+	ps->ahead = ahead_new(place);
+	ps->bar = arena_array(place->arena, struct bar *, s->queue.n + 1);
+	ps->ask.req = SNAP_NONE;
+	for (uint32_t i = 0; i < s->resv.n; i++) {
+		if (s->resv.end[i] > s->now)
+			keep_reservation(ps, i);
+	}
+	place->promises = ps;
+	return ps;
+}
+
+bool promise_is_open(const struct snap *s, uint32_t row, struct verdict *v)
+{
+	uint32_t resv = s->req.reservation[s->pend.req[row]];
+	bool invited = false;
+
+	if (resv == SNAP_NONE)
+		return true;
+	for (uint32_t i = s->resv.user_first[resv];
+	     i < s->resv.user_first[resv + 1]; i++)
+		invited |= s->resv_user[i] == s->pend.user[row];
+	if (invited && s->resv.start[resv] <= s->now &&
+	    s->now < s->resv.end[resv])
+		return true;
+	v->why = WHY_Reservation;
+	v->name = resv;
+	v->num[NUM_WHAT] = !invited                     ? RESV_OF_OTHERS
+	                   : s->now < s->resv.end[resv] ? RESV_BEGINS
+	                                                : RESV_IS_OVER;
+	return false;
+}
+
+int64_t promise_wake(const struct snap *s)
+{
+	int64_t next = SNAP_NEVER;
+
+	for (uint32_t i = 0; i < s->resv.n; i++) {
+		int64_t at = s->resv.start[i] > s->now ? s->resv.start[i]
+		                                       : s->resv.end[i];
+
+		if (at > s->now && (next == SNAP_NEVER || at < next))
+			next = at;
+	}
+	return next;
+}
+
+static struct bar *bar_of(struct promises *ps, uint32_t queue)
+{
+	struct bar **bar =
+	    &ps->bar[queue == SNAP_NONE ? ps->s->queue.n : queue];
+
+	if (!*bar) {
+		*bar = arena_array(ps->p->arena, struct bar, 1);
+		(*bar)->class = arena_array(ps->p->arena, uint64_t,
+		                            match_nclasses(ps->p->match));
+	}
+	return *bar;
+}
+
+void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
+                 uint64_t job)
+{
+	const struct allowed *a = match_req(ps->p->match, req);
+	struct bar *bar = bar_of(ps, queue);
+
+	for (uint32_t i = 0; !a->only && i < a->nclasses; i++) {
+		uint32_t class = a->class[i];
+
+		if (!bar->class[class] &&
+		    !class_too_small(match_class(ps->p->match, class), ps->s,
+		                     req))
+			bar->class[class] = job;
+	}
+	if (a->only) {
+		struct barred *b =
+		    arena_push(ps->p->arena, &bar->some, sizeof(*b));
+
+		*b = (struct barred){ req, job };
+	}
+}
+
+static bool could_use(struct match *m, uint32_t req, uint32_t node)
+{
+	const struct allowed *a = match_req(m, req);
+
+	if (!allowed_node(a, node))
+		return false;
+	for (uint32_t i = 0; i < a->nclasses; i++) {
+		if (a->class[i] == match_class_of(m, node))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t barred_by(const struct promises *ps, const struct bar *bar,
+                          uint32_t node)
+{
+	if (!bar)
+		return 0;
+	if (bar->class[match_class_of(ps->p->match, node)])
+		return bar->class[match_class_of(ps->p->match, node)];
+	for (size_t i = 0; i < bar->some.n; i++) {
+		const struct barred *b = (struct barred *)bar->some.p + i;
+
+		if (could_use(ps->p->match, b->req, node))
+			return b->job;
+	}
+	return 0;
+}
+
+bool promise_begin(struct promises *ps, uint32_t req)
+{
+	ps->refusal = (struct refusal){ 0 };
+	ps->ask = ahead_ask(ps->ahead, req, 0);
+	if (ps->p->run != SNAP_NONE)
+		ask_go_on(&ps->ask);
+	return ps->s->req.reservation[req] != SNAP_NONE ||
+	       ps->bar[ps->p->queue] || ps->bar[ps->s->queue.n];
+}
+
+/* When what is placed now has left a node: whoever has no limit leaves with
+ * the reservation that it names. */
+static int64_t ends_by(const struct promises *ps, uint32_t req, int64_t until)
+{
+	uint32_t resv = ps->s->req.reservation[req];
+
+	return until == SNAP_NEVER && resv != SNAP_NONE ? ps->s->resv.end[resv]
+	                                                : until;
+}
+
+bool promise_allows(struct promises *ps, uint32_t req, uint32_t node, int64_t n)
+{
+	struct refusal *r = &ps->refusal;
+
+	r->bar = barred_by(ps, ps->bar[ps->p->queue], node);
+	if (!r->bar)
+		r->bar = barred_by(ps, ps->bar[ps->s->queue.n], node);
+	if (ps->ask.req != req)
+		promise_begin(ps, req);
+	if (!r->bar && ahead_allows(ps->ahead, node, &ps->ask, n, ps->s->now,
+	                            ends_by(ps, req, ps->p->until), &r->due))
+		return true;
+	r->is = true;
+	r->node = node;
+	return false;
+}
+
+void promise_started(struct promises *ps, uint32_t req)
+{
+	ahead_add(ps->ahead, req);
+}
+
+void promise_leave(struct promises *ps, uint32_t task, bool leaves)
+{
+	ahead_leave(ps->ahead, task, leaves);
+}
+
+uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what)
+{
+	return ahead_blocker(ps->ahead, node, what);
+}
+
+/* --- the earliest time ------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The last first; the one with most room first. */
+static int by_node(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return (x->at < y->at) - (x->at > y->at);
+}
+
+static int by_room(const void *a, const void *b)
+{
+	const struct room *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Whether an exact number of nodes, those with most room, has enough. */
+static bool best_have_room(const struct seek *sk)
+{
+	int64_t nodes = sk->nodes, sum = 0;
+
+	for (int64_t n = sk->ask.most; n > 0 && nodes; n--) {
+		int64_t k = sk->with[n] < nodes ? sk->with[n] : nodes;
+
+		sum += k * n;
+		nodes -= k;
+	}
+	return !nodes && sum >= sk->tasks;
+}
+
+/* The first time at which the nodes that were looked at have room, or
+ * SNAP_NEVER. */
+static int64_t first_time(struct seek *sk)
+{
+	int64_t sum = 0;
+
+	if (sk->nsteps)
+		qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
+	memset(sk->with, 0, ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
+	for (size_t i = 0; i < sk->nsteps; i++) {
+		const struct step *it = &sk->step[i];
+
+		sum += it->is - it->was;
+		sk->with[it->was]--;
+		sk->with[it->is]++;
+		if (i + 1 < sk->nsteps && it[1].at == it->at)
+			continue;
+		if (sk->nodes ? best_have_room(sk) : sum >= sk->tasks)
+			return it->at;
+	}
+	return SNAP_NEVER;
+}
+
+/* More nodes only make it earlier: forget what comes later than the ones
+ * that are known need. */
+static void tighten(struct seek *sk)
+{
+	int64_t at = first_time(sk);
+
+	if (at == SNAP_NEVER)
+		return;
+	sk->bound = at;
+	while (sk->nsteps && sk->step[sk->nsteps - 1].at > at)
+		sk->nsteps--;
+}
+
+static void make_room(struct seek *sk, size_t n)
+{
+	struct step *old = sk->step;
+
+	if (sk->nsteps + n <= sk->cap)
+		return;
+	tighten(sk);
+	if (sk->nsteps + n <= sk->cap / 2)
+		return;
+	sk->cap = 2 * (sk->nsteps + n);
+	sk->step = arena_array(sk->ps->p->arena, struct step, sk->cap);
+	if (sk->nsteps)
+		memcpy(sk->step, old, sk->nsteps * sizeof(*old));
+}
+
+static void add_step(struct seek *sk, int64_t at, uint32_t node, int64_t n,
+                     int64_t *was)
+{
+	if (n == *was)
+		return;
+	assert(sk->nsteps < sk->cap);
+	sk->step[sk->nsteps++] =
+	    (struct step){ at, node, (int32_t)*was, (int32_t)n };
+	*was = n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The times at which another number of tasks may be the most that fit for
+ * all of the job's length: when something changes, and when a change comes
+ * within its length. */
+static size_t list_times(struct seek *sk, const struct point *pt, uint32_t n)
+{
+	size_t ntimes = 0;
+
+	if (2 * (size_t)n > sk->time_cap) {
+		sk->time_cap = 4 * (size_t)n;
+		sk->time = arena_array(sk->ps->p->arena, int64_t, sk->time_cap);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t before = pt[i].at - sk->length + 1;
+
+		sk->time[ntimes++] = pt[i].at;
+		if (sk->length != SNAP_NEVER && before > sk->ps->s->now)
+			sk->time[ntimes++] = before;
+	}
+	qsort(sk->time, ntimes, sizeof(*sk->time), by_value);
+	return ntimes;
+}
+
+static int64_t end_at(const struct seek *sk, int64_t at)
+{
+	return ends_by(sk->ps, sk->ask.req,
+	               sk->length == SNAP_NEVER ? SNAP_NEVER : at + sk->length);
+}
+
+/* How many fit there for all of that time. */
+static int64_t room_for(struct seek *sk, uint32_t node, const struct point *pt,
+                        const int64_t *count, uint32_t npoints, int64_t from)
+{
+	int64_t until = end_at(sk, from), n = sk->ask.most;
+	const struct due *due;
+
+	for (uint32_t i = 0; i < npoints && n; i++) {
+		if (i + 1 < npoints && pt[i + 1].at <= from)
+			continue;
+		if (until != SNAP_NEVER && pt[i].at >= until)
+			break;
+		n = count[i] < n ? count[i] : n;
+	}
+	while (n > 0 && !ahead_allows(sk->ps->ahead, node, &sk->ask, n, from,
+	                              until, &due))
+		n -= 1 + n / 8;
+	return n;
+}
+
+/* A node on which room is kept for others. */
+static void look_at_watched(struct seek *sk, uint32_t node,
+                            const struct point *pt, uint32_t npoints)
+{
+	const int64_t *count = ahead_counts(sk->ps->ahead, node, &sk->ask);
+	size_t ntimes = list_times(sk, pt, npoints);
+	int64_t was = 0;
+
+	make_room(sk, ntimes);
+	for (size_t i = 0; i < ntimes && sk->time[i] <= sk->bound; i++)
+		add_step(sk, sk->time[i], node,
+		         room_for(sk, node, pt, count, npoints, sk->time[i]),
+		         &was);
+}
+
+/* What has room there keeps it. */
+static void look_at(struct seek *sk, uint32_t node)
+{
+	struct ahead *ahead = sk->ps->ahead;
+	uint32_t npoints;
+	const struct point *pt = ahead_points(ahead, node, &npoints);
+	const int64_t *count = NULL;
+	int64_t was = 0;
+
+	if (sk->ps->p->watched[node]) {
+		look_at_watched(sk, node, pt, npoints);
+		return;
+	}
+	make_room(sk, npoints);
+	for (uint32_t i = 0; i < npoints && pt[i].at <= sk->bound; i++) {
+		int64_t n = ask_count(&sk->ask, &pt[i]);
+
+		if (n && sk->ask.odd) {
+			count =
+			    count ? count : ahead_counts(ahead, node, &sk->ask);
+			n = count[i];
+		}
+		add_step(sk, pt[i].at, node, n, &was);
+	}
+}
+
+/* Look for an earlier start in a group of nodes that may be used together. */
+static void look_among(struct seek *sk, const uint32_t *node, uint32_t n)
+{
+	int64_t at;
+
+	sk->nsteps = 0;
+	for (uint32_t i = 0; i < n && ahead_patience(sk->ps->ahead) > 0; i++)
+		look_at(sk, node[i]);
+	at = first_time(sk);
+	if (at == SNAP_NEVER || (sk->nbest && at >= sk->best->at))
+		return;
+	while (sk->nsteps && sk->step[sk->nsteps - 1].at > at)
+		sk->nsteps--;
+	sk->bound = at - 1;
+	sk->nbest = sk->nsteps;
+	sk->best = arena_array(sk->ps->p->arena, struct step, sk->nsteps);
+	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
+}
+
+/* Nodes that are up and that it may use, of a pool: from a class on; returns
+ * where the next pool begins. */
+static uint32_t list_pool(const struct promises *ps, const struct allowed *a,
+                          uint32_t class, uint32_t *node, uint32_t *ret_n)
+{
+	const struct match *m = ps->p->match;
+	uint32_t pool = match_class(m, a->class[class])->pool;
+
+	for (*ret_n = 0; class < a->nclasses; class ++) {
+		const struct node_class *c = match_class(m, a->class[class]);
+
+		if (c->pool != pool)
+			break;
+		for (uint32_t i = 0; i < c->nnodes; i++) {
+			if (allowed_node(a, c->node[i]) &&
+			    shelf_tree(ps->p->shelf, c->node[i]) != SHELF_NONE)
+				node[(*ret_n)++] = c->node[i];
+		}
+	}
+	return class;
+}
+
+/* The same nodes, those of each domain of a level together; first: where the
+ * ones of each begin, domain.n: those in none. */
+static const uint32_t *sort_by_domain(const struct promises *ps,
+                                      const uint32_t *node, uint32_t n,
+                                      uint8_t level, uint32_t *first)
+{
+	const struct snap *s = ps->s;
+	uint32_t *ret = arena_array(ps->p->arena, uint32_t, n);
+	uint32_t *of = arena_array(ps->p->arena, uint32_t, n);
+	uint32_t *next;
+
+	memset(first, 0, (s->domain.n + 2) * sizeof(*first));
+	for (uint32_t i = 0; i < n; i++) {
+		of[i] = domain_of(s, node[i], level);
+		of[i] = of[i] == SNAP_NONE ? s->domain.n : of[i];
+		first[of[i] + 1]++;
+	}
+	for (uint32_t i = 0; i <= s->domain.n; i++)
+		first[i + 1] += first[i];
+	next = arena_array(ps->p->arena, uint32_t, s->domain.n + 1);
+	memcpy(next, first, (s->domain.n + 1) * sizeof(*next));
+	for (uint32_t i = 0; i < n; i++)
+		ret[next[of[i]]++] = node[i];
+	return ret;
+}
+
+static void look_everywhere(struct seek *sk)
+{
+	const struct promises *ps = sk->ps;
+	const struct snap *s = ps->s;
+	const struct allowed *a = match_req(ps->p->match, sk->ask.req);
+	uint32_t *node = arena_array(ps->p->arena, uint32_t, s->node.n);
+	uint8_t level = s->req.need[sk->ask.req];
+	uint32_t *first = NULL, n;
+
+	if (level != LEVEL_NONE)
+		first = arena_array(ps->p->arena, uint32_t, s->domain.n + 2);
+	for (uint32_t c = 0; c < a->nclasses;) {
+		const uint32_t *sorted;
+
+		c = list_pool(ps, a, c, node, &n);
+		if (level == LEVEL_NONE) {
+			look_among(sk, node, n);
+			continue;
+		}
+		sorted = sort_by_domain(ps, node, n, level, first);
+		for (uint32_t d = 0; d < s->domain.n; d++)
+			look_among(sk, sorted + first[d],
+			           first[d + 1] - first[d]);
+	}
+}
+
+/* --- the promise ------------------------------------------------------- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The room that it gets, the most together; returns on how many nodes. */
+static uint32_t choose(struct seek *sk, struct room **ret)
+{
+	struct room *room =
+	    arena_array(sk->ps->p->arena, struct room, sk->nbest);
+	int64_t left = sk->tasks, even;
+	uint32_t n = 0, used = 0;
+
+	qsort(sk->best, sk->nbest, sizeof(*sk->best), by_node);
+	for (size_t i = 0; i < sk->nbest; i++) {
+		if ((!i || sk->best[i].node != sk->best[i - 1].node) &&
+		    sk->best[i].is)
+			room[n++] =
+			    (struct room){ sk->best[i].node, sk->best[i].is };
+	}
+	qsort(room, n, sizeof(*room), by_room);
+	even = sk->nodes ? (left + sk->nodes - 1) / sk->nodes : 0;
+	for (; left; used++) {
+		int64_t rest = sk->nodes ? sk->nodes - used - 1 : 0;
+
+		assert(used < n && left > rest);
+		if (sk->nodes && room[sk->nodes - 1].n >= even)
+			room[used].n = (left + rest) / (rest + 1);
+		else
+			room[used].n = least(room[used].n, left - rest);
+		left -= room[used].n;
+	}
+	*ret = room;
+	return used;
+}
+
+static int64_t promise_room(struct seek *sk, int64_t at, bool keep,
+                            uint64_t *ret_blocker)
+{
+	struct promises *ps = sk->ps;
+	struct room *room;
+	uint32_t n = choose(sk, &room);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t job = ahead_ends(ps->ahead, room[i].node, at);
+
+		if (job && (!*ret_blocker || job < *ret_blocker))
+			*ret_blocker = job;
+	}
+	/* What would fit now but does not start is not understood here. */
+	if (at == ps->s->now && !*ret_blocker)
+		return SNAP_NEVER;
+	for (uint32_t i = 0; keep && i < n; i++)
+		ahead_keep(ps->ahead, room[i].node,
+		           &(struct due){ .start = at,
+		                          .end = end_at(sk, at),
+		                          .job = ps->p->job,
+		                          .resv = SNAP_NONE,
+		                          .req = sk->ask.req,
+		                          .n = (uint32_t)room[i].n,
+		                          .resumes = SNAP_NONE });
+	return at;
+}
+
+static int64_t seek_start(struct seek *sk, bool keep, uint64_t *ret_blocker)
+{
+	const struct snap *s = sk->ps->s;
+	uint32_t req = sk->ask.req, per_node = s->req.tasks_per_node[req];
+
+	sk->tasks = s->req.min_tasks[req];
+	sk->nodes = s->req.nodes[req];
+	sk->ask = ahead_ask(sk->ps->ahead, req, sk->tasks);
+	if (per_node && per_node < sk->tasks)
+		sk->ask.most = per_node;
+	sk->with =
+	    arena_array(sk->ps->p->arena, int64_t, (size_t)sk->ask.most + 1);
+	look_everywhere(sk);
+	if (!sk->nbest || ahead_patience(sk->ps->ahead) <= 0)
+		return SNAP_NEVER;
+	return promise_room(sk, sk->best[sk->nbest - 1].at, keep, ret_blocker);
+}
+
+/* --- a job that goes on where it was ----------------------------------- */
+
+/* Whether its CPUs are free on a node for all of its length. */
+static bool goes_on(struct seek *sk, uint32_t node, int64_t n, int64_t from)
+{
+	uint32_t npoints;
+	const struct point *pt = ahead_points(sk->ps->ahead, node, &npoints);
+	int64_t until = end_at(sk, from);
+
+	for (uint32_t i = 0; i < npoints; i++) {
+		if (i + 1 < npoints && pt[i + 1].at <= from)
+			continue;
+		if (until != SNAP_NEVER && pt[i].at >= until)
+			break;
+		if (pt[i].have[AHEAD_CPU] < n * sk->ask.need[AHEAD_CPU] ||
+		    pt[i].have[AHEAD_IDLE] < n * sk->ask.need[AHEAD_IDLE] ||
+		    pt[i].whose != sk->ask.whose ||
+		    (sk->ask.exclusive && pt[i].ntasks != n))
+			return false;
+	}
+	return true;
+}
+
+/* Its tasks on each node. */
+static uint32_t count_tasks(const struct seek *sk, uint32_t run,
+                            struct room **ret)
+{
+	const struct snap *s = sk->ps->s;
+	uint32_t ntasks = run_ntasks(s, run), n = 0;
+
+	*ret = arena_array(sk->ps->p->arena, struct room, ntasks);
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		uint32_t i = 0;
+
+		while (i < n && (*ret)[i].node != s->task[t].node)
+			i++;
+		n += i == n;
+		(*ret)[i].node = s->task[t].node;
+		(*ret)[i].n++;
+	}
+	return n;
+}
+
+static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
+                           uint64_t *ret_blocker)
+{
+	struct promises *ps = sk->ps;
+	const struct snap *s = ps->s;
+	struct arena_list times = { 0 };
+	struct room *room;
+	uint32_t nnodes = count_tasks(sk, run, &room), npoints;
+	int64_t at = SNAP_NEVER;
+
+	sk->ask = ahead_ask(ps->ahead, sk->ask.req, 1);
+	ask_go_on(&sk->ask);
+	for (uint32_t i = 0; i < nnodes; i++) {
+		const struct point *pt =
+		    ahead_points(ps->ahead, room[i].node, &npoints);
+
+		for (uint32_t k = 0; k < npoints; k++)
+			*(int64_t *)arena_push(ps->p->arena, &times,
+			                       sizeof(int64_t)) = pt[k].at;
+	}
+	if (times.n)
+		qsort(times.p, times.n, sizeof(int64_t), by_value);
+	for (size_t t = 0;
+	     t < times.n && at == SNAP_NEVER && ahead_patience(ps->ahead) > 0;
+	     t++) {
+		uint32_t i = 0;
+
+		at = ((int64_t *)times.p)[t];
+		while (i < nnodes && goes_on(sk, room[i].node, room[i].n, at))
+			i++;
+		at = i == nnodes ? at : SNAP_NEVER;
+	}
+	for (uint32_t i = 0; at != SNAP_NEVER && i < nnodes; i++) {
+		uint64_t job = ahead_ends(ps->ahead, room[i].node, at);
+
+		if (job && (!*ret_blocker || job < *ret_blocker))
+			*ret_blocker = job;
+	}
+	if (at == s->now && !*ret_blocker)
+		return SNAP_NEVER;
+	for (uint32_t t = s->run.task_first[run];
+	     keep && at != SNAP_NEVER && t < s->run.task_first[run + 1]; t++)
+		ahead_keep(ps->ahead, s->task[t].node,
+		           &(struct due){ .start = at,
+		                          .end = end_at(sk, at),
+		                          .job = ps->p->job,
+		                          .resv = SNAP_NONE,
+		                          .req = sk->ask.req,
+		                          .n = 1,
+		                          .resumes = t });
+	return at;
+}
+
+/* --- for the pass ------------------------------------------------------ */
+
+static int64_t seek(struct promises *ps, uint32_t row, bool keep,
+                    uint64_t *ret_blocker)
+{
+	const struct snap *s = ps->s;
+	uint32_t run = s->pend.resumes[row];
+	struct seek sk = { .ps = ps,
+		           .ask = { .req = s->pend.req[row] },
+		           .bound = INT64_MAX,
+		           .length = ps->p->until == SNAP_NEVER
+		                         ? SNAP_NEVER
+		                         : ps->p->until - s->now };
+
+	*ret_blocker = 0;
+	if (!ahead_changes(ps->ahead) || ahead_patience(ps->ahead) <= 0)
+		return SNAP_NEVER;
+	if (run != SNAP_NONE)
+		return seek_resume(&sk, run, keep, ret_blocker);
+	return seek_start(&sk, keep, ret_blocker);
+}
+
+int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
+{
+	const struct snap *s = ps->s;
+	int64_t at;
+
+	*ret_blocker = 0;
+	if (ps->nmade == s->policy.backfill_depth)
+		return SNAP_NEVER;
+	at = seek(ps, row, true, ret_blocker);
+	ps->nmade += at != SNAP_NEVER;
+	return at;
+}
+
+int64_t promise_expect(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
+{
+	return seek(ps, row, false, ret_blocker);
+}
+
+/* Try the row as if nothing were promised. */
+static bool try_anyway(struct promises *ps, uint32_t row)
+{
+	struct place *p = ps->p;
+	uint32_t req = ps->s->pend.req[row], run = ps->s->pend.resumes[row];
+	bool fits;
+
+	p->heedless = true;
+	fits = run != SNAP_NONE ? place_try_resume(p, run, NULL)
+	                        : place_try(p, req, ps->s->req.min_tasks[req],
+	                                    IN_OPEN, NULL);
+	p->heedless = false;
+	return fits;
+}
+
+/* The first node of the trial that is refused. */
+static void find_refusal(struct promises *ps, uint32_t req)
+{
+	const struct place *p = ps->p;
+
+	for (size_t i = p->first_task; i < p->ntasks; i++) {
+		uint32_t node = p->task[i].node;
+		int64_t n = 0;
+
+		for (size_t k = p->first_task; k < p->ntasks; k++)
+			n += p->task[k].node == node;
+		if (!promise_allows(ps, req, node, n))
+			return;
+	}
+}
+
+bool promise_in_the_way(struct promises *ps, uint32_t row, struct verdict *v)
+{
+	const struct snap *s = ps->s;
+	struct refusal *r = &ps->refusal;
+
+	if (!r->is || !try_anyway(ps, row))
+		return false;
+	find_refusal(ps, s->pend.req[row]);
+	place_undo(ps->p);
+	v->why = WHY_Priority;
+	v->name = r->node;
+	v->job = 0;
+	v->num[NUM_WHAT] = WAY_IS_CLOSED;
+	if (r->bar) {
+		v->num[NUM_WHAT] = WAY_IS_BARRED;
+		v->job = r->bar;
+	} else if (r->due && r->due->resv != SNAP_NONE) {
+		v->num[NUM_WHAT] = WAY_IS_RESERVED;
+		v->num[NUM_NEED] = r->due->resv;
+		v->num[NUM_HAVE] = ps->p->until;
+	} else if (r->due) {
+		v->num[NUM_WHAT] = WAY_IS_PROMISED;
+		v->num[NUM_NEED] = r->due->start;
+		v->job = r->due->job;
+	}
+	return true;
+}
