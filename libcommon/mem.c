@@ -162,3 +162,17 @@ size_t arena_used(const struct arena *arena)
 {
 	return arena->used;
 }
+
+void *arena_push(struct arena *arena, struct arena_list *list, size_t size)
+{
+	if (list->n == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 32;
+		void *p = arena_alloc(arena, cap, size);
+
+		if (list->n)
+			memcpy(p, list->p, list->n * size);
+		list->p = p;
+		list->cap = cap;
+	}
+	return (char *)list->p + size * list->n++;
+}

@@ -38,4 +38,13 @@ size_t arena_used(const struct arena *arena); /* bytes handed out */
 #define arena_array(arena, type, n) \
 	((type *)arena_alloc((arena), (n), sizeof(type)))
 
+/* A list that grows in an arena; what it outgrows stays there. */
+struct arena_list {
+	void *p;
+	size_t n, cap;
+};
+
+/* Room for one more element of this size, zeroed: the last of the list. */
+void *arena_push(struct arena *arena, struct arena_list *list, size_t size);
+
 #endif

@@ -3,17 +3,34 @@
 
 #include "aischedd/sched/why.h"
 
-/* What a start of a job of the row adds to the use of its queue: one that
- * resumes has kept memory and GPUs. */
-static void amount_of(const struct snap *s, uint32_t row, int64_t ret[RES_N])
+struct demand demand_start(const struct snap *s, uint32_t row)
 {
 	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
 	bool resumes = run != SNAP_NONE;
-	int64_t tasks = resumes ? run_ntasks(s, run) : s->req.tasks[req];
+	int64_t tasks = resumes ? run_ntasks(s, run) : s->req.min_tasks[req];
 
-	ret[RES_CPU] = tasks * s->req.cpus[req];
-	ret[RES_MEM] = resumes ? 0 : tasks * s->req.mem[req];
-	ret[RES_GPU] = resumes ? 0 : tasks * s->req.gpus[req];
+	/* One that resumes has kept memory and GPUs. */
+	return (struct demand){
+		.queue = s->pend.queue[row],
+		.user = s->pend.user[row],
+		.req = req,
+		.firm = !s->pend.preemptible[row],
+		.starts = !resumes,
+		.amount = { [RES_CPU] = tasks * s->req.cpus[req],
+		            [RES_MEM] = resumes ? 0 : tasks * s->req.mem[req],
+		            [RES_GPU] = resumes ? 0 : tasks * s->req.gpus[req] }
+	};
+}
+
+struct demand demand_grow(const struct snap *s, uint32_t run)
+{
+	struct demand d = { .queue = s->run.queue[run],
+		            .user = s->run.user[run],
+		            .req = s->run.req[run],
+		            .firm = !s->run.preemptible[run] };
+
+	work_amount(s, run, 1, d.amount);
+	return d;
 }
 
 static enum reason say(struct verdict *ret, enum reason why, uint32_t name,
@@ -73,11 +90,10 @@ static enum reason check_licenses(const struct snap *s, uint32_t req,
 enum reason admit_ever(const struct snap *s, uint32_t row, struct verdict *ret)
 {
 	static const int64_t nothing[RES_N];
-	int64_t amount[RES_N];
+	struct demand d = demand_start(s, row);
+	const int64_t *amount = d.amount;
 
-	amount_of(s, row, amount);
-	for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
-	     q = s->queue.parent[q]) {
+	for (uint32_t q = d.queue; q != SNAP_NONE; q = s->queue.parent[q]) {
 		int64_t gpus = s->queue.max_gpus_user[q];
 		int r = over_limit(s->queue.limit[q], nothing, amount);
 
@@ -95,81 +111,95 @@ enum reason admit_ever(const struct snap *s, uint32_t row, struct verdict *ret)
 	                      WHY_NeverFits, ret);
 }
 
-static enum reason check_counts(struct work *w, uint32_t row,
-                                struct verdict *ret)
+static enum reason check_jobs(const struct work *w, uint32_t queue,
+                              struct verdict *ret)
 {
 	const struct snap *s = w->snap;
-	uint32_t first = s->pend.queue[row];
 
-	for (uint32_t q = first; q != SNAP_NONE; q = s->queue.parent[q]) {
+	for (uint32_t q = queue; q != SNAP_NONE; q = s->queue.parent[q]) {
 		int64_t max = s->queue.max_jobs[q];
 
 		if (max != CONF_NONE && w->jobs[q] >= max)
 			return say(ret, WHY_QueueMaxJobs, q, WHAT_JOBS,
 			           (int64_t[]){ 1, w->jobs[q], max });
 	}
-	for (uint32_t q = first; q != SNAP_NONE; q = s->queue.parent[q]) {
+	return WHY_None;
+}
+
+static enum reason check_user(struct work *w, const struct demand *d,
+                              struct verdict *ret)
+{
+	const struct snap *s = w->snap;
+
+	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
 		int64_t jobs = s->queue.max_jobs_user[q];
 		int64_t gpus = s->queue.max_gpus_user[q];
-		int64_t amount[RES_N], *use;
+		int64_t more = d->amount[RES_GPU], *use;
 
 		if (!queue_counts_users(s, q))
 			continue;
-		use = work_user(w, q, s->pend.user[row]);
-		if (jobs != CONF_NONE && use[USER_JOBS] >= jobs)
+		use = work_user(w, q, d->user);
+		if (d->starts && jobs != CONF_NONE && use[USER_JOBS] >= jobs)
 			return say(ret, WHY_UserLimit, q, WHAT_JOBS,
 			           (int64_t[]){ 1, use[USER_JOBS], jobs });
-		amount_of(s, row, amount);
-		if (gpus != CONF_NONE && amount[RES_GPU] &&
-		    use[USER_GPUS] + amount[RES_GPU] > gpus)
+		if (gpus != CONF_NONE && more && use[USER_GPUS] + more > gpus)
 			return say(ret, WHY_UserLimit, q, RES_GPU,
-			           (int64_t[]){ amount[RES_GPU], use[USER_GPUS],
-			                        gpus });
+			           (int64_t[]){ more, use[USER_GPUS], gpus });
 	}
 	return WHY_None;
 }
 
-enum reason admit_now(struct work *w, uint32_t row, struct verdict *ret)
+/* The first queue on the way up where amount is over what it may have. */
+static enum reason check_amounts(const struct snap *s, const struct demand *d,
+                                 const int64_t (*most)[RES_N],
+                                 const int64_t (*used)[RES_N], enum reason why,
+                                 struct verdict *ret)
 {
-	const struct snap *s = w->snap;
-	int64_t amount[RES_N];
-
-	if (s->pend.resumes[row] == SNAP_NONE) {
-		enum reason why = check_licenses(s, s->pend.req[row],
-		                                 w->license, WHY_Licenses, ret);
-
-		if (why == WHY_None)
-			why = check_counts(w, row, ret);
-		if (why != WHY_None)
-			return why;
-	}
-	amount_of(s, row, amount);
-	for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
-	     q = s->queue.parent[q]) {
-		int r = over_limit(s->queue.limit[q], w->used[q], amount);
+	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
+		int r = over_limit(most[q], used[q], d->amount);
 
 		if (r < RES_N)
-			return say(ret, WHY_QueueLimit, q, r,
-			           (int64_t[]){ amount[r], w->used[q][r],
-			                        s->queue.limit[q][r] });
+			return say(ret, why, q, r,
+			           (int64_t[]){ d->amount[r], used[q][r],
+			                        most[q][r] });
 	}
 	return WHY_None;
 }
 
-void admit_charge(struct work *w, uint32_t row)
+enum reason admit_now(struct work *w, const struct demand *d,
+                      struct verdict *ret)
 {
 	const struct snap *s = w->snap;
-	uint32_t req = s->pend.req[row];
-	int64_t amount[RES_N];
+	enum reason why = WHY_None;
 
-	amount_of(s, row, amount);
-	work_charge(w, s->pend.queue[row], amount);
-	if (s->pend.resumes[row] != SNAP_NONE)
+	if (d->starts) {
+		why = check_licenses(s, d->req, w->license, WHY_Licenses, ret);
+		if (why == WHY_None)
+			why = check_jobs(w, d->queue, ret);
+	}
+	if (why == WHY_None)
+		why = check_user(w, d, ret);
+	if (why == WHY_None)
+		why = check_amounts(s, d, s->queue.limit,
+		                    (const int64_t(*)[RES_N])w->used,
+		                    WHY_QueueLimit, ret);
+	if (why == WHY_None && d->firm)
+		why = check_amounts(s, d, s->queue.quota,
+		                    (const int64_t(*)[RES_N])w->firm,
+		                    WHY_QueueQuota, ret);
+	return why;
+}
+
+void admit_charge(struct work *w, const struct demand *d)
+{
+	const struct snap *s = w->snap;
+
+	work_charge(w, d->queue, d->amount, d->firm, 1);
+	work_charge_job(w, d->queue, d->user, d->amount[RES_GPU], d->starts, 1);
+	if (!d->starts)
 		return;
-	work_charge_job(w, s->pend.queue[row], s->pend.user[row],
-	                amount[RES_GPU]);
-	for (uint32_t i = s->req.license_first[req];
-	     i < s->req.license_first[req + 1]; i++)
+	for (uint32_t i = s->req.license_first[d->req];
+	     i < s->req.license_first[d->req + 1]; i++)
 		work_add(w, &w->license[s->license_use[i].license],
 		         -s->license_use[i].count);
 }

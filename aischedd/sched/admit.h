@@ -10,16 +10,29 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/work.h"
 
-/* Both return WHY_None, or a reason and its numbers in *ret (why.h). */
+/* What a claim adds to the use of its queue. */
+struct demand {
+	uint32_t queue, user, req;
+	bool firm;   /* may not be preempted: only within the quota */
+	bool starts; /* a job more, and its licences */
+	int64_t amount[RES_N];
+};
+
+/* A job of a row starts or resumes; a running one gets another task. */
+struct demand demand_start(const struct snap *snap, uint32_t row);
+struct demand demand_grow(const struct snap *snap, uint32_t run);
+
+/* These return WHY_None, or a reason and its numbers in *ret (why.h). */
 
 /* May a job of the row ever start, whatever else runs? */
 enum reason admit_ever(const struct snap *snap, uint32_t row,
                        struct verdict *ret);
 
-/* May it start now? */
-enum reason admit_now(struct work *w, uint32_t row, struct verdict *ret);
+/* May it have this now? */
+enum reason admit_now(struct work *w, const struct demand *d,
+                      struct verdict *ret);
 
-/* A job of the row starts: count it. */
-void admit_charge(struct work *w, uint32_t row);
+/* It gets it: count it. */
+void admit_charge(struct work *w, const struct demand *d);
 
 #endif

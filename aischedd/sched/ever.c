@@ -48,7 +48,7 @@ static uint32_t count_class(const struct ever *e, uint32_t req, uint32_t class,
 	const struct snap_reqs *r = &e->snap->req;
 	const struct allowed *a = match_req(e->match, req);
 	const struct node_class *c = match_class(e->match, class);
-	uint32_t tasks = r->tasks[req], most = tasks;
+	uint32_t tasks = r->min_tasks[req], most = tasks;
 
 	if (r->tasks_per_node[req] && r->tasks_per_node[req] < most)
 		most = r->tasks_per_node[req];
@@ -71,7 +71,8 @@ static uint32_t count_class(const struct ever *e, uint32_t req, uint32_t class,
 /* Tasks on the best n nodes, from the counts that count_class() left. */
 static uint32_t take_best(const struct ever *e, uint32_t req)
 {
-	uint32_t tasks = e->snap->req.tasks[req], n = e->snap->req.nodes[req];
+	uint32_t tasks = e->snap->req.min_tasks[req],
+		 n = e->snap->req.nodes[req];
 	uint64_t got = 0;
 
 	for (uint32_t fit = tasks; fit > 0 && n; fit--) {
@@ -89,7 +90,7 @@ static uint32_t count_tasks(const struct ever *e, uint32_t req,
                             enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
-	uint32_t tasks = e->snap->req.tasks[req], best = 0;
+	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
 
 	for (uint32_t i = 0, end; i < a->nclasses && best < tasks; i = end) {
 		uint32_t pool = match_class(e->match, a->class[i])->pool;
@@ -198,7 +199,8 @@ static void explain_never(const struct ever *e, uint32_t req, struct verdict *v)
 
 bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v)
 {
-	uint32_t req = e->snap->pend.req[row], tasks = e->snap->req.tasks[req];
+	uint32_t req = e->snap->pend.req[row],
+		 tasks = e->snap->req.min_tasks[req];
 	uint32_t got = count_tasks(e, req, EVER_ALL);
 	uint32_t pool = unready_pool(e->snap, req);
 
@@ -220,7 +222,8 @@ bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v)
 
 bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v)
 {
-	uint32_t req = e->snap->pend.req[row], tasks = e->snap->req.tasks[req];
+	uint32_t req = e->snap->pend.req[row],
+		 tasks = e->snap->req.min_tasks[req];
 	uint32_t got = count_tasks(e, req, EVER_USABLE);
 
 	if (got == tasks)

@@ -149,7 +149,7 @@ static void lack_at(const struct trial *t, uint32_t node, enum resource res,
 struct lack lack_of(const struct trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
-	struct lack ret = { .got = r->tasks[t->req] - t->left,
+	struct lack ret = { .got = t->tasks - t->left,
 		            .node = SNAP_NONE,
 		            .what = WHAT_NODE,
 		            .need = r->nodes[t->req],
@@ -211,7 +211,7 @@ static void sum_free(const struct trial *t, int64_t ret[RES_N])
 
 void lack_sum(const struct trial *t, struct lack *lack)
 {
-	int64_t sum[RES_N] = { 0 }, tasks = t->p->snap->req.tasks[t->req];
+	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
 
 	sum_free(t, sum);
 	lack->scattered = lack->node != SNAP_NONE;

@@ -1,43 +1,116 @@
-/* order.c - whose turn it is */
+/* order.c - whose turn it is within a queue */
 #include "aischedd/sched/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+/* More than all points that a job can have otherwise. */
+static const int64_t boost = (int64_t)1 << 60;
+
+/* --- scores ------------------------------------------------------------ */
+
+int64_t order_max_wait(const struct snap *s, uint32_t row)
+{
+	for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
+	     q = s->queue.parent[q]) {
+		if (s->queue.max_wait[q] != CONF_NONE)
+			return s->queue.max_wait[q];
+	}
+	return CONF_NONE;
+}
+
+static int64_t waited(const struct order *o, uint32_t row)
+{
+	return o->snap->now - o->snap->member[o->next[row]].since;
+}
+
+static int64_t score_of(const struct order *o, uint32_t row)
+{
+	int64_t score =
+	    o->base[row] + score_age(&o->snap->policy, waited(o, row));
+
+	if (o->max_wait[row] != CONF_NONE && waited(o, row) >= o->max_wait[row])
+		score += boost;
+	return score;
+}
+
+static int64_t base_of(const struct snap *s, uint32_t row,
+                       const int64_t capacity[RES_N])
+{
+	uint32_t req = s->pend.req[row];
+	const int64_t tasks = s->req.tasks[req];
+	const int64_t ask[RES_N] = { tasks * s->req.cpus[req],
+		                     tasks * s->req.mem[req],
+		                     tasks * s->req.gpus[req] };
+	struct score score = score_make(&s->policy, s->pend.priority[row], 0,
+	                                ask, capacity, s->pend.light[row]);
+
+	return score_sum(&score);
+}
+
+/* --- heaps ------------------------------------------------------------- */
 
 static uint64_t next_job(const struct order *o, uint32_t row)
 {
 	return o->snap->member[o->next[row]].job;
 }
 
-static bool before(const struct order *o, uint32_t a, uint32_t b)
+static int compare_rows(const struct order *o, uint32_t a, uint32_t b)
 {
-	const int64_t *priority = o->snap->pend.priority;
+	int64_t x = score_of(o, a), y = score_of(o, b);
 
-	if (priority[a] != priority[b])
-		return priority[a] > priority[b];
+	if (x != y)
+		return x > y ? -1 : 1;
 	if (next_job(o, a) != next_job(o, b))
-		return next_job(o, a) < next_job(o, b);
-	return a < b;
+		return next_job(o, a) < next_job(o, b) ? -1 : 1;
+	return a < b ? -1 : a > b;
 }
 
-static void sink(struct order *o, uint32_t i)
+static int64_t above_min(const struct order *o, uint32_t run)
 {
-	uint32_t row = o->heap[i];
+	const struct snap *s = o->snap;
 
-	for (uint32_t kid; (kid = 2 * i + 1) < o->n; i = kid) {
-		if (kid + 1 < o->n && before(o, o->heap[kid + 1], o->heap[kid]))
+	return (int64_t)order_tasks(o, run) - s->req.min_tasks[s->run.req[run]];
+}
+
+static int compare_growers(const struct order *o, uint32_t a, uint32_t b)
+{
+	const struct snap *s = o->snap;
+
+	if (above_min(o, a) != above_min(o, b))
+		return above_min(o, a) < above_min(o, b) ? -1 : 1;
+	if (s->run.priority[a] != s->run.priority[b])
+		return s->run.priority[a] > s->run.priority[b] ? -1 : 1;
+	return s->run.job[a] < s->run.job[b] ? -1
+	                                     : s->run.job[a] > s->run.job[b];
+}
+
+typedef int compare_fn(const struct order *o, uint32_t a, uint32_t b);
+
+static void sink(const struct order *o, struct heap *h, uint32_t i,
+                 compare_fn *compare)
+{
+	uint32_t x = h->at[i];
+
+	for (uint32_t kid; (kid = 2 * i + 1) < h->n; i = kid) {
+		if (kid + 1 < h->n &&
+		    compare(o, h->at[kid + 1], h->at[kid]) < 0)
 			kid++;
-		if (!before(o, o->heap[kid], row))
+		if (compare(o, h->at[kid], x) >= 0)
 			break;
-		o->heap[i] = o->heap[kid];
+		h->at[i] = h->at[kid];
 	}
-	o->heap[i] = row;
+	h->at[i] = x;
 }
 
-static uint32_t may_start(const struct snap_member *m)
+static void drop(const struct order *o, struct heap *h, compare_fn *compare)
 {
-	return m->room < m->count ? m->room : m->count;
+	h->at[0] = h->at[--h->n];
+	if (h->n)
+		sink(o, h, 0, compare);
 }
+
+/* --- rows -------------------------------------------------------------- */
 
 /* Go to the next job that may start; false when the row has none left. */
 static bool advance(struct order *o, uint32_t row)
@@ -47,7 +120,7 @@ static bool advance(struct order *o, uint32_t row)
 	while (o->next[row] < end) {
 		const struct snap_member *m = &o->snap->member[o->next[row]];
 
-		if (o->begun[row] < may_start(m))
+		if (o->begun[row] < order_may_start(m))
 			return true;
 		if (o->begun[row] < m->count && o->limited[row] == SNAP_NONE)
 			o->limited[row] = o->next[row];
@@ -57,57 +130,156 @@ static bool advance(struct order *o, uint32_t row)
 	return false;
 }
 
-struct order *order_new(const struct snap *snap, struct arena *arena)
+static void next_of_row(struct order *o, uint32_t queue)
+{
+	struct heap *h = &o->rows[queue];
+	uint32_t row = h->at[0];
+
+	o->begun[row]++;
+	if (advance(o, row))
+		sink(o, h, 0, compare_rows);
+	else
+		drop(o, h, compare_rows);
+}
+
+void order_started(struct order *o, uint32_t queue)
+{
+	o->started[o->rows[queue].at[0]]++;
+	next_of_row(o, queue);
+}
+
+void order_claimed(struct order *o, uint32_t queue)
+{
+	o->claimed[o->rows[queue].at[0]]++;
+	next_of_row(o, queue);
+}
+
+void order_promised(struct order *o, uint32_t queue)
+{
+	uint32_t row = o->rows[queue].at[0];
+
+	if (o->first[row] == SNAP_NONE) {
+		o->first[row] = o->next[row];
+		o->first_begun[row] = o->begun[row];
+	}
+	next_of_row(o, queue);
+}
+
+void order_grown(struct order *o, uint32_t queue)
+{
+	struct heap *h = &o->growers[queue];
+	uint32_t run = h->at[0];
+
+	o->grown[run]++;
+	if (order_tasks(o, run) < o->snap->req.tasks[o->snap->run.req[run]])
+		sink(o, h, 0, compare_growers);
+	else
+		drop(o, h, compare_growers);
+}
+
+void order_drop(struct order *o, uint32_t queue)
+{
+	if (o->rows[queue].n)
+		drop(o, &o->rows[queue], compare_rows);
+	else
+		drop(o, &o->growers[queue], compare_growers);
+}
+
+bool order_has(const struct order *o, uint32_t queue)
+{
+	return o->rows[queue].n || o->growers[queue].n;
+}
+
+struct turn order_first(const struct order *o, uint32_t queue)
+{
+	if (o->rows[queue].n)
+		return (struct turn){ o->rows[queue].at[0], SNAP_NONE };
+	return (struct turn){ SNAP_NONE, o->growers[queue].at[0] };
+}
+
+int order_compare(const struct order *o, uint32_t a, uint32_t b)
+{
+	if (!o->rows[a].n || !o->rows[b].n)
+		return !o->rows[a].n - !o->rows[b].n;
+	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
+}
+
+void order_open(struct order *o)
+{
+	const struct snap *s = o->snap;
+
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		struct heap *h = &o->rows[s->pend.queue[row]];
+
+		if (advance(o, row))
+			h->at[h->n++] = row;
+	}
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		struct heap *h = &o->growers[s->run.queue[run]];
+
+		if (!s->run.ending[run] && !s->run.suspended[run] &&
+		    order_tasks(o, run) < s->req.tasks[s->run.req[run]])
+			h->at[h->n++] = run;
+	}
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		for (uint32_t i = o->rows[q].n / 2; i-- > 0;)
+			sink(o, &o->rows[q], i, compare_rows);
+		for (uint32_t i = o->growers[q].n / 2; i-- > 0;)
+			sink(o, &o->growers[q], i, compare_growers);
+	}
+}
+
+/* A heap for each queue, in one array, with room for n entries in all. */
+static struct heap *heaps_new(const struct snap *s, const uint32_t *queue,
+                              uint32_t n, struct arena *arena)
+{
+	struct heap *h = arena_array(arena, struct heap, s->queue.n);
+	uint32_t *at = arena_array(arena, uint32_t, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		h[queue[i]].n++;
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		h[q].at = at;
+		at += h[q].n;
+		h[q].n = 0;
+	}
+	return h;
+}
+
+struct order *order_new(const struct snap *s, const int64_t capacity[RES_N],
+                        struct arena *arena)
 {
 	struct order *o = arena_array(arena, struct order, 1);
-	uint32_t n = snap->pend.n;
+	uint32_t n = s->pend.n;
 
-	o->snap = snap;
-	o->heap = arena_array(arena, uint32_t, n);
+	o->snap = s;
+	o->rows = heaps_new(s, s->pend.queue, n, arena);
+	o->growers = heaps_new(s, s->run.queue, s->run.n, arena);
+	o->base = arena_array(arena, int64_t, n);
 	o->next = arena_array(arena, uint32_t, n);
 	o->begun = arena_array(arena, uint32_t, n);
 	o->started = arena_array(arena, uint32_t, n);
+	o->claimed = arena_array(arena, uint32_t, n);
 	o->limited = arena_array(arena, uint32_t, n);
+	o->first = arena_array(arena, uint32_t, n);
+	o->first_begun = arena_array(arena, uint32_t, n);
+	o->max_wait = arena_array(arena, int64_t, n);
+	o->grown = arena_array(arena, uint32_t, s->run.n);
 	for (uint32_t i = 0; i < n; i++) {
-		o->next[i] = snap->pend.member_first[i];
-		o->limited[i] = SNAP_NONE;
-		if (advance(o, i))
-			o->heap[o->n++] = i;
+		o->base[i] = base_of(s, i, capacity);
+		o->max_wait[i] = order_max_wait(s, i);
+		o->next[i] = s->pend.member_first[i];
+		o->limited[i] = o->first[i] = SNAP_NONE;
 	}
-	for (uint32_t i = o->n / 2; i-- > 0;)
-		sink(o, i);
 	return o;
 }
 
-bool order_first(const struct order *o, uint32_t *ret_row)
-{
-	if (!o->n)
-		return false;
-	*ret_row = o->heap[0];
-	return true;
-}
-
-void order_drop(struct order *o)
-{
-	o->heap[0] = o->heap[--o->n];
-	if (o->n)
-		sink(o, 0);
-}
-
-void order_started(struct order *o)
-{
-	uint32_t row = o->heap[0];
-
-	o->begun[row]++;
-	o->started[row]++;
-	if (advance(o, row))
-		sink(o, 0);
-	else
-		order_drop(o);
-}
+/* --- positions --------------------------------------------------------- */
 
 uint32_t order_waiting(const struct order *o, uint32_t row)
 {
+	if (o->first[row] != SNAP_NONE)
+		return o->first[row];
 	if (o->next[row] < o->snap->pend.member_first[row + 1])
 		return o->next[row];
 	return o->limited[row];
@@ -116,7 +288,7 @@ uint32_t order_waiting(const struct order *o, uint32_t row)
 /* One row that waits; sorted they are in the order of each queue. */
 struct waiter {
 	uint32_t row, queue;
-	int64_t priority;
+	int64_t base;
 	uint64_t job;
 	uint64_t ahead; /* jobs between the waiter before it and itself */
 };
@@ -127,8 +299,8 @@ static int by_turn(const void *a, const void *b)
 
 	if (x->queue != y->queue)
 		return x->queue < y->queue ? -1 : 1;
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
+	if (x->base != y->base)
+		return x->base > y->base ? -1 : 1;
 	if (x->job != y->job)
 		return x->job < y->job ? -1 : 1;
 	return x->row < y->row ? -1 : x->row > y->row;
@@ -157,11 +329,12 @@ static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
 
 	if (m == o->next[row])
 		return mem->count - o->begun[row];
-	return m > o->next[row] ? mem->count : mem->count - may_start(mem);
+	return m > o->next[row] ? mem->count
+	                        : mem->count - order_may_start(mem);
 }
 
 /* Spread the jobs of each waiter's row over the gaps between the n waiters of
- * one queue and priority; returns how many come after the last. */
+ * one queue and score; returns how many come after the last. */
 static uint64_t count_between(const struct order *o, struct waiter *w,
                               uint32_t n)
 {
@@ -199,7 +372,7 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 		ret[row] = 0;
 		if (m != SNAP_NONE)
 			w[n++] = (struct waiter){ row, s->pend.queue[row],
-				                  s->pend.priority[row],
+				                  o->base[row],
 				                  s->member[m].job, 0 };
 	}
 	qsort(w, n, sizeof(*w), by_turn);
@@ -208,7 +381,7 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 
 		end = i;
 		while (end < n && w[end].queue == w[i].queue &&
-		       w[end].priority == w[i].priority)
+		       w[end].base == w[i].base)
 			end++;
 		if (!i || w[i].queue != w[i - 1].queue)
 			ahead = 0;

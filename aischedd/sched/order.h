@@ -1,38 +1,100 @@
 /*
- * order.h - whose turn it is
+ * order.h - whose turn it is within a queue
  *
- * Rows are served by priority, then by the job id of their next member, so
- * that the members of rows of one priority take turns as they were
- * submitted.  A heap over the rows: they may have a million members.
+ * Rows go by score (score.h), then by the job id of their next member: those
+ * of one score take turns as they were submitted.  A job that has waited for
+ * the max_wait of its queue goes before all others.  When no row can go on,
+ * elastic jobs grow, the one with the fewest tasks above its minimum first.
+ *
+ * Heaps, one a leaf: there may be a million rows, and rows with as many
+ * members.
  */
 #ifndef AISCHEDD_SCHED_ORDER_H
 #define AISCHEDD_SCHED_ORDER_H
 
 #include <stdbool.h>
 
-#include "aischedd/sched/snap.h"
+#include "aischedd/sched/score.h"
+#include "aischedd/sched/work.h"
+
+struct heap {
+	uint32_t *at; /* rows or runs */
+	uint32_t n;
+};
 
 struct order {
 	const struct snap *snap;
-	uint32_t *heap; /* rows whose turn is still to come */
-	uint32_t n;
-	uint32_t *next;    /* by row: the member whose turn it is */
-	uint32_t *begun;   /* by row: jobs of that member that start */
-	uint32_t *started; /* by row: jobs that start */
+	struct heap *rows;     /* by queue: rows whose turn is still to come */
+	struct heap *growers;  /* by queue: runs that may grow */
+	int64_t *base;         /* by row: its score but for age, thousandths */
+	uint32_t *next;        /* by row: the member whose turn it is */
+	uint32_t *begun;       /* by row: jobs of that member that start */
+	uint32_t *started;     /* by row: jobs that start */
+	uint32_t *claimed;     /* by row: jobs for which others leave */
+	int64_t *max_wait;     /* by row: of its queue, or CONF_NONE */
+	uint32_t *first;       /* by row: the first member that waits but is
+	                        * promised a start, or SNAP_NONE */
+	uint32_t *first_begun; /* by row: jobs of that one that start */
 	uint32_t *limited; /* by row: the first member whose array runs as many
 	                    * tasks as it may, or SNAP_NONE */
+	uint32_t *grown;   /* by run: tasks that it gets */
 };
 
-struct order *order_new(const struct snap *snap, struct arena *arena);
+/* Tasks that a run has, and gets. */
+static inline uint32_t order_tasks(const struct order *o, uint32_t run)
+{
+	return run_ntasks(o->snap, run) + o->grown[run];
+}
 
-/* The row whose turn it is stays the first until one of the two is said. */
-bool order_first(const struct order *o, uint32_t *ret_row);
-void order_started(struct order *o); /* its job starts; the next, please */
-void order_drop(struct order *o);    /* none of its jobs can start any more */
+/* The next claim of a leaf. */
+struct turn {
+	uint32_t row; /* SNAP_NONE: a run grows */
+	uint32_t run;
+};
+
+/* capacity: of all nodes that are not down. */
+struct order *order_new(const struct snap *snap, const int64_t capacity[RES_N],
+                        struct arena *arena);
+
+/* All rows and runs take their places; those whose jobs have started or been
+ * given claims (begun, grown) as far as they go on. */
+void order_open(struct order *o);
+
+bool order_has(const struct order *o, uint32_t queue);
+
+/* It stays the first of its queue until one of the rest is said. */
+struct turn order_first(const struct order *o, uint32_t queue);
+/* Its job starts, or others leave for it; the next, please. */
+void order_started(struct order *o, uint32_t queue);
+void order_claimed(struct order *o, uint32_t queue);
+/* It waits, and others like it have their turn still. */
+void order_promised(struct order *o, uint32_t queue);
+void order_grown(struct order *o, uint32_t queue);
+/* Nothing more of it can start. */
+void order_drop(struct order *o, uint32_t queue);
+
+/* The sign of the comparison of two leaves' next claims. */
+int order_compare(const struct order *o, uint32_t a, uint32_t b);
+
+/* Whether a job of the row is known to wait already. */
+static inline bool order_is_waiting(const struct order *o, uint32_t row)
+{
+	return o->first[row] != SNAP_NONE;
+}
+
+/* How long a job of the row may wait as for its queue, or CONF_NONE. */
+int64_t order_max_wait(const struct snap *snap, uint32_t row);
+
+/* Jobs of a member that may start at once. */
+static inline uint32_t order_may_start(const struct snap_member *m)
+{
+	return m->room < m->count ? m->room : m->count;
+}
 
 /*
  * When all had their turn: how many jobs of its queue wait before the first
- * waiting job of each row, + 1; 0 where none waits.
+ * waiting job of each row, + 1; 0 where none waits.  Age only counts among
+ * those whose scores are otherwise the same.
  */
 void order_positions(const struct order *o, uint32_t *ret, struct arena *arena);
 

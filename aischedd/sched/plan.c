@@ -1,34 +1,13 @@
-/* plan.c - the pass: order, admit, place, say why not */
+/* plan.c - the pass: order, admit, place, evict, promise, say why not */
 #include "aischedd/sched/plan.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "aischedd/sched/admit.h"
-#include "aischedd/sched/ever.h"
-#include "aischedd/sched/forecast.h"
-#include "aischedd/sched/order.h"
-#include "aischedd/sched/place.h"
+#include "aischedd/sched/claim.h"
+#include "aischedd/sched/evict.h"
+#include "aischedd/sched/promise.h"
 #include "aischedd/sched/why.h"
-
-/* Rows whose expected start is worked out. */
-#define FORECAST_ROWS 100
-
-struct pass {
-	const struct snap *snap;
-	struct arena *arena;
-	struct order *order;
-	struct place *place;
-	struct ever *ever;
-	struct verdict *verdict; /* by row */
-	uint8_t *looked_at;      /* by row: whether it could ever start */
-	uint32_t *failed;        /* by request: a row for which it failed */
-	uint32_t *same_as;       /* by row: one with the same verdict */
-
-	struct start *start;
-	size_t nstarts, start_cap;
-	uint32_t blocked[FORECAST_ROWS], nblocked;
-};
 
 static struct verdict *verdicts_new(const struct snap *snap,
                                     struct arena *arena)
@@ -48,18 +27,84 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 
 	p->snap = snap;
 	p->arena = arena;
-	p->order = order_new(snap, arena);
+	snap_capacity(snap, p->capacity);
+	p->order = order_new(snap, p->capacity, arena);
 	p->place = place_new(snap, arena);
+	p->promises = promises_new(p->place);
 	p->ever = ever_new(snap, p->place->match, p->place->empty, arena);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
-	p->same_as = arena_array(arena, uint32_t, snap->pend.n);
-	for (uint32_t i = 0; i < snap->pend.n; i++)
-		p->same_as[i] = SNAP_NONE;
+	p->wake = promise_wake(snap);
 	for (uint32_t i = 0; i < snap->req.n; i++)
 		p->failed[i] = SNAP_NONE;
 	return p;
 }
+
+void pass_wake(struct pass *p, int64_t at)
+{
+	if (at > p->snap->now && (p->wake == SNAP_NEVER || at < p->wake))
+		p->wake = at;
+}
+
+/* --- decisions --------------------------------------------------------- */
+
+void pass_start(struct pass *p, uint32_t row)
+{
+	struct place *place = p->place;
+	struct demand d = demand_start(p->snap, row);
+	struct start *start =
+	    arena_push(p->arena, &p->start, sizeof(struct start));
+
+	*start = (struct start){
+		.row = row,
+		.member = p->order->next[row],
+		.task_first = (uint32_t)place->first_task,
+		.ntasks = (uint32_t)(place->ntasks - place->first_task),
+	};
+	admit_charge(place->work, &d);
+	promise_started(p->promises, d.req);
+	place_commit(place, d.req);
+}
+
+void pass_grow(struct pass *p, uint32_t run)
+{
+	struct place *place = p->place;
+	struct demand d = demand_grow(p->snap, run);
+	struct grow *grow = arena_push(p->arena, &p->grow, sizeof(struct grow));
+
+	*grow = (struct grow){
+		.run = run,
+		.task_first = (uint32_t)place->first_task,
+		.ntasks = (uint32_t)(place->ntasks - place->first_task),
+	};
+	for (uint32_t i = 0; i < grow->ntasks; i++)
+		admit_charge(place->work, &d);
+	promise_started(p->promises, d.req);
+	place_commit(place, d.req);
+}
+
+void pass_claim(struct pass *p, uint32_t row, uint32_t run)
+{
+	struct claim *claim = arena_push(p->arena, &p->claim, sizeof(*claim));
+
+	*claim = (struct claim){
+		.row = row,
+		.member = row == SNAP_NONE ? SNAP_NONE : p->order->next[row],
+		.run = run,
+		.node_first = (uint32_t)p->claim_node.n,
+	};
+}
+
+void pass_claim_node(struct pass *p, uint32_t node)
+{
+	struct claim *claim = p->claim.p;
+
+	*(uint32_t *)arena_push(p->arena, &p->claim_node, sizeof(uint32_t)) =
+	    node;
+	claim[p->claim.n - 1].n++;
+}
+
+/* --- reasons ----------------------------------------------------------- */
 
 static void say(struct pass *p, uint32_t row, enum reason why, uint32_t name)
 {
@@ -80,43 +125,17 @@ static bool could_start(struct pass *p, uint32_t row)
 	       ever_fits(p->ever, row, v);
 }
 
-static void start_job(struct pass *p, uint32_t row)
+/* Others leave for it: the last claim is its. */
+static void say_preempting(struct pass *p, uint32_t row)
 {
-	struct place *place = p->place;
+	const struct claim *claim = p->claim.p;
+	const uint32_t *node = p->claim_node.p;
 
-	if (p->nstarts == p->start_cap) {
-		size_t cap = p->start_cap ? 2 * p->start_cap : 64;
-		struct start *start = arena_array(p->arena, struct start, cap);
-
-		if (p->nstarts)
-			memcpy(start, p->start, p->nstarts * sizeof(*start));
-		p->start = start;
-		p->start_cap = cap;
-	}
-	p->start[p->nstarts++] = (struct start){
-		.row = row,
-		.member = p->order->next[row],
-		.task_first = (uint32_t)place->first_task,
-		.ntasks = (uint32_t)(place->ntasks - place->first_task),
-	};
-	admit_charge(place->work, row);
-	place_commit(place, p->snap->pend.req[row]);
-}
-
-/* What it could use is not for those behind it. */
-static void hold(struct pass *p, uint32_t row)
-{
-	const struct snap *s = p->snap;
-	uint64_t job = s->member[p->order->next[row]].job;
-	uint32_t run = s->pend.resumes[row];
-
-	if (run == SNAP_NONE) {
-		place_hold(p->place, s->pend.req[row], job);
-		return;
-	}
-	for (uint32_t t = s->run.task_first[run];
-	     t < s->run.task_first[run + 1]; t++)
-		place_hold_node(p->place, s->task[t].node, job);
+	claim += p->claim.n - 1;
+	while (claim->row != row)
+		claim--;
+	say(p, row, WHY_Preempting, node[claim->node_first]);
+	p->verdict[row].num[NUM_GOT] = claim->n;
 }
 
 static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
@@ -134,28 +153,6 @@ static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
 	v->num[NUM_TOTAL] = lack->total;
 	v->num[NUM_SUM] = lack->sum;
 	v->num[NUM_GOT] = lack->got;
-	if (p->nblocked < FORECAST_ROWS)
-		p->blocked[p->nblocked++] = row;
-	hold(p, row);
-}
-
-/* It would fit but for jobs ahead: say for whom its nodes are held. */
-static void say_priority(struct pass *p, uint32_t row)
-{
-	const struct place *place = p->place;
-
-	say(p, row, WHY_Priority, SNAP_NONE);
-	for (size_t i = place->first_task; i < place->ntasks; i++) {
-		uint32_t node = place->task[i].node;
-
-		if (!place->holder[node])
-			continue;
-		p->verdict[row].job = place->holder[node];
-		p->verdict[row].name = node;
-		break;
-	}
-	place_undo(p->place);
-	hold(p, row);
 }
 
 static void say_start_failed(struct pass *p, uint32_t row)
@@ -168,48 +165,140 @@ static void say_start_failed(struct pass *p, uint32_t row)
 	say(p, row, WHY_StartFailed, place->task[i].node);
 	p->verdict[row].num[NUM_TOTAL] =
 	    p->snap->node.retry_at[place->task[i].node];
+	pass_wake(p, p->verdict[row].num[NUM_TOTAL]);
 	place_undo(p->place);
 }
 
-/* It does not fit on the nodes that are open to it: why? */
-static void block(struct pass *p, uint32_t row)
+/* --- one claim --------------------------------------------------------- */
+
+/* How a claim was answered. */
+enum answer {
+	STARTS,
+	CLAIMS,   /* others leave for it */
+	PROMISED, /* it waits, and its start is promised */
+	WAITS     /* it waits, and so do those like it */
+};
+
+/* Seconds after which a job that cannot be promised a start holds back those
+ * behind it, or CONF_NONE. */
+static int64_t hold_after(const struct pass *p, uint32_t row)
 {
-	uint32_t req = p->snap->pend.req[row];
+	int64_t max_wait = p->order->max_wait[row];
+
+	return max_wait != CONF_NONE ? max_wait : p->snap->policy.hold_after;
+}
+
+/* Keep a place for the row's next job, if it can be known when. */
+static enum answer promise(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	struct verdict *v = &p->verdict[row];
+	const struct snap_member *m = &s->member[p->order->next[row]];
+	int64_t at, wait = hold_after(p, row);
+	uint64_t blocker = 0;
+
+	if (!s->policy.backfill) {
+		promise_bar(p->promises, SNAP_NONE, s->pend.req[row], m->job);
+		return WAITS;
+	}
+	at = promise_make(p->promises, row, &blocker);
+	if (!order_is_waiting(p->order, row)) {
+		v->expected = at;
+		v->job = blocker ? blocker : v->job;
+	}
+	if (at != SNAP_NEVER)
+		return PROMISED;
+	if (wait != CONF_NONE && s->now - m->since >= wait)
+		promise_bar(p->promises, s->pend.queue[row], s->pend.req[row],
+		            m->job);
+	if (wait != CONF_NONE)
+		pass_wake(p, m->since + wait);
+	return WAITS;
+}
+
+/* Whether others leave for the row's next job. */
+static bool evicts(struct pass *p, uint32_t row, bool scattered)
+{
+	const struct snap *s = p->snap;
+	uint32_t req = s->pend.req[row];
+	struct claimant c = {
+		.row = row,
+		.run = SNAP_NONE,
+		.req = req,
+		.tasks = s->req.min_tasks[req],
+		.job = s->member[p->order->next[row]].job,
+		.priority = s->pend.priority[row],
+		.demand = demand_start(s, row),
+	};
+
+	if (s->pend.barred[row] || s->pend.resumes[row] != SNAP_NONE ||
+	    !evict_for(p, &c, scattered))
+		return false;
+	if (!order_is_waiting(p->order, row))
+		say_preempting(p, row);
+	return true;
+}
+
+/* The first job of a row does not fit.  Says why, as if nobody left. */
+static void say_blocked(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	struct verdict *v = &p->verdict[row];
+	uint32_t req = s->pend.req[row], same = p->failed[req];
 	unsigned trees = place_trees(p->place, req);
 	struct lack lack;
 
-	if (!ever_fits_up(p->ever, row, &p->verdict[row]))
+	if (same != row) {
+		*v = p->verdict[same];
+		v->expected = SNAP_NEVER;
 		return;
-	if (trees & IN_HELD &&
-	    place_try(p->place, req, p->snap->req.min_tasks[req],
-	              IN_OPEN | IN_HELD, NULL))
-		say_priority(p, row);
-	else if (place_try(p->place, req, p->snap->req.min_tasks[req], trees,
-	                   &lack))
+	}
+	if (!ever_fits_up(p->ever, row, v) ||
+	    promise_in_the_way(p->promises, row, v))
+		return;
+	if (place_try(p->place, req, s->req.min_tasks[req], trees, &lack))
 		say_start_failed(p, row);
 	else
 		say_lack(p, row, &lack);
 }
 
-static bool serve_request(struct pass *p, uint32_t row)
+/* Whether what held for the one holds for the other, who asks for the same,
+ * too. */
+static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 {
-	uint32_t req = p->snap->pend.req[row];
-
-	/* Nothing becomes free in a pass: once is enough. */
-	p->same_as[row] = p->failed[req];
-	if (p->same_as[row] != SNAP_NONE)
-		return false;
-	if (!place_try(p->place, req, p->snap->req.min_tasks[req], IN_OPEN,
-	               NULL)) {
-		p->failed[req] = row;
-		block(p, row);
-		return false;
-	}
-	start_job(p, row);
-	return true;
+	return s->queue.assumed_time[s->pend.queue[a]] ==
+	           s->queue.assumed_time[s->pend.queue[b]] &&
+	       s->pend.user[a] == s->pend.user[b];
 }
 
-static bool serve_resume(struct pass *p, uint32_t row)
+static enum answer serve_request(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	uint32_t req = s->pend.req[row];
+	enum reason why;
+
+	place_for(p->place, row, s->member[p->order->next[row]].job);
+	/* Nothing becomes free in a pass: once is enough. */
+	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
+		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,
+		              NULL)) {
+			pass_start(p, row);
+			return STARTS;
+		}
+		p->failed[req] = row;
+	}
+	if (!order_is_waiting(p->order, row))
+		say_blocked(p, row);
+	why = p->verdict[row].why;
+	if (why == WHY_NodeDown || why == WHY_RunnerDown ||
+	    why == WHY_StartFailed)
+		return WAITS;
+	if (evicts(p, row, why == WHY_Fragmentation))
+		return CLAIMS;
+	return promise(p, row);
+}
+
+static enum answer serve_resume(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	uint32_t run = s->pend.resumes[row];
@@ -221,49 +310,120 @@ static bool serve_resume(struct pass *p, uint32_t row)
 
 		if (!s->pool.ready[s->node.pool[node]]) {
 			say(p, row, WHY_RunnerDown, s->node.pool[node]);
-			return false;
+			return WAITS;
 		}
 		if (s->node.state[node] == NODE_DOWN) {
 			say(p, row, WHY_NodeDown, node);
-			return false;
+			return WAITS;
 		}
 	}
-	if (place_try_resume(p->place, run, false, NULL)) {
-		start_job(p, row);
-		return true;
+	place_for(p->place, row, s->member[p->order->next[row]].job);
+	if (place_try_resume(p->place, run, &lack)) {
+		pass_start(p, row);
+		return STARTS;
 	}
-	if (place_try_resume(p->place, run, true, &lack))
-		say_priority(p, row);
-	else
+	if (!promise_in_the_way(p->promises, row, &p->verdict[row]))
 		say_lack(p, row, &lack);
-	return false;
+	return promise(p, row);
 }
 
 /* Start the next job of the row, or say why it waits. */
-static bool serve(struct pass *p, uint32_t row)
+static enum answer serve_row(struct pass *p, uint32_t row)
 {
-	if (!could_start(p, row) ||
-	    admit_now(p->place->work, row, &p->verdict[row]) != WHY_None)
-		return false;
-	if (p->snap->pend.resumes[row] != SNAP_NONE)
-		return serve_resume(p, row);
-	return serve_request(p, row);
+	struct verdict *v = &p->verdict[row];
+	struct demand d = demand_start(p->snap, row);
+	struct verdict limit = *v;
+	enum reason why;
+
+	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
+		return WAITS;
+	why = admit_now(p->place->work, &d, &limit);
+	if (why == WHY_QueueLimit && evicts(p, row, false))
+		return CLAIMS;
+	if (why != WHY_None) {
+		if (!order_is_waiting(p->order, row))
+			*v = limit;
+		return WAITS;
+	}
+	return p->snap->pend.resumes[row] != SNAP_NONE ? serve_resume(p, row)
+	                                               : serve_request(p, row);
+}
+
+/* One more task for a running job. */
+static enum answer serve_grower(struct pass *p, uint32_t run)
+{
+	const struct snap *s = p->snap;
+	struct claimant c = {
+		.row = SNAP_NONE,
+		.run = run,
+		.req = s->run.req[run],
+		.tasks = 1,
+		.job = s->run.job[run],
+		.priority = s->run.priority[run],
+		.demand = demand_grow(s, run),
+	};
+	struct verdict v;
+	enum reason why = admit_now(p->place->work, &c.demand, &v);
+
+	/* Who gives up tasks for others does not get new ones. */
+	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit))
+		return WAITS;
+	place_for_run(p->place, run);
+	if (why == WHY_None && place_try_grow(p->place, run)) {
+		pass_grow(p, run);
+		return STARTS;
+	}
+	return evict_for(p, &c, false) ? CLAIMS : WAITS;
+}
+
+static void serve(struct pass *p, uint32_t queue)
+{
+	struct turn turn = order_first(p->order, queue);
+	bool grows = turn.row == SNAP_NONE;
+	enum answer answer =
+	    grows ? serve_grower(p, turn.run) : serve_row(p, turn.row);
+
+	if (answer == WAITS)
+		order_drop(p->order, queue);
+	else if (grows)
+		order_grown(p->order, queue);
+	else if (answer == STARTS)
+		order_started(p->order, queue);
+	else if (answer == CLAIMS)
+		order_claimed(p->order, queue);
+	else
+		order_promised(p->order, queue);
+	tree_update(p->tree, queue);
+}
+
+/* --- the plan ---------------------------------------------------------- */
+
+/* The job in the way of each verdict that names none yet. */
+static void name_blockers(struct pass *p)
+{
+	for (uint32_t row = 0; row < p->snap->pend.n; row++) {
+		struct verdict *v = &p->verdict[row];
+
+		if ((v->why == WHY_Resources || v->why == WHY_Fragmentation ||
+		     v->why == WHY_GangPartial) &&
+		    !v->job && v->name != SNAP_NONE)
+			v->job = promise_blocker(p->promises, v->name,
+			                         v->num[NUM_WHAT]);
+	}
 }
 
 /* What can only be said when all had their turn. */
-static void complete_verdicts(struct pass *p, const struct plan *plan)
+static void complete_verdicts(struct pass *p)
 {
 	const struct snap *s = p->snap;
 	uint32_t *position = arena_array(p->arena, uint32_t, s->pend.n);
 
-	forecast(p->place, plan, p->blocked, p->nblocked, p->verdict);
+	name_blockers(p);
 	order_positions(p->order, position, p->arena);
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
 		uint32_t m = p->order->limited[row];
 
-		if (p->same_as[row] != SNAP_NONE)
-			*v = p->verdict[p->same_as[row]];
 		if (v->why == WHY_None && m != SNAP_NONE) {
 			v->why = WHY_ArrayLimit;
 			v->job = s->member[m].job;
@@ -280,23 +440,42 @@ static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
 	return n ? memcpy(ret, p, n * size) : ret;
 }
 
+static void *copy_list(struct arena *arena, const struct arena_list *list,
+                       uint32_t *ret_n, size_t size)
+{
+	if (ret_n)
+		*ret_n = (uint32_t)list->n;
+	return copy(arena, list->p, list->n, size);
+}
+
 /* What the pass itself needed goes with it. */
-static const struct plan *plan_of(const struct pass *p, struct arena *arena)
+static const struct plan *plan_of(struct pass *p, struct arena *arena)
 {
 	const struct place *place = p->place;
 	struct plan *plan = arena_array(arena, struct plan, 1);
 
-	*plan = (struct plan){
-		.gen = p->snap->gen,
-		.nverdicts = p->snap->pend.n,
-		.nstarts = (uint32_t)p->nstarts,
-		.verdict = p->verdict,
-		.start = copy(arena, p->start, p->nstarts, sizeof(*p->start)),
-		.task = copy(arena, place->task, place->ntasks + 1,
-		             sizeof(*place->task)),
-		.cpu_use =
-		    copy(arena, place->use, place->nuse, sizeof(*place->use)),
-	};
+	evict_list(p);
+	plan->gen = p->snap->gen;
+	plan->wake = p->wake;
+	plan->nverdicts = p->snap->pend.n;
+	plan->verdict = p->verdict;
+	plan->share = copy(arena, p->tree->share, p->snap->queue.n,
+	                   sizeof(*p->tree->share));
+	plan->start =
+	    copy_list(arena, &p->start, &plan->nstarts, sizeof(struct start));
+	plan->grow =
+	    copy_list(arena, &p->grow, &plan->ngrows, sizeof(struct grow));
+	plan->eviction = copy_list(arena, &p->eviction, &plan->nevictions,
+	                           sizeof(struct eviction));
+	plan->loss = copy_list(arena, &p->loss, NULL, sizeof(uint32_t));
+	plan->claim =
+	    copy_list(arena, &p->claim, &plan->nclaims, sizeof(struct claim));
+	plan->claim_node =
+	    copy_list(arena, &p->claim_node, NULL, sizeof(uint32_t));
+	plan->task =
+	    copy(arena, place->task, place->ntasks + 1, sizeof(*place->task));
+	plan->cpu_use =
+	    copy(arena, place->use, place->nuse, sizeof(*place->use));
 	return plan;
 }
 
@@ -305,17 +484,17 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 	struct arena *scratch = arena_new();
 	struct pass *p = pass_new(snap, scratch);
 	const struct plan *plan;
-	uint32_t row;
+	uint32_t queue;
 
 	p->verdict = verdicts_new(snap, arena);
-	while (order_first(p->order, &row)) {
-		if (serve(p, row))
-			order_started(p->order);
-		else
-			order_drop(p->order); /* its others are alike */
-	}
+	claims_settle(p);
+	order_open(p->order);
+	p->tree = tree_new(snap, p->place->work, p->order, p->ever, p->capacity,
+	                   scratch);
+	while (tree_first(p->tree, &queue))
+		serve(p, queue);
+	complete_verdicts(p);
 	plan = plan_of(p, arena);
-	complete_verdicts(p, plan);
 	arena_free(scratch);
 	return plan;
 }

@@ -102,7 +102,10 @@ static void begin_runs(struct check *c)
 		    (to - from) * s->req.cpus[req] * !s->run.suspended[i];
 		amount[RES_MEM] = (to - from) * s->req.mem[req];
 		amount[RES_GPU] = (to - from) * s->req.gpus[req];
-		count_job(c, s->run.queue[i], s->run.user[i], amount, true);
+		/* Who leaves for others counts no more. */
+		if (!s->run.ending[i])
+			count_job(c, s->run.queue[i], s->run.user[i], amount,
+			          true);
 		for (uint32_t t = from; t < to; t++) {
 			c->jobs_on[s->task[t].node]++;
 			c->closed[s->task[t].node] |=
@@ -361,7 +364,7 @@ static int check_limits(struct check *c, uint32_t row, uint64_t job)
 {
 	const struct snap *s = c->s;
 	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
-	int64_t n = s->req.tasks[req];
+	int64_t n = s->req.min_tasks[req];
 	int64_t amount[RES_N] = { 0 };
 
 	if (run != SNAP_NONE)
@@ -448,7 +451,7 @@ static int check_start(struct check *c, const struct start *start)
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
 		                    job);
-	if (start->ntasks != s->req.tasks[req])
+	if (start->ntasks != s->req.min_tasks[req])
 		return bad(c, job, "starts with %u tasks",
 		           (unsigned)start->ntasks);
 	for (uint32_t i = 0; i < start->ntasks; i++) {
@@ -460,7 +463,7 @@ static int check_start(struct check *c, const struct start *start)
 	return take_licenses(c, req, job);
 }
 
-/* Starts come in the order of service. */
+/* Starts share no tasks. */
 static int check_order(struct check *c)
 {
 	const struct snap *s = c->s;
@@ -468,20 +471,10 @@ static int check_order(struct check *c)
 	uint32_t next_task = 0;
 
 	for (uint32_t i = 0; i < c->plan->nstarts; i++) {
-		uint64_t job = s->member[start[i].member].job;
-		int64_t priority = s->pend.priority[start[i].row];
-		int64_t before;
-
-		if (start[i].task_first != next_task)
-			return bad(c, job, "shares tasks with another");
-		next_task += start[i].ntasks;
-		if (!i)
-			continue;
-		before = s->pend.priority[start[i - 1].row];
-		if (before < priority ||
-		    (before == priority &&
-		     s->member[start[i - 1].member].job > job))
-			return bad(c, job, "starts out of order");
+		if (start[i].task_first < next_task)
+			return bad(c, s->member[start[i].member].job,
+			           "shares tasks with another");
+		next_task = start[i].task_first + start[i].ntasks;
 	}
 	return 0;
 }
@@ -525,7 +518,7 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
-	uint32_t n = 0, most = s->req.tasks[req];
+	uint32_t n = 0, most = s->req.min_tasks[req];
 
 	if (s->req.tasks_per_node[req] && s->req.tasks_per_node[req] < most)
 		most = s->req.tasks_per_node[req];
@@ -559,10 +552,10 @@ static bool job_fits(const struct check *c, uint32_t req, uint32_t pool)
 		total += room[best];
 		room[best] = 0;
 		n++;
-		if (!nodes && total >= s->req.tasks[req])
+		if (!nodes && total >= s->req.min_tasks[req])
 			break;
 	}
-	return total >= s->req.tasks[req] && n >= nodes;
+	return total >= s->req.min_tasks[req] && n >= nodes;
 }
 
 static bool waits_for_room(const struct verdict *v)
@@ -594,91 +587,6 @@ static int check_waits(struct check *c)
 	return 0;
 }
 
-static bool run_is_on(const struct snap *s, uint32_t run, uint32_t node)
-{
-	for (uint32_t t = s->run.task_first[run];
-	     t < s->run.task_first[run + 1]; t++) {
-		if (s->task[t].node == node)
-			return true;
-	}
-	return false;
-}
-
-/* Whether the row's tasks could run on the node, were it empty. */
-static bool could_use(const struct snap *s, uint32_t row, uint32_t node)
-{
-	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
-	int64_t gpus = 0, need = s->req.gpus[req];
-	uint32_t ncpus = s->node.cpu_first[node + 1] - s->node.cpu_first[node];
-
-	if (run != SNAP_NONE)
-		return run_is_on(s, run, node);
-	if (forbidden(s, req, node) ||
-	    s->node.cpu_total[node] < s->req.cpus[req] ||
-	    s->node.mem_total[node] < s->req.mem[req] ||
-	    (ncpus && ncpus < (s->req.cpus[req] + 999) / 1000))
-		return false;
-	for (uint32_t i = s->node.gpu_first[node];
-	     i < s->node.gpu_first[node + 1]; i++) {
-		if (s->req.gpu_type[req] == SNAP_NONE ||
-		    s->gpu.type[i] == s->req.gpu_type[req])
-			gpus += 1000;
-	}
-	return gpus >= need && (need <= 1000 || need % 1000 == 0);
-}
-
-/* Nobody who comes after the member starts where its row could. */
-static int check_held(struct check *c, uint32_t row, uint32_t member)
-{
-	const struct snap *s = c->s;
-
-	for (uint32_t i = 0; i < c->plan->nstarts; i++) {
-		const struct start *start = &c->plan->start[i];
-		const struct snap_task *t = c->plan->task + start->task_first;
-		int64_t priority = s->pend.priority[start->row];
-		uint64_t job = s->member[start->member].job;
-
-		if (start->row == row || priority > s->pend.priority[row] ||
-		    (priority == s->pend.priority[row] &&
-		     job <= s->member[member].job))
-			continue;
-		for (uint32_t k = 0; k < start->ntasks; k++) {
-			if (could_use(s, row, t[k].node))
-				return bad(
-				    c, job,
-				    "starts on %s, which job %llu "
-				    "ahead of it waits for",
-				    s->node.name[t[k].node],
-				    (unsigned long long)s->member[member].job);
-		}
-	}
-	return 0;
-}
-
-/* Whoever waits for nodes keeps them from those behind it. */
-static int check_turns(struct check *c)
-{
-	const struct snap *s = c->s;
-	uint32_t looked_at = 0;
-
-	for (uint32_t row = 0; row < s->pend.n && looked_at < LOOK_AGAIN;
-	     row++) {
-		uint32_t m = s->pend.member_first[row];
-
-		if (!waits_for_room(&c->plan->verdict[row]) &&
-		    c->plan->verdict[row].why != WHY_Priority)
-			continue;
-		looked_at++;
-		while (m + 1 < s->pend.member_first[row + 1] &&
-		       (c->started[m] == s->member[m].count ||
-		        c->started[m] >= s->member[m].room))
-			m++;
-		if (check_held(c, row, m) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int check_verdicts(struct check *c)
 {
 	const struct snap *s = c->s;
@@ -695,14 +603,13 @@ static int check_verdicts(struct check *c)
 		if ((v->why == WHY_None) != (v->started == count))
 			return bad(c, job, "starts, or waits without reason");
 		if (v->why != WHY_None &&
-		    (!reason_is_pending(v->why) || !v->position))
+		    (!reason_is_pending(v->why) ||
+		     (!v->position && v->why != WHY_Preempting)))
 			return bad(c, job, "waits for no reason there is");
 		if (v->expected != SNAP_NEVER && v->expected < s->now)
 			return bad(c, job, "is expected in the past");
 	}
-	if (check_waits(c) < 0)
-		return -1;
-	return check_turns(c);
+	return c->plan->nclaims ? 0 : check_waits(c);
 }
 
 int plan_check(const struct snap *snap, const struct plan *plan,

@@ -71,28 +71,70 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	}
 }
 
-void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N])
+void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign)
+{
+	const struct snap *s = w->snap;
+	const struct snap_task *task = &s->task[t];
+	uint32_t req = s->run.req[run];
+
+	work_rest(w, req, task, sign);
+	if (s->run.suspended[run])
+		return;
+	work_cpus(w, req, task->node, s->cpu_use + task->cpu_first,
+	          task[1].cpu_first - task->cpu_first, sign);
+	if (s->req.exclusive[req])
+		work_add(w, &w->sealed[task->node],
+		         (sign < 0) - w->sealed[task->node]);
+}
+
+bool work_is_sound(const struct work *w, const struct snap_task *task)
+{
+	const int64_t *device = w->device + w->snap->node.gpu_first[task->node];
+
+	for (uint64_t left = task->gpus; left; left &= left - 1) {
+		if (device[__builtin_ctzll(left)] < 0)
+			return false;
+	}
+	return w->mem[task->node] >= 0;
+}
+
+void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
+                 bool firm, int sign)
 {
 	for (; queue != SNAP_NONE; queue = w->snap->queue.parent[queue]) {
 		for (int r = 0; r < RES_N; r++) {
-			if (amount[r])
-				work_add(w, &w->used[queue][r], amount[r]);
+			if (!amount[r])
+				continue;
+			work_add(w, &w->used[queue][r], sign * amount[r]);
+			if (firm)
+				work_add(w, &w->firm[queue][r],
+				         sign * amount[r]);
 		}
 	}
 }
 
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
-                     int64_t gpus)
+                     int64_t gpus, bool whole, int sign)
 {
 	for (; queue != SNAP_NONE; queue = w->snap->queue.parent[queue]) {
-		work_add(w, &w->jobs[queue], 1);
+		work_add(w, &w->jobs[queue], whole * sign);
 		if (queue_counts_users(w->snap, queue)) {
 			int64_t *use = work_user(w, queue, user);
 
-			work_add(w, &use[USER_JOBS], 1);
-			work_add(w, &use[USER_GPUS], gpus);
+			work_add(w, &use[USER_JOBS], whole * sign);
+			work_add(w, &use[USER_GPUS], sign * gpus);
 		}
 	}
+}
+
+void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
+                 int64_t ret[RES_N])
+{
+	uint32_t req = s->run.req[run];
+
+	ret[RES_CPU] = s->run.suspended[run] ? 0 : tasks * s->req.cpus[req];
+	ret[RES_MEM] = tasks * s->req.mem[req];
+	ret[RES_GPU] = tasks * s->req.gpus[req];
 }
 
 int64_t *work_user(struct work *w, uint32_t queue, uint32_t user)
@@ -136,16 +178,15 @@ static void charge_run(struct work *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
 	uint32_t req = s->run.req[run];
-	int64_t n = run_ntasks(s, run);
-	int64_t amount[RES_N] = {
-		[RES_CPU] = s->run.suspended[run] ? 0 : n * s->req.cpus[req],
-		[RES_MEM] = n * s->req.mem[req],
-		[RES_GPU] = n * s->req.gpus[req],
-	};
+	int64_t amount[RES_N];
 
-	work_charge(w, s->run.queue[run], amount);
-	work_charge_job(w, s->run.queue[run], s->run.user[run],
-	                amount[RES_GPU]);
+	if (!s->run.ending[run]) {
+		work_amount(s, run, run_ntasks(s, run), amount);
+		work_charge(w, s->run.queue[run], amount,
+		            !s->run.preemptible[run], 1);
+		work_charge_job(w, s->run.queue[run], s->run.user[run],
+		                amount[RES_GPU], true, 1);
+	}
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		w->tasks[s->task[t].node]++;
@@ -209,6 +250,7 @@ struct work *work_new(const struct snap *snap, enum work_kind kind,
 
 	w->license = arena_array(arena, int64_t, snap->license.n);
 	w->used = arena_alloc(arena, snap->queue.n, sizeof(*w->used));
+	w->firm = arena_alloc(arena, snap->queue.n, sizeof(*w->firm));
 	w->jobs = arena_array(arena, int64_t, snap->queue.n);
 	for (uint32_t i = 0; i < snap->license.n; i++)
 		w->license[i] = snap->license.free[i];

@@ -39,11 +39,14 @@ struct work {
 
 	int64_t *license;       /* free */
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
+	int64_t (*firm)[RES_N]; /* of that, by jobs that may not be preempted */
 	int64_t *jobs;          /* one a queue: running, likewise */
 
 	uint64_t *user_key;     /* open addressing: queue and user, + 1 */
 	int64_t (*user_use)[2]; /* enum user_count */
 	size_t user_mask;
+
+	bool loose; /* to explain: what if nobody asked for --numa? */
 
 	struct change *trail;
 	size_t ntrail, trail_cap;
@@ -75,11 +78,24 @@ void work_cpus(struct work *w, uint32_t req, uint32_t node,
 void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
                int sign);
 
-/* What ntasks of req count against the limits of a queue and its ancestors
- * (resources), and what a job counts (jobs, users). */
-void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N]);
+/* All that task t of a running job holds; one that is suspended has no CPUs.
+ * Its node is closed to others, or open again, if the job is exclusive. */
+void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
+
+/* Whether nothing that the task holds is given twice. */
+bool work_is_sound(const struct work *w, const struct snap_task *task);
+
+/* What a job adds (sign 1) to the use of its queue and all above it, or takes
+ * back (-1): resources, and (whole) as one of the jobs of queue and user. */
+void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
+                 bool firm, int sign);
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
-                     int64_t gpus);
+                     int64_t gpus, bool whole, int sign);
+
+/* What so many tasks of a running job count; it has its CPUs unless it is
+ * suspended. */
+void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
+                 int64_t ret[RES_N]);
 
 /* The counters of a user in a queue: [USER_JOBS], [USER_GPUS]. */
 int64_t *work_user(struct work *w, uint32_t queue, uint32_t user);

@@ -1,0 +1,50 @@
+/*
+ * pass.h - one pass of the scheduler, while it goes on
+ *
+ * Shared by plan.c, which takes the claims in their order, claim.c, which
+ * first sees to those that were made before, and evict.c, which makes room.
+ */
+#ifndef AISCHEDD_SCHED_PASS_H
+#define AISCHEDD_SCHED_PASS_H
+
+#include "aischedd/sched/admit.h"
+#include "aischedd/sched/ever.h"
+#include "aischedd/sched/order.h"
+#include "aischedd/sched/place.h"
+#include "aischedd/sched/plan.h"
+#include "aischedd/sched/promise.h"
+#include "aischedd/sched/tree.h"
+
+struct pass {
+	const struct snap *snap;
+	struct arena *arena;
+	struct order *order;
+	struct tree *tree;
+	struct place *place;
+	struct promises *promises;
+	struct ever *ever;
+	struct evictor *evict;   /* once somebody needs room */
+	struct verdict *verdict; /* by row */
+	uint8_t *looked_at;      /* by row: whether it could ever start */
+	uint32_t *failed;        /* by request: a row for which it failed */
+	int64_t capacity[RES_N]; /* of all nodes that are not down */
+	int64_t wake;
+
+	/* What is decided. */
+	struct arena_list start, grow, eviction, loss, claim, claim_node;
+};
+
+/* Something is decided at this time at the latest. */
+void pass_wake(struct pass *p, int64_t at);
+
+/* The trial in p->place becomes a start of the row's next job, or more tasks
+ * of a run; the claimant is charged. */
+void pass_start(struct pass *p, uint32_t row);
+void pass_grow(struct pass *p, uint32_t run);
+
+/* Nodes are held: for the row's next job, or (row SNAP_NONE) for a run; the
+ * nodes follow, one a task. */
+void pass_claim(struct pass *p, uint32_t row, uint32_t run);
+void pass_claim_node(struct pass *p, uint32_t node);
+
+#endif
