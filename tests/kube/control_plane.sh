@@ -1,0 +1,328 @@
+# shellcheck shell=sh
+# control_plane.sh - a real Kubernetes control plane for one test
+#
+#	. "$top_srcdir/tests/e2e/lib.sh"
+#	. "$top_srcdir/tests/kube/control_plane.sh"
+#	kube_start || bail "the control plane does not start"
+#	kwok_start && kube_nodes 16 gpu 8
+#	kube get nodes
+#
+# Without its programs (make kube-tools) a test that reads this is skipped.
+#
+# Everything lives in $dir/kube.  The kernel ends all parts with the shell that
+# started them, however it ends, so never start one in a subshell.  Each shell
+# has an address of its own in 127/8, made from its process id: ports are
+# constants, and any number of control planes run side by side.
+#
+# Parts are etcd, apiserver, controllers, scheduler, kwok; part_kill, part_hang
+# and part_wake say what happens to one of them, and NAME_start starts it again.
+
+kube_bin=$("${top_srcdir:?}/tests/kube/tools" --find 2>/dev/null) ||
+	skip_all "no Kubernetes: make kube-tools"
+kube=${dir:?}/kube
+kube_ip=127.$((64 + ($$ >> 16))).$((($$ >> 8) & 255)).$(($$ & 255))
+kube_url=https://$kube_ip:6443
+
+mkdir -p "$kube"
+# All of this takes longer than aischedd does.
+# shellcheck disable=SC2034 # wait_for() uses it
+deadline_s=60
+
+# COMMAND [WORD]...: kubectl, as administrator.
+kube()
+{
+	KUBERC=off "$kube_bin/kubectl" --kubeconfig "$kube/admin.conf" \
+		--cache-dir "$kube/cache" "$@"
+}
+
+# --- parts -----------------------------------------------------------------
+
+# PART COMMAND [WORD]...: its log is $kube/PART.log.
+part_start()
+{
+	part=$1
+	shift
+	setpriv --pdeathsig KILL "$@" </dev/null >>"$kube/$part.log" 2>&1 &
+	echo $! >"$kube/$part.pid"
+}
+
+# PART: without a chance to say goodbye, as in a crash.
+part_kill()
+{
+	part_pid=$(cat "$kube/$1.pid" 2>/dev/null) || return 0
+	kill -KILL "$part_pid" 2>/dev/null
+	wait "$part_pid" 2>/dev/null
+	rm -f "$kube/$1.pid"
+}
+
+# PART: it keeps its connections, and no longer answers.
+part_hang()
+{
+	kill -STOP "$(cat "$kube/$1.pid")"
+}
+
+part_wake()
+{
+	kill -CONT "$(cat "$kube/$1.pid")"
+}
+
+# PART: it has not ended.
+part_lives()
+{
+	grep -qs '^State:.[^Z]' "/proc/$(cat "$kube/$1.pid")/status"
+}
+
+# --- certificates ----------------------------------------------------------
+
+# NAME SUBJECT [OPTION]...: $kube/NAME.crt and $kube/NAME.key.
+kube_cert()
+{
+	name=$1
+	subject=$2
+	shift 2
+	openssl req -x509 -days 2 -subj "$subject" -nodes \
+		-newkey ec -pkeyopt ec_paramgen_curve:P-256 \
+		-keyout "$kube/$name.key" -out "$kube/$name.crt" "$@" \
+		2>"$kube/openssl.err" && return
+	cat "$kube/openssl.err" >&2
+	return 1
+}
+
+# NAME SUBJECT [OPTION]...: one that the others trust.
+kube_signed()
+{
+	kube_cert "$@" -CA "$kube/ca.crt" -CAkey "$kube/ca.key" \
+		-addext basicConstraints=critical,CA:FALSE
+}
+
+# FILE USER: a kubeconfig; USER is JSON.
+kube_config()
+{
+	(umask 077 && cat >"$1") <<-END
+		{"apiVersion": "v1", "kind": "Config", "current-context": "test",
+		"clusters": [{"name": "test", "cluster": {"server": "$kube_url",
+			"certificate-authority": "$kube/ca.crt"}}],
+		"users": [{"name": "user", "user": $2}],
+		"contexts": [{"name": "test",
+			"context": {"cluster": "test", "user": "user"}}]}
+	END
+}
+
+# NAME SUBJECT: $kube/NAME.conf, for whoever has that name.
+kube_user()
+{
+	kube_signed "$1" "$2" &&
+		kube_config "$kube/$1.conf" "{\"client-key\": \"$kube/$1.key\",
+			\"client-certificate\": \"$kube/$1.crt\"}"
+}
+
+# NAMESPACE ACCOUNT FILE: a kubeconfig with no more rights than that service
+# account has.
+kube_account()
+{
+	kube_token=$(kube --namespace "$1" create token "$2") &&
+		kube_config "$3" "{\"token\": \"$kube_token\"}"
+}
+
+# The names are those that the API server gives its built-in rights to.
+kube_certs()
+{
+	kube_cert ca /CN=ca &&
+		kube_signed server /CN=server \
+			-addext "subjectAltName=IP:$kube_ip" &&
+		kube_cert accounts /CN=accounts &&
+		kube_user admin /O=system:masters/CN=admin &&
+		kube_user controllers /CN=system:kube-controller-manager &&
+		kube_user scheduler /CN=system:kube-scheduler
+}
+
+# --- the control plane -----------------------------------------------------
+
+# Returns when pods can be made.  Stop it and start it again: all is there.
+kube_start()
+{
+	[ -f "$kube/scheduler.conf" ] || kube_certs || return 1
+	etcd_start
+	# shellcheck disable=SC2119
+	{ apiserver_start && controllers_start; } || return 1
+	wait_for kube get serviceaccount default || kube_failed controllers
+}
+
+kube_stop()
+{
+	for part in kwok scheduler controllers apiserver etcd; do
+		part_kill "$part"
+	done
+}
+
+# PART: say why.
+kube_failed()
+{
+	tail -n 5 "$kube/$1.log" | cut -c 1-500 >&2
+	return 1
+}
+
+# Nothing here need survive the machine, so nothing is synced.
+etcd_start()
+{
+	part_start etcd "$kube_bin/etcd" --data-dir "$kube/etcd" \
+		--unsafe-no-fsync --log-level warn \
+		--listen-client-urls "https://$kube_ip:2379" \
+		--advertise-client-urls "https://$kube_ip:2379" \
+		--client-cert-auth --trusted-ca-file "$kube/ca.crt" \
+		--cert-file "$kube/server.crt" --key-file "$kube/server.key" \
+		--listen-peer-urls "http://$kube_ip:2380" \
+		--initial-advertise-peer-urls "http://$kube_ip:2380" \
+		--initial-cluster "default=http://$kube_ip:2380"
+}
+
+# [OPTION]...: returns when it is ready.
+# shellcheck disable=SC2120 # tests pass some
+apiserver_start()
+{
+	part_start apiserver "$kube_bin/kube-apiserver" \
+		--bind-address="$kube_ip" --secure-port=6443 \
+		--advertise-address=192.0.2.1 --endpoint-reconciler-type=none \
+		--tls-cert-file="$kube/server.crt" \
+		--tls-private-key-file="$kube/server.key" \
+		--client-ca-file="$kube/ca.crt" \
+		--etcd-servers="https://$kube_ip:2379" \
+		--etcd-cafile="$kube/ca.crt" \
+		--etcd-certfile="$kube/admin.crt" \
+		--etcd-keyfile="$kube/admin.key" \
+		--kubelet-client-certificate="$kube/admin.crt" \
+		--kubelet-client-key="$kube/admin.key" \
+		--kubelet-preferred-address-types=InternalIP \
+		--service-account-issuer=https://kubernetes.default.svc \
+		--service-account-key-file="$kube/accounts.crt" \
+		--service-account-signing-key-file="$kube/accounts.key" \
+		--service-cluster-ip-range=10.96.0.0/16 \
+		--authorization-mode=Node,RBAC --allow-privileged=true "$@"
+	wait_for kube_answers
+	kube_is_ready || kube_failed apiserver
+}
+
+kube_is_ready()
+{
+	kube get --raw /readyz >/dev/null 2>&1
+}
+
+# Or ended.
+kube_answers()
+{
+	! part_lives apiserver || kube_is_ready
+}
+
+# [OPTION]...
+# shellcheck disable=SC2120 # tests pass some
+controllers_start()
+{
+	part_start controllers "$kube_bin/kube-controller-manager" \
+		--kubeconfig="$kube/controllers.conf" --leader-elect=false \
+		--bind-address="$kube_ip" --secure-port=10257 \
+		--cert-dir="$kube/controllers" \
+		--use-service-account-credentials=true \
+		--root-ca-file="$kube/ca.crt" \
+		--service-account-private-key-file="$kube/accounts.key" \
+		--concurrent-job-syncs=20 \
+		--kube-api-qps=1000 --kube-api-burst=2000 "$@"
+}
+
+# [OPTION]...: of Kubernetes itself, to compare with.
+scheduler_start()
+{
+	part_start scheduler "$kube_bin/kube-scheduler" \
+		--kubeconfig="$kube/scheduler.conf" --leader-elect=false \
+		--bind-address="$kube_ip" --secure-port=10259 \
+		--cert-dir="$kube/scheduler" "$@"
+}
+
+# --- pods ------------------------------------------------------------------
+
+# NAMESPACE POD NODE: as a scheduler does.
+kube_bind()
+{
+	kube create --raw "/api/v1/namespaces/$1/pods/$2/binding" -f - \
+		>/dev/null <<-END
+		{"apiVersion": "v1", "kind": "Binding",
+		"metadata": {"name": "$2", "namespace": "$1"},
+		"target": {"apiVersion": "v1", "kind": "Node", "name": "$3"}}
+	END
+}
+
+# --- nodes that only pretend -----------------------------------------------
+
+# Pods on nodes of kube_nodes() run, say a line, and end as their annotations
+# tell (kwok.yaml).
+kwok_start()
+{
+	echo "2026-01-01T00:00:00.000000000Z stdout F hello from kwok" \
+		>"$kube/kwok.out"
+	cat >"$kube/kwok-logs.yaml" <<-END
+		apiVersion: kwok.x-k8s.io/v1alpha1
+		kind: ClusterLogs
+		metadata: {name: all}
+		spec: {logs: [{logsFile: $kube/kwok.out, follow: true}]}
+		---
+		apiVersion: config.kwok.x-k8s.io/v1alpha1
+		kind: KwokConfiguration
+		options:
+		  enableDebuggingHandlers: true
+		  nodeLeaseParallelism: 4
+		  nodePlayStageParallelism: 16
+		  podPlayStageParallelism: 16
+	END
+	part_start kwok "$kube_bin/kwok" --kubeconfig="$kube/admin.conf" \
+		--config="$top_srcdir/tests/kube/kwok.yaml" \
+		--config="$kube/kwok-logs.yaml" --manage-all-nodes=false \
+		--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake \
+		--node-lease-duration-seconds=40 --cidr=10.64.0.0/10 \
+		--node-ip="$kube_ip" --node-name=kwok --node-port=10247 \
+		--server-address="$kube_ip:10247"
+}
+
+# COUNT PREFIX GPUS [LABEL]...: nodes PREFIX-0 and so on, each with 64 CPUs and
+# 512 GiB, 16 to a rack and 64 to a zone, tainted for aisched unless
+# $kube_taints is empty.  LABEL is KEY=VALUE.
+kube_nodes()
+{
+	nodes_count=$1
+	nodes_prefix=$2
+	nodes_gpus=$3
+	shift 3
+	awk -v count="$nodes_count" -v prefix="$nodes_prefix" \
+		-v gpus="$nodes_gpus" -v taints="$kube_taints" -v extra="$*" '
+	function label(key, value) {
+		printf ", \"%s\": \"%s\"", key, value
+	}
+	BEGIN {
+		has = "{\"cpu\": \"64\", \"memory\": \"512Gi\", \"pods\": \"250\""
+		if (gpus > 0)
+			has = has ", \"nvidia.com/gpu\": \"" gpus "\""
+		has = has "}"
+		nlabels = split(extra, labels, " ")
+		for (i = 0; i < count; i++) {
+			name = prefix "-" i
+			printf "{\"apiVersion\": \"v1\", \"kind\": \"Node\","
+			printf "\"metadata\": {\"name\": \"%s\",", name
+			printf "\"annotations\": {\"kwok.x-k8s.io/node\":"
+			printf "\"fake\"}, \"labels\": {"
+			printf "\"kubernetes.io/hostname\": \"%s\"", name
+			label("kubernetes.io/os", "linux")
+			label("kubernetes.io/arch", "amd64")
+			label("topology.kubernetes.io/rack", "rack-" int(i / 16))
+			label("topology.kubernetes.io/zone", "zone-" int(i / 64))
+			for (j = 1; j <= nlabels; j++) {
+				split(labels[j], pair, "=")
+				label(pair[1], pair[2])
+			}
+			printf "}}, \"spec\": {\"taints\": [%s]},", taints
+			printf "\"status\": {\"capacity\": %s,", has
+			printf "\"allocatable\": %s}}\n", has
+		}
+	}' >"$kube/nodes.json" && kube create -f "$kube/nodes.json" \
+		--validate=false >/dev/null
+}
+
+kube_taints='{"key": "aisched.io/dedicated", "value": "true",
+	"effect": "NoSchedule"}'

@@ -1,0 +1,212 @@
+# shellcheck shell=sh
+# node.sh - a real node for the control plane of control_plane.sh, as root
+#
+#	node_missing=$(node_lacks) && skip "…" "$node_missing"
+#	node_start metal || bail "the node does not start"
+#	node_stop
+#
+# A kubelet, with containerd and runc of Debian, that runs real containers; its
+# one image for jobs is local/box:1, which has busybox.  No image is pulled.
+#
+# All of it lives in namespaces of its own (node_main), so that processes,
+# mounts, containers and their network end with this shell, however it ends.
+# Its cgroups are removed by node_stop(), else by the next node that starts.
+# Pods reach each other, by name, too, and nothing else.
+
+node=${kube:?}/node
+node_cgroup=aisched-kube-$$
+node_port=10250
+
+# What keeps a node from running here, if anything does.
+node_lacks()
+{
+	is_root || {
+		echo "not root"
+		return
+	}
+	for tool in busybox containerd ctr ip runc socat; do
+		command -v "$tool" >/dev/null || {
+			echo "no $tool"
+			return
+		}
+	done
+	[ ! -x /usr/lib/cni/bridge ] && echo "no containernetworking-plugins"
+}
+
+# NAME: returns when it is ready.
+node_start()
+{
+	node_name=$1
+	mkdir -p "$node" && node_images && node_configure &&
+		node_cgroups_make || return 1
+	part_start node unshare --fork --kill-child --pid --mount-proc \
+		"${top_srcdir:?}/tests/kube/node_main" "$node" \
+		"${kube_bin:?}" "$node_name" "${kube_ip:?}"
+	if ! wait_for node_has_registered || ! node_place ||
+		! kube wait --for=condition=Ready "node/$node_name" \
+			--timeout="${deadline_s:?}s" >/dev/null; then
+		tail -n 5 "$kube/node.log" "$node"/*.log >&2
+		return 1
+	fi
+}
+
+node_stop()
+{
+	part_kill node
+	wait_for node_cgroups_remove
+}
+
+node_has_registered()
+{
+	! part_lives node || kube get node "$node_name"
+}
+
+# A kubelet refuses to be on the loopback interface.  So it is told that
+# somebody else, a cloud, knows its address: that is us.
+node_place()
+{
+	kube patch node "$node_name" --subresource=status --type=merge \
+		--patch "{\"status\": {\"addresses\": [
+			{\"type\": \"InternalIP\", \"address\": \"$kube_ip\"},
+			{\"type\": \"Hostname\", \"address\": \"$node_name\"}]}}" &&
+		kube taint node "$node_name" \
+			node.cloudprovider.kubernetes.io/uninitialized-
+} >/dev/null
+
+# --- configuration ---------------------------------------------------------
+
+node_configure()
+{
+	kube_user kubelet "/O=system:nodes/CN=system:node:$node_name" ||
+		return 1
+	cat >"$node/containerd.toml" <<-END
+		version = 2
+		root = "$node/containerd"
+		state = "$node/run"
+		[grpc]
+		address = "$node/containerd.sock"
+		[plugins."io.containerd.grpc.v1.cri"]
+		sandbox_image = "docker.io/local/pause:1"
+		# Not everywhere root may make a process less killable.
+		restrict_oom_score_adj = true
+		[plugins."io.containerd.grpc.v1.cri".cni]
+		bin_dir = "/usr/lib/cni"
+		conf_dir = "$node/cni"
+	END
+	mkdir -p "$node/cni"
+	cat >"$node/cni/pods.conflist" <<-END
+		{"cniVersion": "0.4.0", "name": "pods", "plugins": [{
+			"type": "bridge", "bridge": "pods", "isGateway": true,
+			"ipam": {"type": "host-local", "dataDir": "$node/ipam",
+				"ranges": [[{"subnet": "10.88.0.0/16"}]]}}]}
+	END
+	cat >"$node/Corefile" <<-END
+		cluster.local {
+			errors
+			kubernetes cluster.local {
+				kubeconfig $kube/admin.conf test
+			}
+		}
+	END
+	cat >"$node/kubelet.yaml" <<-END
+		apiVersion: kubelet.config.k8s.io/v1beta1
+		kind: KubeletConfiguration
+		address: $kube_ip
+		port: $node_port
+		healthzPort: 0
+		tlsCertFile: $kube/server.crt
+		tlsPrivateKeyFile: $kube/server.key
+		authentication:
+		  anonymous: {enabled: false}
+		  webhook: {enabled: false}
+		  x509: {clientCAFile: $kube/ca.crt}
+		authorization: {mode: AlwaysAllow}
+		containerRuntimeEndpoint: unix://$node/containerd.sock
+		cgroupDriver: cgroupfs
+		cgroupRoot: /$node_cgroup
+		failCgroupV1: false
+		enforceNodeAllocatable: [pods]
+		clusterDNS: [10.88.0.1]
+		clusterDomain: cluster.local
+		resolvConf: ""
+		makeIPTablesUtilChains: false
+		podLogsDir: $node/logs
+		nodeStatusUpdateFrequency: 2s
+	END
+}
+
+# --- images ----------------------------------------------------------------
+
+# Two, of busybox alone: one that jobs name, one that holds a pod together.
+node_images()
+{
+	node_image box '["sh"]'
+	node_image pause '["sleep", "2147483647"]'
+}
+
+# NAME COMMAND: $node/NAME.tar, as docker save writes it.
+node_image()
+{
+	image=$node/$1
+	root=$image/root
+	mkdir -p "$root/bin" "$root/etc" "$root/tmp" "$root/root" &&
+		cp "$(command -v busybox)" "$root/bin/busybox" || return 1
+	for applet in $(busybox --list | grep -v '^busybox$'); do
+		ln -s busybox "$root/bin/$applet"
+	done
+	chmod 1777 "$root/tmp"
+	echo root:x:0:0::/root:/bin/sh >"$root/etc/passwd"
+	tar -C "$root" --owner=0 --group=0 -cf "$image/layer.tar" . || return 1
+	sum=$(sha256sum "$image/layer.tar" | cut -d ' ' -f 1)
+	cat >"$image/config.json" <<-END
+		{"architecture": "$(dpkg --print-architecture)", "os": "linux",
+		"config": {"Cmd": $2, "Env": ["PATH=/bin"]},
+		"rootfs": {"type": "layers", "diff_ids": ["sha256:$sum"]}}
+	END
+	cat >"$image/manifest.json" <<-END
+		[{"Config": "config.json", "Layers": ["layer.tar"],
+		"RepoTags": ["docker.io/local/$1:1"]}]
+	END
+	tar -C "$image" -cf "$image.tar" \
+		config.json layer.tar manifest.json && rm -r "$image"
+}
+
+# --- cgroups ---------------------------------------------------------------
+
+# One hierarchy or, in version 1, one for each controller.
+node_hierarchies()
+{
+	awk '$3 ~ /^cgroup2?$/ && $2 ~ "^/sys/fs/cgroup" { print $2 }' \
+		/proc/mounts
+}
+
+# The kubelet wants its root in each.
+node_cgroups_make()
+{
+	for tree in $(node_hierarchies); do
+		for old in "$tree"/aisched-kube-*; do
+			[ -e "/proc/${old##*-}" ] || node_cgroup_remove "$old"
+		done
+		for controller in cpuset cpu io memory pids hugetlb; do
+			[ ! -f "$tree/cgroup.subtree_control" ] ||
+				echo "+$controller" >"$tree/cgroup.subtree_control"
+		done 2>/dev/null
+		mkdir "$tree/$node_cgroup" || return 1
+	done
+}
+
+# Fails while processes are in it.
+node_cgroup_remove()
+{
+	[ ! -d "$1" ] || find "$1" -depth -type d -exec rmdir {} +
+}
+
+node_cgroups_remove()
+{
+	for tree in $(node_hierarchies); do
+		node_cgroup_remove "$tree/$node_cgroup" || return 1
+	done
+}
+
+# The folder and the processes are for clean_up().
+trap 'node_stop; clean_up' EXIT
