@@ -1,18 +1,120 @@
 /* load.c - the state as the store has it, and what runners are told of it */
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
+/* --- as text ----------------------------------------------------------- */
+
+void state_claim_format(const struct state *state, const struct held *claim,
+                        struct buf *out)
+{
+	for (uint32_t i = 0, same; claim && i < claim->n; i += same) {
+		for (same = 1; i + same < claim->n; same++)
+			if (claim->node[i + same] != claim->node[i])
+				break;
+		buf_printf(out, "%s%s", i ? "," : "",
+		           state->node[claim->node[i]].name);
+		if (same > 1)
+			buf_printf(out, "*%u", same);
+	}
+}
+
+void state_evictions_format(const struct evictions *evictions, struct buf *out)
+{
+	for (uint32_t i = 0; evictions && i < evictions->n; i++)
+		buf_printf(out, "%s%lld", i ? "," : "",
+		           (long long)evictions->at[i]);
+}
+
+static int claim_parse(struct state *state, const char *text, struct held **ret,
+                       struct err *err)
+{
+	uint32_t *node = NULL;
+	size_t n = 0, cap = 0;
+
+	for (const char *s = text; *s; s += *s == ',') {
+		size_t len = strcspn(s, ",*");
+		char *name = xstrndup(s, len), *end;
+		unsigned long times = 1;
+		uint32_t index = node_intern(state, name, 0);
+
+		free(name);
+		s += len;
+		if (*s == '*') {
+			times = strtoul(s + 1, &end, 10);
+			s = end;
+		}
+		if (!len || (*s && *s != ',') || times > LIMIT_TASKS) {
+			free(node);
+			return err_set(err, EINVAL, "bad claim '%s'", text);
+		}
+		while (times--) {
+			node = GROW(node, n, &cap);
+			node[n++] = index;
+		}
+	}
+	*ret = n ? held_new(node, (uint32_t)n) : NULL;
+	free(node);
+	return 0;
+}
+
+static int evictions_parse(const char *text, struct evictions **ret,
+                           struct err *err)
+{
+	struct evictions *e =
+	    xmalloc(sizeof(*e) + LIMIT_EVICTIONS * sizeof(*e->at));
+
+	e->n = 0;
+	for (const char *s = text; *s; s += *s == ',') {
+		char *end;
+
+		if (e->n == LIMIT_EVICTIONS ||
+		    (e->at[e->n++] = strtoll(s, &end, 10), end == s) ||
+		    (*end && *end != ',')) {
+			free(e);
+			return err_set(err, EINVAL, "bad times '%s'", text);
+		}
+		s = end;
+	}
+	*ret = e;
+	return 0;
+}
+
 /* --- loading ----------------------------------------------------------- */
 
-int state_load_job(struct state *state, struct job **taken, const char *depend,
-                   const char *place, struct err *err)
+static int load_texts(struct state *state, struct job *job,
+                      const struct job_texts *t, struct err *err)
+{
+	bool runs = job->state != JOB_PENDING;
+	struct held *claim = NULL;
+
+	if ((t->depend && deps_parse(NULL, t->depend, &job->deps, err) < 0) ||
+	    (t->evictions &&
+	     evictions_parse(t->evictions, &job->evictions, err) < 0))
+		return -1;
+	if (t->place && runs &&
+	    !(job->place = state_placement_parse(state, t->place, err)))
+		return -1;
+	if (t->leaving && job->place &&
+	    !(job->leaving = state_placement_parse(state, t->leaving, err)))
+		return -1;
+	if (t->claim && claim_parse(state, t->claim, &claim, err) < 0)
+		return -1;
+	if (claim)
+		claim_hold(state, job, claim);
+	return 0;
+}
+
+int state_load_job(struct state *state, struct job **taken,
+                   const struct job_texts *texts, struct err *err)
 {
 	struct job *job = *taken;
 	struct spec spec;
 
 	*taken = NULL;
+	job->leave_by = NO_TIME;
 	spec_unpack(&spec, job->packed);
 	job_set_manners(state, job, &spec);
 	if (job->array && !state_array(state, job->array)) {
@@ -23,9 +125,7 @@ int state_load_job(struct state *state, struct job **taken, const char *depend,
 		job_free(job);
 		return -1;
 	}
-	if ((depend && deps_parse(NULL, depend, &job->deps, err) < 0) ||
-	    (place && job->state != JOB_PENDING &&
-	     !(job->place = state_placement_parse(state, place, err)))) {
+	if (load_texts(state, job, texts, err) < 0) {
 		job_free(job);
 		return -1;
 	}
@@ -81,9 +181,13 @@ void state_loaded(struct state *state, int64_t now)
 	struct job *next;
 
 	state_committed(state); /* what was loaded is on disk */
-	for (struct job *job = state->placed; job; job = job->row_next)
+	for (struct job *job = state->placed; job; job = job->row_next) {
 		if (job->array)
 			state_array(state, job->array)->running++;
+		/* They have their time to leave again. */
+		if (job->leaving || evict_is_ending(job))
+			evict_watch(state, job, now);
+	}
 	for (struct job *job = state->first; job; job = next) {
 		next = job == last ? NULL : job->all_next;
 		state_arm(state, job);

@@ -396,13 +396,23 @@ void state_placement_format(const struct state *state,
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err);
 
+/* "n0,n1*2"; nothing for none. */
+void state_claim_format(const struct state *state, const struct held *claim,
+                        struct buf *out);
+/* "1000,1200" */
+void state_evictions_format(const struct evictions *evictions, struct buf *out);
+
 /* --- loading ----------------------------------------------------------- */
 
+/* What a job is more than numbers, as formatted above, or NULL. */
+struct job_texts {
+	const char *depend, *place, *leaving, *claim, *evictions;
+};
+
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
-/* Takes the job, whose queue and user are set; depend and place as formatted
- * above, or NULL.  Fails: EINVAL. */
-int state_load_job(struct state *state, struct job **job, const char *depend,
-                   const char *place, struct err *err);
+/* Takes the job, whose queue and user are set.  Fails: EINVAL. */
+int state_load_job(struct state *state, struct job **job,
+                   const struct job_texts *texts, struct err *err);
 void state_load_array(struct state *state, const struct array *array);
 uint32_t state_load_node(struct state *state, const char *name,
                          const char *pool, bool drained, const char *reason);

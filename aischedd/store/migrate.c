@@ -54,6 +54,13 @@ static const char *const steps[] = {
 	"ALTER TABLE usage ADD COLUMN uid INTEGER;"
 	"ALTER TABLE usage ADD COLUMN amount INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN time INTEGER DEFAULT 0;",
+	/* Who leaves for whom, which tasks, what is held meanwhile, and how
+	 * often it was so in the last hour. */
+	"ALTER TABLE job ADD COLUMN evict INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN evict_by INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN leaving TEXT;"
+	"ALTER TABLE job ADD COLUMN claim TEXT;"
+	"ALTER TABLE job ADD COLUMN evictions TEXT;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

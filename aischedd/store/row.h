@@ -19,7 +19,7 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 int row_read(const struct stmt *s, struct past_job *ret, struct err *err);
 
 /* Columns that are more than a number of struct job. */
-const char *row_depend(const struct stmt *s);
+struct job_texts row_texts(const struct stmt *s);
 const char *row_tasks(const struct stmt *s);
 
 #endif

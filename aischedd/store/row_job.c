@@ -56,6 +56,8 @@ static const struct column {
 	C(TIME, resumed, "resumed_time"),
 	C(I64, ran, "ran"),
 	C(I64, charge, "charge"),
+	C(U8, evict, "evict"),
+	C(I64, evict_by, "evict_by"),
 	C(TIME, retry_at, "retry_time"),
 	C(I64, script, "script"),
 	C(I64, env, "env"),
@@ -73,10 +75,15 @@ enum text_column {
 	T_TEXT,
 	T_PLACE,
 	T_DEPEND,
+	T_LEAVING,
+	T_CLAIM,
+	T_EVICTIONS,
 	NTEXTS
 };
-static const char *const text_names[NTEXTS] = { "user", "queue", "tasks",
-	                                        "text", "place", "depend" };
+static const char *const text_names[NTEXTS] = {
+	"user",   "queue",   "tasks", "text",     "place",
+	"depend", "leaving", "claim", "evictions"
+};
 
 enum { NUMBERS = ARRAY_SIZE(columns), ASKED = NUMBERS + NTEXTS };
 
@@ -161,6 +168,38 @@ static void set(struct job *job, const struct column *c, int64_t value)
 	}
 }
 
+/* A text that has to be made; nothing for none. */
+static void put_text(const struct state *state, const struct job *job,
+                     enum text_column which, struct buf *out)
+{
+	switch (which) {
+	case T_TASKS:
+		if (job->tasks.n)
+			idset_format(&job->tasks, out);
+		break;
+	case T_PLACE:
+		if (job->place)
+			state_placement_format(state, job->place, out);
+		break;
+	case T_DEPEND:
+		if (job->deps)
+			state_depend_format(job, out);
+		break;
+	case T_LEAVING:
+		if (job->leaving)
+			state_placement_format(state, job->leaving, out);
+		break;
+	case T_CLAIM:
+		state_claim_format(state, job->claim, out);
+		break;
+	case T_EVICTIONS:
+		state_evictions_format(job->evictions, out);
+		break;
+	default: /* it is there already */
+		break;
+	}
+}
+
 /* Texts that have to be made go into scratch, which outlives the step. */
 void row_bind(struct stmt *s, const struct state *state, const struct job *job,
               struct buf *scratch)
@@ -177,24 +216,13 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 			db_i64(s, (int)i + 1, value);
 	}
 	buf_clear(scratch);
-	buf_addc(scratch, '\0'); /* offset 0: none */
-	if (job->tasks.n) {
-		at[T_TASKS] = scratch->len;
-		idset_format(&job->tasks, scratch);
-		buf_addc(scratch, '\0');
-	}
-	if (job->place) {
-		at[T_PLACE] = scratch->len;
-		state_placement_format(state, job->place, scratch);
-		buf_addc(scratch, '\0');
-	}
-	if (job->deps) {
-		at[T_DEPEND] = scratch->len;
-		state_depend_format(job, scratch);
+	for (int i = 0; i < NTEXTS; i++) {
+		at[i] = scratch->len;
+		put_text(state, job, (enum text_column)i, scratch);
 		buf_addc(scratch, '\0');
 	}
 	for (int i = 0; i < NTEXTS; i++)
-		text[i] = at[i] ? scratch->data + at[i] : NULL;
+		text[i] = scratch->data[at[i]] ? scratch->data + at[i] : NULL;
 	if (!job->place)
 		text[T_PLACE] = job->last_place;
 	text[T_USER] = state_user(state, job->user)->name;
@@ -205,9 +233,15 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 	db_blob(s, ASKED + 1, job->packed, spec_packed_size(job->packed));
 }
 
-const char *row_depend(const struct stmt *s)
+struct job_texts row_texts(const struct stmt *s)
 {
-	return db_col_text(s, NUMBERS + T_DEPEND);
+	return (struct job_texts){
+		.depend = db_col_text(s, NUMBERS + T_DEPEND),
+		.place = db_col_text(s, NUMBERS + T_PLACE),
+		.leaving = db_col_text(s, NUMBERS + T_LEAVING),
+		.claim = db_col_text(s, NUMBERS + T_CLAIM),
+		.evictions = db_col_text(s, NUMBERS + T_EVICTIONS),
+	};
 }
 
 const char *row_tasks(const struct stmt *s)

@@ -416,6 +416,7 @@ static int load_arrays(struct store *store, struct state *state,
 static int load_job(struct state *state, const struct stmt *s, struct err *err)
 {
 	struct past_job past;
+	struct job_texts texts;
 	struct job *job;
 	size_t size;
 	int queue;
@@ -443,7 +444,8 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 		job_free(job);
 		return -1;
 	}
-	return state_load_job(state, &job, row_depend(s), past.place, err);
+	texts = row_texts(s);
+	return state_load_job(state, &job, &texts, err);
 }
 
 static int load_jobs(struct store *store, struct state *state, struct err *err)

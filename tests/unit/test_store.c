@@ -144,24 +144,43 @@ static void describe(const struct state *state, const struct job *job,
                      struct buf *out)
 {
 	const int64_t numbers[] = {
-		(int64_t)job->id, (int64_t)job->array,
-		job->task,        job->uid,
-		job->gid,         job->state,
-		job->hold,        job->cause,
-		job->why,         job->wants_resume,
-		job->signalled,   job->attempt,
-		job->restarts,    job->preemptions,
-		job->start_fails, job->priority,
-		job->time_limit,  job->grace,
-		job->submit,      job->eligible,
-		job->begin,       job->deadline,
-		job->start,       job->end,
-		job->resumed,     job->ran,
-		job->mem_default, job->retry_at,
-		job->script,      job->env,
-		job->exit_code,   job->signal,
-		job->cpu_ms,      job->peak_mem_kib,
+		(int64_t)job->id,
+		(int64_t)job->array,
+		job->task,
+		job->uid,
+		job->gid,
+		job->state,
+		job->hold,
+		job->cause,
+		job->why,
+		job->wants_resume,
+		job->signalled,
+		job->attempt,
+		job->restarts,
+		job->preemptions,
+		job->start_fails,
+		job->priority,
+		job->time_limit,
+		job->grace,
+		job->submit,
+		job->eligible,
+		job->begin,
+		job->deadline,
+		job->start,
+		job->end,
+		job->resumed,
+		job->ran,
+		job->mem_default,
+		job->retry_at,
+		job->script,
+		job->env,
+		job->exit_code,
+		job->signal,
+		job->cpu_ms,
+		job->peak_mem_kib,
 		job->charge,
+		job->evict,
+		(int64_t)job->evict_by,
 	};
 	struct spec spec;
 	json_t *asked;
@@ -175,6 +194,13 @@ static void describe(const struct state *state, const struct job *job,
 	buf_printf(out, " text=%s place=", job->text ? job->text : "");
 	if (job->place)
 		state_placement_format(state, job->place, out);
+	buf_puts(out, " leaving=");
+	if (job->leaving)
+		state_placement_format(state, job->leaving, out);
+	buf_puts(out, " claim=");
+	state_claim_format(state, job->claim, out);
+	buf_puts(out, " evictions=");
+	state_evictions_format(job->evictions, out);
 	buf_puts(out, " depend=");
 	state_depend_format(job, out);
 	spec_unpack(&spec, job->packed);
@@ -276,6 +302,22 @@ static const struct {
 	{ "what is used of it",
 	  { "submit gpus=1", "run", "+9", "submit", "run" } },
 	{ "one that was put to the top", { "submit", "submit", "top 2" } },
+	{ "one that leaves for another",
+	  { "submit", "run", "+5", "submit",
+	    "decide evict 1 all reclaim 2; claim 2 n0,n0,n0" } },
+	{ "one that was evicted",
+	  { "submit", "run", "+5", "preempt", "end 1 0", "run", "+9", "preempt",
+	    "end 1 0" } },
+	{ "one that gives way for a while",
+	  { "submit", "run", "+5", "submit",
+	    "decide evict 1 all preempt 2 suspend" } },
+	{ "one that comes back elsewhere",
+	  { "submit", "run", "submit",
+	    "decide evict 1 all consolidate 2; hold 1 n0; claim 2 n0",
+	    "end 1 0" } },
+	{ "one that shrinks",
+	  { "submit tasks=3", "run",
+	    "decide evict 1 0,2 reclaim 0; hold 1 n0" } },
 	{ "one that was changed",
 	  { "submit time=10", "run", "update 1 time=5" } },
 };
@@ -470,6 +512,14 @@ static const struct {
 	  "database '*': *'x'*" },
 	{ "a dependency that is none", "UPDATE job SET depend = 'x'",
 	  "database '*': *'x'*" },
+	{ "a claim that is none", "UPDATE job SET claim = 'n0*x'",
+	  "database '*': bad claim 'n0*x'" },
+	{ "times that are none", "UPDATE job SET evictions = '5,x'",
+	  "database '*': bad times '5,x'" },
+	{ "tasks that leave no place",
+	  "UPDATE job SET state = 2, tasks = NULL, place = 'n0:0:0:',"
+	  " leaving = 'x'",
+	  "database '*': bad placement 'x'" },
 	{ "a place that is none",
 	  "UPDATE job SET state = 2, tasks = NULL, place = 'x'",
 	  "database '*': bad placement 'x'" },

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/snap_text.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
@@ -111,6 +112,7 @@ void world_fini(struct world *w)
 	for (size_t i = 0; i < w->nover; i++)
 		idset_free(&w->over[i].tasks);
 	free(w->over);
+	arena_free(w->looked);
 	arena_free(w->arena);
 	buf_free(&w->text);
 }
@@ -475,6 +477,10 @@ static const char *play(struct world *w, const char *verb, const char *object,
 		return world_commit(w), "";
 	if (!strcmp(verb, "forget"))
 		return forget_past(w), "";
+	if (!strcmp(verb, "look"))
+		return world_look(w), "";
+	if (!strcmp(verb, "wants"))
+		return state_wants_plan(w->state) ? "yes" : "no";
 	if (!strcmp(verb, "operator") || !strcmp(verb, "user"))
 		return w->who.operator_ = *verb == 'o', "";
 	if (!strcmp(verb, "tell"))
@@ -508,6 +514,26 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	return play_event(w, verb, id);
 }
 
+/* The lines of the snapshot that begin with the keyword, as one. */
+static const char *snap_lines(struct world *w, const char *keyword)
+{
+	struct arena *arena = arena_new();
+	const struct snap *snap = state_peek(w->state, w->now, arena);
+	struct buf text = { 0 };
+	char *rest;
+
+	snap_write(snap, &text);
+	rest = text.data;
+	buf_clear(&w->text);
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (!strncmp(line, keyword, strlen(keyword)))
+			buf_printf(&w->text, "%s%s", w->text.len ? "; " : "",
+			           line);
+	buf_free(&text);
+	arena_free(arena);
+	return done(w);
+}
+
 static const char *play_line(struct world *w, char *line)
 {
 	char *object = line + strcspn(line, " "), *rest;
@@ -516,6 +542,10 @@ static const char *play_line(struct world *w, char *line)
 		*object++ = '\0';
 	if (!strcmp(line, "submit"))
 		return world_submit(w, object) ? "" : refused(w);
+	if (!strcmp(line, "decide"))
+		return world_decide(w, object), "";
+	if (!strcmp(line, "snap"))
+		return snap_lines(w, object);
 	rest = object + strcspn(object, " ");
 	if (*rest)
 		*rest++ = '\0';

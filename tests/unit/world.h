@@ -31,6 +31,8 @@ struct world {
 	struct buf text;
 	struct over *over;
 	size_t nover, over_cap;
+	struct arena *looked; /* holds what was seen then, or NULL */
+	const struct snap *seen;
 };
 
 /* One local pool, one queue. */
@@ -62,6 +64,16 @@ int world_event(struct world *w, uint64_t job, enum event_kind kind);
 void world_end(struct world *w, uint64_t job, int exit_code);
 void world_tick(struct world *w, int64_t seconds);
 
+/*
+ * Decide in the scheduler's place, on what world_look() saw, else on what
+ * there is.  Steps joined by ';', nodes one a task:
+ *	start JOB n0,n1 · grow JOB n0 · claim JOB n0 (waits) · hold JOB n0 (runs)
+ *	evict JOB all|0,2 preempt|reclaim|consolidate BY [suspend]
+ *	wake SECONDS
+ */
+void world_look(struct world *w);
+void world_decide(struct world *w, const char *text);
+
 /* A part of an array becomes a record of its own. */
 struct job *world_split(struct world *w, uint64_t array, const char *tasks);
 
@@ -84,6 +96,7 @@ const char *world_event_name(enum event_kind kind);
  * Steps, NULL at the end; "STEP => TEXT" is checked, "!..." is a refusal.
  *	submit OPTIONS · EVENT [JOB] · end JOB STATUS · split JOB TASKS
  *	plan · run · commit · forget (the past) · +SECONDS · operator · user
+ *	look · decide TEXT · shrunk [JOB] · wants (a plan?) · snap (its runs)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
  *	drain NODE · undrain NODE · node NAME CPUS
  *	jobs · next (alarm, in seconds) · effects · tell (forgets them)
