@@ -1,0 +1,442 @@
+/* room.c - nodes for a claimant, once others have left them */
+#include "aischedd/sched/room.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/domain.h"
+
+/* A node with room, once those who cost so much have left. */
+struct offer {
+	uint64_t cost;
+	uint32_t node;
+};
+
+/* --- what a node costs ------------------------------------------------- */
+
+static bool may_be_used(const struct evictor *e, uint32_t node)
+{
+	const struct place *place = e->p->place;
+	uint32_t run = e->c->run;
+
+	if (run != SNAP_NONE &&
+	    e->s->node.pool[node] !=
+	        e->s->node.pool[e->s->task[e->s->run.task_first[run]].node])
+		return false;
+	return place_may_use(place, e->c->req, node);
+}
+
+/* So many tasks go to the next node. */
+static int64_t chunk(const struct evictor *e)
+{
+	return e->nodes_left ? (e->todo + e->nodes_left - 1) / e->nodes_left
+	                     : 1;
+}
+
+static bool fits(const struct evictor *e, uint32_t node)
+{
+	return place_fits(e->p->place, e->c->req, node, chunk(e));
+}
+
+enum { COST_NEVER = -1 };
+
+/* Whole runs cost more than tasks that a run can do without. */
+static uint64_t cost_of(const struct evictor *e, uint32_t run, bool whole,
+                        uint64_t sum)
+{
+	uint32_t req = e->s->run.req[run];
+	int64_t size =
+	    e->s->req.gpus[req] ? e->s->req.gpus[req] : e->s->req.cpus[req];
+
+	if (e->mode != MOVE)
+		return ((uint64_t)whole << 32 | e->rank[run]) + 1;
+	/* Where nobody is lost, as little as can be is moved. */
+	return sum + ((uint64_t)(size * run_ntasks(e->s, run)) << 24) +
+	       e->rank[run] + 1;
+}
+
+/*
+ * Take away from a node those that go first until the claimant fits there;
+ * false: it never does.  What was taken stays so.
+ */
+static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	*ret_cost = 0;
+	if (fits(e, node))
+		return true;
+	for (int whole = e->mode == MOVE; whole < 2; whole++) {
+		for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+			uint32_t task = e->at[i], run = e->owner[task];
+
+			if (e->left[task] || (!whole && e->surplus[run] <= 0) ||
+			    run == e->c->run || !victim_allowed(e, run))
+				continue;
+			*ret_cost = cost_of(e, run, whole, *ret_cost);
+			if (whole)
+				victim_take(e, run);
+			else
+				victim_take_task(e, task);
+			if (fits(e, node))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What it would cost to clear the node; false: it cannot be. */
+static bool look_at(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	size_t mark = work_mark(e->w), nsteps = e->step.n;
+	bool can;
+
+	e->looks++;
+	can = clear_node(e, node, ret_cost);
+	steps_undo(e, mark, nsteps);
+	return can;
+}
+
+/* Those without whom it fits, too, stay: the dearest are asked first. */
+static void spare(struct evictor *e, uint32_t node, size_t nsteps)
+{
+	for (size_t i = e->step.n; i-- > nsteps;) {
+		size_t mark = work_mark(e->w);
+		const struct step *step = step_at(e, i);
+
+		if (step->task != SNAP_NONE && e->whole[step->run])
+			continue;
+		victim_untake(e, i);
+		if (fits(e, node)) {
+			step_drop(e, i);
+			continue;
+		}
+		work_undo(e->w, mark);
+		step_tell(e, step_at(e, i), true);
+	}
+}
+
+/* --- a trial ----------------------------------------------------------- */
+
+static struct offer *offer_at(const struct evictor *e, size_t i)
+{
+	return (struct offer *)e->offers.p + i;
+}
+
+/* The cheaper; among equals in the order of the pool. */
+static bool cheaper(const struct evictor *e, const struct offer *a,
+                    const struct offer *b)
+{
+	if (a->cost != b->cost)
+		return a->cost < b->cost;
+	return shelf_before(e->p->place->shelf, a->node, b->node);
+}
+
+static void offer_push(struct evictor *e, struct offer offer)
+{
+	size_t i;
+
+	arena_push(e->p->arena, &e->offers, sizeof(offer));
+	for (i = e->offers.n - 1; i; i = (i - 1) / 2) {
+		if (!cheaper(e, &offer, offer_at(e, (i - 1) / 2)))
+			break;
+		*offer_at(e, i) = *offer_at(e, (i - 1) / 2);
+	}
+	*offer_at(e, i) = offer;
+}
+
+static struct offer offer_pop(struct evictor *e)
+{
+	struct offer first = *offer_at(e, 0);
+	struct offer last = *offer_at(e, --e->offers.n);
+	size_t n = e->offers.n, i = 0;
+
+	for (size_t kid; (kid = 2 * i + 1) < n; i = kid) {
+		if (kid + 1 < n &&
+		    cheaper(e, offer_at(e, kid + 1), offer_at(e, kid)))
+			kid++;
+		if (!cheaper(e, offer_at(e, kid), &last))
+			break;
+		*offer_at(e, i) = *offer_at(e, kid);
+	}
+	if (n)
+		*offer_at(e, i) = last;
+	return first;
+}
+
+static void offer_node(struct evictor *e, uint32_t node)
+{
+	struct offer offer = { .node = node };
+
+	if (may_be_used(e, node) && look_at(e, node, &offer.cost))
+		offer_push(e, offer);
+}
+
+/* Others whose tasks left a node with this step, too, offer more now. */
+static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
+{
+	const struct snap *s = e->s;
+
+	for (size_t i = nsteps; i < e->step.n; i++) {
+		uint32_t run = step_at(e, i)->run;
+
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++) {
+			if (s->task[t].node != node)
+				offer_node(e, s->task[t].node);
+		}
+	}
+	offer_node(e, node);
+}
+
+struct stand stand_now(const struct evictor *e)
+{
+	const struct place *place = e->p->place;
+
+	return (struct stand){ work_mark(e->w), e->step.n, e->moved.n,
+		               place->ntasks, place->nuse };
+}
+
+void stand_back(struct evictor *e, const struct stand *to)
+{
+	struct place *place = e->p->place;
+	size_t end = place->ntasks, nsteps;
+
+	nsteps = e->step.n;
+	steps_undo(e, to->mark, to->nsteps);
+	place->ntasks = to->ntasks;
+	place->nuse = to->nuse;
+	for (size_t i = to->ntasks; i < end; i++) {
+		place->own[place->task[i].node] = 0;
+		shelf_refresh(place->shelf, place->task[i].node);
+	}
+	e->step.n = nsteps;
+	steps_refresh(e, to->nsteps);
+	e->step.n = to->nsteps;
+	e->moved.n = to->nmoved;
+}
+
+size_t room_elsewhere(struct evictor *e, size_t from, bool part)
+{
+	const struct snap *s = e->s;
+	struct place *place = e->p->place;
+	size_t lost = 0;
+
+	for (size_t i = e->step.n; i-- > from;) {
+		struct step step = *step_at(e, i);
+		uint32_t req = s->run.req[step.run];
+		uint32_t n = run_ntasks(s, step.run);
+		struct moved *moved;
+
+		if (step.task != SNAP_NONE)
+			continue;
+		place_for_run(place, step.run);
+		if (!place_try(place, req, n, IN_OPEN, NULL) &&
+		    (!part || n == s->req.min_tasks[req] ||
+		     !place_try(place, req, s->req.min_tasks[req], IN_OPEN,
+		                NULL))) {
+			lost++;
+			continue;
+		}
+		moved = arena_push(e->p->arena, &e->moved, sizeof(*moved));
+		*moved = (struct moved){ step.run, place->first_task,
+			                 place->ntasks - place->first_task };
+		for (size_t t = place->first_task; t < place->ntasks; t++)
+			place->own[place->task[t].node] = 0;
+	}
+	return lost;
+}
+
+void room_for_claimant(const struct evictor *e)
+{
+	if (e->c->run == SNAP_NONE)
+		place_for(e->p->place, e->c->row, e->c->job);
+	else
+		place_for_run(e->p->place, e->c->run);
+}
+
+/* The node is cleared and the claimant's tasks are there. */
+static bool settle_on(struct evictor *e, uint32_t node)
+{
+	struct stand before = stand_now(e);
+	int64_t n = chunk(e);
+	uint64_t cost;
+	uint32_t own;
+	bool moved;
+
+	if (!clear_node(e, node, &cost))
+		abort(); /* it was looked at a moment ago */
+	spare(e, node, before.nsteps);
+	steps_refresh(e, before.nsteps);
+	place_put(e->p->place, e->c->req, node, n);
+	own = e->p->place->own[node];
+	if (e->mode != MOVE)
+		return true;
+	e->p->place->own[node] = 0;
+	moved = !room_elsewhere(e, before.nsteps, false);
+	room_for_claimant(e);
+	if (!moved) {
+		stand_back(e, &before);
+		own -= (uint32_t)n;
+	}
+	e->p->place->own[node] = own;
+	return moved;
+}
+
+void room_share(struct evictor *e, const struct stand *before)
+{
+	struct place *place = e->p->place;
+
+	for (size_t t = before->ntasks; t < place->ntasks; t++)
+		place->own[place->task[t].node] = 0;
+}
+
+/* The claimant's tasks, all of them, on some of these nodes. */
+static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
+{
+	e->todo = e->c->tasks;
+	e->nodes_left = e->s->req.nodes[e->c->req];
+	e->offers.n = 0;
+	e->worst = 0;
+	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
+		offer_node(e, node[i]);
+	while (e->todo > 0 && e->offers.n && e->looks < LOOKS_MAX) {
+		struct offer offer = offer_pop(e);
+		size_t nsteps = e->step.n;
+		uint64_t cost;
+
+		/* It may have changed since it was made. */
+		if (!look_at(e, offer.node, &cost))
+			continue;
+		if (cost > offer.cost) {
+			offer.cost = cost;
+			offer_push(e, offer);
+			continue;
+		}
+		if (!settle_on(e, offer.node))
+			continue;
+		e->todo -= chunk(e);
+		e->nodes_left -= e->nodes_left > 0;
+		e->worst = cost > e->worst ? cost : e->worst;
+		offer_again(e, nsteps, offer.node);
+	}
+	return e->todo <= 0 && !e->nodes_left;
+}
+
+/* --- where ------------------------------------------------------------- */
+
+/* Take from the first who may go of those below a queue: a task that it can
+ * do without, or all of it. */
+static bool take_below(struct evictor *e, uint32_t queue, bool whole)
+{
+	const struct snap *s = e->s;
+
+	for (uint32_t i = 0; i < e->norder; i++) {
+		uint32_t run = e->order[i];
+		uint32_t t = s->run.task_first[run + 1];
+
+		if (!queue_is_above(s, queue, s->run.queue[run]) ||
+		    e->whole[run] || (!whole && e->surplus[run] <= 0) ||
+		    run == e->c->run || !victim_allowed(e, run))
+			continue;
+		if (whole) {
+			victim_take(e, run);
+			return true;
+		}
+		do
+			t--;
+		while (e->left[t] != STAYS);
+		victim_take_task(e, t);
+		return true;
+	}
+	return false;
+}
+
+/* Others leave until the claimant is within the limits of its queues. */
+static bool clear_limits(struct evictor *e)
+{
+	size_t nsteps = e->step.n;
+	struct verdict v;
+	enum reason why;
+
+	while ((why = admit_now(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
+		if (e->mode == MOVE || (!take_below(e, v.name, false) &&
+		                        !take_below(e, v.name, true)))
+			return false;
+	}
+	steps_refresh(e, nsteps);
+	return why == WHY_None;
+}
+
+/* The claimant on some of these nodes; what was found stays in the trial. */
+static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
+{
+	struct stand before = stand_now(e);
+
+	if (fill_nodes(e, node, n) && clear_limits(e))
+		return true;
+	stand_back(e, &before);
+	return false;
+}
+
+/* In the domain of this level where it costs least. */
+static bool fill_domain(struct evictor *e, uint8_t level)
+{
+	const struct domains *d = e->domains;
+	uint64_t least = UINT64_MAX;
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
+		uint32_t at = d->at[i];
+		struct stand before = stand_now(e);
+
+		if (!fill(e, d->node + d->first[at], d->end[at] - d->first[at]))
+			continue;
+		stand_back(e, &before);
+		if (e->worst < least) {
+			least = e->worst;
+			best = at;
+		}
+	}
+	return best != SNAP_NONE &&
+	       fill(e, d->node + d->first[best], d->end[best] - d->first[best]);
+}
+
+/* In the first pool that has room. */
+static bool fill_pool(struct evictor *e)
+{
+	const struct match *match = e->p->place->match;
+	const struct allowed *a = match_req(e->p->place->match, e->c->req);
+	uint32_t *node = arena_array(e->p->arena, uint32_t, e->s->node.n);
+
+	for (uint32_t c = 0; c < a->nclasses;) {
+		uint32_t pool = match_class(match, a->class[c])->pool, n = 0;
+
+		for (; c < a->nclasses; c++) {
+			const struct node_class *nc =
+			    match_class(match, a->class[c]);
+
+			if (nc->pool != pool)
+				break;
+			memcpy(node + n, nc->node, nc->nnodes * sizeof(*node));
+			n += nc->nnodes;
+		}
+		if (fill(e, node, n))
+			return true;
+	}
+	return false;
+}
+
+/* From the narrowest level that is wanted up to the widest allowed. */
+bool room_find(struct evictor *e)
+{
+	uint8_t need = e->s->req.need[e->c->req];
+	uint8_t like = e->s->req.like[e->c->req];
+	int wide = need == LEVEL_NONE ? 0 : need;
+	int narrow = like == LEVEL_NONE || like < wide ? need : like;
+
+	for (int level = narrow; narrow != LEVEL_NONE && level >= wide;
+	     level--) {
+		if (fill_domain(e, (uint8_t)level))
+			return true;
+	}
+	return need == LEVEL_NONE && fill_pool(e);
+}

@@ -1,0 +1,420 @@
+/* victim.c - who may leave for others, and leaving in a trial */
+#include "aischedd/sched/victim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/domain.h"
+
+/* A run that may be evicted. */
+struct victim {
+	uint32_t run;
+	int64_t priority, lost, start;
+	uint64_t job;
+};
+
+/* --- who goes first ---------------------------------------------------- */
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct victim *x = a, *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	if (x->lost != y->lost)
+		return x->lost < y->lost ? -1 : 1;
+	if (x->start != y->start)
+		return x->start > y->start ? -1 : 1;
+	return x->job > y->job ? -1 : 1;
+}
+
+/* Seconds of work since it started, in all devices it holds. */
+static int64_t work_lost(const struct snap *s, uint32_t run)
+{
+	uint32_t req = s->run.req[run];
+	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
+
+	return (s->now - s->run.start[run]) * each * run_ntasks(s, run);
+}
+
+static bool may_leave(struct pass *p, uint32_t run)
+{
+	const struct snap *s = p->snap;
+
+	if (!s->run.preemptible[run] || s->run.ending[run])
+		return false;
+	if (s->run.safe_until[run] > s->now) {
+		pass_wake(p, s->run.safe_until[run]);
+		return false;
+	}
+	return true;
+}
+
+static void list_victims(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	struct victim *v = arena_array(e->p->arena, struct victim, s->run.n);
+
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		int64_t *lowest = &e->lowest[s->run.queue[i]];
+
+		e->rank[i] = SNAP_NONE;
+		if (!may_leave(e->p, i))
+			continue;
+		v[e->norder++] =
+		    (struct victim){ i, s->run.priority[i], work_lost(s, i),
+			             s->run.start[i], s->run.job[i] };
+		e->surplus[i] =
+		    (int64_t)run_ntasks(s, i) - s->req.min_tasks[s->run.req[i]];
+		if (s->run.priority[i] < *lowest)
+			*lowest = s->run.priority[i];
+	}
+	qsort(v, e->norder, sizeof(*v), by_turn);
+	for (uint32_t i = 0; i < e->norder; i++) {
+		e->order[i] = v[i].run;
+		e->rank[v[i].run] = i;
+	}
+}
+
+/* The tasks on each node, those of whoever goes first first. */
+static void list_tasks(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	uint32_t *count = e->first + 1, n;
+
+	for (uint32_t i = 0; i < e->norder; i++) {
+		uint32_t run = e->order[i];
+
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++)
+			count[s->task[t].node]++;
+	}
+	for (uint32_t i = 0; i < s->node.n; i++)
+		count[i] += e->first[i];
+	n = e->first[s->node.n];
+	e->at = arena_array(e->p->arena, uint32_t, n);
+	for (uint32_t i = e->norder; i-- > 0;) {
+		uint32_t run = e->order[i];
+
+		for (uint32_t t = s->run.task_first[run + 1];
+		     t-- > s->run.task_first[run];) {
+			e->owner[t] = run;
+			e->at[--count[s->task[t].node]] = t;
+		}
+	}
+	/* What was the end of each node's slice is its beginning now. */
+	memmove(e->first, count, s->node.n * sizeof(*count));
+	e->first[s->node.n] = n;
+}
+
+struct evictor *victims_new(struct pass *p)
+{
+	const struct snap *s = p->snap;
+	struct evictor *e = arena_array(p->arena, struct evictor, 1);
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+
+	e->p = p;
+	e->s = s;
+	e->w = p->place->work;
+	e->order = arena_array(p->arena, uint32_t, s->run.n);
+	e->rank = arena_array(p->arena, uint32_t, s->run.n);
+	e->owner = arena_array(p->arena, uint32_t, ntasks);
+	e->first = arena_array(p->arena, uint32_t, s->node.n + 1);
+	e->lowest = arena_array(p->arena, int64_t, s->queue.n);
+	e->surplus = arena_array(p->arena, int64_t, s->run.n);
+	e->whole = arena_array(p->arena, int64_t, s->run.n);
+	e->left = arena_array(p->arena, int64_t, ntasks);
+	e->why = arena_array(p->arena, uint8_t, s->run.n);
+	e->suspend = arena_array(p->arena, uint8_t, s->run.n);
+	e->by = arena_array(p->arena, uint64_t, s->run.n);
+	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		e->lowest[q] = INT64_MAX;
+	e->domains = domains_new(s, p->arena);
+	list_victims(e);
+	list_tasks(e);
+	return e;
+}
+
+/* --- the rules --------------------------------------------------------- */
+
+/* Whether the amount on top of what is used keeps within the share. */
+static bool is_within(const struct evictor *e, uint32_t queue)
+{
+	const int64_t *more = e->c->demand.amount;
+	const int64_t *share = e->p->tree->share[queue];
+
+	for (int r = 0; r < RES_N; r++) {
+		if (share[r] != CONF_NONE && more[r] &&
+		    e->w->used[queue][r] + more[r] > share[r])
+			return false;
+	}
+	return true;
+}
+
+static bool is_above(const struct evictor *e, uint32_t queue)
+{
+	const int64_t *more = e->c->demand.amount;
+	const int64_t *share = e->p->tree->share[queue];
+
+	for (int r = 0; r < RES_N; r++) {
+		if (share[r] != CONF_NONE && more[r] &&
+		    e->w->used[queue][r] > share[r])
+			return true;
+	}
+	return false;
+}
+
+bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below)
+{
+	while (below != SNAP_NONE && below != queue)
+		below = s->queue.parent[below];
+	return below == queue;
+}
+
+/* The child of the lowest queue above both, on the way to `from`. */
+static uint32_t branch_of(const struct evictor *e, uint32_t from)
+{
+	const uint32_t *parent = e->s->queue.parent;
+
+	while (parent[from] != SNAP_NONE &&
+	       !queue_is_above(e->s, parent[from], e->c->demand.queue))
+		from = parent[from];
+	return from;
+}
+
+/* Whether the claimant may reclaim from that queue now. */
+static bool may_reclaim(const struct evictor *e, uint32_t from)
+{
+	const uint32_t *parent = e->s->queue.parent;
+	uint32_t q = e->c->demand.queue;
+
+	from = branch_of(e, from);
+	if (!is_above(e, from))
+		return false;
+	for (; q != SNAP_NONE && q != parent[from]; q = parent[q]) {
+		if (!is_within(e, q))
+			return false;
+	}
+	return true;
+}
+
+bool victim_allowed(const struct evictor *e, uint32_t run)
+{
+	uint32_t queue = e->s->run.queue[run];
+
+	if (e->p->order->grown[run])
+		return false;
+	if (e->mode == MOVE)
+		return true;
+	if (queue == e->c->demand.queue)
+		return e->mode != RECLAIM &&
+		       e->s->run.priority[run] < e->c->priority;
+	return e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue];
+}
+
+bool victims_allowed(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	bool any = e->lowest[e->c->demand.queue] < e->c->priority;
+
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		e->allowed[q] = q != e->c->demand.queue &&
+		                e->lowest[q] != INT64_MAX && may_reclaim(e, q);
+		any |= e->allowed[q];
+	}
+	return any;
+}
+
+/* --- taking away and giving back --------------------------------------- */
+
+/* Room may be kept for others there from when it leaves. */
+static void tell(const struct evictor *e, uint32_t task, bool leaves)
+{
+	if (e->p->place->watched[e->s->task[task].node])
+		promise_leave(e->p->promises, task, leaves);
+}
+
+/* A task gives back what it holds on its node, or takes it again.  The shelf
+ * hears of it when the step is kept. */
+static void move_task(struct evictor *e, uint32_t task, int64_t to)
+{
+	e->looks++;
+	work_run_task(e->w, e->owner[task], task, to == STAYS ? -1 : 1);
+	tell(e, task, to != STAYS);
+	work_add(e->w, &e->left[task], to - e->left[task]);
+}
+
+void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
+                   int sign)
+{
+	const struct snap *s = e->s;
+	int64_t amount[RES_N];
+
+	work_amount(s, run, tasks, amount);
+	work_charge(e->w, s->run.queue[run], amount, !s->run.preemptible[run],
+	            sign);
+	work_charge_job(e->w, s->run.queue[run], s->run.user[run],
+	                amount[RES_GPU], whole, sign);
+}
+
+/* All its tasks of one kind become another; returns how many. */
+static int64_t move_all(struct evictor *e, uint32_t run, int64_t from,
+                        int64_t to)
+{
+	const struct snap *s = e->s;
+	int64_t n = 0;
+
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (e->left[t] != from)
+			continue;
+		move_task(e, t, to);
+		n++;
+	}
+	return n;
+}
+
+static void push_step(struct evictor *e, uint32_t run, uint32_t task)
+{
+	struct step *step =
+	    arena_push(e->p->arena, &e->step, sizeof(struct step));
+
+	*step = (struct step){ run, task };
+}
+
+void step_drop(struct evictor *e, size_t i)
+{
+	memmove(step_at(e, i), step_at(e, i + 1),
+	        (--e->step.n - i) * sizeof(struct step));
+}
+
+void victim_take_task(struct evictor *e, uint32_t task)
+{
+	uint32_t run = e->owner[task];
+
+	move_task(e, task, GIVEN);
+	victim_charge(e, run, 1, false, -1);
+	work_add(e->w, &e->surplus[run], -1);
+	push_step(e, run, task);
+}
+
+void victim_take(struct evictor *e, uint32_t run)
+{
+	victim_charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
+	work_add(e->w, &e->surplus[run], -e->surplus[run]);
+	work_add(e->w, &e->whole[run], 1);
+	push_step(e, run, SNAP_NONE);
+}
+
+void victim_untake(struct evictor *e, size_t i)
+{
+	struct step step = *step_at(e, i);
+	int64_t n;
+
+	if (step.task != SNAP_NONE) {
+		move_task(e, step.task, STAYS);
+		victim_charge(e, step.run, 1, false, 1);
+		work_add(e->w, &e->surplus[step.run], 1);
+		return;
+	}
+	n = move_all(e, step.run, GONE, STAYS);
+	victim_charge(e, step.run, n, true, 1);
+	work_add(e->w, &e->whole[step.run], -1);
+	work_add(e->w, &e->surplus[step.run],
+	         n - e->s->req.min_tasks[e->s->run.req[step.run]]);
+}
+
+void step_tell(const struct evictor *e, const struct step *step, bool leave)
+{
+	const struct snap *s = e->s;
+
+	if (step->task != SNAP_NONE) {
+		tell(e, step->task, leave);
+		return;
+	}
+	for (uint32_t t = s->run.task_first[step->run];
+	     t < s->run.task_first[step->run + 1]; t++) {
+		if (e->left[t] == GONE)
+			tell(e, t, leave);
+	}
+}
+
+void steps_undo(struct evictor *e, size_t mark, size_t nsteps)
+{
+	while (e->step.n > nsteps)
+		step_tell(e, step_at(e, --e->step.n), false);
+	work_undo(e->w, mark);
+}
+
+void steps_refresh(struct evictor *e, size_t i)
+{
+	const struct snap *s = e->s;
+
+	for (; i < e->step.n; i++) {
+		uint32_t run = step_at(e, i)->run;
+
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++)
+			shelf_refresh(e->p->place->shelf, s->task[t].node);
+	}
+}
+
+/* --- when all is known -------------------------------------------------- */
+
+bool victim_moves(const struct evictor *e, uint32_t run)
+{
+	const struct moved *m = e->moved.p;
+
+	for (size_t i = 0; i < e->moved.n; i++) {
+		if (m[i].run == run)
+			return true;
+	}
+	return false;
+}
+
+/* A step is counted as use again, or no longer. */
+static void count_step(struct evictor *e, const struct step *step, int sign)
+{
+	const struct snap *s = e->s;
+	int64_t n = 0;
+
+	if (step->task != SNAP_NONE) {
+		victim_charge(e, step->run, 1, false, sign);
+		return;
+	}
+	for (uint32_t t = s->run.task_first[step->run];
+	     t < s->run.task_first[step->run + 1]; t++)
+		n += e->left[t] == GONE;
+	victim_charge(e, step->run, n, true, sign);
+}
+
+bool victims_rules_hold(struct evictor *e)
+{
+	const uint32_t *parent = e->s->queue.parent;
+	size_t mark = work_mark(e->w);
+	uint32_t q = e->c->demand.queue, top = SNAP_NONE;
+	bool hold = true, any = false;
+
+	for (size_t i = 0; i < e->step.n; i++)
+		count_step(e, step_at(e, i), 1);
+	for (size_t i = 0; i < e->step.n && hold; i++) {
+		const struct step *step = step_at(e, i);
+		uint32_t from = e->s->run.queue[step->run];
+
+		if (victim_moves(e, step->run))
+			continue;
+		if (from != q) {
+			from = branch_of(e, from);
+			hold = is_above(e, from);
+			if (!any || queue_is_above(e->s, parent[from], top))
+				top = parent[from];
+			any = true;
+		}
+		count_step(e, step, -1);
+	}
+	for (; any && hold && q != top; q = parent[q])
+		hold = is_within(e, q);
+	work_undo(e->w, mark);
+	return hold;
+}

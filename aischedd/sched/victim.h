@@ -1,0 +1,117 @@
+/*
+ * victim.h - who may leave for others, and leaving in a trial
+ *
+ * Runs go in this order: the lowest priority, the least work lost, the latest
+ * start, the latest submitted.  What is taken in a trial is a list of steps,
+ * on the work's trail; the shelf hears of them when they are kept.
+ */
+#ifndef AISCHEDD_SCHED_VICTIM_H
+#define AISCHEDD_SCHED_VICTIM_H
+
+#include "aischedd/sched/evict.h"
+
+/* What a trial may do. */
+enum mode {
+	MOVE,    /* take whoever finds another place */
+	RECLAIM, /* of other queues, whom the rules allow to begin with */
+	TAKE,    /* whom the rules allow to begin with */
+	STRICT   /* whom they allow at his turn, should no one find a place */
+};
+
+/* Of evictor.left: what becomes of a task.  It was given up by its job, or
+ * goes with all of it, by this trial; or it left for an earlier claim. */
+enum { STAYS, GIVEN, GONE, LEFT };
+
+/* One task of a run leaves, or all that it has left. */
+struct step {
+	uint32_t run;
+	uint32_t task; /* index in snap.task; SNAP_NONE: all */
+};
+
+/* A run that finds another place: its tasks there are of the trial. */
+struct moved {
+	uint32_t run;
+	size_t first_task, ntasks;
+};
+
+struct evictor {
+	struct pass *p;
+	const struct snap *s;
+	struct work *w;
+
+	uint32_t *order; /* runs that may go, the first to go first */
+	uint32_t norder;
+	uint32_t *rank;       /* by run: its place in order, or SNAP_NONE */
+	uint32_t *owner;      /* by task: its run */
+	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
+	int64_t *lowest;      /* by queue: least priority of such runs */
+	int64_t *surplus;     /* by run: tasks it could give up */
+	int64_t *whole;       /* by run: all of it leaves */
+	int64_t *left;        /* by task: STAYS, ... */
+	uint64_t looks;       /* how much was tried in this pass */
+	const struct domains *domains;
+
+	/* Decided in this pass, by run. */
+	uint8_t *why, *suspend; /* enum evict */
+	uint64_t *by;
+	struct arena_list evicted; /* runs */
+
+	/* The trial. */
+	const struct claimant *c;
+	enum mode mode;
+	uint8_t *allowed; /* by queue: its runs, before anything is taken */
+	struct arena_list step, moved, offers;
+	uint64_t worst; /* cost of the dearest offer that was taken */
+	int64_t todo;   /* tasks to place; on so many nodes, 0: any number */
+	uint32_t nodes_left;
+};
+
+static inline struct step *step_at(const struct evictor *e, size_t i)
+{
+	return (struct step *)e->step.p + i;
+}
+
+struct evictor *victims_new(struct pass *p);
+
+/* Whether there is anybody whom the claimant may take from. */
+bool victims_allowed(struct evictor *e);
+
+/* Whether it may take from this run, in the mode of the trial. */
+bool victim_allowed(const struct evictor *e, uint32_t run);
+
+/*
+ * Whether the rules hold now that it is known who finds another place: each
+ * who does not comes from a queue that is above its share at his turn, and
+ * the claimant stays within its own when they are gone.
+ */
+bool victims_rules_hold(struct evictor *e);
+
+/* Whether it finds another place. */
+bool victim_moves(const struct evictor *e, uint32_t run);
+
+/* Whether `queue` is `below` or one of those above it. */
+bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below);
+
+/* A step more: a task leaves, or a run. */
+void victim_take_task(struct evictor *e, uint32_t task);
+void victim_take(struct evictor *e, uint32_t run);
+
+/* Step i is taken back (the trail has both), and then forgotten. */
+void victim_untake(struct evictor *e, size_t i);
+void step_drop(struct evictor *e, size_t i);
+
+/* The promises hear of a step: its tasks leave, or not. */
+void step_tell(const struct evictor *e, const struct step *step, bool leave);
+
+/* Undo the trail, and forget the steps from this one on. */
+void steps_undo(struct evictor *e, size_t mark, size_t nsteps);
+
+/* The shelf hears of the steps from this one on. */
+void steps_refresh(struct evictor *e, size_t i);
+
+/* So many tasks of a run (whole: and it as a job) count as use of its queue
+ * (sign 1), or no more. */
+void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
+                   int sign);
+
+#endif
