@@ -242,7 +242,7 @@ static const struct key scheduling_keys[] = {
 	KEY("fairshare_weight", INT, fairshare_weight, .initial = "10",
 	    RANGE(0, MAX_WEIGHT)),
 	KEY("fairshare_half_life", TIME, fairshare_half_life, .initial = "7d",
-	    RANGE(1, MAX_SECONDS), .inert = true),
+	    RANGE(1, MAX_SECONDS)),
 	KEY("consolidate", BOOL, consolidate, .initial = "yes"),
 	KEY("resume_cooldown", TIME, resume_cooldown, .initial = "2m",
 	    RANGE(0, MAX_SECONDS)),

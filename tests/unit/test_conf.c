@@ -597,14 +597,24 @@ START_TEST(print_is_for_people)
 	    "history_keep = 180d\n"
 	    "max_script_size = 4M\n"
 	    "max_jobs = 2000000\n"
-	    "\nclass \"train\" {\n\tpriority = 50\n}\n"
-	    "\nclass \"interactive\" {\n\tpriority = 100\n}\n"
-	    "\nclass \"inference\" {\n\tpriority = 125\n}\n"
+	    "scheduling {\n"
+	    "\tbackfill = yes\n\tbackfill_depth = 100\n\thold_after = 1d\n"
+	    "\tage_weight = 1\n\tsize_weight = 0\n\tfairshare_weight = 10\n"
+	    "\tfairshare_half_life = 7d\n\tconsolidate = yes\n"
+	    "\tresume_cooldown = 2m\n\tmax_evictions_per_hour = 4\n"
+	    "\tevict_timeout = 2m\n}\n"
+	    "\nclass \"train\" {\n\tpriority = 50\n\tpreemptible = yes\n}\n"
+	    "\nclass \"interactive\" {\n\tpriority = 100\n"
+	    "\tpreemptible = no\n}\n"
+	    "\nclass \"inference\" {\n\tpriority = 125\n"
+	    "\tpreemptible = no\n}\n"
 	    "\npool \"here\" {\n\trunner = local\n\torder = pack\n}\n"
 	    "\nnode \"n[00-15]\" {\n\tpool = \"here\"\n\tcpus = 4\n"
 	    "\tmemory = 2G\n\treserve_cpus = 0\n\treserve_memory = 0M\n}\n"
 	    "\nqueue \"q\" {\n\tstate = open\n\tlimit {\n\t\tgpus = 1.5\n\t}\n"
-	    "\tpools = {\"here\"}\n\tmax_time = 7d\n\tgrace = 30s\n"
+	    "\tweight = 1\n\tpriority = 0\n"
+	    "\tpools = {\"here\"}\n\tmax_time = 7d\n\tmin_runtime = 0s\n"
+	    "\tgrace = 30s\n\tpreempt = suspend\n"
 	    "\tclass = \"train\"\n}\n");
 	conf_free(conf);
 	buf_free(&text);
@@ -641,6 +651,9 @@ static void put_file(const char *path, const char *text)
 	fclose(file);
 }
 
+#define ODD_QUEUE "quota { gpus = 3 } limit { gpus = 2 }"
+#define ODD_WHY   "limit.gpus is below quota.gpus\n"
+
 START_TEST(includes_are_sorted_and_relative)
 {
 	struct buf warnings = { 0 };
@@ -650,9 +663,9 @@ START_TEST(includes_are_sorted_and_relative)
 
 	put_file("a.conf", "queue a { }\n"
 	                   "include(\"conf.d/*.conf\") # both\n"
-	                   "queue z { weight = 3 }\n");
-	put_file("conf.d/2.conf", "queue c { weight = 2 }\n");
-	put_file("conf.d/1.conf", "\n\ninclude('x') queue b { weight = 1 }");
+	                   "queue z { " ODD_QUEUE " }\n");
+	put_file("conf.d/2.conf", "queue c { " ODD_QUEUE " }\n");
+	put_file("conf.d/1.conf", "\n\ninclude('x') queue b { " ODD_QUEUE " }");
 	put_file("conf.d/x", "queue x { }");
 	conf = conf_load("a.conf", &warnings, &err);
 	ck_assert_msg(conf != NULL, "%s", err.text);
@@ -662,10 +675,9 @@ START_TEST(includes_are_sorted_and_relative)
 	ck_assert_str_eq(conf->queues[2].name, "b");
 	ck_assert_str_eq(conf->queues[3].name, "c");
 	ck_assert_str_eq(conf->queues[4].name, "z");
-	ck_assert_str_eq(warnings.data,
-	                 "conf.d/1.conf:3: queue 'b': weight" INERT
-	                 "conf.d/2.conf:1: queue 'c': weight" INERT
-	                 "a.conf:3: queue 'z': weight" INERT);
+	ck_assert_str_eq(warnings.data, "conf.d/1.conf:3: queue 'b': " ODD_WHY
+	                                "conf.d/2.conf:1: queue 'c': " ODD_WHY
+	                                "a.conf:3: queue 'z': " ODD_WHY);
 	path = xasprintf("%s/a.conf", folder);
 	ck_assert_str_eq(conf->path, path);
 	conf_free(conf);
