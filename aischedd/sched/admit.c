@@ -3,11 +3,11 @@
 
 #include "aischedd/sched/why.h"
 
-struct demand demand_start(const struct snap *s, uint32_t row)
+struct demand demand_start(const struct snap *s, uint32_t row, uint32_t ntasks)
 {
 	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
 	bool resumes = run != SNAP_NONE;
-	int64_t tasks = resumes ? run_ntasks(s, run) : s->req.min_tasks[req];
+	int64_t tasks = resumes ? run_ntasks(s, run) : ntasks;
 
 	/* One that resumes has kept memory and GPUs. */
 	return (struct demand){
@@ -90,7 +90,8 @@ static enum reason check_licenses(const struct snap *s, uint32_t req,
 enum reason admit_ever(const struct snap *s, uint32_t row, struct verdict *ret)
 {
 	static const int64_t nothing[RES_N];
-	struct demand d = demand_start(s, row);
+	struct demand d =
+	    demand_start(s, row, s->req.min_tasks[s->pend.req[row]]);
 	const int64_t *amount = d.amount;
 
 	for (uint32_t q = d.queue; q != SNAP_NONE; q = s->queue.parent[q]) {

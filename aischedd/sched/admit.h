@@ -18,8 +18,10 @@ struct demand {
 	int64_t amount[RES_N];
 };
 
-/* A job of a row starts or resumes; a running one gets another task. */
-struct demand demand_start(const struct snap *snap, uint32_t row);
+/* A job of a row starts with so many tasks, or resumes with all it has; a
+ * running one gets another task. */
+struct demand demand_start(const struct snap *snap, uint32_t row,
+                           uint32_t ntasks);
 struct demand demand_grow(const struct snap *snap, uint32_t run);
 
 /* These return WHY_None, or a reason and its numbers in *ret (why.h). */

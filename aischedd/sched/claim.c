@@ -69,7 +69,7 @@ static bool is_admitted(struct pass *p, const struct holder *h)
 
 	if (h->row == SNAP_NONE)
 		return true;
-	d = demand_start(p->snap, h->row);
+	d = demand_start(p->snap, h->row, h->n);
 	return h->n >= p->snap->req.min_tasks[h->req] &&
 	       admit_now(p->place->work, &d, &v) == WHY_None;
 }
@@ -95,7 +95,7 @@ static void hold(struct pass *p, const struct holder *h)
 		pass_claim_node(p, h->node[i]);
 	if (h->row != SNAP_NONE) {
 		struct verdict *v = &p->verdict[h->row];
-		struct demand d = demand_start(s, h->row);
+		struct demand d = demand_start(s, h->row, h->n);
 
 		admit_charge(place->work, &d);
 		v->why = WHY_Preempting;
