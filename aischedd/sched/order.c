@@ -322,15 +322,26 @@ static uint32_t first_after(const struct waiter *w, uint32_t n, uint64_t job)
 	return lo;
 }
 
+/* From this member on all jobs of a row wait, but for those of it that have
+ * begun. */
+static uint32_t first_waiting(const struct order *o, uint32_t row,
+                              uint32_t *ret_begun)
+{
+	bool promised = o->first[row] != SNAP_NONE;
+
+	*ret_begun = promised ? o->first_begun[row] : o->begun[row];
+	return promised ? o->first[row] : o->next[row];
+}
+
 /* How many jobs of a member wait. */
 static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
 {
 	const struct snap_member *mem = &o->snap->member[m];
+	uint32_t begun, first = first_waiting(o, row, &begun);
 
-	if (m == o->next[row])
-		return mem->count - o->begun[row];
-	return m > o->next[row] ? mem->count
-	                        : mem->count - order_may_start(mem);
+	if (m == first)
+		return mem->count - begun;
+	return m > first ? mem->count : mem->count - order_may_start(mem);
 }
 
 /* Spread the jobs of each waiter's row over the gaps between the n waiters of
@@ -343,9 +354,10 @@ static uint64_t count_between(const struct order *o, struct waiter *w,
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t row = w[i].row;
 		uint32_t end = o->snap->pend.member_first[row + 1];
-		uint32_t from = o->limited[row] < o->next[row] ? o->limited[row]
-		                                               : o->next[row];
+		uint32_t begun, from = first_waiting(o, row, &begun);
 
+		if (o->limited[row] < from)
+			from = o->limited[row];
 		for (uint32_t m = from; m < end; m++) {
 			uint64_t job = o->snap->member[m].job;
 
