@@ -14,7 +14,7 @@ enum ever_nodes {
 };
 
 struct ever *ever_new(const struct snap *snap, struct match *match,
-                      const struct work *empty, struct arena *arena)
+                      struct work *empty, struct arena *arena)
 {
 	struct ever *e = arena_array(arena, struct ever, 1);
 	uint32_t most = 0;
@@ -26,6 +26,8 @@ struct ever *ever_new(const struct snap *snap, struct match *match,
 	e->match = match;
 	e->empty = empty;
 	e->nodes_with = arena_array(arena, uint32_t, most + 1);
+	e->domains = domains_new(snap, arena);
+	e->usable = arena_array(arena, uint8_t, match_nclasses(match));
 	return e;
 }
 
@@ -41,25 +43,24 @@ static bool counts(const struct ever *e, const struct allowed *a, uint32_t node,
 	return which != EVER_USABLE || s->pool.ready[s->node.pool[node]];
 }
 
-/* Add the tasks that fit on the nodes of a class, until there are enough. */
-static uint32_t count_class(const struct ever *e, uint32_t req, uint32_t class,
+/* Add the tasks that fit on the nodes, until there are enough. */
+static uint32_t count_nodes(const struct ever *e, uint32_t req,
+                            const uint32_t *node, uint32_t n,
                             enum ever_nodes which, uint32_t got)
 {
 	const struct snap_reqs *r = &e->snap->req;
 	const struct allowed *a = match_req(e->match, req);
-	const struct node_class *c = match_class(e->match, class);
 	uint32_t tasks = r->min_tasks[req], most = tasks;
 
 	if (r->tasks_per_node[req] && r->tasks_per_node[req] < most)
 		most = r->tasks_per_node[req];
-	if (class_too_small(c, e->snap, req))
-		return got;
-	for (uint32_t i = 0; i < c->nnodes && got < tasks; i++) {
+	for (uint32_t i = 0; i < n && got < tasks; i++) {
 		uint32_t fit;
 
-		if (!counts(e, a, c->node[i], which))
+		if (!e->usable[match_class_of(e->match, node[i])] ||
+		    !counts(e, a, node[i], which))
 			continue;
-		fit = (uint32_t)fit_count(e->empty, req, c->node[i], 0, most);
+		fit = (uint32_t)fit_count(e->empty, req, node[i], 0, most);
 		if (r->nodes[req])
 			e->nodes_with[fit]++;
 		else
@@ -85,30 +86,131 @@ static uint32_t take_best(const struct ever *e, uint32_t req)
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
-/* How many of the request's tasks would fit, in the pool that holds most. */
-static uint32_t count_tasks(const struct ever *e, uint32_t req,
+static void count_begin(const struct ever *e, uint32_t req)
+{
+	if (e->snap->req.nodes[req])
+		memset(e->nodes_with, 0,
+		       ((size_t)e->snap->req.min_tasks[req] + 1) *
+		           sizeof(*e->nodes_with));
+}
+
+static uint32_t count_end(const struct ever *e, uint32_t req, uint32_t got)
+{
+	return e->snap->req.nodes[req] ? take_best(e, req) : got;
+}
+
+/* How many would fit in the domain of the level that holds most. */
+static uint32_t count_at(const struct ever *e, uint32_t req, uint8_t level,
+                         enum ever_nodes which)
+{
+	const struct domains *d = e->domains;
+	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
+
+	for (uint32_t i = d->at_first[level];
+	     i < d->at_first[level + 1] && best < tasks; i++) {
+		uint32_t first = d->first[d->at[i]], end = d->end[d->at[i]];
+		uint32_t got;
+
+		count_begin(e, req);
+		got = count_end(e, req,
+		                count_nodes(e, req, d->node + first,
+		                            end - first, which, 0));
+		best = got > best ? got : best;
+	}
+	return best;
+}
+
+/* How many would fit in a pool, of which these are the classes. */
+static uint32_t count_in_pool(const struct ever *e, uint32_t req, uint8_t level,
+                              const uint32_t *class, uint32_t n,
+                              enum ever_nodes which)
+{
+	uint32_t got = 0;
+
+	if (level != LEVEL_NONE)
+		return count_at(e, req, level, which);
+	count_begin(e, req);
+	for (uint32_t c = 0; c < n; c++) {
+		const struct node_class *nc = match_class(e->match, class[c]);
+
+		if (e->usable[class[c]])
+			got = count_nodes(e, req, nc->node, nc->nnodes, which,
+			                  got);
+	}
+	return count_end(e, req, got);
+}
+
+/* How many of the request's tasks would fit in the pool that holds most, all
+ * in one domain of the level (LEVEL_NONE: anywhere). */
+static uint32_t count_tasks(const struct ever *e, uint32_t req, uint8_t level,
                             enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
 
 	for (uint32_t i = 0, end; i < a->nclasses && best < tasks; i = end) {
-		uint32_t pool = match_class(e->match, a->class[i])->pool;
-		uint32_t got = 0;
+		uint32_t pool = match_class(e->match, a->class[i])->pool, got;
 
-		if (e->snap->req.nodes[req])
-			memset(e->nodes_with, 0,
-			       (tasks + 1) * sizeof(*e->nodes_with));
 		for (end = i; end < a->nclasses; end++) {
-			if (match_class(e->match, a->class[end])->pool != pool)
+			const struct node_class *c =
+			    match_class(e->match, a->class[end]);
+
+			if (c->pool != pool)
 				break;
-			got = count_class(e, req, a->class[end], which, got);
+			e->usable[a->class[end]] =
+			    !class_too_small(c, e->snap, req);
 		}
-		if (e->snap->req.nodes[req])
-			got = take_best(e, req);
+		got =
+		    count_in_pool(e, req, level, a->class + i, end - i, which);
 		best = got > best ? got : best;
+		for (uint32_t c = i; c < end; c++)
+			e->usable[a->class[c]] = 0;
 	}
 	return best;
+}
+
+/* Nodes with room for a task that have a counted part of the constraint. */
+static uint32_t count_counted(const struct ever *e, uint32_t req, uint32_t part,
+                              enum ever_nodes which)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0;
+		     a->counted[c] >> part & 1 && i < nc->nnodes; i++)
+			n += counts(e, a, nc->node[i], which) &&
+			     fit_count(e->empty, req, nc->node[i], 0, 1);
+	}
+	return n;
+}
+
+/* The first counted part for which there are too few nodes, or ncounts. */
+static uint32_t too_few(const struct ever *e, uint32_t req,
+                        enum ever_nodes which, uint32_t *ret_nodes)
+{
+	const struct allowed *a = match_req(e->match, req);
+
+	for (uint32_t i = 0; i < a->ncounts; i++) {
+		*ret_nodes = count_counted(e, req, i, which);
+		if (*ret_nodes < a->count[i])
+			return i;
+	}
+	return a->ncounts;
+}
+
+static bool could_hold(const struct ever *e, uint32_t req,
+                       enum ever_nodes which, uint32_t *ret_got)
+{
+	uint32_t nodes;
+
+	*ret_got = count_tasks(e, req, e->snap->req.need[req], which);
+	return *ret_got == e->snap->req.min_tasks[req] &&
+	       too_few(e, req, which, &nodes) ==
+	           match_req(e->match, req)->ncounts;
 }
 
 /* The first node which the request may use and that is not up. */
@@ -172,8 +274,42 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 	return SNAP_NONE;
 }
 
+/* The node with most on one NUMA node, of all that fit but for that; false:
+ * there is none. */
+static bool explain_numa(struct ever *e, uint32_t req, struct verdict *v)
+{
+	const struct allowed *a = match_req(e->match, req);
+	bool found = false;
+
+	e->empty->loose = true;
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes; i++) {
+			uint32_t node = nc->node[i];
+			int64_t gpus, cpus;
+
+			if (!allowed_node(a, node) ||
+			    !fit_count(e->empty, req, node, 0, 1))
+				continue;
+			fit_best_numa(e->empty, req, node, &gpus, &cpus);
+			if (found && gpus <= v->num[NUM_HAVE] &&
+			    (gpus < v->num[NUM_HAVE] ||
+			     cpus <= v->num[NUM_TOTAL]))
+				continue;
+			v->num[NUM_HAVE] = gpus;
+			v->num[NUM_TOTAL] = cpus;
+			v->name = node;
+			found = true;
+		}
+	}
+	e->empty->loose = false;
+	return found;
+}
+
 /* What of one task no node has, even when empty. */
-static void explain_never(const struct ever *e, uint32_t req, struct verdict *v)
+static void explain_never(struct ever *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
 		                                     RES_MEM };
@@ -195,16 +331,40 @@ static void explain_never(const struct ever *e, uint32_t req, struct verdict *v)
 	}
 	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
 		v->num[NUM_WHAT] = WHAT_PART_OF_GPU;
+	else if (r->numa[req] == NUMA_STRICT && explain_numa(e, req, v))
+		v->num[NUM_WHAT] = WHAT_NUMA;
 }
 
-bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v)
+/* What of the whole job there is not, even when all is empty. */
+static void explain(struct ever *e, uint32_t req, struct verdict *v)
 {
-	uint32_t req = e->snap->pend.req[row],
-		 tasks = e->snap->req.min_tasks[req];
-	uint32_t got = count_tasks(e, req, EVER_ALL);
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t got = (uint32_t)v->num[NUM_GOT], part, nodes;
+
+	if (e->snap->req.need[req] != LEVEL_NONE &&
+	    count_tasks(e, req, LEVEL_NONE, EVER_ALL) > got) {
+		v->num[NUM_WHAT] = WHAT_DOMAIN;
+		return;
+	}
+	if (!got) {
+		explain_never(e, req, v);
+		return;
+	}
+	v->num[NUM_WHAT] = WHAT_GANG;
+	part = too_few(e, req, EVER_ALL, &nodes);
+	if (got == e->snap->req.min_tasks[req] && part < a->ncounts) {
+		v->num[NUM_WHAT] = WHAT_COUNTS;
+		v->num[NUM_NEED] = a->count[part];
+		v->num[NUM_HAVE] = nodes;
+	}
+}
+
+bool ever_fits(struct ever *e, uint32_t row, struct verdict *v)
+{
+	uint32_t req = e->snap->pend.req[row], got;
 	uint32_t pool = unready_pool(e->snap, req);
 
-	if (got == tasks)
+	if (could_hold(e, req, EVER_ALL, &got))
 		return true;
 	v->num[NUM_GOT] = got;
 	v->why = WHY_NeverFits;
@@ -212,24 +372,20 @@ bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v)
 		/* It may have nodes that nobody has told of yet. */
 		v->why = WHY_RunnerDown;
 		v->name = pool;
-	} else if (got) {
-		v->num[NUM_WHAT] = WHAT_GANG;
 	} else {
-		explain_never(e, req, v);
+		explain(e, req, v);
 	}
 	return false;
 }
 
 bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v)
 {
-	uint32_t req = e->snap->pend.req[row],
-		 tasks = e->snap->req.min_tasks[req];
-	uint32_t got = count_tasks(e, req, EVER_USABLE);
+	uint32_t req = e->snap->pend.req[row], got, up;
 
-	if (got == tasks)
+	if (could_hold(e, req, EVER_USABLE, &got))
 		return true;
 	v->num[NUM_GOT] = got;
-	if (count_tasks(e, req, EVER_UP) == tasks) {
+	if (could_hold(e, req, EVER_UP, &up)) {
 		v->why = WHY_RunnerDown;
 		v->name = unready_pool(e->snap, req);
 	} else {

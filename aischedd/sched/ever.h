@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_SCHED_EVER_H
 #define AISCHEDD_SCHED_EVER_H
 
+#include "aischedd/sched/domain.h"
 #include "aischedd/sched/match.h"
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/work.h"
@@ -11,20 +12,22 @@
 struct ever {
 	const struct snap *snap;
 	struct match *match;
-	const struct work *empty;
+	struct work *empty;
+	const struct domains *domains;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
+	uint8_t *usable;      /* scratch, by class */
 };
 
 /* empty: of kind WORK_EMPTY. */
 struct ever *ever_new(const struct snap *snap, struct match *match,
-                      const struct work *empty, struct arena *arena);
+                      struct work *empty, struct arena *arena);
 
 /*
  * Whether the nodes of its pools, up or not, could hold the row's first job;
  * else NeverFits, or RunnerDown where a pool may have nodes that nobody has
  * told of yet, with numbers (why.h).
  */
-bool ever_fits(const struct ever *e, uint32_t row, struct verdict *v);
+bool ever_fits(struct ever *e, uint32_t row, struct verdict *v);
 
 /* Whether those of them could that are up; else NodeDown or RunnerDown. */
 bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v);

@@ -6,6 +6,11 @@
  * CPUs, where the node has a slice of them: whole CPUs are whole cores of
  * one NUMA node as far as possible, near the GPUs; the fraction of a request
  * goes to the fullest CPU that is shared already and has room.
+ *
+ * --numa: all devices of a task from one NUMA node, of those that have them
+ * the one with the least left over.  strict counts only tasks that can have
+ * that; prefer counts all; neither is looked at while work.loose.  Where CPUs
+ * are not in a slice, GPUs alone are aligned.
  */
 #ifndef AISCHEDD_SCHED_FIT_H
 #define AISCHEDD_SCHED_FIT_H
@@ -19,6 +24,11 @@
  */
 int64_t fit_count(const struct work *w, uint32_t req, uint32_t node,
                   int64_t own, int64_t max);
+
+/* GPUs and CPUs wholly free on the NUMA node with most of them; CPUs -1: they
+ * are only counted. */
+void fit_best_numa(const struct work *w, uint32_t req, uint32_t node,
+                   int64_t *ret_gpus, int64_t *ret_cpus);
 
 /* The most CPUs of a slice that one task can hold. */
 static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
@@ -36,7 +46,8 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
 
 /* Whether the CPUs of a suspended task are free on its node again, and take
  * them: those it had, if they are, else others. */
-bool fit_cpus_again(const struct work *w, uint32_t req, uint32_t node);
+bool fit_cpus_again(const struct work *w, uint32_t req,
+                    const struct snap_task *had);
 uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,
                     struct snap_cpu_use *use);
 

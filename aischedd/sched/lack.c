@@ -1,4 +1,5 @@
 /* lack.c - why a job found no room: what is short, and where */
+#include "aischedd/sched/fit.h"
 #include "aischedd/sched/trial.h"
 #include "aischedd/sched/why.h"
 
@@ -146,7 +147,8 @@ static void lack_at(const struct trial *t, uint32_t node, enum resource res,
 	ret->total = node_total(t->p->snap, node, res);
 }
 
-struct lack lack_of(const struct trial *t)
+/* What the next task lacks, while those that found room are in place. */
+static struct lack lack_of(const struct trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 	struct lack ret = { .got = t->tasks - t->left,
@@ -209,7 +211,8 @@ static void sum_free(const struct trial *t, int64_t ret[RES_N])
 	}
 }
 
-void lack_sum(const struct trial *t, struct lack *lack)
+/* When they have given it back: was there enough in all? */
+static void lack_sum(const struct trial *t, struct lack *lack)
 {
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
 
@@ -219,4 +222,43 @@ void lack_sum(const struct trial *t, struct lack *lack)
 		lack->scattered &= sum[r] >= tasks * need_of(t, r);
 	if (lack->what < RES_N)
 		lack->sum = sum[lack->what];
+}
+
+/* Would it fit if it did not ask for alignment?  Then one of the nodes that
+ * have room. */
+static bool fits_loosely(struct trial *t, uint32_t *ret_node)
+{
+	struct place *p = t->p;
+	bool fits;
+
+	p->work->loose = true;
+	fits = trial_place(t);
+	if (fits)
+		*ret_node = p->task[p->first_task].node;
+	place_undo(p);
+	p->work->loose = false;
+	return fits;
+}
+
+struct lack trial_lack(struct trial *t)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	bool fits = trial_fill(t);
+	struct lack ret = lack_of(t);
+
+	place_undo(t->p);
+	lack_sum(t, &ret);
+	ret.domain = SNAP_NONE;
+	/* That a single task is in one domain goes without saying. */
+	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {
+		ret.why = WHY_Topology;
+		gather_lack(t, &ret);
+	} else if (r->numa[t->req] == NUMA_STRICT &&
+	           fits_loosely(t, &ret.node)) {
+		ret.why = WHY_NumaAlignment;
+		ret.what = WHAT_NUMA;
+		fit_best_numa(t->p->work, t->req, ret.node, &ret.have,
+		              &ret.total);
+	}
+	return ret;
 }

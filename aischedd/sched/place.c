@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aischedd/sched/domain.h"
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/promise.h"
 #include "aischedd/sched/trial.h"
@@ -29,6 +28,10 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 	p->match = match_new(snap, arena);
 	p->shelf = shelf_new(p->work, p->match, arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
+	p->domains = domains_new(snap, arena);
+	p->room = arena_array(arena, int64_t, snap->domain.n + 1);
+	p->from = arena_array(arena, uint8_t, snap->node.n);
+	p->usable = arena_array(arena, uint8_t, match_nclasses(p->match));
 	p->watched = arena_array(arena, uint8_t, snap->node.n);
 	p->run = SNAP_NONE;
 	p->until = SNAP_NEVER;
@@ -36,6 +39,11 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 	p->task = arena_array(arena, struct snap_task, p->task_cap);
 	p->use = arena_array(arena, struct snap_cpu_use, p->use_cap);
 	return p;
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* When what starts now ends if it takes as long as this, or SNAP_NEVER. */
@@ -135,12 +143,54 @@ bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 	       keeps_promises(p, req, node, own + n);
 }
 
+int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
+                   int64_t max)
+{
+	const struct snap_reqs *r = &p->snap->req;
+	uint32_t own = p->own[node];
+	int64_t some = 0;
+
+	if (r->nodes[req] && own)
+		return 0;
+	if (r->tasks_per_node[req])
+		max = min(max, (int64_t)r->tasks_per_node[req] - own);
+	max = max > 0 ? fit_count(p->work, req, node, own, max) : 0;
+	if (!max || keeps_promises(p, req, node, own + max))
+		return max;
+	/* There is room for some, not for max. */
+	while (max - some > 1) {
+		int64_t n = some + (max - some) / 2;
+
+		if (keeps_promises(p, req, node, own + n))
+			some = n;
+		else
+			max = n;
+	}
+	return some;
+}
+
+/* Whether n tasks of a job without GPUs leave each GPU that is free there its
+ * share of the CPUs and memory of the node. */
+static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
+                          int64_t n)
+{
+	const struct snap *s = p->snap;
+	int64_t all = 1000 * (int64_t)node_ngpus(s, node);
+	int64_t nfree = p->work->gpu[node];
+	int64_t cpu = p->work->cpu[node] - n * s->req.cpus[req];
+	int64_t mem = p->work->mem[node] - n * s->req.mem[req];
+
+	return cpu * all >= s->node.cpu_total[node] * nfree &&
+	       mem * all >= s->node.mem_total[node] * nfree;
+}
+
 static bool accept(uint32_t node, void *arg)
 {
 	const struct trial *t = arg;
 
 	return allowed_node(t->allowed, node) &&
-	       domain_has(t->p->snap, t->p->within, node) &&
+	       !(t->wanted && t->p->own[node]) &&
+	       !(t->spare && !leaves_shares(t->p, t->req, node, t->ask)) &&
 	       place_fits(t->p, t->req, node, t->ask);
 }
 
@@ -162,6 +212,8 @@ static uint32_t best_on_shelf(struct trial *t, const struct shelf_need *need)
 	uint32_t best = SNAP_NONE;
 
 	for (uint32_t c = t->class; c < t->class_end; c++) {
+		if (t->wanted & ~t->allowed->counted[c])
+			continue;
 		for (int tree = 0; tree < SHELF_NTREES; tree++) {
 			uint32_t node;
 
@@ -174,6 +226,18 @@ static uint32_t best_on_shelf(struct trial *t, const struct shelf_need *need)
 		}
 	}
 	return best;
+}
+
+/* The counted parts of the constraint that hold on a node, as bits. */
+static uint8_t counted_on(const struct trial *t, uint32_t node)
+{
+	uint32_t class = match_class_of(t->p->match, node);
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		if (t->allowed->class[c] == class)
+			return t->allowed->counted[c];
+	}
+	return 0;
 }
 
 /* A job that names its nodes looks at these only. */
@@ -190,6 +254,7 @@ static uint32_t best_named(struct trial *t, const struct shelf_need *need)
 
 		if (p->snap->node.pool[node] == pool &&
 		    (t->trees >> shelf_tree(p->shelf, node) & 1) &&
+		    !(t->wanted & ~counted_on(t, node)) &&
 		    shelf_has(p->shelf, node, need) && accept(node, t) &&
 		    better(t, node, best))
 			best = node;
@@ -232,11 +297,6 @@ static uint32_t best_node(struct trial *t)
 	}
 	need.whole = t->ask * (gpus / 1000);
 	return best_with(t, &need);
-}
-
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* No node has room for more than this many tasks; max unless proven. */
@@ -301,6 +361,20 @@ static uint32_t seek_most(struct trial *t, int64_t max)
 	return node;
 }
 
+static int64_t count_wanted(const struct trial *t)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++)
+		sum += t->wants[i];
+	return sum;
+}
+
+static int64_t at_least_one(int64_t n)
+{
+	return n > 1 ? n : 1;
+}
+
 /* The next node and, in t->ask, how many tasks it gets. */
 static uint32_t seek(struct trial *t, enum fill how)
 {
@@ -311,6 +385,9 @@ static uint32_t seek(struct trial *t, enum fill how)
 		max = min(max, r->tasks_per_node[t->req]);
 	if (how == FILL_ONE)
 		return best_for(t, 1);
+	/* Leave one task for each node that is wanted beside this one. */
+	if (t->wanted)
+		max = min(max, at_least_one(t->left - count_wanted(t) + 1));
 	if (r->nodes[t->req]) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
@@ -347,15 +424,71 @@ static void put(struct trial *t, uint32_t node)
 	t->nodes_left -= t->nodes_left > 0;
 }
 
+/* The next node, as long as may be one that leaves GPUs their share. */
+static uint32_t seek_sparing(struct trial *t, enum fill how)
+{
+	uint32_t node = seek(t, how);
+
+	if (node != SNAP_NONE || !t->spare)
+		return node;
+	t->spare = false;
+	t->most = most_per_node(t, t->left);
+	return seek(t, how);
+}
+
+/* A node that has this of the counted parts, if there is one with all that
+ * are still wanted, that. */
+static uint32_t seek_counted(struct trial *t, enum fill how, uint32_t part)
+{
+	int64_t most = t->most;
+	uint32_t node;
+
+	t->wanted = 0;
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++)
+		t->wanted |= (uint8_t)((t->wants[i] > 0) << i);
+	node = seek_sparing(t, how);
+	if (node == SNAP_NONE) {
+		t->wanted = (uint8_t)(1 << part);
+		t->most = most;
+		node = seek_sparing(t, how);
+	}
+	t->wanted = 0;
+	t->most = most; /* that of other nodes is not known */
+	return node;
+}
+
+/* Nodes of which there must be so many come first. */
+static bool fill_counted(struct trial *t, enum fill how)
+{
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
+		while (t->wants[i]) {
+			uint32_t node =
+			    t->left ? seek_counted(t, how, i) : SNAP_NONE;
+
+			if (node == SNAP_NONE)
+				return false;
+			put(t, node);
+			for (uint32_t k = 0; k < t->allowed->ncounts; k++)
+				t->wants[k] -=
+				    t->wants[k] && counted_on(t, node) >> k & 1;
+		}
+	}
+	return true;
+}
+
 static bool fill(struct trial *t, enum fill how)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 
 	t->left = t->tasks;
 	t->nodes_left = r->nodes[t->req];
+	t->spare = !r->gpus[t->req];
 	t->most = most_per_node(t, t->left);
+	memcpy(t->wants, t->allowed->count, sizeof(t->wants));
+	if (!fill_counted(t, how))
+		return false;
 	while (t->left) {
-		uint32_t node = seek(t, how);
+		uint32_t node = seek_sparing(t, how);
 
 		if (node == SNAP_NONE)
 			return false;
@@ -404,7 +537,7 @@ void place_commit(struct place *p, uint32_t req)
 	work_commit(p->work);
 }
 
-static bool fill_pool(struct trial *t)
+bool trial_fill(struct trial *t)
 {
 	const struct snap *s = t->p->snap;
 	uint32_t class = t->allowed->class[t->class];
@@ -436,6 +569,59 @@ unsigned place_trees(const struct place *p, uint32_t req)
 	return trees;
 }
 
+/* Whether its tasks are on one node: those are as near as can be. */
+static bool is_on_one(const struct place *p)
+{
+	for (size_t i = p->first_task; i < p->ntasks; i++) {
+		if (p->task[i].node != p->task[p->first_task].node)
+			return false;
+	}
+	return true;
+}
+
+/* Whether tasks that may be anywhere had better be near each other. */
+static bool is_for_gathering(const struct trial *t)
+{
+	const struct snap *s = t->p->snap;
+	uint32_t node = t->p->task[t->p->first_task].node;
+
+	if (!s->domain.n || is_on_one(t->p))
+		return false;
+	return s->req.like[t->req] != LEVEL_NONE ||
+	       s->pool.order[s->node.pool[node]] == ORDER_PACK;
+}
+
+bool trial_place(struct trial *t)
+{
+	if (t->p->within != SNAP_NONE)
+		return gather_fill_in(t, t->p->within);
+	if (t->p->snap->req.need[t->req] != LEVEL_NONE)
+		return gather_fill(t);
+	if (!trial_fill(t))
+		return false;
+	if (!is_for_gathering(t))
+		return true;
+	place_undo(t->p);
+	if (gather_fill(t))
+		return true;
+	place_undo(t->p);
+	return trial_fill(t);
+}
+
+/* The classes of the next pool of the request. */
+static bool next_pool(struct trial *t)
+{
+	const struct match *m = t->p->match;
+	const uint32_t *class = t->allowed->class;
+
+	t->class = t->class_end;
+	while (t->class_end < t->allowed->nclasses &&
+	       match_class(m, class[t->class_end])->pool ==
+	           match_class(m, class[t->class])->pool)
+		t->class_end++;
+	return t->class < t->class_end;
+}
+
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct lack *ret_lack)
 {
@@ -449,27 +635,20 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	if (ret_lack)
 		*ret_lack =
 		    (struct lack){ .node = SNAP_NONE, .what = WHAT_NODE };
-	for (; t.class < t.allowed->nclasses; t.class = t.class_end) {
-		const uint32_t *class = t.allowed->class;
-		uint32_t pool = match_class(p->match, class[t.class])->pool;
+	while (next_pool(&t)) {
+		uint32_t class = t.allowed->class[t.class];
 		struct lack lack;
 
-		t.class_end = t.class;
-		while (t.class_end < t.allowed->nclasses &&
-		       match_class(p->match, class[t.class_end])->pool == pool)
-			t.class_end++;
-		if (p->pool != SNAP_NONE && p->pool != pool)
+		if (p->pool != SNAP_NONE &&
+		    p->pool != match_class(p->match, class)->pool)
 			continue;
 		place_begin(p);
-		if (fill_pool(&t))
+		if (trial_place(&t))
 			return true;
-		if (!ret_lack) {
-			place_undo(p);
-			continue;
-		}
-		lack = lack_of(&t);
 		place_undo(p);
-		lack_sum(&t, &lack);
+		if (!ret_lack)
+			continue;
+		lack = trial_lack(&t);
 		if (first || lack.got > ret_lack->got)
 			*ret_lack = lack;
 		first = false;

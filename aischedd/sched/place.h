@@ -9,7 +9,9 @@
 #ifndef AISCHEDD_SCHED_PLACE_H
 #define AISCHEDD_SCHED_PLACE_H
 
+#include "aischedd/sched/domain.h"
 #include "aischedd/sched/shelf.h"
+#include "libcommon/names.h"
 
 struct place {
 	const struct snap *snap;
@@ -18,6 +20,12 @@ struct place {
 	struct match *match;
 	struct shelf *shelf;
 	uint32_t *own; /* by node: tasks of the job being placed */
+
+	/* Scratch of gather.c. */
+	const struct domains *domains;
+	int64_t *room;   /* by domain, and the whole */
+	uint8_t *from;   /* by node: the tree to which it goes back */
+	uint8_t *usable; /* by class */
 
 	/* Whose claim is being placed, see place_for(). */
 	uint64_t job;
@@ -41,14 +49,17 @@ struct place {
 
 /* Why a trial failed, in the pool in which it came furthest. */
 struct lack {
-	uint32_t got;   /* tasks that would fit */
-	uint32_t node;  /* the one with most of it, or SNAP_NONE */
-	int what;       /* enum resource, or WHAT_* */
-	int64_t need;   /* of it, for one task (WHAT_NODE: nodes) */
-	int64_t have;   /* free at the node (WHAT_NODE: nodes with room) */
-	int64_t total;  /* at the node */
-	int64_t sum;    /* free in the pool */
-	bool scattered; /* enough of everything is free in the pool */
+	/* Topology or NumaAlignment; None: something is short. */
+	enum reason why;
+	uint32_t domain; /* of the level it needs: it has room for got tasks */
+	uint32_t got;    /* tasks that would fit */
+	uint32_t node;   /* the one with most of it, or SNAP_NONE */
+	int what;        /* enum resource, or WHAT_* */
+	int64_t need;    /* of it, for one task (WHAT_NODE: nodes) */
+	int64_t have;    /* free at the node (WHAT_NODE: nodes with room) */
+	int64_t total;   /* at the node */
+	int64_t sum;     /* free in the pool */
+	bool scattered;  /* enough of everything is free in the pool */
 };
 
 struct place *place_new(const struct snap *snap, struct arena *arena);
@@ -78,7 +89,10 @@ bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack);
 /* Whether the request may run on the node at all: it is up and allowed. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
-/* Whether n more tasks fit on a node that may be used. */
+/* How many more tasks fit on a node that may be used, at most max, and
+ * whether n do. */
+int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
+                   int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
 /* One more task for a running job, with those that it has. */

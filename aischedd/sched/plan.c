@@ -143,15 +143,16 @@ static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
 	struct verdict *v = &p->verdict[row];
 
 	say(p, row,
-	    lack->scattered ? WHY_Fragmentation
-	    : lack->got     ? WHY_GangPartial
-	                    : WHY_Resources,
+	    lack->why         ? lack->why
+	    : lack->scattered ? WHY_Fragmentation
+	    : lack->got       ? WHY_GangPartial
+	                      : WHY_Resources,
 	    lack->node);
 	v->num[NUM_WHAT] = lack->what;
 	v->num[NUM_NEED] = lack->need;
 	v->num[NUM_HAVE] = lack->have;
 	v->num[NUM_TOTAL] = lack->total;
-	v->num[NUM_SUM] = lack->sum;
+	v->num[NUM_SUM] = lack->why == WHY_Topology ? lack->domain : lack->sum;
 	v->num[NUM_GOT] = lack->got;
 }
 

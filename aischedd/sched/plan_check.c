@@ -169,6 +169,8 @@ static bool rule_value(const struct snap *s, uint32_t node, uint32_t *end)
 	if (item >= 0)
 		return has_word(s, node, (uint32_t)item);
 	b = rule_value(s, node, end);
+	if (rule_count(item))
+		return true; /* see has_counted() */
 	a = rule_value(s, node, end);
 	return item == RULE_AND ? a && b : a || b;
 }
@@ -204,6 +206,80 @@ static const char *forbidden(const struct snap *s, uint32_t req, uint32_t node)
 	if (among(s->avoid, r->avoid_first[req], r->avoid_first[req + 1], node))
 		return "excluded";
 	return NULL;
+}
+
+static uint32_t domain_at(const struct snap *s, uint32_t node, uint8_t level)
+{
+	uint32_t d = s->node.domain[node];
+
+	while (d != SNAP_NONE && s->domain.level[d] != level)
+		d = s->domain.parent[d];
+	return d;
+}
+
+/* Whether all tasks are in one domain of the level that the job needs. */
+static bool is_together(const struct snap *s, uint32_t req,
+                        const struct snap_task *t, uint32_t n)
+{
+	uint8_t level = s->req.need[req];
+	uint32_t domain;
+
+	if (level == LEVEL_NONE)
+		return true;
+	domain = domain_at(s, t[0].node, level);
+	for (uint32_t i = 0; i < n; i++) {
+		if (domain_at(s, t[i].node, level) != domain)
+			return false;
+	}
+	return domain != SNAP_NONE;
+}
+
+/* Whether so many nodes as each counted part of the constraint says have it;
+ * tasks on one node follow each other or not. */
+static bool has_counted(const struct snap *s, uint32_t req,
+                        const struct snap_task *t, uint32_t n)
+{
+	for (uint32_t i = s->req.rule_first[req];
+	     i < s->req.rule_first[req + 1]; i++) {
+		uint32_t have = 0;
+
+		for (uint32_t k = 0; rule_count(s->rule[i]) && k < n; k++) {
+			uint32_t end = i;
+			bool again = false;
+
+			for (uint32_t j = 0; j < k; j++)
+				again |= t[j].node == t[k].node;
+			have += !again && rule_value(s, t[k].node, &end);
+		}
+		if (have < rule_count(s->rule[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all devices of a task are in one NUMA node. */
+static bool is_aligned(const struct check *c, const struct snap_task *t)
+{
+	const struct snap *s = c->s;
+	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[t->node];
+	const uint8_t *cpu = s->cpu.numa + s->node.cpu_first[t->node];
+	int numa = -1;
+
+	for (uint64_t left = t->gpus; left; left &= left - 1) {
+		int at = gpu[__builtin_ctzll(left)];
+
+		if (numa >= 0 && at != numa)
+			return false;
+		numa = at;
+	}
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++) {
+		int at = cpu[c->plan->cpu_use[i].cpu];
+
+		if (numa >= 0 && at != numa)
+			return false;
+		numa = at;
+	}
+	return true;
 }
 
 static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
@@ -280,9 +356,12 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	if (s->req.mem[req] && c->mem[t->node] < 0)
 		return bad(c, job, "memory of %s is given twice",
 		           s->node.name[t->node]);
-	if (take_gpus(c, req, t, job) < 0)
+	if (take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
 		return -1;
-	return take_cpus(c, req, t, job);
+	if (s->req.numa[req] == NUMA_STRICT && !is_aligned(c, t))
+		return bad(c, job, "is in two NUMA nodes of %s",
+		           s->node.name[t->node]);
+	return 0;
 }
 
 /* The tasks on each node, once all are placed. */
@@ -321,6 +400,11 @@ static int check_spread(struct check *c, uint32_t req,
 		return bad(c, job, "is on %u nodes", (unsigned)nodes);
 	if (s->req.tasks_per_node[req] && most > s->req.tasks_per_node[req])
 		return bad(c, job, "has %u tasks on one node", (unsigned)most);
+	if (!is_together(s, req, t, n))
+		return bad(c, job, "is not in one %s",
+		           s->level[s->req.need[req]]);
+	if (!has_counted(s, req, t, n))
+		return bad(c, job, "has too few nodes of some kind");
 	return status;
 }
 
@@ -530,16 +614,21 @@ static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 	return n;
 }
 
-/* Whether the whole job fits in a pool: on any nodes, or on the best of them
- * if their number is given. */
-static bool job_fits(const struct check *c, uint32_t req, uint32_t pool)
+/* Whether the whole job fits in a pool, in one domain (SNAP_NONE: of none in
+ * particular): on any nodes, or on the best if their number is given. */
+static bool job_fits(const struct check *c, uint32_t req, uint32_t pool,
+                     uint32_t domain)
 {
 	const struct snap *s = c->s;
 	uint32_t nodes = s->req.nodes[req], n = 0, total = 0;
 	uint32_t *room = arena_array(c->arena, uint32_t, s->node.n + 1);
 
-	for (uint32_t i = 0; i < s->node.n; i++)
-		room[i] = s->node.pool[i] == pool ? room_on(c, req, i) : 0;
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.pool[i] == pool &&
+		    (domain == SNAP_NONE ||
+		     domain_at(s, i, s->domain.level[domain]) == domain))
+			room[i] = room_on(c, req, i);
+	}
 	while (n < (nodes ? nodes : s->node.n)) {
 		uint32_t best = 0;
 
@@ -558,10 +647,36 @@ static bool job_fits(const struct check *c, uint32_t req, uint32_t pool)
 	return total >= s->req.min_tasks[req] && n >= nodes;
 }
 
+static bool job_fits_somewhere(const struct check *c, uint32_t req,
+                               uint32_t pool)
+{
+	const struct snap *s = c->s;
+
+	if (s->req.need[req] == LEVEL_NONE)
+		return job_fits(c, req, pool, SNAP_NONE);
+	for (uint32_t d = 0; d < s->domain.n; d++) {
+		if (s->domain.level[d] == s->req.need[req] &&
+		    job_fits(c, req, pool, d))
+			return true;
+	}
+	return false;
+}
+
+/* Whether room_on() knows all that the request says of nodes. */
+static bool is_plain(const struct snap *s, uint32_t req)
+{
+	bool counts = false;
+
+	for (uint32_t i = s->req.rule_first[req];
+	     i < s->req.rule_first[req + 1]; i++)
+		counts |= rule_count(s->rule[i]) > 0;
+	return !counts && s->req.numa[req] != NUMA_STRICT;
+}
+
 static bool waits_for_room(const struct verdict *v)
 {
-	return v->why == WHY_Resources || v->why == WHY_Fragmentation ||
-	       v->why == WHY_GangPartial;
+	return v->why == WHY_Topology || v->why == WHY_Resources ||
+	       v->why == WHY_Fragmentation || v->why == WHY_GangPartial;
 }
 
 /* Whoever is said to wait for room must not fit. */
@@ -579,7 +694,8 @@ static int check_waits(struct check *c)
 			continue;
 		looked_at++;
 		for (uint32_t pool = 0; pool < s->pool.n; pool++) {
-			if (job_fits(c, s->pend.req[row], pool))
+			if (is_plain(s, s->pend.req[row]) &&
+			    job_fits_somewhere(c, s->pend.req[row], pool))
 				return bad(c, job, "waits but fits in '%s'",
 				           s->pool.name[pool]);
 		}

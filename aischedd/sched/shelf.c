@@ -21,6 +21,7 @@ struct shelf {
 	uint32_t (*root)[SHELF_NTREES];  /* one a class */
 	uint32_t (*count)[SHELF_NTREES]; /* one a class */
 	int64_t (*sum)[RES_N];           /* one a class */
+	int64_t (*domain_sum)[RES_N];    /* one a domain */
 };
 
 static int64_t shared_part(const struct work *w, uint32_t node)
@@ -61,18 +62,26 @@ static void read_node(struct shelf *shelf, uint32_t node)
 	}
 }
 
-/* Add (sign 1) or take (-1) the node's free amounts from those of its class.
- * A sealed node has none. */
+static void add_free(int64_t sum[RES_N], const struct leaf *l, int sign)
+{
+	sum[RES_CPU] += sign * l->own[DIM_CPU];
+	sum[RES_MEM] += sign * l->own[DIM_MEM];
+	sum[RES_GPU] += sign * l->own[DIM_GPU];
+}
+
+/* Add (sign 1) or take (-1) the node's free amounts from those of its class
+ * and its domains.  A sealed node has none. */
 static void count_node(struct shelf *shelf, uint32_t node, int sign)
 {
-	int64_t *sum = shelf->sum[match_class_of(shelf->match, node)];
+	const struct snap *s = shelf->work->snap;
 	const struct leaf *l = &shelf->leaf[node];
 
 	if (l->own[DIM_WHOLE] < 0)
 		return;
-	sum[RES_CPU] += sign * l->own[DIM_CPU];
-	sum[RES_MEM] += sign * l->own[DIM_MEM];
-	sum[RES_GPU] += sign * l->own[DIM_GPU];
+	add_free(shelf->sum[match_class_of(shelf->match, node)], l, sign);
+	for (uint32_t d = s->node.domain[node]; d != SNAP_NONE;
+	     d = s->domain.parent[d])
+		add_free(shelf->domain_sum[d], l, sign);
 }
 
 bool shelf_before(const struct shelf *shelf, uint32_t a, uint32_t b)
@@ -294,6 +303,11 @@ const int64_t *shelf_sum(const struct shelf *shelf, uint32_t class)
 	return shelf->sum[class];
 }
 
+const int64_t *shelf_domain_sum(const struct shelf *shelf, uint32_t domain)
+{
+	return shelf->domain_sum[domain];
+}
+
 static enum shelf_tree first_tree(const struct snap *s, uint32_t node)
 {
 	if (s->node.state[node] != NODE_UP ||
@@ -324,6 +338,8 @@ struct shelf *shelf_new(const struct work *w, const struct match *m,
 	shelf->root = arena_alloc(arena, nclasses, sizeof(*shelf->root));
 	shelf->count = arena_alloc(arena, nclasses, sizeof(*shelf->count));
 	shelf->sum = arena_alloc(arena, nclasses, sizeof(*shelf->sum));
+	shelf->domain_sum =
+	    arena_alloc(arena, w->snap->domain.n, sizeof(*shelf->domain_sum));
 	for (uint32_t c = 0; c < nclasses; c++) {
 		for (int t = 0; t < SHELF_NTREES; t++)
 			shelf->root[c][t] = SNAP_NONE;

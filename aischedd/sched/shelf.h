@@ -19,11 +19,16 @@
 enum shelf_tree {
 	SHELF_OPEN, /* anybody's */
 	SHELF_LATE, /* starts failed there a moment ago: not yet again */
+	SHELF_PART, /* in the domain that is being filled, see gather.c */
 	SHELF_NTREES,
 	SHELF_NONE = SHELF_NTREES /* down, drained, or runner not ready */
 };
 
-enum { IN_OPEN = 1 << SHELF_OPEN, IN_LATE = 1 << SHELF_LATE };
+enum {
+	IN_OPEN = 1 << SHELF_OPEN,
+	IN_LATE = 1 << SHELF_LATE,
+	IN_PART = 1 << SHELF_PART
+};
 
 /* What a node needs to have free; necessary, not sufficient. */
 struct shelf_need {
@@ -83,5 +88,8 @@ int64_t shelf_most(const struct shelf *shelf, uint32_t class,
 
 /* What all nodes of the class, in whatever tree, have free together. */
 const int64_t *shelf_sum(const struct shelf *shelf, uint32_t class);
+
+/* The same of a domain of the topology. */
+const int64_t *shelf_domain_sum(const struct shelf *shelf, uint32_t domain);
 
 #endif

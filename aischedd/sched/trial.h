@@ -1,7 +1,8 @@
 /*
  * trial.h - one attempt to place a job in one pool, and why it failed
  *
- * Shared by place.c, which makes attempts, and lack.c, which explains them.
+ * Shared by place.c, which makes attempts, gather.c, which chooses domains of
+ * the topology for them, and lack.c, which explains them.
  */
 #ifndef AISCHEDD_SCHED_TRIAL_H
 #define AISCHEDD_SCHED_TRIAL_H
@@ -18,12 +19,26 @@ struct trial {
 	uint32_t nodes_left;       /* of an exact number of nodes */
 	int64_t ask;               /* tasks for the node that is sought */
 	int64_t most;              /* no node has room for more */
+	/* What counted parts of the constraint the node must have (bits), and
+	 * how many nodes each still wants. */
+	uint8_t wanted;
+	uint32_t wants[CONSTRAINT_MAX_COUNTS];
+	bool spare; /* leave each free GPU its share of CPUs and memory */
 };
 
-/* What the next task lacks, while those that found room are in place. */
-struct lack lack_of(const struct trial *t);
+/* Place all tasks: where they must be or had better be; wherever they fit. */
+bool trial_place(struct trial *t);
+bool trial_fill(struct trial *t);
 
-/* Complete it when they have given it back: was there enough in all? */
-void lack_sum(const struct trial *t, struct lack *lack);
+/* The same in as narrow a domain as the request asks for and can have; or in
+ * this one. */
+bool gather_fill(struct trial *t);
+bool gather_fill_in(struct trial *t, uint32_t domain);
+
+/* When that failed: which domain of the level that it needs holds most. */
+void gather_lack(struct trial *t, struct lack *lack);
+
+/* Why it failed; nothing is placed. */
+struct lack trial_lack(struct trial *t);
 
 #endif

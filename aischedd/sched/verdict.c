@@ -141,6 +141,71 @@ static void put_resources(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
+/* "no rack has room for its 4 tasks; z1/b1/r3 has most, for 2" */
+static void put_topology(const struct snap *s, uint32_t row,
+                         const struct verdict *v, struct buf *out)
+{
+	uint32_t req = s->pend.req[row], tasks = s->req.min_tasks[req];
+	int64_t domain = v->num[NUM_SUM];
+
+	buf_printf(out, "no %s has room for its ",
+	           s->level[s->req.need[req]]);
+	if (tasks == 1)
+		buf_puts(out, "task");
+	else
+		buf_printf(out, "%u tasks", (unsigned)tasks);
+	if (v->num[NUM_GOT] && v->num[NUM_GOT] < tasks)
+		buf_printf(out, "; %s has most, for %lld",
+		           s->domain.name[domain], (long long)v->num[NUM_GOT]);
+	else if (v->num[NUM_GOT])
+		buf_puts(out, " on as many nodes as it asks for");
+	else
+		buf_puts(out, ", nor for one of them");
+	put_blocker(s, v, out);
+}
+
+/* "needs 4 GPUs and 16 CPUs" */
+static void put_task(const struct snap *s, uint32_t req, struct buf *out)
+{
+	buf_puts(out, "needs ");
+	if (s->req.gpus[req])
+		put_amount(out, RES_GPU, s->req.gpus[req]);
+	if (s->req.gpus[req] && s->req.cpus[req])
+		buf_puts(out, " and ");
+	if (s->req.cpus[req])
+		put_amount(out, RES_CPU, s->req.cpus[req]);
+}
+
+/* "3 GPUs and 12 CPUs" of one NUMA node. */
+static void put_best_numa(const struct snap *s, uint32_t req,
+                          const struct verdict *v, struct buf *out)
+{
+	bool gpus = s->req.gpus[req] > 0, cpus = v->num[NUM_TOTAL] >= 0;
+
+	if (gpus)
+		put_amount(out, RES_GPU, 1000 * v->num[NUM_HAVE]);
+	if (gpus && cpus)
+		buf_puts(out, " and ");
+	if (cpus)
+		put_amount(out, RES_CPU, 1000 * v->num[NUM_TOTAL]);
+}
+
+static void put_numa(const struct snap *s, uint32_t row,
+                     const struct verdict *v, struct buf *out)
+{
+	uint32_t req = s->pend.req[row];
+
+	if (s->req.min_tasks[req] > 1)
+		buf_printf(out, "each of its %u tasks ",
+		           (unsigned)s->req.min_tasks[req]);
+	put_task(s, req, out);
+	buf_printf(out, " of one NUMA node; %s has room, but at most ",
+	           s->node.name[v->name]);
+	put_best_numa(s, req, v, out);
+	buf_puts(out, " wholly free on one");
+	put_blocker(s, v, out);
+}
+
 static void put_never(const struct snap *s, uint32_t row,
                       const struct verdict *v, struct buf *out)
 {
@@ -157,6 +222,27 @@ static void put_never(const struct snap *s, uint32_t row,
 		           "all nodes empty",
 		           (unsigned)s->req.tasks[req],
 		           (long long)v->num[NUM_GOT]);
+		break;
+	case WHAT_DOMAIN:
+		buf_printf(out,
+		           "needs one %s for its %u tasks, and none has room "
+		           "for more than %lld, were all nodes empty",
+		           s->level[s->req.need[req]],
+		           (unsigned)s->req.min_tasks[req],
+		           (long long)v->num[NUM_GOT]);
+		break;
+	case WHAT_NUMA:
+		put_task(s, req, out);
+		buf_puts(out, " of one NUMA node; the best that it may use has ");
+		put_best_numa(s, req, v, out);
+		buf_printf(out, " (%s)", s->node.name[v->name]);
+		break;
+	case WHAT_COUNTS:
+		buf_printf(out,
+		           "needs %lld nodes that have what its constraint "
+		           "counts; %lld that it may use have that",
+		           (long long)v->num[NUM_NEED],
+		           (long long)v->num[NUM_HAVE]);
 		break;
 	case WHAT_LICENSES:
 		buf_printf(out, "needs %lld of licence '%s', which has %lld",
@@ -341,6 +427,12 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 			           s->node.name[v->name]);
 		else
 			buf_printf(out, "%s is held", s->node.name[v->name]);
+		break;
+	case WHY_Topology:
+		put_topology(s, row, v, out);
+		break;
+	case WHY_NumaAlignment:
+		put_numa(s, row, v, out);
 		break;
 	case WHY_Priority:
 		put_way(s, v, out);

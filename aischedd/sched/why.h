@@ -7,9 +7,12 @@
  * tasks fit.  QueueLimit, ExceedsQueueLimit: what, how much the job asks for,
  * how much the queue `name` uses, its limit.  Licenses: how many it needs,
  * are free, exist of `name`.  QueueMaxJobs, UserLimit: how many run and may.
- * NodeDown, RunnerDown: tasks that fit on what is there; node or pool `name`.
- * StartFailed: the time of the next try, on `name`.  Priority: in what way
- * (WAY_*) node `name` is not for it: with the time of the promise, with the
+ * Topology: as Resources, but the domain that has most room for it instead of
+ * what is free in the pool, and for how many tasks.  NumaAlignment: what the
+ * NUMA node of node `name` has that has most, GPUs as what is free, CPUs as
+ * total.  NodeDown, RunnerDown: tasks that fit on what is there; node or pool
+ * `name`. StartFailed: the time of the next try, on `name`.  Priority: in what
+ * way (WAY_*) node `name` is not for it: with the time of the promise, with the
  * reservation and the time by which it would end.  Reservation: what is the
  * matter (RESV_*) with reservation `name`.
  */
@@ -31,7 +34,10 @@ enum {
 	WHAT_GANG,     /* each task, but not all together */
 	WHAT_LICENSES,
 	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
-	WHAT_JOBS         /* UserLimit: a count of jobs */
+	WHAT_JOBS,        /* UserLimit: a count of jobs */
+	WHAT_NUMA,        /* not all on one NUMA node */
+	WHAT_COUNTS,      /* too few nodes that a constraint counts */
+	WHAT_DOMAIN       /* not all in one domain of the level it needs */
 };
 
 /* Priority. */

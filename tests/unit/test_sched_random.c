@@ -41,9 +41,13 @@ static void add_nodes(struct dice *d, struct buf *t)
 	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
 	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
 	           PICK(d, "", "", "", "", " ready=no"));
+	buf_puts(t, "level zone\nlevel rack\ndomain a\ndomain b\n"
+	            "domain a/1 parent=a level=rack\n"
+	            "domain a/2 parent=a level=rack\n"
+	            "domain b/1 parent=b level=rack\n");
 	for (uint32_t i = 0; i < n; i++) {
 		buf_printf(
-		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s\n", (unsigned)i,
+		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s\n", (unsigned)i,
 		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
 		         "6 threads=6 numa=0*3,1*3"),
 		    PICK(d, "16G", "64G"),
@@ -53,6 +57,8 @@ static void add_nodes(struct dice *d, struct buf *t)
 		    PICK(d, "", "", " features=f", " features=f,g"),
 		    PICK(d, "", "", "", " taints=t"),
 		    PICK(d, "", "", "", " pool=b"),
+		    PICK(d, "", " domain=a", " domain=a/1", " domain=a/2",
+		         " domain=a/1", " domain=b/1", " domain=b/1"),
 		    PICK(d, "", "", "", "", " state=drain", " state=down",
 		         " retry_at=1050", " cpus_free=-1"));
 	}
@@ -73,13 +79,17 @@ static void add_queues(struct dice *d, struct buf *t)
 static void add_shape(struct dice *d, struct buf *t)
 {
 	buf_printf(
-	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s queue=%s user=%s",
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
 	    PICK(d, "0", "1G", "8G", "20G"),
 	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
 	    PICK(d, "", "", "", "", "", "", " gpu_type=x", " gpu_type=y"),
 	    PICK(d, "", "", "", "", " rule=f", " rule=f,g,|", " rule=t",
-	         " rule=f,t,g,&,|"),
+	         " rule=f,t,g,&,|", " rule=f,*2", " rule=f,g,*1,&",
+	         " rule=f,*1,g,*2,&"),
+	    PICK(d, "", "", "", "", " need=zone", " need=rack", " like=rack",
+	         " need=zone like=rack"),
+	    PICK(d, "", "", "", " numa=strict", " numa=prefer"),
 	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
 	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
 	    PICK(d, "", "", "", " pools=a", " time=600"), PICK(d, "l", "r"),

@@ -1,0 +1,301 @@
+/*
+ * gather.c - place a gang in one domain of the topology
+ *
+ * Of the domains of a level that hold the whole gang, the one with the least
+ * room.  Within it the same again: the tightest part that holds all; where
+ * none does, the parts with most room, and for the rest the tightest.  How
+ * many tasks a domain holds is counted node by node, but only where what is
+ * free in it adds up to enough.
+ */
+#include "aischedd/sched/trial.h"
+#include "aischedd/sched/why.h"
+
+/* As many on one node are as good as any number. */
+enum { MOST_TASKS = 1 << 20 };
+
+struct gather {
+	struct trial *t;
+	struct place *p;
+	const struct domains *d;
+	/* Tasks fit somewhere or other, and fill what there is: true of a
+	 * gang that says nothing of its nodes. */
+	bool divisible;
+	bool spread; /* evenly over all nodes of a domain, as the pool says */
+};
+
+static struct gather gather_for(struct trial *t)
+{
+	struct place *p = t->p;
+	const struct snap *s = p->snap;
+	const uint32_t *class = t->allowed->class;
+	uint32_t pool = match_class(p->match, class[t->class])->pool;
+
+	return (struct gather){
+		.t = t,
+		.p = p,
+		.d = p->domains,
+		.divisible = !s->req.nodes[t->req] && !t->allowed->ncounts,
+		.spread = s->pool.order[pool] == ORDER_SPREAD &&
+		          !s->req.nodes[t->req] && !s->req.exclusive[t->req],
+	};
+}
+
+/* Whether all that is free in a domain is enough for n tasks. */
+static bool may_hold(const struct gather *g, uint32_t domain, int64_t n)
+{
+	const struct snap_reqs *r = &g->p->snap->req;
+	uint32_t req = g->t->req;
+	const int64_t *sum;
+
+	if (domain == g->p->snap->domain.n)
+		return true; /* the whole has no sum */
+	sum = shelf_domain_sum(g->p->shelf, domain);
+	return sum[RES_CPU] >= n * r->cpus[req] &&
+	       sum[RES_MEM] >= n * r->mem[req] &&
+	       sum[RES_GPU] >= n * r->gpus[req];
+}
+
+static int64_t room_on(const struct gather *g, uint32_t node)
+{
+	const struct trial *t = g->t;
+
+	if (!g->p->usable[match_class_of(g->p->match, node)] ||
+	    !(t->trees >> shelf_tree(g->p->shelf, node) & 1) ||
+	    !allowed_node(t->allowed, node))
+		return 0;
+	return place_room(g->p, t->req, node, MOST_TASKS);
+}
+
+/* For how many tasks a domain has room; of those in it, too. */
+static int64_t count(struct gather *g, uint32_t domain)
+{
+	const struct domains *d = g->d;
+	bool any = may_hold(g, domain, 1);
+	int64_t sum = 0;
+
+	for (uint32_t i = d->first[domain]; any && i < d->own_end[domain]; i++)
+		sum += room_on(g, d->node[i]);
+	for (uint32_t i = d->kid_first[domain]; i < d->kid_first[domain + 1];
+	     i++)
+		sum += count(g, d->kid[i]);
+	g->p->room[domain] = sum;
+	return sum;
+}
+
+/* Try to fill the nodes of a slice, as if there were no others. */
+static bool fill_slice(struct gather *g, uint32_t first, uint32_t end,
+                       int64_t n)
+{
+	struct shelf *shelf = g->p->shelf;
+	struct trial part = *g->t;
+	bool filled;
+
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t node = g->d->node[i];
+
+		if (!room_on(g, node))
+			continue;
+		g->p->from[node] = (uint8_t)shelf_tree(shelf, node);
+		shelf_move(shelf, node, SHELF_PART);
+	}
+	part.trees = IN_PART;
+	part.tasks = (uint32_t)n;
+	filled = trial_fill(&part);
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t node = g->d->node[i];
+
+		if (shelf_tree(shelf, node) == SHELF_PART)
+			shelf_move(shelf, node, g->p->from[node]);
+	}
+	return filled;
+}
+
+/* Whether room for so many is better than another for n tasks: that with the
+ * least to spare, else the one for most. */
+static bool is_better(int64_t room, int64_t other, int64_t n)
+{
+	if ((room >= n) != (other >= n))
+		return room >= n;
+	return room >= n ? room < other : room > other;
+}
+
+/* Whether a is fuller, that is, what is free in it is less. */
+static bool is_fuller(const struct gather *g, uint32_t a, uint32_t b)
+{
+	const int64_t *x = shelf_domain_sum(g->p->shelf, a);
+	const int64_t *y = shelf_domain_sum(g->p->shelf, b);
+
+	if (x[RES_GPU] != y[RES_GPU])
+		return x[RES_GPU] < y[RES_GPU];
+	return x[RES_CPU] < y[RES_CPU];
+}
+
+/* The best of some domains for n tasks; SNAP_NONE: none has room for any. */
+static uint32_t best_of(const struct gather *g, const uint32_t *domain,
+                        uint32_t ndomains, int64_t n)
+{
+	const int64_t *room = g->p->room;
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = 0; i < ndomains; i++) {
+		uint32_t d = domain[i];
+
+		if (room[d] > 0 &&
+		    (best == SNAP_NONE || is_better(room[d], room[best], n) ||
+		     (room[d] == room[best] && is_fuller(g, d, best))))
+			best = d;
+	}
+	return best;
+}
+
+static uint32_t best_kid(const struct gather *g, uint32_t domain, int64_t n)
+{
+	uint32_t first = g->d->kid_first[domain];
+
+	return best_of(g, g->d->kid + first,
+	               g->d->kid_first[domain + 1] - first, n);
+}
+
+/* n tasks in a domain's own nodes and its kids, as few of these as may be;
+ * there is room for them. */
+static bool divide(struct gather *g, uint32_t domain, int64_t n)
+{
+	const struct domains *d = g->d;
+	int64_t *room = g->p->room, own = room[domain];
+
+	for (uint32_t i = d->kid_first[domain]; i < d->kid_first[domain + 1];
+	     i++)
+		own -= room[d->kid[i]];
+	while (n > 0) {
+		uint32_t kid = best_kid(g, domain, n);
+		int64_t *from = kid == SNAP_NONE || is_better(own, room[kid], n)
+		                    ? &own
+		                    : &room[kid];
+		int64_t here = *from < n ? *from : n;
+
+		if (!here ||
+		    (from == &own ? !fill_slice(g, d->first[domain],
+		                                d->own_end[domain], here)
+		                  : !divide(g, kid, here)))
+			return false;
+		*from = 0;
+		n -= here;
+	}
+	return true;
+}
+
+/*
+ * All tasks in a domain.  Those that are not divided are tried in a kid, from
+ * the tightest on, before they are placed across; nothing else is placed yet,
+ * so that such a trial can be undone.
+ */
+static bool place_in(struct gather *g, uint32_t domain)
+{
+	int64_t n = g->t->tasks, *room = g->p->room;
+	uint32_t kid;
+
+	if (g->divisible && !g->spread)
+		return divide(g, domain, n);
+	while (!g->spread && (kid = best_kid(g, domain, n)) != SNAP_NONE &&
+	       room[kid] >= n) {
+		if (place_in(g, kid))
+			return true;
+		place_undo(g->p);
+		room[kid] = 0;
+	}
+	return fill_slice(g, g->d->first[domain], g->d->end[domain], n);
+}
+
+/* In the best domain of a level. */
+static bool place_at(struct gather *g, uint8_t level)
+{
+	const uint32_t *at = g->d->at + g->d->at_first[level];
+	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level], best;
+	int64_t tasks = g->t->tasks, *room = g->p->room;
+
+	for (uint32_t i = 0; i < n; i++) {
+		room[at[i]] = 0;
+		if (may_hold(g, at[i], tasks))
+			count(g, at[i]);
+	}
+	while ((best = best_of(g, at, n, tasks)) != SNAP_NONE &&
+	       room[best] >= tasks) {
+		if (place_in(g, best))
+			return true;
+		place_undo(g->p);
+		room[best] = 0;
+	}
+	return false;
+}
+
+static void set_usable(const struct gather *g, uint8_t usable)
+{
+	const struct trial *t = g->t;
+
+	for (uint32_t c = t->class; c < t->class_end; c++)
+		g->p->usable[t->allowed->class[c]] = usable;
+}
+
+/* From the narrowest level that it wants up to the widest that it may. */
+static bool place_upwards(struct gather *g)
+{
+	const struct snap *s = g->p->snap;
+	uint8_t need = s->req.need[g->t->req], like = s->req.like[g->t->req];
+	int from = like != LEVEL_NONE   ? like
+	           : need != LEVEL_NONE ? need
+	                                : (int)s->nlevels - 1;
+	int to = need != LEVEL_NONE ? need : 0;
+
+	for (int level = from; level >= to; level--) {
+		if (place_at(g, (uint8_t)level))
+			return true;
+	}
+	if (need != LEVEL_NONE)
+		return false;
+	if (!g->divisible || g->spread)
+		return trial_fill(g->t);
+	count(g, s->domain.n);
+	return place_in(g, s->domain.n);
+}
+
+bool gather_fill(struct trial *t)
+{
+	struct gather g = gather_for(t);
+	bool filled;
+
+	set_usable(&g, 1);
+	filled = place_upwards(&g);
+	set_usable(&g, 0);
+	return filled;
+}
+
+bool gather_fill_in(struct trial *t, uint32_t domain)
+{
+	struct gather g = gather_for(t);
+	bool filled;
+
+	set_usable(&g, 1);
+	filled = count(&g, domain) >= t->tasks && place_in(&g, domain);
+	set_usable(&g, 0);
+	return filled;
+}
+
+void gather_lack(struct trial *t, struct lack *lack)
+{
+	struct gather g = gather_for(t);
+	uint8_t level = t->p->snap->req.need[t->req];
+	const struct domains *d = g.d;
+
+	set_usable(&g, 1);
+	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++)
+		count(&g, d->at[i]);
+	set_usable(&g, 0);
+	lack->domain =
+	    best_of(&g, d->at + d->at_first[level],
+	            d->at_first[level + 1] - d->at_first[level], INT64_MAX);
+	lack->got = 0;
+	if (lack->domain != SNAP_NONE)
+		lack->got = (uint32_t)(t->p->room[lack->domain] < t->tasks
+		                           ? t->p->room[lack->domain]
+		                           : t->tasks);
+}
