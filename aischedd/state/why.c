@@ -74,6 +74,14 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
+/* Reasons that say less of a job than that its last start failed. */
+static bool is_want_of_room(enum reason why)
+{
+	return why == WHY_Topology || why == WHY_NumaAlignment ||
+	       why == WHY_Fragmentation || why == WHY_GangPartial ||
+	       why == WHY_Resources || why == WHY_Priority;
+}
+
 /* Of the plan in force, or NULL.  One that started all of the row said
  * nothing about those that came later. */
 static const struct verdict *verdict_on(const struct state *state,
@@ -88,11 +96,40 @@ static const struct verdict *verdict_on(const struct state *state,
 	return v->why == WHY_None ? NULL : v;
 }
 
+/* Of one that waits for its turn: what the last plan and later events say. */
+static enum reason turn_why(const struct state *state, const struct job *job,
+                            struct buf *text, int64_t *ret_expected,
+                            uint32_t *ret_position)
+{
+	const struct verdict *v = verdict_on(state, job);
+	enum reason why = v ? v->why : WHY_Unevaluated;
+
+	if (v) {
+		*ret_expected =
+		    v->expected == SNAP_NEVER ? NO_TIME : v->expected;
+		*ret_position = v->position;
+	}
+	if (job->claim) {
+		evict_why(state, job, text, ret_expected);
+		return WHY_Preempting;
+	}
+	if (job->start_fails && is_want_of_room(why)) {
+		why = WHY_StartFailed;
+		if (text)
+			buf_printf(text, "%s; next try when it fits: ",
+			           job->text ? job->text : reason_text(why));
+	}
+	if (text && v)
+		planned_text(state, job, v, text);
+	else if (text)
+		buf_puts(text, reason_text(why));
+	return why;
+}
+
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position)
 {
-	const struct verdict *v;
 	enum reason why;
 
 	*ret_expected = NO_TIME;
@@ -110,31 +147,13 @@ enum reason state_why(const struct state *state, const struct job *job,
 		return WHY_None;
 	}
 	why = state_ineligible(state, job);
-	if (why != WHY_None) {
-		if (why == WHY_BeginTime)
-			*ret_expected = job->begin;
-		if (text)
-			ineligible_text(state, job, why, now, text);
-		return why;
-	}
-	v = verdict_on(state, job);
-	if (v) {
-		*ret_expected =
-		    v->expected == SNAP_NEVER ? NO_TIME : v->expected;
-		*ret_position = v->position;
-	}
-	if (job->claim) {
-		evict_why(state, job, text, ret_expected);
-		return WHY_Preempting;
-	}
-	if (!v) {
-		if (text)
-			buf_puts(text, reason_text(WHY_Unevaluated));
-		return WHY_Unevaluated;
-	}
+	if (why == WHY_None)
+		return turn_why(state, job, text, ret_expected, ret_position);
+	if (why == WHY_BeginTime)
+		*ret_expected = job->begin;
 	if (text)
-		planned_text(state, job, v, text);
-	return v->why;
+		ineligible_text(state, job, why, now, text);
+	return why;
 }
 
 bool state_score(const struct state *state, const struct job *job, int64_t now,
