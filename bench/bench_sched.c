@@ -1,159 +1,53 @@
 /* bench_sched - how fast the scheduling core decides; one line a number */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "aischedd/sched/plan.h"
+#include "aischedd/sched/snap_text.h"
 
-enum { GPUS = 8, CPUS = 64, MEM = 512 * 1024 };
+enum { GPUS = 8 };
 
-/* Enough of a snapshot: equal nodes, one queue, one user, rows of jobs. */
-struct world {
-	struct arena *arena;
-	struct snap snap;
-	uint32_t *rows_of; /* members of each row */
-};
-
-static uint32_t *slices(struct arena *arena, uint32_t n, uint32_t each)
+/* A snapshot as text (snap_text.h) while it is written. */
+static struct buf world_new(const char *queues, uint32_t nodes)
 {
-	uint32_t *first = arena_array(arena, uint32_t, n + 1);
+	struct buf text = { 0 };
 
-	for (uint32_t i = 0; i <= n; i++)
-		first[i] = i * each;
-	return first;
+	buf_printf(&text,
+	           "now 1000000\n"
+	           "policy backfill=yes depth=100 consolidate=yes\n"
+	           "pool sim\n"
+	           "node n[0-%u] cpus=64 mem=512G gpus=%d\n%s",
+	           nodes - 1, GPUS, queues);
+	return text;
 }
 
-#define COLUMN(w, type, n, value)                                   \
-	({                                                          \
-		type *column_ = arena_array((w)->arena, type, (n)); \
-		for (uint32_t i_ = 0; i_ < (n); i_++)               \
-			column_[i_] = (value);                      \
-		column_;                                            \
-	})
-
-static void add_nodes(struct world *w, uint32_t n, uint16_t gpu_free,
-                      int64_t cpu_free)
+/* Each GPU has a job of its own; they end one after the other, or never. */
+static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
+                       int ends)
 {
-	static const char *const pool[] = { "sim" };
-	static const uint8_t order[] = { ORDER_PACK }, ready[] = { 1 };
-	struct snap *s = &w->snap;
-
-	s->pool = (struct snap_pools){ 1, pool, order, ready };
-	s->node = (struct snap_nodes){
-		.n = n,
-		.name = COLUMN(w, const char *, n, "n"),
-		.pool = COLUMN(w, uint32_t, n, 0),
-		.state = COLUMN(w, uint8_t, n, NODE_UP),
-		.cpu_total = COLUMN(w, int64_t, n, CPUS * 1000),
-		.cpu_free = COLUMN(w, int64_t, n, cpu_free),
-		.mem_total = COLUMN(w, int64_t, n, MEM),
-		.mem_free = COLUMN(w, int64_t, n, cpu_free ? MEM : 0),
-		.gpu_first = slices(w->arena, n, GPUS),
-		.cpu_first = slices(w->arena, n, 0),
-		.feature_first = slices(w->arena, n, 0),
-		.taint_first = slices(w->arena, n, 0),
-		.domain = COLUMN(w, uint32_t, n, SNAP_NONE),
-		.retry_at = COLUMN(w, int64_t, n, 0),
-	};
-	s->gpu = (struct snap_gpus){
-		.n = n * GPUS,
-		.free = COLUMN(w, uint16_t, n * GPUS, gpu_free),
-		.type = COLUMN(w, uint32_t, n * GPUS, SNAP_NONE),
-		.numa = COLUMN(w, uint8_t, n * GPUS, i_ % GPUS / 4),
-		.link = COLUMN(w, uint8_t, n * GPUS, i_ % GPUS / 4),
-	};
-}
-
-static void add_queue(struct world *w)
-{
-	static const char *const name[] = { "q" }, *const user[] = { "u" };
-	static const uint32_t parent[] = { SNAP_NONE };
-	static const int64_t none[1][RES_N] = { { -1, -1, -1 } }, no[] = { -1 };
-
-	w->snap.queue = (struct snap_queues){ 1,  name, parent, none, none, no,
-		                              no, no,   no,     no,   no };
-	w->snap.user = (struct snap_users){ 1, user };
-}
-
-/* One running job on each node that has all of it. */
-static void fill_nodes(struct world *w)
-{
-	struct snap *s = &w->snap;
-	uint32_t n = s->node.n;
-	struct snap_task *task = arena_array(w->arena, struct snap_task, n + 1);
-
-	for (uint32_t i = 0; i < n; i++)
-		task[i] = (struct snap_task){ i, 1000, 0xff, 0 };
-	s->run = (struct snap_run){
-		.n = n,
-		.job = COLUMN(w, uint64_t, n, i_ + 1),
-		.req = COLUMN(w, uint32_t, n, s->req.n - 1),
-		.queue = COLUMN(w, uint32_t, n, 0),
-		.user = COLUMN(w, uint32_t, n, 0),
-		.priority = COLUMN(w, int64_t, n, 0),
-		.start = COLUMN(w, int64_t, n, 0),
-		.end = COLUMN(w, int64_t, n, 1000000 + (i_ * 7919) % 100000),
-		.suspended = COLUMN(w, uint8_t, n, 0),
-		.preemptible = COLUMN(w, uint8_t, n, 0),
-		.task_first = slices(w->arena, n, 1),
-	};
-	s->task = task;
-}
-
-/* Shapes: request i asks for gpus + i % 8 GPUs and more CPUs and memory with
- * each; the last one is a whole node, for what runs. */
-static void add_jobs(struct world *w, uint32_t jobs, uint32_t shapes,
-                     int64_t gpus, uint32_t tasks)
-{
-	struct snap *s = &w->snap;
-	struct snap_member *m = arena_array(w->arena, struct snap_member, jobs);
-	uint32_t n = shapes + 1;
-
-	s->req = (struct snap_reqs){
-		.n = n,
-		.tasks = COLUMN(w, uint32_t, n, tasks),
-		.min_tasks = COLUMN(w, uint32_t, n, tasks),
-		.nodes = COLUMN(w, uint32_t, n, 0),
-		.tasks_per_node = COLUMN(w, uint32_t, n, 0),
-		.cpus = COLUMN(w, int64_t, n,
-		               i_ + 1 < n ? 1000 + i_ / 8 * 100 : CPUS * 1000),
-		.mem = COLUMN(w, int64_t, n, i_ + 1 < n ? 1024 + i_ : MEM),
-		.gpus = COLUMN(w, int64_t, n,
-		               i_ + 1 < n ? gpus + i_ % 8 * 1000 : GPUS * 1000),
-		.gpu_type = COLUMN(w, uint32_t, n, SNAP_NONE),
-		.pools = COLUMN(w, uint64_t, n, 1),
-		.exclusive = COLUMN(w, uint8_t, n, 0),
-		.one_process = COLUMN(w, uint8_t, n, 0),
-		.time_limit = COLUMN(w, int64_t, n, 3600),
-		.rule_first = slices(w->arena, n, 0),
-		.want_first = slices(w->arena, n, 0),
-		.avoid_first = slices(w->arena, n, 0),
-		.license_first = slices(w->arena, n, 0),
-	};
-	for (uint32_t row = 0, k = 0; row < shapes; row++) {
-		for (uint32_t i = row; i < jobs; i += shapes)
-			m[k++] = (struct snap_member){ 1000000 + i, 1, 1 };
+	for (uint32_t i = 0; i < nodes * GPUS; i++) {
+		buf_printf(text,
+		           "run %u queue=%s cpus=8 mem=64G gpus=1 preemptible "
+		           "start=%u on=n%u:g%u",
+		           i + 1, queue, 999999 - i, i / GPUS, i % GPUS);
+		if (ends)
+			buf_printf(text, " end=%u", 1000060 + i);
+		buf_addc(text, '\n');
 	}
-	s->member = m;
-	s->pend = (struct snap_pend){
-		.n = shapes,
-		.req = COLUMN(w, uint32_t, shapes, i_),
-		.queue = COLUMN(w, uint32_t, shapes, 0),
-		.user = COLUMN(w, uint32_t, shapes, 0),
-		.priority = COLUMN(w, int64_t, shapes, 0),
-		.member_first = slices(w->arena, shapes, jobs / shapes),
-		.resumes = COLUMN(w, uint32_t, shapes, SNAP_NONE),
-	};
 }
 
-static struct world world_new(void)
+/* Rows of jobs that ask for gpus + i % 8 GPUs, and more CPUs with each. */
+static void add_rows(struct buf *text, const char *queue, uint32_t jobs,
+                     uint32_t shapes, uint32_t gpus, uint32_t tasks)
 {
-	struct world w = { .arena = arena_new() };
+	uint32_t each = jobs / shapes, first = 1000000;
 
-	w.snap.now = 1000000;
-	add_queue(&w);
-	return w;
+	for (uint32_t i = 0; i < shapes; i++, first += each)
+		buf_printf(text,
+		           "pend %u-%u queue=%s tasks=%u cpus=%u.%u mem=1G "
+		           "gpus=%u time=3600\n",
+		           first, first + each - 1, queue, tasks,
+		           1 + i / 80 % 7, i / 8 % 10, gpus + i % 8);
 }
 
 static double now_s(void)
@@ -164,81 +58,132 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Seconds of the fastest of a few passes. */
-static double pass_s(const struct snap *s, uint32_t *ret_starts)
-{
-	double best = 1e9;
+struct result {
+	double took; /* seconds of the fastest of a few passes */
+	uint32_t starts, tasks, evictions, promises;
+};
 
+static struct result measure(struct buf *text)
+{
+	struct arena *world = arena_new();
+	struct result r = { .took = 1e9 };
+	struct err err;
+	const struct snap *snap = snap_read(text->data, world, &err);
+
+	if (!snap) {
+		fprintf(stderr, "bench_sched: %s\n", err.text);
+		exit(1);
+	}
+	buf_free(text);
 	for (int i = 0; i < 5; i++) {
 		struct arena *arena = arena_new();
 		double begin = now_s(), took;
-		const struct plan *plan = sched_plan(s, arena);
+		const struct plan *plan = sched_plan(snap, arena);
 
 		took = now_s() - begin;
-		best = took < best ? took : best;
-		*ret_starts = plan->nstarts;
+		r.took = took < r.took ? took : r.took;
+		r.starts = plan->nstarts;
+		r.evictions = plan->nevictions;
+		r.tasks = r.promises = 0;
+		for (uint32_t k = 0; k < plan->nstarts; k++)
+			r.tasks += plan->start[k].ntasks;
+		for (uint32_t k = 0; k < plan->nverdicts; k++)
+			r.promises += plan->verdict[k].expected != SNAP_NEVER;
 		arena_free(arena);
 	}
-	return best;
+	arena_free(world);
+	return r;
 }
 
-/* What placing the same jobs costs that looks at each node for each job. */
-static double linear_s(const struct snap *s, uint32_t jobs)
+/* What placing 4 GPUs each costs that looks at each node for each job. */
+static double linear_s(uint32_t nodes)
 {
-	int *nfree = calloc(s->node.n, sizeof(*nfree));
+	int *nfree = calloc(nodes, sizeof(*nfree));
 	double begin = now_s(), took;
-	volatile int sink = 0;
+	volatile uint32_t sink = 0;
 
-	for (uint32_t i = 0; i < s->node.n; i++)
+	for (uint32_t i = 0; i < nodes; i++)
 		nfree[i] = GPUS;
-	for (uint32_t j = 0; j < jobs; j++) {
-		uint32_t best = SNAP_NONE;
+	for (uint32_t j = 0; j < nodes * 2; j++) {
+		uint32_t best = UINT32_MAX;
 
-		for (uint32_t i = 0; i < s->node.n; i++) {
+		for (uint32_t i = 0; i < nodes; i++) {
 			if (nfree[i] >= 4 &&
-			    (best == SNAP_NONE || nfree[i] < nfree[best]))
+			    (best == UINT32_MAX || nfree[i] < nfree[best]))
 				best = i;
 		}
-		if (best != SNAP_NONE)
+		if (best != UINT32_MAX)
 			nfree[best] -= 4;
-		sink += (int)best;
+		sink += best;
 	}
 	took = now_s() - begin;
 	free(nfree);
 	return took;
 }
 
+/* Empty nodes, and jobs of 4 GPUs that fill them. */
 static void bench_place(uint32_t nodes, uint32_t tasks)
 {
-	struct world w = world_new();
-	uint32_t jobs = nodes * 2 / tasks, starts;
-	double took, linear;
+	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
+	uint32_t jobs = nodes * 2 / tasks;
+	struct result r;
 
-	add_nodes(&w, nodes, 1000, CPUS * 1000);
-	add_jobs(&w, jobs, 1, 4000, tasks);
-	took = pass_s(&w.snap, &starts);
-	linear = linear_s(&w.snap, nodes * 2);
+	add_rows(&text, "all", jobs, 1, 4, tasks);
+	r = measure(&text);
 	printf("place nodes=%u jobs=%u tasks=%u started=%u ms=%.2f "
 	       "tasks_per_s=%.0f linear_scan_takes=%.1fx\n",
-	       nodes, jobs, tasks, starts, took * 1e3, starts * tasks / took,
-	       linear / took);
-	arena_free(w.arena);
+	       nodes, jobs, tasks, r.starts, r.took * 1e3, r.tasks / r.took,
+	       linear_s(nodes) / r.took);
 }
 
+/* Nothing fits; what runs ends, or never does. */
 static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
-                       uint32_t tasks)
+                       uint32_t tasks, int ends)
 {
-	struct world w = world_new();
-	uint32_t starts;
-	double took;
+	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
+	struct result r;
 
-	add_nodes(&w, nodes, 0, 0);
-	add_jobs(&w, jobs, shapes, 1000, tasks);
-	fill_nodes(&w);
-	took = pass_s(&w.snap, &starts);
-	printf("full nodes=%u jobs=%u shapes=%u tasks=%u started=%u ms=%.2f\n",
-	       nodes, jobs, shapes, tasks, starts, took * 1e3);
-	arena_free(w.arena);
+	fill_nodes(&text, nodes, "all", ends);
+	add_rows(&text, "all", jobs, shapes, 1, tasks);
+	r = measure(&text);
+	printf("full nodes=%u jobs=%u shapes=%u tasks=%u ends=%s promised=%u "
+	       "ms=%.2f\n",
+	       nodes, jobs, shapes, tasks, ends ? "known" : "unknown",
+	       r.promises, r.took * 1e3);
+}
+
+/* One job has ended since: its GPU is free. */
+static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes)
+{
+	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
+	struct result r;
+
+	fill_nodes(&text, nodes, "all", 0);
+	buf_printf(&text, "node last cpus=8 mem=64G gpus=1\n");
+	add_rows(&text, "all", jobs, shapes, 1, 1);
+	r = measure(&text);
+	printf("ended nodes=%u jobs=%u shapes=%u started=%u ms=%.2f\n", nodes,
+	       jobs, shapes, r.starts, r.took * 1e3);
+}
+
+/* As KAI measures: 1-GPU jobs of one queue have everything; another queue,
+ * within its quota, asks for a gang of a task of 4 GPUs a node. */
+static void bench_reclaim(uint32_t nodes)
+{
+	struct buf queues = { 0 }, text;
+	struct result r;
+
+	buf_printf(&queues, "queue a quota=gpus:0\nqueue b quota=gpus:%u\n",
+	           nodes * GPUS);
+	text = world_new(queues.data, nodes);
+	buf_free(&queues);
+	fill_nodes(&text, nodes, "a", 0);
+	buf_printf(&text,
+	           "pend 1000000 queue=b tasks=%u cpus=1 mem=1G gpus=4\n",
+	           nodes);
+	r = measure(&text);
+	printf("reclaim nodes=%u gang=%u evicted=%u ms=%.2f\n", nodes, nodes,
+	       r.evictions, r.took * 1e3);
 }
 
 int main(void)
@@ -247,9 +192,16 @@ int main(void)
 		bench_place(nodes, 1);
 	bench_place(5000, 16);
 	for (uint32_t nodes = 2500; nodes <= 20000; nodes *= 2)
-		bench_full(nodes, 100000, 1000, 1);
-	bench_full(10000, 100000, 8, 1);
-	bench_full(10000, 100000, 1000, 16);
-	bench_full(10000, 1000000, 1000, 1);
+		bench_full(nodes, 100000, 1000, 1, 0);
+	bench_full(10000, 100000, 8, 1, 0);
+	bench_full(10000, 100000, 1000, 16, 0);
+	bench_full(10000, 1000000, 1000, 1, 0);
+	for (uint32_t nodes = 2500; nodes <= 20000; nodes *= 2)
+		bench_full(nodes, 100000, 1000, 1, 1);
+	bench_full(10000, 100000, 1000, 16, 1);
+	bench_ended(10000, 100000, 8);
+	bench_ended(10000, 100000, 1000);
+	for (uint32_t nodes = 125; nodes <= 2000; nodes *= 2)
+		bench_reclaim(nodes);
 	return 0;
 }
