@@ -51,7 +51,8 @@ void pass_wake(struct pass *p, int64_t at)
 void pass_start(struct pass *p, uint32_t row)
 {
 	struct place *place = p->place;
-	struct demand d = demand_start(p->snap, row);
+	uint32_t ntasks = (uint32_t)(place->ntasks - place->first_task);
+	struct demand d = demand_start(p->snap, row, ntasks);
 	struct start *start =
 	    arena_push(p->arena, &p->start, sizeof(struct start));
 
@@ -59,7 +60,7 @@ void pass_start(struct pass *p, uint32_t row)
 		.row = row,
 		.member = p->order->next[row],
 		.task_first = (uint32_t)place->first_task,
-		.ntasks = (uint32_t)(place->ntasks - place->first_task),
+		.ntasks = ntasks,
 	};
 	admit_charge(place->work, &d);
 	promise_started(p->promises, d.req);
@@ -229,7 +230,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 		.tasks = s->req.min_tasks[req],
 		.job = s->member[p->order->next[row]].job,
 		.priority = s->pend.priority[row],
-		.demand = demand_start(s, row),
+		.demand = demand_start(s, row, s->req.min_tasks[req]),
 	};
 
 	if (s->pend.barred[row] || s->pend.resumes[row] != SNAP_NONE ||
@@ -294,7 +295,7 @@ static enum answer serve_request(struct pass *p, uint32_t row)
 	if (why == WHY_NodeDown || why == WHY_RunnerDown ||
 	    why == WHY_StartFailed)
 		return WAITS;
-	if (evicts(p, row, why == WHY_Fragmentation))
+	if (evicts(p, row, why == WHY_Fragmentation || why == WHY_Topology))
 		return CLAIMS;
 	return promise(p, row);
 }
@@ -332,7 +333,7 @@ static enum answer serve_resume(struct pass *p, uint32_t row)
 static enum answer serve_row(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
-	struct demand d = demand_start(p->snap, row);
+	struct demand d = demand_start(p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
 	struct verdict limit = *v;
 	enum reason why;
 
