@@ -333,7 +333,8 @@ static enum answer serve_resume(struct pass *p, uint32_t row)
 static enum answer serve_row(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
-	struct demand d = demand_start(p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
+	struct demand d = demand_start(
+	    p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
 	struct verdict limit = *v;
 	enum reason why;
 

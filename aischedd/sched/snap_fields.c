@@ -38,7 +38,7 @@ static const struct field policy_fields[] = {
 	VALUE("age", FIELD_I64, policy.age_weight, 1),
 	VALUE("size", FIELD_I64, policy.size_weight, 0),
 	VALUE("fairshare", FIELD_I64, policy.fairshare_weight, 10),
-	VALUE("hold_after", FIELD_I64, policy.hold_after, 86400),
+	VALUE("hold_after", FIELD_I64, policy.hold_after, CONF_NONE),
 };
 
 static const struct field pool_fields[] = {
