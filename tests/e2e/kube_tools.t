@@ -60,6 +60,15 @@ ends()
 	is "$1" "$(end_of "$2")" "$3"
 }
 
+# Where these programs would like to leave something.
+outside()
+{
+	ls -d /opt/* /run/containerd /run/netns /usr/libexec/* /var/lib/* \
+		/var/log/* 2>/dev/null
+	ip -brief link | cut -d ' ' -f 1
+}
+outside=$(outside)
+
 # --- the control plane -----------------------------------------------------
 
 ok "a control plane starts" kube_start || bail "there is no control plane"
@@ -159,6 +168,7 @@ if [ -z "$lacks" ]; then
 fi
 kube_stop
 is "all ends" "$(pgrep -f "$dir/kube/")" ""
+is "nothing is left elsewhere" "$(outside)" "$outside"
 
 # What else the second one left.
 pkill -KILL -f "$second_dir/"

@@ -221,6 +221,7 @@ controllers_start()
 		--kubeconfig="$kube/controllers.conf" --leader-elect=false \
 		--bind-address="$kube_ip" --secure-port=10257 \
 		--cert-dir="$kube/controllers" \
+		--flex-volume-plugin-dir="$kube/plugins" \
 		--use-service-account-credentials=true \
 		--root-ca-file="$kube/ca.crt" \
 		--service-account-private-key-file="$kube/accounts.key" \

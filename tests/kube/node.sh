@@ -131,6 +131,7 @@ node_configure()
 		resolvConf: ""
 		makeIPTablesUtilChains: false
 		podLogsDir: $node/logs
+		volumePluginDir: $node/plugins
 		nodeStatusUpdateFrequency: 2s
 	END
 }
