@@ -158,6 +158,14 @@ static struct lack lack_of(const struct trial *t)
 		            .have = r->nodes[t->req] - t->nodes_left };
 	uint32_t node;
 
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
+		if (!t->wants[i])
+			continue;
+		ret.what = WHAT_COUNTS;
+		ret.need = t->allowed->count[i];
+		ret.have = ret.need - t->wants[i];
+		return ret;
+	}
 	if (r->exclusive[t->req])
 		return ret;
 	for (size_t i = 0; i < ARRAY_SIZE(by_scarcity); i++) {

@@ -56,6 +56,15 @@ static void put_best_node(const struct snap *s, const struct verdict *v,
 	put_number(out, v->num[NUM_WHAT], v->num[NUM_TOTAL]);
 }
 
+/* Nodes that have what not all nodes need to have. */
+static void put_counted(const struct verdict *v, struct buf *out)
+{
+	buf_printf(out,
+	           "%lld nodes that have what its constraint counts, and finds "
+	           "room on %lld",
+	           (long long)v->num[NUM_NEED], (long long)v->num[NUM_HAVE]);
+}
+
 /* What is short and where. */
 static void put_lack(const struct snap *s, uint32_t req,
                      const struct verdict *v, struct buf *out)
@@ -73,6 +82,9 @@ static void put_lack(const struct snap *s, uint32_t req,
 			buf_puts(out, "another node, and no other has room");
 		else
 			buf_puts(out, "a node, and exclusive jobs have all");
+		break;
+	case WHAT_COUNTS:
+		put_counted(v, out);
 		break;
 	case WHAT_DEVICES:
 		put_amount(out, RES_CPU, v->num[NUM_NEED]);
@@ -148,19 +160,18 @@ static void put_topology(const struct snap *s, uint32_t row,
 	uint32_t req = s->pend.req[row], tasks = s->req.min_tasks[req];
 	int64_t domain = v->num[NUM_SUM];
 
-	buf_printf(out, "no %s has room for its ",
-	           s->level[s->req.need[req]]);
+	buf_printf(out, "no %s has room for ", s->level[s->req.need[req]]);
 	if (tasks == 1)
-		buf_puts(out, "task");
+		buf_puts(out, "it, though other nodes have");
 	else
-		buf_printf(out, "%u tasks", (unsigned)tasks);
+		buf_printf(out, "%s %u tasks",
+		           v->num[NUM_GOT] ? "its" : "any of its",
+		           (unsigned)tasks);
 	if (v->num[NUM_GOT] && v->num[NUM_GOT] < tasks)
 		buf_printf(out, "; %s has most, for %lld",
 		           s->domain.name[domain], (long long)v->num[NUM_GOT]);
 	else if (v->num[NUM_GOT])
-		buf_puts(out, " on as many nodes as it asks for");
-	else
-		buf_puts(out, ", nor for one of them");
+		buf_puts(out, " on nodes as it asks for them");
 	put_blocker(s, v, out);
 }
 
@@ -206,6 +217,21 @@ static void put_numa(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
+static void put_never_together(const struct snap *s, uint32_t row,
+                               const struct verdict *v, struct buf *out)
+{
+	uint32_t req = s->pend.req[row];
+
+	buf_printf(out, "were all nodes empty, no %s would have room for ",
+	           s->level[s->req.need[req]]);
+	if (v->num[NUM_GOT])
+		buf_printf(out, "more than %lld of its %u tasks",
+		           (long long)v->num[NUM_GOT],
+		           (unsigned)s->req.min_tasks[req]);
+	else
+		buf_puts(out, "any task of it, though other nodes would");
+}
+
 static void put_never(const struct snap *s, uint32_t row,
                       const struct verdict *v, struct buf *out)
 {
@@ -224,16 +250,12 @@ static void put_never(const struct snap *s, uint32_t row,
 		           (long long)v->num[NUM_GOT]);
 		break;
 	case WHAT_DOMAIN:
-		buf_printf(out,
-		           "needs one %s for its %u tasks, and none has room "
-		           "for more than %lld, were all nodes empty",
-		           s->level[s->req.need[req]],
-		           (unsigned)s->req.min_tasks[req],
-		           (long long)v->num[NUM_GOT]);
+		put_never_together(s, row, v, out);
 		break;
 	case WHAT_NUMA:
 		put_task(s, req, out);
-		buf_puts(out, " of one NUMA node; the best that it may use has ");
+		buf_puts(out,
+		         " of one NUMA node; the best that it may use has ");
 		put_best_numa(s, req, v, out);
 		buf_printf(out, " (%s)", s->node.name[v->name]);
 		break;
