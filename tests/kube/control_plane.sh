@@ -40,10 +40,10 @@ kube()
 # PART COMMAND [WORD]...: its log is $kube/PART.log.
 part_start()
 {
-	part=$1
+	part_name=$1
 	shift
-	setpriv --pdeathsig KILL "$@" </dev/null >>"$kube/$part.log" 2>&1 &
-	echo $! >"$kube/$part.pid"
+	setpriv --pdeathsig KILL "$@" </dev/null >>"$kube/$part_name.log" 2>&1 &
+	echo $! >"$kube/$part_name.pid"
 }
 
 # PART: without a chance to say goodbye, as in a crash.
@@ -77,12 +77,13 @@ part_lives()
 # NAME SUBJECT [OPTION]...: $kube/NAME.crt and $kube/NAME.key.
 kube_cert()
 {
-	name=$1
-	subject=$2
+	cert_name=$1
+	cert_subject=$2
 	shift 2
-	openssl req -x509 -days 2 -subj "$subject" -nodes \
+	openssl req -x509 -days 2 -subj "$cert_subject" -nodes \
 		-newkey ec -pkeyopt ec_paramgen_curve:P-256 \
-		-keyout "$kube/$name.key" -out "$kube/$name.crt" "$@" \
+		-keyout "$kube/$cert_name.key" \
+		-out "$kube/$cert_name.crt" "$@" \
 		2>"$kube/openssl.err" && return
 	cat "$kube/openssl.err" >&2
 	return 1
@@ -99,7 +100,8 @@ kube_signed()
 kube_config()
 {
 	(umask 077 && cat >"$1") <<-END
-		{"apiVersion": "v1", "kind": "Config", "current-context": "test",
+		{"apiVersion": "v1", "kind": "Config",
+		"current-context": "test",
 		"clusters": [{"name": "test", "cluster": {"server": "$kube_url",
 			"certificate-authority": "$kube/ca.crt"}}],
 		"users": [{"name": "user", "user": $2}],
@@ -150,8 +152,8 @@ kube_start()
 
 kube_stop()
 {
-	for part in kwok scheduler controllers apiserver etcd; do
-		part_kill "$part"
+	for part_name in kwok scheduler controllers apiserver etcd; do
+		part_kill "$part_name"
 	done
 }
 
@@ -276,54 +278,71 @@ kwok_start()
 	part_start kwok "$kube_bin/kwok" --kubeconfig="$kube/admin.conf" \
 		--config="$top_srcdir/tests/kube/kwok.yaml" \
 		--config="$kube/kwok-logs.yaml" --manage-all-nodes=false \
-		--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake \
+		--manage-nodes-with-annotation-selector="$kube_fake" \
 		--node-lease-duration-seconds=40 --cidr=10.64.0.0/10 \
 		--node-ip="$kube_ip" --node-name=kwok --node-port=10247 \
 		--server-address="$kube_ip:10247"
 }
 
 # COUNT PREFIX GPUS [LABEL]...: nodes PREFIX-0 and so on, each with 64 CPUs and
-# 512 GiB, 16 to a rack and 64 to a zone, tainted for aisched unless
-# $kube_taints is empty.  LABEL is KEY=VALUE.
+# 512 GiB, 16 to a rack and 64 to a zone, with $kube_taints.  LABEL is
+# KEY=VALUE.  With $kube_alone they are not kwok's: ready for ever, if
+# controllers_start was told --node-monitor-grace-period=24h.
 kube_nodes()
 {
+	nodes=$2-@I
 	nodes_count=$1
-	nodes_prefix=$2
-	nodes_gpus=$3
+	nodes_have='"cpu": "64", "memory": "512Gi", "pods": "250"'
+	[ "$3" -eq 0 ] ||
+		nodes_have="$nodes_have, \"nvidia.com/gpu\": \"$3\""
+	nodes_kwok="\"${kube_fake%=*}\": \"${kube_fake#*=}\""
+	nodes_ready=
+	if [ -n "$kube_alone" ]; then
+		nodes_kwok=
+		nodes_ready='{"type": "Ready", "status": "True"}'
+	fi
 	shift 3
-	awk -v count="$nodes_count" -v prefix="$nodes_prefix" \
-		-v gpus="$nodes_gpus" -v taints="$kube_taints" -v extra="$*" '
-	function label(key, value) {
-		printf ", \"%s\": \"%s\"", key, value
-	}
-	BEGIN {
-		has = "{\"cpu\": \"64\", \"memory\": \"512Gi\", \"pods\": \"250\""
-		if (gpus > 0)
-			has = has ", \"nvidia.com/gpu\": \"" gpus "\""
-		has = has "}"
-		nlabels = split(extra, labels, " ")
+	nodes_labels=
+	for label; do
+		nodes_labels="$nodes_labels, \"${label%%=*}\": \"${label#*=}\""
+	done
+	cat >"$kube/node.json" <<-END
+		{"apiVersion": "v1", "kind": "Node", "metadata": {
+			"name": "$nodes", "annotations": {$nodes_kwok},
+			"labels": {"kubernetes.io/hostname": "$nodes",
+				"kubernetes.io/os": "linux",
+				"kubernetes.io/arch": "amd64",
+				"topology.kubernetes.io/rack": "rack-@R",
+				"topology.kubernetes.io/zone": "zone-@Z"
+				$nodes_labels}},
+		"spec": {"taints": [$kube_taints]},
+		"status": {"conditions": [$nodes_ready],
+			"capacity": {$nodes_have},
+			"allocatable": {$nodes_have}}}
+	END
+	rm -f "$kube"/nodes.*
+	tr -d '\n\t' <"$kube/node.json" | awk -v count="$nodes_count" '{
 		for (i = 0; i < count; i++) {
-			name = prefix "-" i
-			printf "{\"apiVersion\": \"v1\", \"kind\": \"Node\","
-			printf "\"metadata\": {\"name\": \"%s\",", name
-			printf "\"annotations\": {\"kwok.x-k8s.io/node\":"
-			printf "\"fake\"}, \"labels\": {"
-			printf "\"kubernetes.io/hostname\": \"%s\"", name
-			label("kubernetes.io/os", "linux")
-			label("kubernetes.io/arch", "amd64")
-			label("topology.kubernetes.io/rack", "rack-" int(i / 16))
-			label("topology.kubernetes.io/zone", "zone-" int(i / 64))
-			for (j = 1; j <= nlabels; j++) {
-				split(labels[j], pair, "=")
-				label(pair[1], pair[2])
-			}
-			printf "}}, \"spec\": {\"taints\": [%s]},", taints
-			printf "\"status\": {\"capacity\": %s,", has
-			printf "\"allocatable\": %s}}\n", has
+			node = $0
+			gsub(/@I/, i, node)
+			gsub(/@R/, int(i / 16), node)
+			gsub(/@Z/, int(i / 64), node)
+			print node
 		}
-	}' >"$kube/nodes.json" && kube create -f "$kube/nodes.json" \
-		--validate=false >/dev/null
+	}' | split -e -n r/4 - "$kube/nodes."
+
+	# kubectl is slow to ask.
+	nodes_pids=
+	for nodes_file in "$kube"/nodes.*; do
+		kube create --validate=false -f "$nodes_file" >/dev/null &
+		nodes_pids="$nodes_pids $!"
+	done
+	for nodes_pid in $nodes_pids; do
+		wait "$nodes_pid" || return 1
+	done
 }
 
+kube_fake=kwok.x-k8s.io/node=fake
+kube_alone=
 kube_taints='{"key": "aisched.io/dedicated", "value": "true",
 	"effect": "NoSchedule"}'

@@ -13,7 +13,7 @@
 # Its cgroups are removed by node_stop(), else by the next node that starts.
 # Pods reach each other, by name, too, and nothing else.
 
-node=${kube:?}/node
+node_dir=${kube:?}/node
 node_cgroup=aisched-kube-$$
 node_port=10250
 
@@ -24,9 +24,9 @@ node_lacks()
 		echo "not root"
 		return
 	}
-	for tool in busybox containerd ctr ip runc socat; do
-		command -v "$tool" >/dev/null || {
-			echo "no $tool"
+	for node_tool in busybox containerd ctr ip runc socat; do
+		command -v "$node_tool" >/dev/null || {
+			echo "no $node_tool"
 			return
 		}
 	done
@@ -37,15 +37,15 @@ node_lacks()
 node_start()
 {
 	node_name=$1
-	mkdir -p "$node" && node_images && node_configure &&
+	mkdir -p "$node_dir" && node_images && node_configure &&
 		node_cgroups_make || return 1
 	part_start node unshare --fork --kill-child --pid --mount-proc \
-		"${top_srcdir:?}/tests/kube/node_main" "$node" \
+		"${top_srcdir:?}/tests/kube/node_main" "$node_dir" \
 		"${kube_bin:?}" "$node_name" "${kube_ip:?}"
 	if ! wait_for node_has_registered || ! node_place ||
 		! kube wait --for=condition=Ready "node/$node_name" \
 			--timeout="${deadline_s:?}s" >/dev/null; then
-		tail -n 5 "$kube/node.log" "$node"/*.log >&2
+		tail -n 5 "$kube/node.log" "$node_dir"/*.log >&2
 		return 1
 	fi
 }
@@ -68,7 +68,8 @@ node_place()
 	kube patch node "$node_name" --subresource=status --type=merge \
 		--patch "{\"status\": {\"addresses\": [
 			{\"type\": \"InternalIP\", \"address\": \"$kube_ip\"},
-			{\"type\": \"Hostname\", \"address\": \"$node_name\"}]}}" &&
+			{\"type\": \"Hostname\",
+				\"address\": \"$node_name\"}]}}" &&
 		kube taint node "$node_name" \
 			node.cloudprovider.kubernetes.io/uninitialized-
 } >/dev/null
@@ -79,28 +80,29 @@ node_configure()
 {
 	kube_user kubelet "/O=system:nodes/CN=system:node:$node_name" ||
 		return 1
-	cat >"$node/containerd.toml" <<-END
+	cat >"$node_dir/containerd.toml" <<-END
 		version = 2
-		root = "$node/containerd"
-		state = "$node/run"
+		root = "$node_dir/containerd"
+		state = "$node_dir/run"
 		[grpc]
-		address = "$node/containerd.sock"
+		address = "$node_dir/containerd.sock"
 		[plugins."io.containerd.grpc.v1.cri"]
 		sandbox_image = "docker.io/local/pause:1"
 		# Not everywhere root may make a process less killable.
 		restrict_oom_score_adj = true
 		[plugins."io.containerd.grpc.v1.cri".cni]
 		bin_dir = "/usr/lib/cni"
-		conf_dir = "$node/cni"
+		conf_dir = "$node_dir/cni"
 	END
-	mkdir -p "$node/cni"
-	cat >"$node/cni/pods.conflist" <<-END
+	mkdir -p "$node_dir/cni"
+	cat >"$node_dir/cni/pods.conflist" <<-END
 		{"cniVersion": "0.4.0", "name": "pods", "plugins": [{
 			"type": "bridge", "bridge": "pods", "isGateway": true,
-			"ipam": {"type": "host-local", "dataDir": "$node/ipam",
+			"ipam": {"type": "host-local",
+				"dataDir": "$node_dir/ipam",
 				"ranges": [[{"subnet": "10.88.0.0/16"}]]}}]}
 	END
-	cat >"$node/Corefile" <<-END
+	cat >"$node_dir/Corefile" <<-END
 		cluster.local {
 			errors
 			kubernetes cluster.local {
@@ -108,7 +110,7 @@ node_configure()
 			}
 		}
 	END
-	cat >"$node/kubelet.yaml" <<-END
+	cat >"$node_dir/kubelet.yaml" <<-END
 		apiVersion: kubelet.config.k8s.io/v1beta1
 		kind: KubeletConfiguration
 		address: $kube_ip
@@ -121,7 +123,7 @@ node_configure()
 		  webhook: {enabled: false}
 		  x509: {clientCAFile: $kube/ca.crt}
 		authorization: {mode: AlwaysAllow}
-		containerRuntimeEndpoint: unix://$node/containerd.sock
+		containerRuntimeEndpoint: unix://$node_dir/containerd.sock
 		cgroupDriver: cgroupfs
 		cgroupRoot: /$node_cgroup
 		failCgroupV1: false
@@ -130,8 +132,8 @@ node_configure()
 		clusterDomain: cluster.local
 		resolvConf: ""
 		makeIPTablesUtilChains: false
-		podLogsDir: $node/logs
-		volumePluginDir: $node/plugins
+		podLogsDir: $node_dir/logs
+		volumePluginDir: $node_dir/plugins
 		nodeStatusUpdateFrequency: 2s
 	END
 }
@@ -145,24 +147,25 @@ node_images()
 	node_image pause '["sleep", "2147483647"]'
 }
 
-# NAME COMMAND: $node/NAME.tar, as docker save writes it.
+# NAME COMMAND: $node_dir/NAME.tar, as docker save writes it.
 node_image()
 {
-	image=$node/$1
-	root=$image/root
-	mkdir -p "$root/bin" "$root/etc" "$root/tmp" "$root/root" &&
-		cp "$(command -v busybox)" "$root/bin/busybox" || return 1
+	image=$node_dir/$1
+	image_root=$image/root
+	mkdir -p "$image_root/bin" "$image_root/etc" "$image_root/root" &&
+		mkdir -m 1777 "$image_root/tmp" &&
+		cp "$(command -v busybox)" "$image_root/bin/busybox" || return 1
 	for applet in $(busybox --list | grep -v '^busybox$'); do
-		ln -s busybox "$root/bin/$applet"
+		ln -s busybox "$image_root/bin/$applet"
 	done
-	chmod 1777 "$root/tmp"
-	echo root:x:0:0::/root:/bin/sh >"$root/etc/passwd"
-	tar -C "$root" --owner=0 --group=0 -cf "$image/layer.tar" . || return 1
-	sum=$(sha256sum "$image/layer.tar" | cut -d ' ' -f 1)
+	echo root:x:0:0::/root:/bin/sh >"$image_root/etc/passwd"
+	tar -C "$image_root" --owner=0 --group=0 -cf "$image/layer.tar" . ||
+		return 1
+	image_sum=$(sha256sum "$image/layer.tar" | cut -d ' ' -f 1)
 	cat >"$image/config.json" <<-END
 		{"architecture": "$(dpkg --print-architecture)", "os": "linux",
-		"config": {"Cmd": $2, "Env": ["PATH=/bin"]},
-		"rootfs": {"type": "layers", "diff_ids": ["sha256:$sum"]}}
+		"config": {"Cmd": $2, "Env": ["PATH=/bin"]}, "rootfs":
+			{"type": "layers", "diff_ids": ["sha256:$image_sum"]}}
 	END
 	cat >"$image/manifest.json" <<-END
 		[{"Config": "config.json", "Layers": ["layer.tar"],
@@ -181,18 +184,20 @@ node_hierarchies()
 		/proc/mounts
 }
 
-# The kubelet wants its root in each.
+# The kubelet wants its root in each, with all that is to be limited.
 node_cgroups_make()
 {
-	for tree in $(node_hierarchies); do
-		for old in "$tree"/aisched-kube-*; do
-			[ -e "/proc/${old##*-}" ] || node_cgroup_remove "$old"
+	for cgroup in $(node_hierarchies); do
+		for cgroup_old in "$cgroup"/aisched-kube-*; do
+			[ -e "/proc/${cgroup_old##*-}" ] ||
+				node_cgroup_remove "$cgroup_old"
 		done
-		for controller in cpuset cpu io memory pids hugetlb; do
-			[ ! -f "$tree/cgroup.subtree_control" ] ||
-				echo "+$controller" >"$tree/cgroup.subtree_control"
+		cgroup_control=$cgroup/cgroup.subtree_control
+		for cgroup_word in cpuset cpu io memory pids hugetlb; do
+			[ ! -f "$cgroup_control" ] ||
+				echo "+$cgroup_word" >"$cgroup_control"
 		done 2>/dev/null
-		mkdir "$tree/$node_cgroup" || return 1
+		mkdir "$cgroup/$node_cgroup" || return 1
 	done
 }
 
@@ -204,8 +209,8 @@ node_cgroup_remove()
 
 node_cgroups_remove()
 {
-	for tree in $(node_hierarchies); do
-		node_cgroup_remove "$tree/$node_cgroup" || return 1
+	for cgroup in $(node_hierarchies); do
+		node_cgroup_remove "$cgroup/$node_cgroup" || return 1
 	done
 }
 
