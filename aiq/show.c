@@ -124,15 +124,17 @@ static void show_state(const json_t *job)
 static void show_score(const json_t *job)
 {
 	double priority, age, size, fair_share, total;
+	int overdue;
 
 	if (json_unpack(json_object_get(job, "score"),
-	                "{s:F, s:F, s:F, s:F, s:F}", "priority", &priority,
+	                "{s:F, s:F, s:F, s:F, s:F, s:b}", "priority", &priority,
 	                "age", &age, "size", &size, "fair_share", &fair_share,
-	                "total", &total) == 0)
+	                "total", &total, "overdue", &overdue) == 0)
 		line("order",
 		     "%.10g points: priority %.10g, age %.10g, size %.10g, "
-		     "fair share %.10g",
-		     total, priority, age, size, fair_share);
+		     "fair share %.10g%s",
+		     total, priority, age, size, fair_share,
+		     overdue ? "; it has waited too long and goes first" : "");
 }
 
 /* Why it waits and until when; how it ended. */

@@ -254,7 +254,8 @@ static void j_score(struct row_view *v)
 		put_milli(v, s.size);
 		buf_puts(v->out, ",\"fair_share\":");
 		put_milli(v, s.fair_share);
-		buf_puts(v->out, ",\"total\":");
+		buf_printf(v->out, ",\"overdue\":%s,\"total\":",
+		           s.overdue ? "true" : "false");
 	}
 	put_milli(v, score_sum(&s));
 	if (v->json)

@@ -15,6 +15,8 @@
 
 struct score {
 	int64_t priority, age, size, fair_share;
+	bool overdue; /* it has waited for longer than its queue allows, and
+	               * goes before all that have not */
 };
 
 /* Of all nodes that are not down. */

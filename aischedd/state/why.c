@@ -156,6 +156,16 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
+static bool is_overdue(const struct conf *conf, const struct job *job,
+                       int64_t now)
+{
+	int q = (int)job->queue;
+
+	while (q >= 0 && conf->queues[q].max_wait == CONF_NONE)
+		q = conf->queues[q].parent;
+	return q >= 0 && now - job->eligible >= conf->queues[q].max_wait;
+}
+
 bool state_score(const struct state *state, const struct job *job, int64_t now,
                  struct score *ret)
 {
@@ -174,5 +184,6 @@ bool state_score(const struct state *state, const struct job *job, int64_t now,
 	*ret = score_make(&state->plan_names->policy, job->priority,
 	                  now - job->eligible, ask, state->plan_capacity,
 	                  usage->light);
+	ret->overdue = is_overdue(state->conf, job, now);
 	return true;
 }

@@ -7,13 +7,12 @@
 
 me=$(id -un)
 
-# Usage that does not decay in our time: a job of 1 CPU of 4 is charged 0.25
-# a second.
+# SCHEDULING [QUEUE]: keys of the section, and of queue a.
 config()
 {
 	configure "
 		queue all { quota { cpus = 3 } }
-		queue a { parent = \"all\" }
+		queue a { parent = \"all\"  $2 }
 		queue b { parent = \"all\"  quota { cpus = 2 } }
 		default_queue = \"a\"
 		pool here { runner = local }
@@ -33,6 +32,8 @@ holds()
 	awk "BEGIN { exit !($1 $2 $3) }"
 }
 
+# Usage that does not decay in our time: a job of 1 CPU of 4 is charged 0.25
+# a second.
 config 'fairshare_half_life = "36500d"'
 restart
 is "nobody has used anything" "$(mine user)" ""
@@ -72,6 +73,9 @@ is "what the queue has" "$(aiq -h --shares -q b -o quota,allocated,running_jobs 
 json=$(aiq --shares --json -q b)
 like "as JSON" "$json" '^\{"shares":\['
 like "the queue" "$json" '"queue":"b","user":null,"quota":\{"cpus":2,"memory_mib":null,"gpus":null\}'
+like "its fair share" "$json" '"fair_share":\{"cpus":1,"memory_mib":null,"gpus":null\},"allocated":\{"cpus":1,"memory_mib":1,"gpus":0\},"ratio":1,'
+is "in the list of queues, too" "$(aiq -h --queues -o name,fair_share | tr -s ' ' | tr '\n' ' ')" \
+	"all cpus=1 a - b cpus=1 "
 like "the user" "$json" "\"queue\":\"b\",\"user\":\"$me\",\"quota\":null,\"fair_share\":null"
 is "filters" "$(aiq -h --shares -u nobody,"$me" -q all,b -o queue,user | tr -s ' ')" "b $me"
 misuse "no other filter" "no filter but --user and --queue" aiq --shares -t R
@@ -83,17 +87,19 @@ wait_for has_reason "$id" Resources || wait_for has_reason "$id" Priority
 like "points of a job" "$(aiq "$id")" \
 	'^  order +55 points: priority 50, age 0, size 0, fair share 5$'
 like "as JSON" "$(aiq --json "$id")" \
-	'"score":\{"priority":50,"age":0(\.[0-9]+)?,"size":0,"fair_share":5,"total":55(\.[0-9]+)?\}'
+	'"score":\{"priority":50,"age":0(\.[0-9]+)?,"size":0,"fair_share":5,"overdue":false,"total":55(\.[0-9]+)?\}'
 is "the priority is as it was" "$(field "$id" priority)" 50
 is "a column of points" "$(field "$id" score)" 55
 is "one that runs has none" "$(field "$((id - 1))" score)" -
 
 # --- it decays -------------------------------------------------------------
 
-config 'fairshare_half_life = "1s"  size_weight = 8  fairshare_weight = 2'
+config 'fairshare_half_life = "1s"  size_weight = 8  fairshare_weight = 2' 'max_wait = "1s"'
 ok "another half-life" aictl reload
 ok "what was used is soon forgotten" wait_for '[ "$(mine usage)" = 0 ]'
 like "other weights" "$(aiq "$id")" 'size 8, fair share'
+ok "one that has waited too long goes first" wait_for \
+	'aiq "$id" | grep -q "; it has waited too long and goes first"'
 
 open_gate b
 becomes "the end" "$id" COMPLETED

@@ -1,0 +1,147 @@
+#!/bin/sh
+# A year of three queues that want more than there is, one of which goes away
+# for a while: over a half-life each gets what its fair share was in that
+# time, within 2 %.  Jobs are 1 % of a share at most, and run for a hundredth
+# of the half-life at most.
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+aisim=$top_builddir/aisim/aisim
+n=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+ok()
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+	fi
+}
+
+cat >"$dir/conf" <<-'END'
+	pool sim { }
+	node "n[00-24]" { pool = sim  cpus = 32  memory = "256G"  gpus = 8 }
+	queue lab { quota { gpus = 80 } }
+	queue x { parent = "lab"  quota { gpus = 20 } }
+	queue y { parent = "lab"  quota { gpus = 20 }  weight = 2 }
+	queue guest { quota { gpus = 10 } }
+	scheduling { fairshare_half_life = "330d" }
+END
+half=$((330 * 86400))
+year=$((365 * 86400))
+span=$half
+# Sanitizers take their time.
+if grep -q __asan_init "$aisim"; then
+	span=$((half / 8))
+	year=$((span * 9 / 8))
+fi
+# The guests are away in between.
+leave=$((span / 2))
+return=$((span * 4 / 5))
+
+# QUEUE...: the fair share of each when these want all there is.
+shares()
+{
+	for queue; do
+		printf '{"id":"%s","queue":"%s","tasks":200,"min_tasks":1,"gpus":1}\n' \
+			"$queue" "$queue"
+	done >"$dir/wants"
+	"$aisim" -c "$dir/conf" -j "$dir/wants" --until 0 --shares |
+		sed 's/^{"queue":"\([^"]*\)".*"fair_share":[^}]*"gpus":\([0-9]*\).*/\1 \2/'
+}
+
+shares x y guest >"$dir/with"
+shares x y >"$dir/without"
+[ "$(tr '\n' ' ' <"$dir/with")" = "lab 135 x 52 y 83 guest 65 " ]
+ok $? "shares with guests"
+[ "$(tr '\n' ' ' <"$dir/without")" = "lab 200 x 73 y 127 guest 0 " ]
+ok $? "shares without"
+
+# Jobs of a half or a quarter of a GPU; each queue wants 4 % more than its share.
+awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
+	function rnd() {
+		seed = seed * 16807 % 2147483647
+		return seed / 2147483647
+	}
+	function job(queue, at) {
+		gpus = rnd() < 0.5 ? 0.25 : 0.5
+		id = queue "/" gpus "/" ++jobs
+		printf "{\"id\":\"%s\",\"queue\":\"%s\",\"user\":\"u%d\",\"gpus\":%s,", id, queue, rnd() * 3, gpus
+		printf "\"submit\":%d,\"duration\":%d}\n", at, half * (0.9 + rnd() / 10) / 100
+		if (queue == "guest" && at < leave && at > leave - half / 20)
+			printf "{\"at\":%d,\"cancel\":\"%s\"}\n", leave, id
+	}
+	function demand(queue, share, from, to) {
+		for (i = 0; i < share / 0.375 * 1.05; i++)
+			job(queue, from)
+		for (at = from; at < to; at += half * 0.95 / 100 / 1.04 / (share / 0.375))
+			job(queue, int(at))
+	}
+	FILENAME ~ "without" { without[$1] = $2; next }
+	{ with[$1] = $2 }
+	END {
+		seed = 42
+		for (queue in with) {
+			if (queue == "lab")
+				continue
+			demand(queue, with[queue], 0, leave)
+			if (queue != "guest")
+				demand(queue, without[queue], leave, back)
+			demand(queue, with[queue], back, year)
+		}
+	}' "$dir/with" "$dir/without" >"$dir/jobs"
+
+"$aisim" -c "$dir/conf" -j "$dir/jobs" --until $year --events "$dir/events"
+ok $? "$(grep -c duration "$dir/jobs") jobs"
+
+# FROM: what each queue had in the half-life from then on, against the mean of
+# its share.
+check()
+{
+	awk -F'"' -v from="$1" -v to=$(($1 + span)) -v leave=$leave -v back=$return '
+		function overlap(a, b) {
+			a = a < from ? from : a
+			b = b > to ? to : b
+			return b > a ? b - a : 0
+		}
+		FILENAME !~ "events" {
+			split($0, word, " ")
+			away = FILENAME ~ "without"
+			should[word[1]] += word[2] * (away ? overlap(leave, back) : overlap(0, leave) + overlap(back, to))
+			next
+		}
+		{
+			t = substr($3, 2) + 0
+			event = $6
+			job = $10
+		}
+		event == "start" { began[job] = t }
+		(event == "end" || event == "evict") && job in began {
+			split(job, word, "/")
+			had[word[1]] += overlap(began[job], t) * word[2]
+			delete began[job]
+		}
+		END {
+			for (job in began) {
+				split(job, word, "/")
+				had[word[1]] += overlap(began[job], to) * word[2]
+			}
+			had["lab"] = had["x"] + had["y"]
+			for (queue in should) {
+				off = 100 * (had[queue] / should[queue] - 1)
+				bad = bad || off > 2 || off < -2
+				printf "# %s: %.1f GPUs, share %.1f: %+.2f %%\n", queue, had[queue] / (to - from), should[queue] / (to - from), off
+			}
+			exit bad
+		}' "$dir/with" "$dir/without" "$dir/events"
+}
+
+check 0 >"$dir/out"
+ok $? "the first half-life"
+cat "$dir/out"
+check $((year - span)) >"$dir/out"
+ok $? "the last"
+cat "$dir/out"
+echo "1..$n"
