@@ -1,0 +1,435 @@
+/* kube_http.c - requests to one API server, in order of urgency */
+#include "aischedd/run/kube_http.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "aischedd/run/kube_call.h"
+#include "libcommon/mem.h"
+
+enum {
+	LEASE_EXTRA = 2,     /* in flight beyond the bound */
+	EXPIRES_EARLY = 10,  /* s; a credential is renewed before its end */
+	WAIT_MAX_MS = 120000 /* whatever a server asks for */
+};
+
+const struct kube_limits kube_limits_default = {
+	.inflight = 16,
+	.try_ms = 30000,
+	.plugin_ms = 30000,
+	.backoff_ms = 250,
+	.backoff_max_ms = 5000,
+	.reload_ms = 60000,
+	.body = (size_t)16 << 20,
+};
+
+int64_t kube_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t http_jitter(struct kube_http *http, int64_t ms)
+{
+	/* xorshift: whom it disturbs does not matter, only that all differ */
+	http->noise ^= http->noise << 13;
+	http->noise ^= http->noise >> 7;
+	http->noise ^= http->noise << 17;
+	return ms + (int64_t)(http->noise % (uint64_t)(ms / 4 + 1));
+}
+
+int64_t http_backoff(struct kube_http *http, unsigned tries)
+{
+	int64_t ms = http->limits.backoff_ms;
+
+	while (tries-- > 1 && ms < http->limits.backoff_max_ms)
+		ms *= 2;
+	if (ms > http->limits.backoff_max_ms)
+		ms = http->limits.backoff_max_ms;
+	return http_jitter(http, ms);
+}
+
+void http_pump(struct kube_http *http)
+{
+	event_active(http->pump, EV_TIMEOUT, 0);
+}
+
+/* --- trouble --- */
+
+void http_recovered(struct kube_http *http)
+{
+	http->failures = 0;
+	http->closed_until = 0;
+	http_pump(http);
+	if (!http->trouble.code)
+		return;
+	http->trouble = (struct err){ 0 };
+	http->fn(NULL, http->arg);
+}
+
+void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
+                 const struct err *err)
+{
+	int64_t now = kube_now_ms();
+	bool news =
+	    !http->trouble.code || strcmp(http->trouble.text, err->text);
+
+	/* Those that went out together fail together, and count once. */
+	if (!http->failures || started_ms >= http->failed_ms) {
+		http->failures++;
+		http->failed_ms = now;
+		http->closed_until = now + http_backoff(http, http->failures);
+	}
+	if (wait_ms > WAIT_MAX_MS)
+		wait_ms = WAIT_MAX_MS;
+	if (wait_ms > 0 && now + wait_ms > http->closed_until)
+		http->closed_until = now + http_jitter(http, wait_ms);
+	http->stale = true;
+	http_pump(http);
+	if (!news)
+		return;
+	http->trouble = *err;
+	http->fn(&http->trouble, http->arg);
+}
+
+void http_busy(struct kube_http *http, int64_t wait_ms)
+{
+	int64_t until;
+
+	if (wait_ms > WAIT_MAX_MS)
+		wait_ms = WAIT_MAX_MS;
+	until = kube_now_ms() + http_jitter(http, wait_ms);
+	if (until > http->busy_until)
+		http->busy_until = until;
+	http_pump(http);
+}
+
+/* --- who we are --- */
+
+void http_renew(struct kube_http *http, uint64_t badge)
+{
+	if (badge != http->badge)
+		return; /* somebody else did already */
+	http->badge++;
+	http->stale = true;
+	kube_credential_fini(&http->credential);
+}
+
+/* Read the files; what was read before stays in force when that fails. */
+static void load(struct kube_http *http)
+{
+	struct kube_config *config;
+	struct err err;
+
+	http->loaded_ms = kube_now_ms();
+	http->stale = false;
+	config = kube_config_load(http->path, http->context, &err);
+	if (!config) {
+		if (!http->config)
+			http_failed(http, http->loaded_ms, -1, &err);
+		return;
+	}
+	if (http->config && kube_config_same(config, http->config)) {
+		kube_config_free(config);
+		return;
+	}
+	kube_config_free(http->config);
+	http->config = config;
+	http->badge++;
+	kube_plugin_cancel(http->run);
+	http->run = NULL;
+	kube_credential_fini(&http->credential);
+}
+
+/* Some seconds before it expires, of one that lasts so long. */
+static int64_t renew_time(const struct kube_credential *cred, int64_t now)
+{
+	int64_t half = (cred->expires - now) / 2;
+
+	return cred->expires - (half < EXPIRES_EARLY ? half : EXPIRES_EARLY);
+}
+
+static void on_plugin(struct kube_credential *cred, const struct err *err,
+                      void *arg)
+{
+	struct kube_http *http = arg;
+
+	http->run = NULL;
+	if (!cred) {
+		http_failed(http, kube_now_ms(), -1, err);
+		return;
+	}
+	kube_credential_fini(&http->credential);
+	http->credential = *cred;
+	http->renew_at = renew_time(cred, time(NULL));
+	http->badge++;
+	http_pump(http);
+}
+
+static bool has_credential(const struct kube_http *http)
+{
+	const struct kube_credential *cred = &http->credential;
+
+	return (cred->token || cred->cert) &&
+	       (!cred->expires || time(NULL) < http->renew_at);
+}
+
+/* Whether a call can go out now; if not, what is missing is on its way. */
+static bool is_ready(struct kube_http *http, int64_t now)
+{
+	bool open = now >= http->closed_until;
+	struct err err;
+
+	if (open && (!http->config || http->stale ||
+	             now - http->loaded_ms >= http->limits.reload_ms))
+		load(http);
+	if (!http->config)
+		return false;
+	if (!http->config->plugin || has_credential(http))
+		return true;
+	if (!open || http->run)
+		return false;
+	http->run =
+	    kube_plugin_start(http->base, http->config, http->limits.plugin_ms,
+	                      on_plugin, http, &err);
+	if (!http->run)
+		http_failed(http, now, -1, &err);
+	return false;
+}
+
+/* --- the queues --- */
+
+/* Calls go in the order of when they came plus this, in ms. */
+static const int64_t patience[KUBE_NRANKS] = {
+	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
+	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,
+};
+
+void http_enqueue(struct kube_call *call, bool first)
+{
+	struct kube_http *http = call->http;
+	struct calls *queue = &http->waiting[call->rank];
+
+	call->state = CALL_WAITING;
+	if (first)
+		TAILQ_INSERT_HEAD(queue, call, of_list);
+	else
+		TAILQ_INSERT_TAIL(queue, call, of_list);
+	http->nwaiting++;
+	call_set_timer(call, call->until_ms);
+	http_pump(http);
+}
+
+/* Whether this one may go out; the lease waits for nobody. */
+static bool may_go(const struct kube_http *http, const struct kube_call *call,
+                   int64_t now)
+{
+	unsigned bound = http->limits.inflight;
+
+	if (call->rank == KUBE_LEASE)
+		return http->nflying < bound + LEASE_EXTRA;
+	if (now < http->closed_until || now < http->busy_until)
+		return false;
+	/* One goes ahead and sees whether the server is back. */
+	if (http->failures && http->ntrying)
+		return false;
+	return call->silence_ms || http->nflying < bound;
+}
+
+static struct kube_call *choose(struct kube_http *http, int64_t now)
+{
+	struct kube_call *best = NULL;
+
+	for (int rank = 0; rank < KUBE_NRANKS; rank++) {
+		struct kube_call *call = TAILQ_FIRST(&http->waiting[rank]);
+
+		if (call && may_go(http, call, now) &&
+		    (!best || call->due_ms < best->due_ms))
+			best = call;
+	}
+	return best;
+}
+
+/* Come back when a pause is over. */
+static void arm(struct kube_http *http, int64_t now)
+{
+	int64_t at = http->closed_until > http->busy_until ? http->closed_until
+	                                                   : http->busy_until;
+
+	if (http->nwaiting && at > now)
+		event_add(
+		    http->pump,
+		    &(struct timeval){ .tv_sec = (at - now) / 1000,
+		                       .tv_usec = (at - now) % 1000 * 1000 });
+}
+
+static void on_pump(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube_http *http = arg;
+	struct kube_call *call;
+	int64_t now;
+
+	(void)fd;
+	(void)what;
+	while ((call = TAILQ_FIRST(&http->ended)))
+		call_free(call);
+	if (!http->nwaiting)
+		return;
+	now = kube_now_ms();
+	if (is_ready(http, now))
+		while ((call = choose(http, now))) {
+			TAILQ_REMOVE(&http->waiting[call->rank], call, of_list);
+			http->nwaiting--;
+			call_launch(call);
+		}
+	arm(http, kube_now_ms());
+}
+
+/* --- for callers --- */
+
+static void on_transfer(CURL *easy, CURLcode code, void *arg)
+{
+	struct kube_call *call;
+
+	(void)arg;
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
+	if (call->state == CALL_FLYING)
+		call_tried(call, code);
+}
+
+struct kube_http *kube_http_new(struct event_base *base, const char *path,
+                                const char *context,
+                                const struct kube_limits *limits,
+                                kube_trouble_fn *fn, void *arg)
+{
+	struct kube_http *http = xcalloc(1, sizeof(*http));
+
+	http->base = base;
+	http->path = path ? xstrdup(path) : NULL;
+	http->context = context ? xstrdup(context) : NULL;
+	http->limits = limits ? *limits : kube_limits_default;
+	http->fn = fn;
+	http->arg = arg;
+	if (getrandom(&http->noise, sizeof(http->noise), GRND_NONBLOCK) < 0)
+		http->noise = (uint64_t)kube_now_ms();
+	http->noise |= 1;
+	for (int rank = 0; rank < KUBE_NRANKS; rank++)
+		TAILQ_INIT(&http->waiting[rank]);
+	TAILQ_INIT(&http->resting);
+	TAILQ_INIT(&http->flying);
+	TAILQ_INIT(&http->ended);
+	http->pump = evtimer_new(base, on_pump, http);
+	http->curl = kube_curl_new(base, (long)http->limits.inflight + 8,
+	                           on_transfer, http);
+	return http;
+}
+
+static void free_all(struct calls *calls)
+{
+	struct kube_call *call;
+
+	while ((call = TAILQ_FIRST(calls)))
+		call_free(call);
+}
+
+void kube_http_free(struct kube_http *http)
+{
+	if (!http)
+		return;
+	assert(!kube_curl_is_inside(http->curl));
+	for (int rank = 0; rank < KUBE_NRANKS; rank++)
+		free_all(&http->waiting[rank]);
+	free_all(&http->resting);
+	free_all(&http->flying);
+	free_all(&http->ended);
+	kube_plugin_cancel(http->run);
+	kube_curl_free(http->curl);
+	kube_credential_fini(&http->credential);
+	kube_config_free(http->config);
+	event_free(http->pump);
+	free(http->path);
+	free(http->context);
+	free(http);
+}
+
+struct kube_call *kube_http_send(struct kube_http *http,
+                                 const struct kube_request *request)
+{
+	struct kube_call *call = call_new(http, request);
+	int64_t now = kube_now_ms();
+
+	call->due_ms = now + patience[call->rank];
+	call->until_ms = call->deadline_ms ? now + call->deadline_ms : 0;
+	http_enqueue(call, false);
+	return call;
+}
+
+void kube_http_cancel(struct kube_call *call)
+{
+	struct kube_http *http = call->http;
+
+	assert(call->state != CALL_ENDED);
+	if (call->state == CALL_FLYING && kube_curl_is_inside(http->curl)) {
+		TAILQ_REMOVE(&http->flying, call, of_list);
+		TAILQ_INSERT_TAIL(&http->ended, call, of_list);
+		call->state = CALL_ENDED;
+	} else {
+		call_free(call);
+	}
+	http_pump(http);
+}
+
+const struct err *kube_http_trouble(const struct kube_http *http)
+{
+	return http->trouble.code ? &http->trouble : NULL;
+}
+
+const struct kube_config *kube_http_config(const struct kube_http *http)
+{
+	return http->config;
+}
+
+size_t kube_http_backlog(const struct kube_http *http)
+{
+	return http->nwaiting;
+}
+
+uint64_t kube_http_sent(const struct kube_http *http)
+{
+	return http->nsent;
+}
+
+/* --- paths --- */
+
+static void put_escaped(struct buf *out, const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < 128 &&
+		    (strchr("-._~", c) || (c >= '0' && c <= '9') ||
+		     (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			buf_addc(out, *s);
+		else
+			buf_printf(out, "%%%02X", c);
+	}
+}
+
+void kube_path_name(struct buf *path, const char *name)
+{
+	buf_addc(path, '/');
+	put_escaped(path, name);
+}
+
+void kube_path_query(struct buf *path, const char *key, const char *value)
+{
+	buf_addc(path, path->data && strchr(path->data, '?') ? '&' : '?');
+	put_escaped(path, key);
+	buf_addc(path, '=');
+	put_escaped(path, value);
+}
