@@ -165,17 +165,35 @@ static void apply_claim(struct apply *a, const struct claim *claim)
 	claim_set(a->state, job, node, claim->n, a->now);
 }
 
-/* Of a job that grows, or comes back there once it has left. */
-static void apply_run_claim(struct apply *a, const struct claim *claim)
+/* All nodes that the plan holds for a running job, from this claim on. */
+static void gather(const struct apply *a, uint32_t first, struct buf *node)
 {
-	const uint32_t *node = a->plan->claim_node + claim->node_first;
-	struct job *job = state_job(a->state, a->snap->run.job[claim->run]);
+	const struct plan *p = a->plan;
+
+	for (uint32_t i = first; i < p->nclaims; i++)
+		if (p->claim[i].row == SNAP_NONE &&
+		    p->claim[i].run == p->claim[first].run)
+			buf_add(node, p->claim_node + p->claim[i].node_first,
+			        p->claim[i].n * sizeof(*p->claim_node));
+}
+
+/* Of a job that grows, or comes back there once it has left. */
+static void apply_run_claim(struct apply *a, uint32_t claim)
+{
+	uint32_t run = a->plan->claim[claim].run;
+	struct job *job = state_job(a->state, a->snap->run.job[run]);
+	struct buf node = { 0 };
 
 	/* It has left meanwhile: what it had is still its. */
 	if (job && job->state == JOB_PENDING && job->claim)
 		job->claim->serial = a->state->plan_serial;
-	else if (a->as_planned[claim->run])
-		claim_set(a->state, job, node, claim->n, a->now);
+	if (!a->as_planned[run])
+		return;
+	a->as_planned[run] = false; /* done */
+	gather(a, claim, &node);
+	claim_set(a->state, job, (const uint32_t *)(const void *)node.data,
+	          (uint32_t)(node.len / sizeof(uint32_t)), a->now);
+	buf_free(&node);
 }
 
 /* Whoever needs the room still does. */
@@ -188,6 +206,7 @@ static bool is_needed(const struct apply *a, const struct eviction *e)
 
 static void apply_eviction(struct apply *a, const struct eviction *e)
 {
+	const uint32_t *first = a->snap->run.task_first + e->run;
 	struct job *job = state_job(a->state, a->snap->run.job[e->run]);
 	const struct job *by = meant(a, e->by);
 	struct event_in ev = { .kind = EV_preempt,
@@ -198,7 +217,7 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 
 	if (!a->as_planned[e->run] || !is_needed(a, e))
 		return;
-	if (e->nlosses < job->place->ntasks)
+	if (e->nlosses < first[1] - first[0])
 		ev.kind = EV_shrink;
 	else if (e->suspend)
 		ev.kind = EV_suspend;
@@ -225,7 +244,7 @@ static void apply_all(struct apply *a)
 	/* Whoever was evicted just now lost the one it had. */
 	for (uint32_t i = 0; i < p->nclaims; i++)
 		if (p->claim[i].row == SNAP_NONE)
-			apply_run_claim(a, &p->claim[i]);
+			apply_run_claim(a, i);
 	claims_expire(a->state, a->now);
 	free(a->as_planned);
 	free(a->array);
