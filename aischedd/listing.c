@@ -899,33 +899,6 @@ static void q_fair_share_text(struct row_view *v)
 		put_amounts_text(v, share);
 }
 
-/* What it has against what it may call its own: the largest, of what it
- * rations.  More than nothing of nothing is no number. */
-static void q_ratio(struct row_view *v)
-{
-	const int64_t *share = state_queue_share(v->state, v->index);
-	int64_t used[RES_N], most = -1;
-
-	state_queue_used(v->state, v->index, used);
-	for (int r = 0; share && r < RES_N; r++) {
-		int64_t ratio = 0;
-
-		if (share[r] == CONF_NONE)
-			continue;
-		if (used[r] && !share[r]) {
-			put_null(v);
-			return;
-		}
-		if (used[r])
-			ratio = (int64_t)((__int128)used[r] * 1000 / share[r]);
-		most = ratio > most ? ratio : most;
-	}
-	if (most < 0)
-		put_null(v);
-	else
-		put_milli(v, most);
-}
-
 static void q_allocated_text(struct row_view *v)
 {
 	int64_t used[RES_N];
@@ -967,22 +940,59 @@ static const struct field queue_fields[] = {
 
 /* --- shares ------------------------------------------------------------ */
 
+static void put_held(struct row_view *v)
+{
+	put_amounts(v, v->share->held);
+}
+
+static void put_held_text(struct row_view *v)
+{
+	put_amounts_text(v, v->share->held);
+}
+
+/* What it has against what it may call its own: the largest, of what it
+ * rations.  More than nothing of nothing is no number. */
+static void put_ratio(struct row_view *v)
+{
+	const int64_t *share = state_queue_share(v->state, v->index);
+	const int64_t *held = v->share->held;
+	int64_t most = -1;
+
+	for (int r = 0; share && r < RES_N; r++) {
+		int64_t ratio = 0;
+
+		if (share[r] == CONF_NONE)
+			continue;
+		if (held[r] && !share[r]) {
+			put_null(v);
+			return;
+		}
+		if (held[r])
+			ratio = (int64_t)((__int128)held[r] * 1000 / share[r]);
+		most = ratio > most ? ratio : most;
+	}
+	if (most < 0)
+		put_null(v);
+	else
+		put_milli(v, most);
+}
+
 /* What the rows of users do not have. */
-#define OF_QUEUE(name)                           \
+#define OF_QUEUE(name, fn)                       \
 	static void s_##name(struct row_view *v) \
 	{                                        \
 		if (v->share->user)              \
 			put_null(v);             \
 		else                             \
-			q_##name(v);             \
+			fn(v);                   \
 	}
-OF_QUEUE(quota)
-OF_QUEUE(quota_text)
-OF_QUEUE(fair_share)
-OF_QUEUE(fair_share_text)
-OF_QUEUE(allocated)
-OF_QUEUE(allocated_text)
-OF_QUEUE(ratio)
+OF_QUEUE(quota, q_quota)
+OF_QUEUE(quota_text, q_quota_text)
+OF_QUEUE(fair_share, q_fair_share)
+OF_QUEUE(fair_share_text, q_fair_share_text)
+OF_QUEUE(allocated, put_held)
+OF_QUEUE(allocated_text, put_held_text)
+OF_QUEUE(ratio, put_ratio)
 #undef OF_QUEUE
 
 static void s_queue(struct row_view *v)

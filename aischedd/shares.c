@@ -99,9 +99,15 @@ static void sum_queues(struct shares *s)
 {
 	const struct conf *conf = state_conf(s->state);
 
+	int64_t(*held)[RES_N] = xcalloc(conf->nqueues, sizeof(*held));
+
+	state_queues_used(s->state, held);
 	s->queue = xcalloc(conf->nqueues, sizeof(*s->queue));
-	for (size_t q = 0; q < conf->nqueues; q++)
+	for (size_t q = 0; q < conf->nqueues; q++) {
 		s->queue[q].queue = (uint32_t)q;
+		memcpy(s->queue[q].held, held[q], sizeof(*held));
+	}
+	free(held);
 	for (size_t i = 0; i < s->nusers; i++)
 		for (int q = (int)s->user[i].queue; q >= 0;
 		     q = conf->queues[q].parent)

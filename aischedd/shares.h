@@ -17,6 +17,7 @@ struct share_row {
 	int64_t used;     /* usage.h; and so are part and light */
 	uint32_t part, light;
 	uint64_t running, pending;
+	int64_t held[RES_N];          /* of queues: what runs there has */
 	int64_t cpu_ms, gpu_ms, jobs; /* of jobs that have ended */
 };
 

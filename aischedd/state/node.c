@@ -558,6 +558,22 @@ static bool is_below(const struct conf *conf, int queue, uint32_t top)
 	return queue >= 0;
 }
 
+void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])
+{
+	const struct conf *conf = state->conf;
+
+	memset(ret, 0, conf->nqueues * sizeof(*ret));
+	for (const struct job *job = state->placed; job; job = job->row_next) {
+		int64_t used[RES_N] = { 0 };
+
+		add_used(job, -1, used, 1);
+		for (int q = (int)job->queue; q >= 0;
+		     q = conf->queues[q].parent)
+			for (int r = 0; r < RES_N; r++)
+				ret[q][r] += used[r];
+	}
+}
+
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N])
 {

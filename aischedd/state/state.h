@@ -147,6 +147,9 @@ void state_node_free(const struct state *state, uint32_t node,
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N]);
 
+/* The same of each, ret[queues]. */
+void state_queues_used(const struct state *state, int64_t (*ret)[RES_N]);
+
 /* The fair share of a queue in the last plan; NULL: there is none yet. */
 const int64_t *state_queue_share(const struct state *state, uint32_t queue);
 
