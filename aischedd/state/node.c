@@ -508,30 +508,31 @@ out:
 
 /* --- sums for people --------------------------------------------------- */
 
+/* Tasks on the node, or on all when it is negative. */
+static int64_t count_on(const struct placement *p, int64_t node)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = 0; p && i < p->ntasks; i++)
+		n += node < 0 || p->task[i].node == (uint32_t)node;
+	return n;
+}
+
+/* What leaves is still there. */
 static void add_used(const struct job *job, int64_t node, int64_t ret[RES_N],
                      int sign)
 {
 	struct request req;
 	struct spec spec;
+	int64_t n;
 
+	n = sign * (count_on(job->place, node) + count_on(job->leaving, node));
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
-	for (uint32_t i = 0; i < job->place->ntasks; i++) {
-		if (node >= 0 && job->place->task[i].node != (uint32_t)node)
-			continue;
-		if (job->state != JOB_SUSPENDED)
-			ret[RES_CPU] += sign * req.cpus_milli;
-		ret[RES_MEM] += sign * req.mem_mib;
-		ret[RES_GPU] += sign * req.gpus_milli;
-	}
-}
-
-static bool is_on(const struct job *job, uint32_t node)
-{
-	for (uint32_t i = 0; i < job->place->ntasks; i++)
-		if (job->place->task[i].node == node)
-			return true;
-	return false;
+	if (job->state != JOB_SUSPENDED)
+		ret[RES_CPU] += n * req.cpus_milli;
+	ret[RES_MEM] += n * req.mem_mib;
+	ret[RES_GPU] += n * req.gpus_milli;
 }
 
 void state_node_free(const struct state *state, uint32_t n, int64_t ret[RES_N],
@@ -544,7 +545,7 @@ void state_node_free(const struct state *state, uint32_t n, int64_t ret[RES_N],
 	ret[RES_GPU] = (int64_t)node->ngpus * 1000;
 	*ret_jobs = 0;
 	for (const struct job *job = state->placed; job; job = job->row_next) {
-		if (!is_on(job, n))
+		if (!count_on(job->place, n) && !count_on(job->leaving, n))
 			continue;
 		add_used(job, n, ret, -1);
 		++*ret_jobs;
