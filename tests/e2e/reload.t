@@ -39,9 +39,9 @@ is "nothing has changed" "$(aiq --queues -h -o name | tr '\n' ' ')" "default ext
 is "no job either" "$(state_of "$waiting") $(field "$waiting" reason)" \
 	"PENDING QueueMaxJobs"
 
-two_queues 'queue extra { weight = 3 }'
+two_queues 'queue extra { quota { gpus = 2 }  limit { gpus = 1 } }'
 run aictl reload
-like "a warning is a warning" "$rc$err" "^0.*weight"
+like "a warning is a warning" "$rc$err" "^0.*limit.gpus is below quota.gpus"
 becomes "the limit is gone" "$waiting" COMPLETED
 
 configure
