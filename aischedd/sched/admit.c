@@ -191,16 +191,17 @@ enum reason admit_now(struct work *w, const struct demand *d,
 	return why;
 }
 
-void admit_charge(struct work *w, const struct demand *d)
+void admit_charge(struct work *w, const struct demand *d, int sign)
 {
 	const struct snap *s = w->snap;
 
-	work_charge(w, d->queue, d->amount, d->firm, 1);
-	work_charge_job(w, d->queue, d->user, d->amount[RES_GPU], d->starts, 1);
+	work_charge(w, d->queue, d->amount, d->firm, sign);
+	work_charge_job(w, d->queue, d->user, d->amount[RES_GPU], d->starts,
+	                sign);
 	if (!d->starts)
 		return;
 	for (uint32_t i = s->req.license_first[d->req];
 	     i < s->req.license_first[d->req + 1]; i++)
 		work_add(w, &w->license[s->license_use[i].license],
-		         -s->license_use[i].count);
+		         -sign * s->license_use[i].count);
 }

@@ -34,7 +34,7 @@ enum reason admit_ever(const struct snap *snap, uint32_t row,
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret);
 
-/* It gets it: count it. */
-void admit_charge(struct work *w, const struct demand *d);
+/* It gets it: count it (sign 1), or no more (-1). */
+void admit_charge(struct work *w, const struct demand *d, int sign);
 
 #endif

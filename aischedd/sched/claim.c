@@ -97,7 +97,7 @@ static void hold(struct pass *p, const struct holder *h)
 		struct verdict *v = &p->verdict[h->row];
 		struct demand d = demand_start(s, h->row, h->n);
 
-		admit_charge(place->work, &d);
+		admit_charge(place->work, &d, 1);
 		v->why = WHY_Preempting;
 		v->name = h->node[0];
 		v->num[NUM_GOT] = h->n;
@@ -107,7 +107,7 @@ static void hold(struct pass *p, const struct holder *h)
 		struct demand d = demand_grow(s, h->run);
 
 		for (uint32_t i = 0; i < h->n; i++)
-			admit_charge(place->work, &d);
+			admit_charge(place->work, &d, 1);
 		p->order->grown[h->run] += h->n;
 	}
 	place_commit(place, h->req);

@@ -3,13 +3,28 @@
 
 #include "aischedd/sched/room.h"
 
+/* One that is only stopped still uses memory and GPUs of its queue. */
+static void charge_kept(struct evictor *e, uint32_t run)
+{
+	const struct snap *s = e->s;
+	int64_t amount[RES_N];
+
+	work_amount(s, run, run_ntasks(s, run), amount);
+	amount[RES_CPU] = 0;
+	work_charge(e->w, s->run.queue[run], amount, false, 1);
+	work_charge_job(e->w, s->run.queue[run], s->run.user[run],
+	                amount[RES_GPU], true, 1);
+}
+
 /* Whether its memory and GPUs can stay where they are, so that it is enough
- * to stop it. */
+ * to stop it; if so, they do. */
 static bool can_freeze(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
 	size_t mark = work_mark(e->w);
-	bool can = s->run.freezable[run] && !s->run.suspended[run];
+	bool can = s->run.freezable[run] && !s->run.suspended[run] &&
+	           !e->why[run] && !s->req.exclusive[e->c->req];
+	struct verdict v;
 
 	for (uint32_t t = s->run.task_first[run];
 	     can && t < s->run.task_first[run + 1]; t++) {
@@ -18,6 +33,8 @@ static bool can_freeze(struct evictor *e, uint32_t run)
 		work_rest(e->w, s->run.req[run], task, -1);
 		can = work_is_sound(e->w, task);
 	}
+	charge_kept(e, run);
+	can = can && admit_now(e->w, &e->c->demand, &v) == WHY_None;
 	if (!can)
 		work_undo(e->w, mark);
 	return can;
@@ -87,21 +104,48 @@ static void claim_own(struct evictor *e, size_t from)
 	}
 }
 
+/* For whom it is enough to be stopped, when all the others have left. */
+static void find_freezable(struct evictor *e)
+{
+	size_t mark = work_mark(e->w);
+
+	for (size_t i = 0; i < e->step.n; i++) {
+		const struct step *step = step_at(e, i);
+
+		if (!step->seen)
+			e->suspend[step->run] = step->task == SNAP_NONE &&
+			                        !victim_moves(e, step->run) &&
+			                        can_freeze(e, step->run);
+	}
+	work_undo(e->w, mark);
+	for (size_t i = 0; i < e->step.n; i++) {
+		const struct step *step = step_at(e, i);
+
+		if (!step->seen && step->task == SNAP_NONE &&
+		    e->suspend[step->run])
+			charge_kept(e, step->run);
+	}
+}
+
 static void decide(struct evictor *e, const struct stand *before)
 {
 	struct pass *p = e->p;
 
 	claim_own(e, before->ntasks);
 	claim_moved(e);
-	for (size_t i = 0; i < e->step.n; i++) {
-		uint32_t run = step_at(e, i)->run;
+	find_freezable(e);
+	for (size_t i = e->step.n; i-- > 0;) {
+		const struct step *step = step_at(e, i);
 
-		evict_run(e, run);
-		e->suspend[run] = step_at(e, i)->task == SNAP_NONE &&
-		                  !victim_moves(e, run) && can_freeze(e, run);
-		occupy(e, run);
+		if (step->seen)
+			victim_untake(e, i);
+		else
+			evict_run(e, step->run);
 	}
-	admit_charge(e->w, &e->c->demand);
+	for (size_t i = 0; i < e->step.n; i++)
+		occupy(e, step_at(e, i)->run);
+	room_close(e, 1);
+	admit_charge(e->w, &e->c->demand, 1);
 	work_commit(e->w);
 	for (size_t i = 0; i < e->step.n; i++)
 		tree_update(p->tree, e->s->run.queue[step_at(e, i)->run]);
@@ -115,6 +159,7 @@ static bool attempt(struct evictor *e, enum mode mode)
 	e->step.n = e->moved.n = 0;
 	room_for_claimant(e);
 	before = stand_now(e);
+	e->first_task = before.ntasks;
 	if (room_find(e)) {
 		if (mode != MOVE) {
 			room_share(e, &before);

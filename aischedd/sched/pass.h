@@ -27,6 +27,7 @@ struct pass {
 	struct verdict *verdict; /* by row */
 	uint8_t *looked_at;      /* by row: whether it could ever start */
 	uint32_t *failed;        /* by request: a row for which it failed */
+	uint8_t *settled;        /* by run: it gets more, so it loses nothing */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
 

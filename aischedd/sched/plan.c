@@ -34,6 +34,7 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->ever = ever_new(snap, p->place->match, p->place->empty, arena);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
+	p->settled = arena_array(arena, uint8_t, snap->run.n);
 	p->wake = promise_wake(snap);
 	for (uint32_t i = 0; i < snap->req.n; i++)
 		p->failed[i] = SNAP_NONE;
@@ -56,13 +57,15 @@ void pass_start(struct pass *p, uint32_t row)
 	struct start *start =
 	    arena_push(p->arena, &p->start, sizeof(struct start));
 
+	if (p->snap->pend.resumes[row] != SNAP_NONE)
+		p->settled[p->snap->pend.resumes[row]] = 1;
 	*start = (struct start){
 		.row = row,
 		.member = p->order->next[row],
 		.task_first = (uint32_t)place->first_task,
 		.ntasks = ntasks,
 	};
-	admit_charge(place->work, &d);
+	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
 }
@@ -73,13 +76,14 @@ void pass_grow(struct pass *p, uint32_t run)
 	struct demand d = demand_grow(p->snap, run);
 	struct grow *grow = arena_push(p->arena, &p->grow, sizeof(struct grow));
 
+	p->settled[run] = 1;
 	*grow = (struct grow){
 		.run = run,
 		.task_first = (uint32_t)place->first_task,
 		.ntasks = (uint32_t)(place->ntasks - place->first_task),
 	};
 	for (uint32_t i = 0; i < grow->ntasks; i++)
-		admit_charge(place->work, &d);
+		admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
 }
@@ -88,6 +92,8 @@ void pass_claim(struct pass *p, uint32_t row, uint32_t run)
 {
 	struct claim *claim = arena_push(p->arena, &p->claim, sizeof(*claim));
 
+	if (run != SNAP_NONE)
+		p->settled[run] = 1;
 	*claim = (struct claim){
 		.row = row,
 		.member = row == SNAP_NONE ? SNAP_NONE : p->order->next[row],
@@ -306,6 +312,10 @@ static enum answer serve_resume(struct pass *p, uint32_t row)
 	uint32_t run = s->pend.resumes[row];
 	struct lack lack;
 
+	if (evict_has(p, run)) {
+		say(p, row, WHY_Unevaluated, SNAP_NONE); /* it starts anew */
+		return WAITS;
+	}
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		uint32_t node = s->task[t].node;

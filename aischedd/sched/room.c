@@ -64,6 +64,13 @@ static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	*ret_cost = 0;
 	if (fits(e, node))
 		return true;
+	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+		if (e->left[e->at[i]] != LEFT)
+			continue;
+		victim_see_task(e, e->at[i]);
+		if (fits(e, node))
+			return true;
+	}
 	for (int whole = e->mode == MOVE; whole < 2; whole++) {
 		for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
 			uint32_t task = e->at[i], run = e->owner[task];
@@ -102,7 +109,8 @@ static void spare(struct evictor *e, uint32_t node, size_t nsteps)
 		size_t mark = work_mark(e->w);
 		const struct step *step = step_at(e, i);
 
-		if (step->task != SNAP_NONE && e->whole[step->run])
+		if (step->task != SNAP_NONE && !step->seen &&
+		    e->whole[step->run])
 			continue;
 		victim_untake(e, i);
 		if (fits(e, node)) {
@@ -214,12 +222,68 @@ void stand_back(struct evictor *e, const struct stand *to)
 	e->moved.n = to->nmoved;
 }
 
+/* Whether a task of the trial is of somebody who moves. */
+static bool is_moved(const struct evictor *e, size_t task)
+{
+	const struct moved *m = e->moved.p;
+
+	for (size_t i = 0; i < e->moved.n; i++) {
+		if (task >= m[i].first_task &&
+		    task - m[i].first_task < m[i].ntasks)
+			return true;
+	}
+	return false;
+}
+
+static void close_node(struct evictor *e, uint32_t node, int sign)
+{
+	work_add(e->w, &e->w->sealed[node], sign);
+	shelf_refresh(e->p->place->shelf, node);
+}
+
+void room_close(struct evictor *e, int sign)
+{
+	const struct place *place = e->p->place;
+
+	if (!e->s->req.exclusive[e->c->req])
+		return;
+	for (size_t t = e->first_task; t < place->ntasks; t++) {
+		if (!is_moved(e, t))
+			close_node(e, place->task[t].node, sign);
+	}
+}
+
+/* The claimant and those who move count as use of their queues (sign 1), or no
+ * more. */
+static void count_placed(struct evictor *e, int sign)
+{
+	const struct moved *m = e->moved.p;
+
+	admit_charge(e->w, &e->c->demand, sign);
+	for (size_t i = 0; i < e->moved.n; i++)
+		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, true, sign);
+}
+
+/* So many tasks of a run elsewhere, within the limits of its queues. */
+static bool try_run(struct evictor *e, uint32_t run, uint32_t tasks)
+{
+	struct demand d = demand_grow(e->s, run);
+	struct verdict v;
+
+	for (int r = 0; r < RES_N; r++)
+		d.amount[r] *= tasks;
+	return admit_now(e->w, &d, &v) == WHY_None &&
+	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
+}
+
 size_t room_elsewhere(struct evictor *e, size_t from, bool part)
 {
 	const struct snap *s = e->s;
 	struct place *place = e->p->place;
 	size_t lost = 0;
 
+	count_placed(e, 1);
+	room_close(e, 1);
 	for (size_t i = e->step.n; i-- > from;) {
 		struct step step = *step_at(e, i);
 		uint32_t req = s->run.req[step.run];
@@ -229,19 +293,24 @@ size_t room_elsewhere(struct evictor *e, size_t from, bool part)
 		if (step.task != SNAP_NONE)
 			continue;
 		place_for_run(place, step.run);
-		if (!place_try(place, req, n, IN_OPEN, NULL) &&
+		if (!try_run(e, step.run, n) &&
 		    (!part || n == s->req.min_tasks[req] ||
-		     !place_try(place, req, s->req.min_tasks[req], IN_OPEN,
-		                NULL))) {
+		     !try_run(e, step.run, s->req.min_tasks[req]))) {
 			lost++;
 			continue;
 		}
 		moved = arena_push(e->p->arena, &e->moved, sizeof(*moved));
 		*moved = (struct moved){ step.run, place->first_task,
 			                 place->ntasks - place->first_task };
-		for (size_t t = place->first_task; t < place->ntasks; t++)
+		victim_charge(e, step.run, (int64_t)moved->ntasks, true, 1);
+		for (size_t t = place->first_task; t < place->ntasks; t++) {
 			place->own[place->task[t].node] = 0;
+			if (s->req.exclusive[req])
+				close_node(e, place->task[t].node, 1);
+		}
 	}
+	room_close(e, -1);
+	count_placed(e, -1);
 	return lost;
 }
 

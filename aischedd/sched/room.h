@@ -31,6 +31,10 @@ void room_share(struct evictor *e, const struct stand *before);
  * find one. */
 size_t room_elsewhere(struct evictor *e, size_t from, bool part);
 
+/* If the claimant is alone on its nodes, it closes them to others (sign 1), or
+ * opens them again (-1). */
+void room_close(struct evictor *e, int sign);
+
 /* The claimant is placed from now on. */
 void room_for_claimant(const struct evictor *e);
 

@@ -76,31 +76,42 @@ static void list_victims(struct evictor *e)
 	}
 }
 
-/* The tasks on each node, those of whoever goes first first. */
+/* The tasks of a run go before those that are on its nodes already. */
+static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
+{
+	const struct snap *s = e->s;
+
+	for (uint32_t t = s->run.task_first[run + 1];
+	     t-- > s->run.task_first[run];) {
+		e->owner[t] = run;
+		e->left[t] = s->run.ending[run] ? LEFT : STAYS;
+		e->at[--end[s->task[t].node]] = t;
+	}
+}
+
+/* The tasks on each node: of whoever leaves already, then of those who may
+ * go, in their order. */
 static void list_tasks(struct evictor *e)
 {
 	const struct snap *s = e->s;
 	uint32_t *count = e->first + 1, n;
 
-	for (uint32_t i = 0; i < e->norder; i++) {
-		uint32_t run = e->order[i];
-
+	for (uint32_t run = 0; run < s->run.n; run++) {
 		for (uint32_t t = s->run.task_first[run];
-		     t < s->run.task_first[run + 1]; t++)
+		     (e->rank[run] != SNAP_NONE || s->run.ending[run]) &&
+		     t < s->run.task_first[run + 1];
+		     t++)
 			count[s->task[t].node]++;
 	}
 	for (uint32_t i = 0; i < s->node.n; i++)
 		count[i] += e->first[i];
 	n = e->first[s->node.n];
 	e->at = arena_array(e->p->arena, uint32_t, n);
-	for (uint32_t i = e->norder; i-- > 0;) {
-		uint32_t run = e->order[i];
-
-		for (uint32_t t = s->run.task_first[run + 1];
-		     t-- > s->run.task_first[run];) {
-			e->owner[t] = run;
-			e->at[--count[s->task[t].node]] = t;
-		}
+	for (uint32_t i = e->norder; i-- > 0;)
+		list_run(e, e->order[i], count);
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		if (s->run.ending[run])
+			list_run(e, run, count);
 	}
 	/* What was the end of each node's slice is its beginning now. */
 	memmove(e->first, count, s->node.n * sizeof(*count));
@@ -203,7 +214,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 {
 	uint32_t queue = e->s->run.queue[run];
 
-	if (e->p->order->grown[run])
+	if (e->p->settled[run])
 		return false;
 	if (e->mode == MOVE)
 		return true;
@@ -245,6 +256,20 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
+/* The same for one that leaves anyway; one that will be suspended gives back
+ * its CPUs only. */
+static void see_task(struct evictor *e, uint32_t task, int sign)
+{
+	const struct snap *s = e->s;
+	uint32_t run = e->owner[task];
+
+	e->looks++;
+	work_run_task(e->w, run, task, sign);
+	if (e->suspend[run])
+		work_rest(e->w, s->run.req[run], &s->task[task], -sign);
+	work_add(e->w, &e->left[task], sign > 0 ? SEEN - LEFT : LEFT - SEEN);
+}
+
 void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
                    int sign)
 {
@@ -275,18 +300,24 @@ static int64_t move_all(struct evictor *e, uint32_t run, int64_t from,
 	return n;
 }
 
-static void push_step(struct evictor *e, uint32_t run, uint32_t task)
+static void push_step(struct evictor *e, uint32_t run, uint32_t task, bool seen)
 {
 	struct step *step =
 	    arena_push(e->p->arena, &e->step, sizeof(struct step));
 
-	*step = (struct step){ run, task };
+	*step = (struct step){ run, task, seen };
 }
 
 void step_drop(struct evictor *e, size_t i)
 {
 	memmove(step_at(e, i), step_at(e, i + 1),
 	        (--e->step.n - i) * sizeof(struct step));
+}
+
+void victim_see_task(struct evictor *e, uint32_t task)
+{
+	see_task(e, task, 1);
+	push_step(e, e->owner[task], task, true);
 }
 
 void victim_take_task(struct evictor *e, uint32_t task)
@@ -296,7 +327,7 @@ void victim_take_task(struct evictor *e, uint32_t task)
 	move_task(e, task, GIVEN);
 	victim_charge(e, run, 1, false, -1);
 	work_add(e->w, &e->surplus[run], -1);
-	push_step(e, run, task);
+	push_step(e, run, task, false);
 }
 
 void victim_take(struct evictor *e, uint32_t run)
@@ -304,7 +335,7 @@ void victim_take(struct evictor *e, uint32_t run)
 	victim_charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
 	work_add(e->w, &e->surplus[run], -e->surplus[run]);
 	work_add(e->w, &e->whole[run], 1);
-	push_step(e, run, SNAP_NONE);
+	push_step(e, run, SNAP_NONE, false);
 }
 
 void victim_untake(struct evictor *e, size_t i)
@@ -312,6 +343,10 @@ void victim_untake(struct evictor *e, size_t i)
 	struct step step = *step_at(e, i);
 	int64_t n;
 
+	if (step.seen) {
+		see_task(e, step.task, -1);
+		return;
+	}
 	if (step.task != SNAP_NONE) {
 		move_task(e, step.task, STAYS);
 		victim_charge(e, step.run, 1, false, 1);
@@ -329,6 +364,8 @@ void step_tell(const struct evictor *e, const struct step *step, bool leave)
 {
 	const struct snap *s = e->s;
 
+	if (step->seen)
+		return;
 	if (step->task != SNAP_NONE) {
 		tell(e, step->task, leave);
 		return;
@@ -379,6 +416,8 @@ static void count_step(struct evictor *e, const struct step *step, int sign)
 	const struct snap *s = e->s;
 	int64_t n = 0;
 
+	if (step->seen)
+		return;
 	if (step->task != SNAP_NONE) {
 		victim_charge(e, step->run, 1, false, sign);
 		return;
@@ -402,7 +441,7 @@ bool victims_rules_hold(struct evictor *e)
 		const struct step *step = step_at(e, i);
 		uint32_t from = e->s->run.queue[step->run];
 
-		if (victim_moves(e, step->run))
+		if (step->seen || victim_moves(e, step->run))
 			continue;
 		if (from != q) {
 			from = branch_of(e, from);

@@ -19,13 +19,15 @@ enum mode {
 };
 
 /* Of evictor.left: what becomes of a task.  It was given up by its job, or
- * goes with all of it, by this trial; or it left for an earlier claim. */
-enum { STAYS, GIVEN, GONE, LEFT };
+ * goes with all of it, by this trial; or it leaves for an earlier claim, and
+ * this trial looks at its room, too (SEEN). */
+enum { STAYS, GIVEN, GONE, LEFT, SEEN };
 
 /* One task of a run leaves, or all that it has left. */
 struct step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all */
+	bool seen;     /* it leaves anyway */
 };
 
 /* A run that finds another place: its tasks there are of the trial. */
@@ -41,7 +43,8 @@ struct evictor {
 
 	uint32_t *order; /* runs that may go, the first to go first */
 	uint32_t norder;
-	uint32_t *rank;       /* by run: its place in order, or SNAP_NONE */
+	uint32_t *rank;       /* by run: its place in order, or SNAP_NONE;
+	                       * those that leave already come first */
 	uint32_t *owner;      /* by task: its run */
 	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
 	int64_t *lowest;      /* by queue: least priority of such runs */
@@ -61,8 +64,9 @@ struct evictor {
 	enum mode mode;
 	uint8_t *allowed; /* by queue: its runs, before anything is taken */
 	struct arena_list step, moved, offers;
-	uint64_t worst; /* cost of the dearest offer that was taken */
-	int64_t todo;   /* tasks to place; on so many nodes, 0: any number */
+	size_t first_task; /* in place: from there on they are of the trial */
+	uint64_t worst;    /* cost of the dearest offer that was taken */
+	int64_t todo;      /* tasks to place; on so many nodes, 0: any number */
 	uint32_t nodes_left;
 };
 
@@ -92,7 +96,9 @@ bool victim_moves(const struct evictor *e, uint32_t run);
 /* Whether `queue` is `below` or one of those above it. */
 bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below);
 
-/* A step more: a task leaves, or a run. */
+/* A step more: what is left of a task that leaves anyway is looked at, a task
+ * leaves, or a run. */
+void victim_see_task(struct evictor *e, uint32_t task);
 void victim_take_task(struct evictor *e, uint32_t task);
 void victim_take(struct evictor *e, uint32_t run);
 

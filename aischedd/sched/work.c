@@ -83,8 +83,7 @@ void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign)
 	work_cpus(w, req, task->node, s->cpu_use + task->cpu_first,
 	          task[1].cpu_first - task->cpu_first, sign);
 	if (s->req.exclusive[req])
-		work_add(w, &w->sealed[task->node],
-		         (sign < 0) - w->sealed[task->node]);
+		work_add(w, &w->sealed[task->node], -sign);
 }
 
 bool work_is_sound(const struct work *w, const struct snap_task *task)
@@ -192,7 +191,7 @@ static void charge_run(struct work *w, uint32_t run)
 		w->tasks[s->task[t].node]++;
 		/* A suspended job lends its CPUs, so its node is open. */
 		if (s->req.exclusive[req] && !s->run.suspended[run])
-			w->sealed[s->task[t].node] = 1;
+			w->sealed[s->task[t].node]++;
 	}
 }
 

@@ -31,7 +31,7 @@ struct work {
 	int64_t *whole;     /* devices wholly free */
 	int64_t *idle;      /* CPUs of its slice wholly free */
 	int64_t *tasks;     /* tasks there */
-	int64_t *sealed;    /* an exclusive job runs there */
+	int64_t *sealed;    /* tasks of exclusive jobs there */
 
 	int64_t *device;        /* one a device: free thousandths */
 	int64_t *thread;        /* one a CPU of a slice: free thousandths */
