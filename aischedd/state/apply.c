@@ -304,6 +304,8 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	if (plan->gen == state->gen)
 		apply_all(&a);
 	state->wake = plan->wake > now ? plan->wake : NO_TIME;
+	/* It may have come while there was planned. */
+	a.more |= plan->wake > snap->now && plan->wake <= now;
 	/* What was done was planned: by itself it needs no other pass. */
 	state->want_plan = changed || a.more;
 	arena_free(*arena);
