@@ -228,8 +228,8 @@ static void do_run(struct daemon *d, struct job *job, bool resize)
 			                    .attempt = job->attempt,
 			                    .text = err.text };
 
-		log_err("job %llu: its script: %s",
-		        (unsigned long long)job->id, err.text);
+		log_err("job %llu: its script: %s", (unsigned long long)job->id,
+		        err.text);
 		if (!resize)
 			job_event(d, &failed);
 		goto out;

@@ -102,7 +102,7 @@ struct run_job {
 	const void *script,
 	    *env; /* env: NAME=VALUE, each ended by a zero byte */
 	size_t script_len, env_len;
-	bool append; /* requeued: output is appended to */
+	bool append;     /* requeued: output is appended to */
 	uint32_t resize; /* grows each time tasks are told to leave */
 };
 

@@ -81,7 +81,7 @@ struct state {
 	struct map sections; /* of the configuration, by node name */
 	struct map fits;     /* hashes of shapes that fit the empty cluster */
 	struct queue_state *queue; /* [conf->nqueues] */
-	struct usage **usage; /* of each user and queue there is one of */
+	struct usage **usage;      /* of each user and queue there is one of */
 	size_t nusages, usage_cap;
 	int64_t pool_total[LIMIT_POOLS][RES_N];
 	uint64_t pool_total_gen; /* gen + 1 when they were summed */

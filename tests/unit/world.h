@@ -67,7 +67,8 @@ void world_tick(struct world *w, int64_t seconds);
 /*
  * Decide in the scheduler's place, on what world_look() saw, else on what
  * there is.  Steps joined by ';', nodes one a task:
- *	start JOB n0,n1 · grow JOB n0 · claim JOB n0 (waits) · hold JOB n0 (runs)
+ *	start JOB n0,n1 · grow JOB n0
+ *	claim JOB n0 (it waits) · hold JOB n0 (it runs)
  *	evict JOB all|0,2 preempt|reclaim|consolidate BY [suspend]
  *	wake SECONDS
  */
@@ -96,7 +97,7 @@ const char *world_event_name(enum event_kind kind);
  * Steps, NULL at the end; "STEP => TEXT" is checked, "!..." is a refusal.
  *	submit OPTIONS · EVENT [JOB] · end JOB STATUS · split JOB TASKS
  *	plan · run · commit · forget (the past) · +SECONDS · operator · user
- *	look · decide TEXT · shrunk [JOB] · wants (a plan?) · snap (its runs)
+ *	look · decide TEXT · wants (a plan?) · snap KEYWORD (its lines)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
  *	drain NODE · undrain NODE · node NAME CPUS
  *	jobs · next (alarm, in seconds) · effects · tell (forgets them)
