@@ -252,6 +252,25 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 }
 END_TEST
 
+/* Ada has used the queue and bob has not; she was there first. */
+START_TEST(light_users_go_first_but_not_before_the_top)
+{
+	for (int top = 0; top < 2; top++) {
+		struct world w;
+
+		world_with_node(&w, CONF(""));
+		PLAY(&w, "submit cpus-per-task=4 mem=1", "run", "+100",
+		     "submit cpus-per-task=4 mem=1");
+		as(&w, 5, "bob");
+		PLAY(&w, "submit cpus-per-task=4 mem=1", top ? "top 2" : "tell",
+		     "end 1 0", "run",
+		     top ? "jobs => 1 CD, 2 R, 3 PD Resources"
+		         : "jobs => 1 CD, 2 PD Resources, 3 R");
+		world_fini(&w);
+	}
+}
+END_TEST
+
 START_TEST(who_has_nothing_any_more_is_forgotten)
 {
 	struct world w;
@@ -298,6 +317,7 @@ SUITE(usage)
 	tcase_add_test(tc, a_job_is_charged_the_largest_part_it_holds);
 	tcase_add_test(tc, a_job_is_charged_while_it_holds);
 	tcase_add_test(tc, light_users_are_seen_in_the_snapshot);
+	tcase_add_test(tc, light_users_go_first_but_not_before_the_top);
 	tcase_add_test(tc, who_has_nothing_any_more_is_forgotten);
 	tcase_add_test(tc, another_configuration);
 }
