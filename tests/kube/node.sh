@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # node.sh - a real node for the control plane of control_plane.sh, as root
 #
-#	node_missing=$(node_lacks) && skip "…" "$node_missing"
+#	lacks=$(node_lacks) && skip_all "no node: $lacks"
 #	node_start metal || bail "the node does not start"
 #	node_stop
 #
