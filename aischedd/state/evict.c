@@ -82,11 +82,25 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
 		state_reindex(state, job, now);
 }
 
+/* Nothing is planned for pools that are not ready: what is held there stays,
+ * so that it outlives the daemon. */
+static bool is_out_of_sight(const struct state *state, const struct held *claim)
+{
+	for (uint32_t i = 0; i < claim->n; i++)
+		if (!state->pool_ready[state->node[claim->node[i]].pool])
+			return true;
+	return false;
+}
+
 void claims_expire(struct state *state, int64_t now)
 {
-	for (size_t i = state->nholders; i-- > 0;)
-		if (state->holder[i]->claim->serial != state->plan_serial)
+	for (size_t i = state->nholders; i-- > 0;) {
+		const struct held *claim = state->holder[i]->claim;
+
+		if (claim->serial != state->plan_serial &&
+		    !is_out_of_sight(state, claim))
 			drop_and_wait(state, state->holder[i], now);
+	}
 }
 
 static bool is_claimed(const struct held *claim, uint32_t node)

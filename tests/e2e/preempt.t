@@ -32,13 +32,18 @@ aicancel --wait "$low"
 
 # --- all of it -------------------------------------------------------------
 
-low=$(submit -q hard -c 4 --wrap 'trap "exec sleep 0.5" TERM
-	echo up; while :; do sleep 0.05; done')
+gate l k
+low=$(submit -q hard -c 4 --wrap "trap '$(at_gate l); exit' TERM
+	echo up; while :; do sleep 0.05; done")
 wait_for has_line "slurm-$low.out" up
-gate k
 high=$(submit -q hard -c 4 --class interactive --wrap "$(at_gate k)")
 waits "who leaves, and what is held" "$high" Preempting \
-	"1 job leaves for it [(]job $low[)]; .* is held"
+	"1 job leaves for it .job $low.; .* is held"
+kill_daemon
+start_daemon
+waits "also by the next daemon" "$high" Preempting \
+	"1 job leaves for it .job $low.; .* is held"
+open_gate l
 becomes "then it runs" "$high" RUNNING
 is "the other waits" "$(state_of "$low")" PENDING
 is "and was preempted" "$(field "$low" preemptions)" 1

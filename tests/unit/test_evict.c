@@ -206,6 +206,27 @@ START_TEST(this_machine_has_no_elastic_jobs)
 }
 END_TEST
 
+/* Plans do not speak of what is held there. */
+START_TEST(claims_outlive_a_runner_that_is_away)
+{
+	static const char *const held[] = { "submit", "decide claim 1 n0",
+		                            NULL };
+	static const char *const away[] = { "decide", "jobs => 1 PD Preempting",
+		                            NULL };
+	static const char *const back[] = { "decide",
+		                            "jobs => 1 PD Unevaluated", NULL };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "", held);
+	state_pool_ready(w.state, 0, false);
+	world_play(&w, "away", away);
+	state_pool_ready(w.state, 0, true);
+	world_play(&w, "back", back);
+	world_fini(&w);
+}
+END_TEST
+
 /* The answer of a runner to an older request frees nothing. */
 START_TEST(answers_that_were_overtaken)
 {
@@ -244,4 +265,5 @@ SUITE(evict)
 	tcase_add_test(tc, elastic_jobs_grow_in_the_next_pass);
 	tcase_add_test(tc, this_machine_has_no_elastic_jobs);
 	tcase_add_test(tc, answers_that_were_overtaken);
+	tcase_add_test(tc, claims_outlive_a_runner_that_is_away);
 }
