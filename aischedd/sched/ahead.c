@@ -7,7 +7,8 @@
 
 #include "aischedd/sched/fit.h"
 
-/* Points looked at in one pass; about as many nanoseconds. */
+/* Points looked at in one pass: some 30 ms.  It is work that is counted, not
+ * time, so that a plan is the same on every machine. */
 enum { PATIENCE = 8000000 };
 
 /* A task that is on a node until a time. */
@@ -27,14 +28,16 @@ struct added {
 	uint32_t next; /* of the node, or SNAP_NONE */
 };
 
+/* What is known of a node. */
 struct view {
+	int64_t *at;
 	struct point *point;
 	uint32_t npoints, cap;
-	bool is_new;       /* the points are those of what is there */
-	bool odd;          /* amounts alone do not say what fits */
 	struct due *due;   /* by start */
 	int64_t first_due; /* its start, or INT64_MAX */
 	uint32_t added;    /* first of list, or SNAP_NONE */
+	bool is_new;       /* the points are those of what is there */
+	bool odd;          /* amounts alone do not say what fits */
 };
 
 struct ahead {
@@ -115,14 +118,35 @@ static void sort_stays(struct stay *stay, size_t n)
 	}
 }
 
+/* Room for the points that most nodes have: now, when one of its tasks ends,
+ * and one more.  Times are together: they are looked through. */
+static void lay_out(struct ahead *a)
+{
+	uint32_t n = a->s->node.n;
+	size_t npoints = a->stay_first[n] + 2 * (size_t)n;
+	int64_t *at = arena_array(a->arena, int64_t, npoints);
+	struct point *point = arena_array(a->arena, struct point, npoints);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct view *v = &a->view[i];
+
+		v->cap = a->stay_first[i + 1] - a->stay_first[i] + 2;
+		v->at = at;
+		v->point = point;
+		at += v->cap;
+		point += v->cap;
+	}
+}
+
 static void list_stays(struct ahead *a)
 {
 	const struct snap *s = a->s;
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
-	uint32_t *next = arena_array(a->arena, uint32_t, s->node.n);
+	uint32_t *next;
 
 	if (a->stay_first)
 		return;
+	next = arena_array(a->arena, uint32_t, s->node.n);
 	a->stay_first = arena_array(a->arena, uint32_t, s->node.n + 1);
 	a->stay = arena_array(a->arena, struct stay, ntasks);
 	for (uint32_t t = 0; t < ntasks; t++)
@@ -139,6 +163,7 @@ static void list_stays(struct ahead *a)
 	for (uint32_t i = 0; i < s->node.n; i++)
 		sort_stays(a->stay + a->stay_first[i],
 		           a->stay_first[i + 1] - a->stay_first[i]);
+	lay_out(a);
 }
 
 static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
@@ -200,6 +225,11 @@ bool ahead_changes(const struct ahead *a)
 int64_t ahead_patience(const struct ahead *a)
 {
 	return a->patience;
+}
+
+void ahead_spend(struct ahead *a, size_t points)
+{
+	a->patience -= (int64_t)points;
 }
 
 /* --- a walk through the times of one node ------------------------------ */
@@ -268,6 +298,13 @@ static void place_due(struct walk *w, struct due *d)
 	size_t ncpus = fit_max_cpus(then->snap, d->req);
 	uint32_t n = d->n;
 
+	if (!d->task) {
+		d->task =
+		    arena_array(w->a->arena, struct snap_task, 2 * (size_t)n);
+		d->use = arena_array(w->a->arena, struct snap_cpu_use,
+		                     node_ncpus(then->snap, w->node) ? n * ncpus
+		                                                     : 0);
+	}
 	if (d->resumes != SNAP_NONE)
 		n = fit_cpus_again(then, d->req, then->snap->task + d->resumes);
 	else
@@ -376,7 +413,7 @@ static void walk_begin(struct walk *w, struct ahead *a, uint32_t node)
 	for (struct due *d = a->view[node].due; d; d = d->next)
 		d->ntasks = 0;
 	list_leaving(w);
-	a->patience -= (int64_t)w->nstays;
+	ahead_spend(a, 8 * w->nstays + 8);
 	arrive(w, a->s->now);
 }
 
@@ -404,7 +441,6 @@ static bool walk_on(struct walk *w)
 
 	if (next == INT64_MAX)
 		return false;
-	w->a->patience--;
 	arrive(w, next);
 	return true;
 }
@@ -426,7 +462,6 @@ static struct point point_of(const struct walk *w)
 	const struct work *then = w->a->then;
 	uint32_t node = w->node;
 	struct point pt = {
-		.at = w->at,
 		.have = { not_negative(then->cpu[node]),
 		          not_negative(then->mem[node]), then->gpu[node],
 		          then->whole[node],
@@ -442,38 +477,44 @@ static struct point point_of(const struct walk *w)
 	return pt;
 }
 
-static void add_point(struct ahead *a, struct view *v, struct point pt)
+static void make_room(struct ahead *a, struct view *v)
 {
-	if (v->npoints == v->cap) {
-		struct point *old = v->point;
+	const int64_t *at = v->at;
+	const struct point *point = v->point;
 
-		v->cap = v->cap ? 2 * v->cap : 4;
-		v->point = arena_array(a->arena, struct point, v->cap);
-		if (v->npoints)
-			memcpy(v->point, old, v->npoints * sizeof(*old));
-	}
-	v->point[v->npoints++] = pt;
+	if (v->npoints < v->cap)
+		return;
+	v->cap *= 2;
+	v->at = arena_array(a->arena, int64_t, v->cap);
+	v->point = arena_array(a->arena, struct point, v->cap);
+	memcpy(v->at, at, v->npoints * sizeof(*at));
+	memcpy(v->point, point, v->npoints * sizeof(*point));
 }
 
-const struct point *ahead_points(struct ahead *a, uint32_t node,
-                                 uint32_t *ret_n)
+static void add_point(struct view *v, const struct walk *w)
+{
+	make_room(w->a, v);
+	v->at[v->npoints] = w->at;
+	v->point[v->npoints++] = point_of(w);
+}
+
+struct course ahead_course(struct ahead *a, uint32_t node)
 {
 	struct view *v = &a->view[node];
 
 	if (!v->is_new) {
 		struct walk w;
 
-		v->npoints = 0;
 		walk_begin(&w, a, node);
+		v->npoints = 0;
 		do {
-			add_point(a, v, point_of(&w));
+			add_point(v, &w);
 		} while (walk_on(&w));
 		walk_end(&w);
 		v->is_new = true;
 	}
-	a->patience -= v->npoints;
-	*ret_n = v->npoints;
-	return v->point;
+	ahead_spend(a, 4);
+	return (struct course){ v->npoints, v->at, v->point };
 }
 
 static bool has_mixed_class(const struct ahead *a, uint32_t req)
@@ -506,6 +547,11 @@ struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most)
 	};
 }
 
+bool ahead_is_odd(const struct ahead *a, uint32_t node, const struct ask *ask)
+{
+	return !ask->goes_on && (ask->odd || a->view[node].odd);
+}
+
 static const int64_t *count_odd(struct ahead *a, uint32_t node,
                                 const struct ask *ask)
 {
@@ -526,18 +572,64 @@ static const int64_t *count_odd(struct ahead *a, uint32_t node,
 const int64_t *ahead_counts(struct ahead *a, uint32_t node,
                             const struct ask *ask)
 {
-	uint32_t n;
-	const struct point *pt = ahead_points(a, node, &n);
+	struct course c = ahead_course(a, node);
 
-	if (n > a->count_cap) {
-		a->count_cap = 2 * (size_t)n;
+	if (c.n > a->count_cap) {
+		a->count_cap = 2 * (size_t)c.n;
 		a->count = arena_array(a->arena, int64_t, a->count_cap);
 	}
+	ahead_spend(a, c.n);
 	if (ask->odd)
 		return count_odd(a, node, ask);
-	for (uint32_t i = 0; i < n; i++)
-		a->count[i] = ask_count(ask, &pt[i]);
+	for (uint32_t i = 0; i < c.n; i++)
+		a->count[i] = ask_count(ask, &c.point[i]);
 	return a->count;
+}
+
+/* The index of the point that begins at a time: there is one from now on. */
+static uint32_t split_at(struct ahead *a, struct view *v, int64_t at)
+{
+	struct course c = { v->npoints, v->at, v->point };
+	uint32_t i = course_at(&c, at);
+
+	if (v->at[i] >= at)
+		return i;
+	make_room(a, v);
+	i++;
+	memmove(v->at + i, v->at + i - 1,
+	        (v->npoints - i + 1) * sizeof(*v->at));
+	memmove(v->point + i, v->point + i - 1,
+	        (v->npoints - i + 1) * sizeof(*v->point));
+	v->at[i] = at;
+	v->npoints++;
+	return i;
+}
+
+/*
+ * Tasks are there from a time until another.  Where amounts tell what fits
+ * they are taken from the points; else the walk begins anew when somebody
+ * asks.
+ */
+static void take_amounts(struct ahead *a, struct view *v, uint32_t req,
+                         int64_t n, int64_t from, int64_t until, bool kept)
+{
+	struct ask ask = ahead_ask(a, req, n);
+	uint32_t i, end;
+
+	v->is_new &= !v->odd && !ask.odd;
+	if (!v->is_new)
+		return;
+	i = split_at(a, v, from);
+	end = until == SNAP_NEVER ? v->npoints : split_at(a, v, until);
+	for (; i < end; i++) {
+		struct point *pt = &v->point[i];
+
+		for (int d = 0; d < AHEAD_N; d++)
+			pt->have[d] =
+			    ask.exclusive ? -1 : pt->have[d] - n * ask.need[d];
+		pt->ntasks += (uint32_t)n;
+		pt->nkept += kept;
+	}
 }
 
 /* --- what is kept ------------------------------------------------------ */
@@ -590,33 +682,32 @@ bool ahead_allows(struct ahead *a, uint32_t node, const struct ask *ask,
                   const struct due **ret)
 {
 	const struct view *v = &a->view[node];
-	const struct point *pt;
-	uint32_t npoints;
+	struct course c;
 
 	*ret = NULL;
 	if (ask->whose == AHEAD_ANYBODY && until != SNAP_NEVER &&
 	    until <= v->first_due)
 		return true;
-	pt = ahead_points(a, node, &npoints);
-	for (uint32_t i = 0; i < npoints && is_before(pt[i].at, until); i++) {
+	c = ahead_course(a, node);
+	for (uint32_t i = course_at(&c, from);
+	     i < c.n && is_before(c.at[i], until); i++) {
+		const struct point *pt = &c.point[i];
 		bool fits = true;
 
-		if (i + 1 < npoints && pt[i + 1].at <= from)
-			continue;
-		if (pt[i].whose != ask->whose && pt[i].whose != AHEAD_NOBODY) {
-			*ret = due_at(v, pt[i].at, true);
+		if (pt->whose != ask->whose && pt->whose != AHEAD_NOBODY) {
+			*ret = due_at(v, c.at[i], true);
 			return false;
 		}
-		if (!pt[i].nkept)
+		if (!pt->nkept)
 			continue;
 		for (int d = 0; d < AHEAD_N; d++)
-			fits &= pt[i].have[d] >= n * ask->need[d];
+			fits &= pt->have[d] >= n * ask->need[d];
 		if (!fits || ask->exclusive) {
-			*ret = due_at(v, pt[i].at, false);
+			*ret = due_at(v, c.at[i], false);
 			return false;
 		}
 	}
-	return ask->goes_on || !(ask->odd || v->odd) ||
+	return !ahead_is_odd(a, node, ask) ||
 	       try_it(a, node, ask, n, from, until, ret);
 }
 
@@ -624,21 +715,19 @@ void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
 {
 	struct view *v = &a->view[node];
 	struct due **at = &v->due, *d = copy(a->arena, due, 1, sizeof(*due));
-	size_t ncpus = due->resv == SNAP_NONE && node_ncpus(a->s, node)
-	                   ? fit_max_cpus(a->s, due->req)
-	                   : 0;
 
 	while (*at && (*at)->start <= d->start)
 		at = &(*at)->next;
 	d->next = *at;
 	*at = d;
-	d->task = arena_array(a->arena, struct snap_task, 2 * (size_t)d->n);
-	d->use = arena_array(a->arena, struct snap_cpu_use, d->n * ncpus);
-	d->ntasks = 0;
+	d->task = NULL;
+	if (d->resv == SNAP_NONE && d->resumes == SNAP_NONE)
+		take_amounts(a, v, d->req, d->n, d->start, d->end, true);
+	else
+		v->is_new = false;
 	if (d->resv == SNAP_NONE)
 		v->odd |= ahead_ask(a, d->req, 1).odd;
 	v->first_due = v->due->start;
-	v->is_new = false;
 	a->changes |= d->end != SNAP_NEVER;
 	a->p->watched[node] = 1;
 }
@@ -652,20 +741,22 @@ void ahead_add(struct ahead *a, uint32_t req)
 		a->end[p->run] = p->until;
 	a->changes |= p->until != SNAP_NEVER;
 	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
-	for (size_t i = a->ntasks; i < p->ntasks; i++) {
-		struct view *v = &a->view[p->task[i].node];
+	for (; a->ntasks < p->ntasks; a->ntasks++) {
+		struct view *v = &a->view[p->task[a->ntasks].node];
 		struct added *it = arena_push(a->arena, &a->added, sizeof(*it));
 
 		*it = (struct added){ .job = p->job,
 			              .end = p->until,
 			              .req = req,
-			              .task = (uint32_t)i,
+			              .task = (uint32_t)a->ntasks,
 			              .goes_on = p->run != SNAP_NONE,
 			              .next = v->added };
 		v->added = (uint32_t)a->added.n - 1;
-		v->is_new = false;
+		if (it->goes_on)
+			v->is_new = false;
+		else
+			take_amounts(a, v, req, 1, a->s->now, p->until, false);
 	}
-	a->ntasks = p->ntasks;
 }
 
 void ahead_leave(struct ahead *a, uint32_t task, bool leaves)

@@ -26,11 +26,17 @@ enum ahead_dim {
 #define AHEAD_NOBODY  (SNAP_NONE - 1) /* starts fail there */
 
 struct point {
-	int64_t at;
 	int64_t have[AHEAD_N]; /* -1: all of it is an exclusive job's */
 	uint32_t ntasks;
 	uint32_t nkept; /* jobs' dues at that time */
 	uint32_t whose;
+};
+
+/* From at[i] until at[i + 1] it is as in point[i]; at[0] is now. */
+struct course {
+	uint32_t n; /* > 0 */
+	const int64_t *at;
+	const struct point *point;
 };
 
 /* So many tasks of a job are kept room for on a node; or all of the node is
@@ -70,10 +76,28 @@ static inline int64_t ask_count(const struct ask *ask, const struct point *pt)
 	    (ask->exclusive && pt->ntasks))
 		return 0;
 	for (int d = 0; d < AHEAD_N; d++) {
+		if (pt->have[d] < ask->need[d])
+			return 0;
 		if (pt->have[d] < n * ask->need[d])
 			n = pt->have[d] / ask->need[d];
 	}
 	return n;
+}
+
+/* The index of the point that holds at a time. */
+static inline uint32_t course_at(const struct course *c, int64_t at)
+{
+	uint32_t lo = 0, hi = c->n;
+
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->at[mid] > at)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return lo;
 }
 
 struct ahead;
@@ -83,8 +107,9 @@ struct ahead *ahead_new(struct place *place);
 /* Whether anything that is there ends at a time that is known. */
 bool ahead_changes(const struct ahead *a);
 
-/* How much looking is left in this pass: points, about. */
+/* How much looking is left in this pass; and there was some. */
 int64_t ahead_patience(const struct ahead *a);
+void ahead_spend(struct ahead *a, size_t points);
 
 struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most);
 
@@ -96,9 +121,11 @@ static inline void ask_go_on(struct ask *ask)
 	ask->goes_on = true;
 }
 
-/* The points of a node; never none. */
-const struct point *ahead_points(struct ahead *a, uint32_t node,
-                                 uint32_t *ret_n);
+/* Whether amounts alone do not say what fits on the node. */
+bool ahead_is_odd(const struct ahead *a, uint32_t node, const struct ask *ask);
+
+/* Valid until something is added to the node. */
+struct course ahead_course(struct ahead *a, uint32_t node);
 
 /* By point of a node: how many tasks fit there then, at most ask->most. */
 const int64_t *ahead_counts(struct ahead *a, uint32_t node,

@@ -28,6 +28,12 @@ struct refusal {
 	const struct due *due;
 };
 
+/* A list of any type that is filled again and again. */
+struct scratch {
+	void *p;
+	size_t cap;
+};
+
 struct promises {
 	struct place *p;
 	const struct snap *s;
@@ -36,14 +42,8 @@ struct promises {
 	struct bar **bar; /* by queue, and one for all */
 	struct ask ask;   /* of the request that is being placed */
 	struct refusal refusal;
-};
-
-/* The count of tasks for which a node has room, at a time from which on it
- * is another. */
-struct step {
-	int64_t at;
-	uint32_t node;
-	int32_t was, is;
+	/* Of a search. */
+	struct scratch step, best, with, node, sorted, first, room;
 };
 
 /* The search for a job's earliest start. */
@@ -54,12 +54,18 @@ struct seek {
 	uint32_t nodes;        /* exactly, or 0 */
 	int64_t bound;         /* it starts no later than this */
 	struct step *step;
-	size_t nsteps, cap;
+	size_t nsteps;
 	struct step *best; /* those up to the bound where it starts then */
 	size_t nbest;
-	int64_t *time; /* scratch */
-	size_t time_cap;
-	int64_t *with; /* scratch: nodes, by tasks for which they have room */
+	int64_t *with; /* nodes, by tasks for which they have room */
+};
+
+/* The count of tasks for which a node has room, at a time from which on it
+ * is another. */
+struct step {
+	int64_t at;
+	uint32_t node;
+	int32_t was, is;
 };
 
 /* Room on one node. */
@@ -67,6 +73,24 @@ struct room {
 	uint32_t node;
 	int64_t n;
 };
+
+/* Room for n elements, the first `keep` of which stay. */
+static void *reserve(struct promises *ps, struct scratch *it, size_t n,
+                     size_t keep, size_t size)
+{
+	void *old = it->p;
+
+	if (n <= it->cap)
+		return it->p;
+	it->cap = 2 * n;
+	it->p = arena_alloc(ps->p->arena, it->cap, size);
+	if (keep)
+		memcpy(it->p, old, keep * size);
+	return it->p;
+}
+
+#define RESERVE(ps, it, type, n) \
+	((type *)reserve((ps), &(ps)->it, (n), 0, sizeof(type)))
 
 /* --- reservations and bars --------------------------------------------- */
 
@@ -302,14 +326,19 @@ static int64_t first_time(struct seek *sk)
 	int64_t sum = 0;
 
 	if (sk->nsteps)
-		qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
-	memset(sk->with, 0, ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
+		ahead_spend(sk->ps->ahead, 8 * sk->nsteps);
+	qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
+	if (sk->nodes)
+		memset(sk->with, 0,
+		       ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
 	for (size_t i = 0; i < sk->nsteps; i++) {
 		const struct step *it = &sk->step[i];
 
 		sum += it->is - it->was;
-		sk->with[it->was]--;
-		sk->with[it->is]++;
+		if (sk->nodes) {
+			sk->with[it->was]--;
+			sk->with[it->is]++;
+		}
 		if (i + 1 < sk->nsteps && it[1].at == it->at)
 			continue;
 		if (sk->nodes ? best_have_room(sk) : sum >= sk->tasks)
@@ -333,17 +362,14 @@ static void tighten(struct seek *sk)
 
 static void make_room(struct seek *sk, size_t n)
 {
-	struct step *old = sk->step;
+	struct scratch *it = &sk->ps->step;
 
-	if (sk->nsteps + n <= sk->cap)
+	if (sk->nsteps + n <= it->cap)
 		return;
 	tighten(sk);
-	if (sk->nsteps + n <= sk->cap / 2)
-		return;
-	sk->cap = 2 * (sk->nsteps + n);
-	sk->step = arena_array(sk->ps->p->arena, struct step, sk->cap);
-	if (sk->nsteps)
-		memcpy(sk->step, old, sk->nsteps * sizeof(*old));
+	if (sk->nsteps + n > it->cap / 2)
+		sk->step = reserve(sk->ps, it, sk->nsteps + n + it->cap / 2,
+		                   sk->nsteps, sizeof(*sk->step));
 }
 
 static void add_step(struct seek *sk, int64_t at, uint32_t node, int64_t n,
@@ -351,106 +377,112 @@ static void add_step(struct seek *sk, int64_t at, uint32_t node, int64_t n,
 {
 	if (n == *was)
 		return;
-	assert(sk->nsteps < sk->cap);
 	sk->step[sk->nsteps++] =
 	    (struct step){ at, node, (int32_t)*was, (int32_t)n };
 	*was = n;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The times at which another number of tasks may be the most that fit for
- * all of the job's length: when something changes, and when a change comes
- * within its length. */
-static size_t list_times(struct seek *sk, const struct point *pt, uint32_t n)
-{
-	size_t ntimes = 0;
-
-	if (2 * (size_t)n > sk->time_cap) {
-		sk->time_cap = 4 * (size_t)n;
-		sk->time = arena_array(sk->ps->p->arena, int64_t, sk->time_cap);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		int64_t before = pt[i].at - sk->length + 1;
-
-		sk->time[ntimes++] = pt[i].at;
-		if (sk->length != SNAP_NEVER && before > sk->ps->s->now)
-			sk->time[ntimes++] = before;
-	}
-	qsort(sk->time, ntimes, sizeof(*sk->time), by_value);
-	return ntimes;
-}
-
+/* When it has ended if it starts then. */
 static int64_t end_at(const struct seek *sk, int64_t at)
 {
 	return ends_by(sk->ps, sk->ask.req,
 	               sk->length == SNAP_NEVER ? SNAP_NEVER : at + sk->length);
 }
 
-/* How many fit there for all of that time. */
-static int64_t room_for(struct seek *sk, uint32_t node, const struct point *pt,
-                        const int64_t *count, uint32_t npoints, int64_t from)
+/* A node on which room is kept for others. */
+struct kept {
+	uint32_t node;
+	struct course c;
+	const int64_t *count; /* of tasks that fit, by point */
+	bool odd;
+	uint32_t more, less; /* the points at which there is, next */
+};
+
+/* How many fit there for all of its length. */
+static int64_t room_for(struct seek *sk, const struct kept *k, int64_t from)
 {
 	int64_t until = end_at(sk, from), n = sk->ask.most;
+	uint32_t first = course_at(&k->c, from), i;
 	const struct due *due;
 
-	for (uint32_t i = 0; i < npoints && n; i++) {
-		if (i + 1 < npoints && pt[i + 1].at <= from)
-			continue;
-		if (until != SNAP_NEVER && pt[i].at >= until)
+	for (i = first; i < k->c.n && n; i++) {
+		if (until != SNAP_NEVER && k->c.at[i] >= until)
 			break;
-		n = count[i] < n ? count[i] : n;
+		n = k->count[i] < n ? k->count[i] : n;
 	}
-	while (n > 0 && !ahead_allows(sk->ps->ahead, node, &sk->ask, n, from,
-	                              until, &due))
+	ahead_spend(sk->ps->ahead, 8 + i - first);
+	while (n > 0 && k->odd &&
+	       !ahead_allows(sk->ps->ahead, k->node, &sk->ask, n, from, until,
+	                     &due))
 		n -= 1 + n / 8;
 	return n;
 }
 
-/* A node on which room is kept for others. */
-static void look_at_watched(struct seek *sk, uint32_t node,
-                            const struct point *pt, uint32_t npoints)
+/* The next time at which another number of tasks may be the most that fit for
+ * all of its length: there is more room, or it is soon that there is less. */
+static bool next_change(const struct seek *sk, struct kept *k, int64_t *ret)
 {
-	const int64_t *count = ahead_counts(sk->ps->ahead, node, &sk->ask);
-	size_t ntimes = list_times(sk, pt, npoints);
-	int64_t was = 0;
+	const struct course *c = &k->c;
+	int64_t before = INT64_MAX;
 
-	make_room(sk, ntimes);
-	for (size_t i = 0; i < ntimes && sk->time[i] <= sk->bound; i++)
-		add_step(sk, sk->time[i], node,
-		         room_for(sk, node, pt, count, npoints, sk->time[i]),
-		         &was);
+	while (k->more < c->n && k->more &&
+	       k->count[k->more] <= k->count[k->more - 1])
+		k->more++;
+	while (k->less < c->n && k->count[k->less] >= k->count[k->less - 1])
+		k->less++;
+	if (sk->length != SNAP_NEVER && k->less < c->n)
+		before = c->at[k->less] - sk->length + 1;
+	if (k->more < c->n && c->at[k->more] <= before)
+		*ret = c->at[k->more++];
+	else
+		*ret = before;
+	if (*ret == before)
+		k->less++;
+	return *ret != INT64_MAX && *ret <= sk->bound;
 }
 
-/* What has room there keeps it. */
+static void look_at_kept(struct seek *sk, uint32_t node, struct course c)
+{
+	struct kept k = { .node = node, .c = c, .less = 1 };
+	uint32_t last = course_at(&c, sk->bound), i = 0;
+	int64_t was = 0, at;
+
+	while (i <= last && !ask_count(&sk->ask, &c.point[i]))
+		i++;
+	if (i > last)
+		return;
+	k.odd = ahead_is_odd(sk->ps->ahead, node, &sk->ask);
+	k.count = ahead_counts(sk->ps->ahead, node, &sk->ask);
+	make_room(sk, 2 * (size_t)c.n);
+	while (next_change(sk, &k, &at)) {
+		if (at >= c.at[i])
+			add_step(sk, at, node, room_for(sk, &k, at), &was);
+	}
+}
+
+/* Where nothing is kept, room only grows. */
 static void look_at(struct seek *sk, uint32_t node)
 {
 	struct ahead *ahead = sk->ps->ahead;
-	uint32_t npoints;
-	const struct point *pt = ahead_points(ahead, node, &npoints);
+	struct course c = ahead_course(ahead, node);
 	const int64_t *count = NULL;
 	int64_t was = 0;
+	uint32_t last;
 
 	if (sk->ps->p->watched[node]) {
-		look_at_watched(sk, node, pt, npoints);
+		look_at_kept(sk, node, c);
 		return;
 	}
-	make_room(sk, npoints);
-	for (uint32_t i = 0; i < npoints && pt[i].at <= sk->bound; i++) {
-		int64_t n = ask_count(&sk->ask, &pt[i]);
-
-		if (n && sk->ask.odd) {
-			count =
-			    count ? count : ahead_counts(ahead, node, &sk->ask);
-			n = count[i];
-		}
-		add_step(sk, pt[i].at, node, n, &was);
-	}
+	last = course_at(&c, sk->bound);
+	if (!ask_count(&sk->ask, &c.point[last]))
+		return;
+	make_room(sk, last + 1);
+	if (sk->ask.odd)
+		count = ahead_counts(ahead, node, &sk->ask);
+	for (uint32_t i = 0; i <= last; i++)
+		add_step(sk, c.at[i], node,
+		         count ? count[i] : ask_count(&sk->ask, &c.point[i]),
+		         &was);
 }
 
 /* Look for an earlier start in a group of nodes that may be used together. */
@@ -468,69 +500,79 @@ static void look_among(struct seek *sk, const uint32_t *node, uint32_t n)
 		sk->nsteps--;
 	sk->bound = at - 1;
 	sk->nbest = sk->nsteps;
-	sk->best = arena_array(sk->ps->p->arena, struct step, sk->nsteps);
+	sk->best = RESERVE(sk->ps, best, struct step, sk->nsteps);
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
 /* Nodes that are up and that it may use, of a pool: from a class on; returns
- * where the next pool begins. */
+ * where the next pool begins.  Those on which room is kept come last: the
+ * others soon tell how early it must be, and are looked at with less work. */
 static uint32_t list_pool(const struct promises *ps, const struct allowed *a,
                           uint32_t class, uint32_t *node, uint32_t *ret_n)
 {
 	const struct match *m = ps->p->match;
-	uint32_t pool = match_class(m, a->class[class])->pool;
+	uint32_t pool = match_class(m, a->class[class])->pool, i = class;
 
-	for (*ret_n = 0; class < a->nclasses; class ++) {
-		const struct node_class *c = match_class(m, a->class[class]);
+	*ret_n = 0;
+	for (int watched = 0; watched < 2; watched++) {
+		for (i = class; i < a->nclasses; i++) {
+			const struct node_class *c =
+			    match_class(m, a->class[i]);
 
-		if (c->pool != pool)
-			break;
-		for (uint32_t i = 0; i < c->nnodes; i++) {
-			if (allowed_node(a, c->node[i]) &&
-			    shelf_tree(ps->p->shelf, c->node[i]) != SHELF_NONE)
-				node[(*ret_n)++] = c->node[i];
+			if (c->pool != pool)
+				break;
+			for (uint32_t k = 0; k < c->nnodes; k++) {
+				uint32_t it = c->node[k];
+
+				if (ps->p->watched[it] == watched &&
+				    allowed_node(a, it) &&
+				    shelf_tree(ps->p->shelf, it) != SHELF_NONE)
+					node[(*ret_n)++] = it;
+			}
 		}
 	}
-	return class;
+	return i;
 }
 
 /* The same nodes, those of each domain of a level together; first: where the
  * ones of each begin, domain.n: those in none. */
-static const uint32_t *sort_by_domain(const struct promises *ps,
-                                      const uint32_t *node, uint32_t n,
-                                      uint8_t level, uint32_t *first)
+static const uint32_t *sort_by_domain(struct promises *ps, const uint32_t *node,
+                                      uint32_t n, uint8_t level,
+                                      uint32_t *first)
 {
 	const struct snap *s = ps->s;
-	uint32_t *ret = arena_array(ps->p->arena, uint32_t, n);
-	uint32_t *of = arena_array(ps->p->arena, uint32_t, n);
-	uint32_t *next;
+	uint32_t *ret = RESERVE(ps, sorted, uint32_t, n);
 
 	memset(first, 0, (s->domain.n + 2) * sizeof(*first));
-	for (uint32_t i = 0; i < n; i++) {
-		of[i] = domain_of(s, node[i], level);
-		of[i] = of[i] == SNAP_NONE ? s->domain.n : of[i];
-		first[of[i] + 1]++;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t d = domain_of(s, node[i], level);
+
+			d = d == SNAP_NONE ? s->domain.n : d;
+			if (pass)
+				ret[first[d]++] = node[i];
+			else
+				first[d + 1]++;
+		}
+		for (uint32_t d = 0; !pass && d <= s->domain.n; d++)
+			first[d + 1] += first[d];
 	}
-	for (uint32_t i = 0; i <= s->domain.n; i++)
-		first[i + 1] += first[i];
-	next = arena_array(ps->p->arena, uint32_t, s->domain.n + 1);
-	memcpy(next, first, (s->domain.n + 1) * sizeof(*next));
-	for (uint32_t i = 0; i < n; i++)
-		ret[next[of[i]]++] = node[i];
+	/* Each begins where the one before it has ended. */
+	memmove(first + 1, first, (s->domain.n + 1) * sizeof(*first));
+	first[0] = 0;
 	return ret;
 }
 
 static void look_everywhere(struct seek *sk)
 {
-	const struct promises *ps = sk->ps;
+	struct promises *ps = sk->ps;
 	const struct snap *s = ps->s;
 	const struct allowed *a = match_req(ps->p->match, sk->ask.req);
-	uint32_t *node = arena_array(ps->p->arena, uint32_t, s->node.n);
+	uint32_t *node = RESERVE(ps, node, uint32_t, s->node.n);
+	uint32_t *first = RESERVE(ps, first, uint32_t, s->domain.n + 2);
 	uint8_t level = s->req.need[sk->ask.req];
-	uint32_t *first = NULL, n;
+	uint32_t n;
 
-	if (level != LEVEL_NONE)
-		first = arena_array(ps->p->arena, uint32_t, s->domain.n + 2);
 	for (uint32_t c = 0; c < a->nclasses;) {
 		const uint32_t *sorted;
 
@@ -556,8 +598,7 @@ static int64_t least(int64_t a, int64_t b)
 /* The room that it gets, the most together; returns on how many nodes. */
 static uint32_t choose(struct seek *sk, struct room **ret)
 {
-	struct room *room =
-	    arena_array(sk->ps->p->arena, struct room, sk->nbest);
+	struct room *room = RESERVE(sk->ps, room, struct room, sk->nbest);
 	int64_t left = sk->tasks, even;
 	uint32_t n = 0, used = 0;
 
@@ -622,8 +663,7 @@ static int64_t seek_start(struct seek *sk, bool keep, uint64_t *ret_blocker)
 	sk->ask = ahead_ask(sk->ps->ahead, req, sk->tasks);
 	if (per_node && per_node < sk->tasks)
 		sk->ask.most = per_node;
-	sk->with =
-	    arena_array(sk->ps->p->arena, int64_t, (size_t)sk->ask.most + 1);
+	sk->with = RESERVE(sk->ps, with, int64_t, (size_t)sk->ask.most + 1);
 	look_everywhere(sk);
 	if (!sk->nbest || ahead_patience(sk->ps->ahead) <= 0)
 		return SNAP_NEVER;
@@ -635,19 +675,18 @@ static int64_t seek_start(struct seek *sk, bool keep, uint64_t *ret_blocker)
 /* Whether its CPUs are free on a node for all of its length. */
 static bool goes_on(struct seek *sk, uint32_t node, int64_t n, int64_t from)
 {
-	uint32_t npoints;
-	const struct point *pt = ahead_points(sk->ps->ahead, node, &npoints);
+	struct course c = ahead_course(sk->ps->ahead, node);
 	int64_t until = end_at(sk, from);
 
-	for (uint32_t i = 0; i < npoints; i++) {
-		if (i + 1 < npoints && pt[i + 1].at <= from)
-			continue;
-		if (until != SNAP_NEVER && pt[i].at >= until)
+	for (uint32_t i = course_at(&c, from); i < c.n; i++) {
+		const struct point *pt = &c.point[i];
+
+		if (until != SNAP_NEVER && c.at[i] >= until)
 			break;
-		if (pt[i].have[AHEAD_CPU] < n * sk->ask.need[AHEAD_CPU] ||
-		    pt[i].have[AHEAD_IDLE] < n * sk->ask.need[AHEAD_IDLE] ||
-		    pt[i].whose != sk->ask.whose ||
-		    (sk->ask.exclusive && pt[i].ntasks != n))
+		if (pt->have[AHEAD_CPU] < n * sk->ask.need[AHEAD_CPU] ||
+		    pt->have[AHEAD_IDLE] < n * sk->ask.need[AHEAD_IDLE] ||
+		    pt->whose != sk->ask.whose ||
+		    (sk->ask.exclusive && pt->ntasks != n))
 			return false;
 	}
 	return true;
@@ -660,7 +699,7 @@ static uint32_t count_tasks(const struct seek *sk, uint32_t run,
 	const struct snap *s = sk->ps->s;
 	uint32_t ntasks = run_ntasks(s, run), n = 0;
 
-	*ret = arena_array(sk->ps->p->arena, struct room, ntasks);
+	*ret = RESERVE(sk->ps, room, struct room, ntasks);
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		uint32_t i = 0;
@@ -674,6 +713,13 @@ static uint32_t count_tasks(const struct seek *sk, uint32_t run,
 	return n;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
                            uint64_t *ret_blocker)
 {
@@ -681,18 +727,17 @@ static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
 	const struct snap *s = ps->s;
 	struct arena_list times = { 0 };
 	struct room *room;
-	uint32_t nnodes = count_tasks(sk, run, &room), npoints;
+	uint32_t nnodes = count_tasks(sk, run, &room);
 	int64_t at = SNAP_NEVER;
 
 	sk->ask = ahead_ask(ps->ahead, sk->ask.req, 1);
 	ask_go_on(&sk->ask);
 	for (uint32_t i = 0; i < nnodes; i++) {
-		const struct point *pt =
-		    ahead_points(ps->ahead, room[i].node, &npoints);
+		struct course c = ahead_course(ps->ahead, room[i].node);
 
-		for (uint32_t k = 0; k < npoints; k++)
+		for (uint32_t k = 0; k < c.n; k++)
 			*(int64_t *)arena_push(ps->p->arena, &times,
-			                       sizeof(int64_t)) = pt[k].at;
+			                       sizeof(int64_t)) = c.at[k];
 	}
 	if (times.n)
 		qsort(times.p, times.n, sizeof(int64_t), by_value);
@@ -737,6 +782,7 @@ static int64_t seek(struct promises *ps, uint32_t row, bool keep,
 	struct seek sk = { .ps = ps,
 		           .ask = { .req = s->pend.req[row] },
 		           .bound = INT64_MAX,
+		           .step = ps->step.p,
 		           .length = ps->p->until == SNAP_NEVER
 		                         ? SNAP_NEVER
 		                         : ps->p->until - s->now };
