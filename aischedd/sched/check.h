@@ -57,12 +57,6 @@ struct party check_claimant(const struct audit *a, const struct claim *c);
 /* The claim of the job for which others leave, or NULL. */
 const struct claim *check_claim_of(const struct audit *a, uint64_t job);
 
-/* Whether it was told to leave by an earlier plan, or it is by this one. */
-static inline bool check_leaves(const struct audit *a, uint32_t run)
-{
-	return a->s->run.ending[run] || a->out[run];
-}
-
 static inline uint32_t check_ntasks(const struct snap *s, uint32_t run)
 {
 	return s->run.task_first[run + 1] - s->run.task_first[run];
@@ -72,6 +66,19 @@ static inline uint32_t check_ntasks(const struct snap *s, uint32_t run)
 static inline bool check_is_whole(const struct audit *a, uint32_t run)
 {
 	return a->out[run] && a->out[run]->nlosses == check_ntasks(a->s, run);
+}
+
+/* Whether it was told to leave by an earlier plan, or it is by this one. */
+static inline bool check_leaves(const struct audit *a, uint32_t run)
+{
+	return a->s->run.ending[run] || check_is_whole(a, run);
+}
+
+/* The tasks that it keeps. */
+static inline uint32_t check_stays(const struct audit *a, uint32_t run)
+{
+	return check_ntasks(a->s, run) -
+	       (a->out[run] ? a->out[run]->nlosses : 0);
 }
 
 /* Why the request may not run on a node, or NULL. */

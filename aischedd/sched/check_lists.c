@@ -44,7 +44,8 @@ const struct claim *check_claim_of(const struct audit *a, uint64_t job)
 		const struct claim *c = &a->plan->claim[i];
 
 		if (check_claimant(a, c).job == job &&
-		    (c->row != SNAP_NONE || !check_leaves(a, c->run)))
+		    (c->row != SNAP_NONE ||
+		     (!check_leaves(a, c->run) && !a->out[c->run])))
 			return c;
 	}
 	return NULL;
@@ -72,7 +73,8 @@ static int check_eviction(struct audit *a, const struct eviction *e)
 		return check_bad(a, job, "leaves already");
 	if (s->run.safe_until[e->run] > s->now)
 		return check_bad(a, job, "may not be evicted yet");
-	if (!e->nlosses || (e->nlosses != n && e->nlosses > surplus))
+	if (e->why == EVICT_NONE || !e->nlosses ||
+	    (e->nlosses != n && e->nlosses > surplus))
 		return check_bad(a, job, "cannot lose %u of %u tasks",
 		                 (unsigned)e->nlosses, (unsigned)n);
 	for (uint32_t i = 0; i < e->nlosses; i++) {
@@ -106,11 +108,6 @@ static int check_cause(struct audit *a, const struct eviction *e)
 		                 "is evicted for job %llu, which "
 		                 "failed to start",
 		                 (unsigned long long)e->by);
-	if (s->pend.claim_first[c->row] != s->pend.claim_first[c->row + 1])
-		return check_bad(a, job,
-		                 "is evicted for job %llu, which "
-		                 "had a claim",
-		                 (unsigned long long)e->by);
 	return 0;
 }
 
@@ -124,7 +121,7 @@ static int check_more(struct audit *a, uint32_t run, uint32_t n)
 	a->more[run] += n;
 	if (check_leaves(a, run) || s->run.suspended[run])
 		return check_bad(a, job, "grows while it leaves");
-	if (check_ntasks(s, run) + a->more[run] > s->req.tasks[s->run.req[run]])
+	if (check_stays(a, run) + a->more[run] > s->req.tasks[s->run.req[run]])
 		return check_bad(a, job, "grows too much");
 	return 0;
 }
@@ -155,8 +152,12 @@ static int check_run_claim(struct audit *a, const struct claim *c)
 	n = check_ntasks(s, c->run);
 	first = s->run.claim_first[c->run];
 	had = s->run.claim_first[c->run + 1] - first;
-	if (!check_leaves(a, c->run))
+	if (!check_leaves(a, c->run)) {
+		/* Of tasks that leave it is said where they go. */
+		if (a->out[c->run] && a->out[c->run]->why != EVICT_CONSOLIDATE)
+			return check_bad(a, job, "grows while it leaves");
 		return check_more(a, c->run, c->n);
+	}
 	if (a->moved[c->run])
 		return check_bad(a, job, "goes to two places");
 	a->moved[c->run] = c;
@@ -164,8 +165,8 @@ static int check_run_claim(struct audit *a, const struct claim *c)
 		return same_nodes(a, c, first, had)
 		           ? 0
 		           : check_bad(a, job, "goes elsewhere than said");
-	if (!check_is_whole(a, c->run) || a->out[c->run]->suspend)
-		return check_bad(a, job, "stays and leaves");
+	if (a->out[c->run]->suspend)
+		return check_bad(a, job, "is suspended and moves");
 	if (c->n > n || c->n < s->req.min_tasks[s->run.req[c->run]])
 		return check_bad(a, job, "moves with %u tasks", (unsigned)c->n);
 	return 0;
@@ -186,8 +187,9 @@ static int check_row_claim(struct audit *a, const struct claim *c)
 	a->served[c->member]++;
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_bad(a, job, "has a place and claims another");
-	if (had ? !same_nodes(a, c, first, had)
-	        : c->n != s->req.min_tasks[s->pend.req[row]])
+	/* What it held before, or something new. */
+	if (!(had && same_nodes(a, c, first, had)) &&
+	    c->n != s->req.min_tasks[s->pend.req[row]])
 		return check_bad(a, job, "claims %u nodes", (unsigned)c->n);
 	return 0;
 }

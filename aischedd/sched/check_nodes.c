@@ -1,8 +1,6 @@
 /* check_nodes.c - whether the nodes of a job are those that it asks for */
 #include "aischedd/sched/check.h"
 
-#include <string.h>
-
 static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -169,9 +167,14 @@ static uint32_t list_tasks(const struct audit *a, uint32_t run,
                            struct snap_task *ret)
 {
 	const struct plan *plan = a->plan;
-	uint32_t n = check_ntasks(a->s, run);
+	const struct snap *s = a->s;
+	uint32_t n = 0;
 
-	memcpy(ret, a->s->task + a->s->run.task_first[run], n * sizeof(*ret));
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (!a->lost[t])
+			ret[n++] = s->task[t];
+	}
 	for (uint32_t i = 0; i < plan->ngrows; i++) {
 		const struct grow *g = &plan->grow[i];
 
@@ -191,7 +194,7 @@ static uint32_t list_tasks(const struct audit *a, uint32_t run,
 int check_growth(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
-	uint32_t req = s->run.req[run], had = check_ntasks(s, run);
+	uint32_t req = s->run.req[run], had = check_stays(a, run);
 	struct snap_task *t =
 	    arena_array(a->arena, struct snap_task, had + a->more[run]);
 	uint32_t most, n = list_tasks(a, run, t), nodes;

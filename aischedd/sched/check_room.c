@@ -411,26 +411,44 @@ static bool can_judge(const struct audit *a)
 	return true;
 }
 
+/* Where a run, or the first of its tasks that do, moves; or NULL. */
+static const struct claim *claim_of_run(const struct audit *a, uint32_t run)
+{
+	for (uint32_t i = 0; i < a->plan->nclaims; i++) {
+		const struct claim *c = &a->plan->claim[i];
+
+		if (c->row == SNAP_NONE && c->run == run)
+			return c;
+	}
+	return NULL;
+}
+
 static int check_needed(struct audit *a, const struct room *then,
                         const struct claims *all, const struct eviction *e)
 {
 	const struct snap *s = a->s;
 	struct room r = room_copy(a, then);
 	uint32_t stay = 0, node, first = s->run.task_first[e->run];
-	uint32_t n = check_ntasks(s, e->run);
+	uint32_t n = check_ntasks(s, e->run), kept = 0;
+	const struct claim *moved = claim_of_run(a, e->run);
 
 	for (uint32_t t = first; t < first + n; t++) {
 		if (!a->lost[t]) {
 			stay++;
 			continue;
 		}
+		/* Of tasks that move one claim is left out, so one of them is
+		 * put back at a time. */
+		if (moved && !check_is_whole(a, e->run) && kept)
+			break;
 		give_task(a, &r, e->run, t, -1);
-		if (claims_fit(a, &r, all, a->moved[e->run], &node) == YES &&
-		    check_could_keep(a, e->run, 1))
-			stay++;
+		if (claims_fit(a, &r, all, moved, &node) == YES &&
+		    check_could_keep(a, e->run, kept + 1))
+			kept++;
 		else
 			give_task(a, &r, e->run, t, 1);
 	}
+	stay += kept;
 	if (e->nlosses < n ? stay > n - e->nlosses
 	                   : stay >= s->req.min_tasks[s->run.req[e->run]])
 		return check_bad(a, s->run.job[e->run],

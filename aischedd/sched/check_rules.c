@@ -161,17 +161,17 @@ static void use_claim(const struct audit *a, struct use *u,
 	struct party p = check_claimant(a, c);
 	int64_t amount[RES_N];
 
-	if (c->row == SNAP_NONE && s->run.ending[c->run])
-		return;
 	amount_of(s, p.req, c->n, amount);
-	if (c->row != SNAP_NONE || !a->out[c->run]) {
+	if (c->row != SNAP_NONE ||
+	    (!check_leaves(a, c->run) && !a->out[c->run])) {
 		use_party(a, u, &p, amount);
 		return;
 	}
-	/* It moves. */
+	/* It moves, or some of its tasks do. */
 	amount_of_run(s, c->run, c->n, amount);
 	add_up(s, u->more, p.queue, amount);
-	add_user(a, u, p.queue, p.user, 1, amount[RES_GPU]);
+	add_user(a, u, p.queue, p.user, check_leaves(a, c->run),
+	         amount[RES_GPU]);
 }
 
 static void use_start(const struct audit *a, struct use *u,
@@ -367,7 +367,9 @@ static int check_move(const struct audit *a, const struct eviction *e)
 
 	if (!s->policy.consolidate)
 		return check_bad(a, job, "is moved, which nobody wants");
-	if (!a->moved[e->run] || a->moved[e->run]->n != check_ntasks(s, e->run))
+	if (check_is_whole(a, e->run)
+	        ? !a->moved[e->run] || a->moved[e->run]->n != e->nlosses
+	        : a->more[e->run] != e->nlosses)
 		return check_bad(a, job, "is moved nowhere");
 	return 0;
 }

@@ -13,6 +13,26 @@ struct holder {
 	uint32_t req;
 	const uint32_t *node;
 	uint32_t n;
+	bool over; /* it begins, or its claim is void */
+};
+
+/* So many tasks of a holder on a node. */
+struct want {
+	uint32_t holder, n;
+	uint32_t next; /* on the same node, or SNAP_NONE */
+};
+
+/* All claims, and all who leave. */
+struct settling {
+	struct pass *p;
+	struct holder *holder;
+	uint32_t nholders;
+	struct want *want;
+	uint32_t nwants;
+	uint32_t *wants;         /* by node: the first want, or SNAP_NONE */
+	uint32_t *leaves, *next; /* by node: the first task that leaves, and by
+	                          * task: the next one there; or SNAP_NONE */
+	uint32_t *owner;         /* by task: its run */
 };
 
 static struct holder of_row(const struct snap *s, uint32_t row)
@@ -74,15 +94,94 @@ static bool is_admitted(struct pass *p, const struct holder *h)
 	       admit_now(p->place->work, &d, &v) == WHY_None;
 }
 
+/* Tasks that leave a node have left it, within a trial. */
+static void leave_node(const struct settling *c, uint32_t node)
+{
+	for (uint32_t t = c->leaves[node]; t != SNAP_NONE; t = c->next[t])
+		work_run_task(c->p->place->work, c->owner[t], t, 1);
+}
+
+/* Its tasks of one node, beside those that are there. */
+static bool try_want(const struct settling *c, const struct want *want,
+                     uint32_t node)
+{
+	struct work *w = c->p->place->work;
+	uint32_t req = c->holder[want->holder].req;
+	struct snap_cpu_use *use = arena_array(c->p->arena, struct snap_cpu_use,
+	                                       fit_max_cpus(w->snap, req));
+	struct snap_task task;
+
+	if (fit_count(w, req, node, 0, want->n) < want->n)
+		return false;
+	for (uint32_t i = 0; i < want->n; i++)
+		fit_task(w, req, node, &task, use);
+	if (w->snap->req.exclusive[req])
+		work_add(w, &w->sealed[node], 1);
+	return true;
+}
+
+/* Whether all others who hold a node still fit there when everybody has left
+ * it. */
+static bool leaves_room(const struct settling *c, const struct holder *h,
+                        uint32_t node)
+{
+	struct work *w = c->p->place->work;
+	size_t mark = work_mark(w);
+	bool fit = true;
+
+	leave_node(c, node);
+	for (uint32_t i = c->wants[node]; fit && i != SNAP_NONE;
+	     i = c->want[i].next) {
+		const struct holder *other = &c->holder[c->want[i].holder];
+
+		fit =
+		    other == h || other->over || try_want(c, &c->want[i], node);
+	}
+	work_undo(w, mark);
+	return fit;
+}
+
+/* Try it now, where that takes nothing from others who hold the same nodes;
+ * until then there may be other devices for it than those it gets in the
+ * end. */
+static bool place_now(const struct settling *c, const struct holder *h)
+{
+	if (!is_admitted(c->p, h) || !place_held(c->p, h))
+		return false;
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (!leaves_room(c, h, h->node[i])) {
+			place_undo(c->p->place);
+			return false;
+		}
+	}
+	return true;
+}
+
 static void begin(struct pass *p, const struct holder *h)
 {
 	if (h->row == SNAP_NONE) {
 		pass_grow(p, h->run);
+		p->order->grown[h->run] += h->n;
 		return;
 	}
 	pass_start(p, h->row);
 	p->order->started[h->row]++;
 	p->order->begun[h->row]++;
+}
+
+/* A run is counted there: by what it grows, or as a job of its own when it is
+ * on its way; its licences it has. */
+static void count_run(struct pass *p, const struct holder *h)
+{
+	const struct snap *s = p->snap;
+	struct demand d = demand_grow(s, h->run);
+
+	for (uint32_t i = 0; i < h->n; i++)
+		admit_charge(p->place->work, &d, 1);
+	if (s->run.ending[h->run])
+		work_charge_job(p->place->work, d.queue, d.user, 0, true, 1);
+	else
+		p->order->grown[h->run] += h->n;
 }
 
 static void hold(struct pass *p, const struct holder *h)
@@ -103,12 +202,8 @@ static void hold(struct pass *p, const struct holder *h)
 		v->num[NUM_GOT] = h->n;
 		p->order->begun[h->row]++;
 		p->order->claimed[h->row]++;
-	} else if (!s->run.ending[h->run]) {
-		struct demand d = demand_grow(s, h->run);
-
-		for (uint32_t i = 0; i < h->n; i++)
-			admit_charge(place->work, &d, 1);
-		p->order->grown[h->run] += h->n;
+	} else {
+		count_run(p, h);
 	}
 	place_commit(place, h->req);
 }
@@ -162,30 +257,87 @@ static uint32_t list(const struct snap *s, struct holder *ret)
 	return n;
 }
 
+static void add_want(struct settling *c, uint32_t holder, uint32_t node)
+{
+	uint32_t *first = &c->wants[node];
+
+	if (*first != SNAP_NONE && c->want[*first].holder == holder) {
+		c->want[*first].n++;
+		return;
+	}
+	c->want[c->nwants] = (struct want){ holder, 1, *first };
+	*first = c->nwants++;
+}
+
+static void list_leaving(struct settling *c)
+{
+	const struct snap *s = c->p->snap;
+
+	for (uint32_t r = 0; r < s->run.n; r++) {
+		for (uint32_t t = s->run.task_first[r];
+		     s->run.ending[r] && t < s->run.task_first[r + 1]; t++) {
+			c->owner[t] = r;
+			c->next[t] = c->leaves[s->task[t].node];
+			c->leaves[s->task[t].node] = t;
+		}
+	}
+}
+
+static struct settling *settling_new(struct pass *p, uint32_t nclaims)
+{
+	const struct snap *s = p->snap;
+	struct settling *c = arena_array(p->arena, struct settling, 1);
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+
+	c->p = p;
+	c->holder = arena_array(p->arena, struct holder, nclaims);
+	c->nholders = list(s, c->holder);
+	c->want = arena_array(p->arena, struct want, nclaims);
+	c->wants = arena_array(p->arena, uint32_t, s->node.n);
+	c->leaves = arena_array(p->arena, uint32_t, s->node.n);
+	c->next = arena_array(p->arena, uint32_t, ntasks);
+	c->owner = arena_array(p->arena, uint32_t, ntasks);
+	for (uint32_t i = 0; i < s->node.n; i++)
+		c->wants[i] = c->leaves[i] = SNAP_NONE;
+	/* The last first: so each node has them in order. */
+	for (uint32_t i = c->nholders; i-- > 0;) {
+		struct holder *h = &c->holder[i];
+
+		for (uint32_t k = 0; k < h->n; k++)
+			h->over |= !place_may_use(p->place, h->req, h->node[k]);
+		for (uint32_t k = 0; !h->over && k < h->n; k++)
+			add_want(c, i, h->node[k]);
+	}
+	list_leaving(c);
+	return c;
+}
+
 void claims_settle(struct pass *p)
 {
 	const struct snap *s = p->snap;
-	struct holder *h;
-	uint32_t n, left = 0;
+	struct settling *c;
+	uint32_t n;
 
 	n = s->pend.claim_first[s->pend.n] +
 	    (s->run.n ? s->run.claim_first[s->run.n] : 0);
 	if (!n)
 		return;
-	h = arena_array(p->arena, struct holder, n);
-	n = list(s, h);
-	for (uint32_t i = 0; i < n; i++) {
-		bool gone = h[i].run == SNAP_NONE || !s->run.ending[h[i].run];
+	c = settling_new(p, n);
+	for (uint32_t i = 0; i < c->nholders; i++) {
+		struct holder *h = &c->holder[i];
+		bool gone = h->run == SNAP_NONE || !s->run.ending[h->run];
 
-		if (gone && is_admitted(p, &h[i]) && place_held(p, &h[i]))
-			begin(p, &h[i]);
-		else
-			h[left++] = h[i];
+		if (h->over || !gone || !place_now(c, h))
+			continue;
+		begin(p, h);
+		h->over = true;
 	}
 	leave(p, 1);
-	for (uint32_t i = 0; i < left; i++) {
-		if (is_admitted(p, &h[i]) && place_held(p, &h[i]))
-			hold(p, &h[i]);
+	for (uint32_t i = 0; i < c->nholders; i++) {
+		struct holder *h = &c->holder[i];
+
+		if (!h->over && is_admitted(p, h) && place_held(p, h))
+			hold(p, h);
 	}
 	leave(p, -1);
 	refresh(p);

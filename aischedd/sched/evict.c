@@ -81,7 +81,7 @@ static void claim_moved(struct evictor *e)
 		for (size_t t = 0; t < m[i].ntasks; t++)
 			pass_claim_node(
 			    e->p, e->p->place->task[m[i].first_task + t].node);
-		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, true, 1);
+		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, m[i].whole, 1);
 	}
 }
 
@@ -151,27 +151,35 @@ static void decide(struct evictor *e, const struct stand *before)
 		tree_update(p->tree, e->s->run.queue[step_at(e, i)->run]);
 }
 
+static bool finds_room(struct evictor *e, const struct stand *before)
+{
+	if (!room_find(e))
+		return false;
+	if (e->mode == MOVE)
+		return true;
+	room_share(e, before);
+	room_elsewhere(e, 0);
+	return victims_rules_hold(e);
+}
+
 static bool attempt(struct evictor *e, enum mode mode)
 {
 	struct stand before;
+	bool found;
 
 	e->mode = mode;
 	e->step.n = e->moved.n = 0;
 	room_for_claimant(e);
 	before = stand_now(e);
 	e->first_task = before.ntasks;
-	if (room_find(e)) {
-		if (mode != MOVE) {
-			room_share(e, &before);
-			room_elsewhere(e, 0, true);
-		}
-		if (mode == MOVE || victims_rules_hold(e)) {
-			decide(e, &before);
-			return true;
-		}
-	}
-	stand_back(e, &before);
-	return false;
+	found = finds_room(e, &before);
+	if (found)
+		decide(e, &before);
+	else
+		stand_back(e, &before);
+	if (e->c->run != SNAP_NONE)
+		pass_own(e->p, e->c->run, false);
+	return found;
 }
 
 bool evict_for(struct pass *p, const struct claimant *c, bool scattered)

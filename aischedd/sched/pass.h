@@ -28,11 +28,19 @@ struct pass {
 	uint8_t *looked_at;      /* by row: whether it could ever start */
 	uint32_t *failed;        /* by request: a row for which it failed */
 	uint8_t *settled;        /* by run: it gets more, so it loses nothing */
+	uint32_t *more;          /* by run: the last node by which it grows */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
 
 	/* What is decided. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
+	struct arena_list more_node; /* struct more, of all runs */
+};
+
+/* A node by which a run grows. */
+struct more {
+	uint32_t node;
+	uint32_t next; /* of the same run, or SNAP_NONE */
 };
 
 /* Something is decided at this time at the latest. */
@@ -42,6 +50,10 @@ void pass_wake(struct pass *p, int64_t at);
  * of a run; the claimant is charged. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
+
+/* The tasks that a run has, and gets by this plan, count as those of the job
+ * that is placed (place->own), or no more. */
+void pass_own(struct pass *p, uint32_t run, bool own);
 
 /* Nodes are held: for the row's next job, or (row SNAP_NONE) for a run; the
  * nodes follow, one a task. */

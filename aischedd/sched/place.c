@@ -529,7 +529,7 @@ void place_commit(struct place *p, uint32_t req)
 		uint32_t node = p->task[i].node;
 
 		p->own[node] = 0;
-		if (p->snap->req.exclusive[req] && !p->work->sealed[node]) {
+		if (p->snap->req.exclusive[req]) {
 			work_add(p->work, &p->work->sealed[node], 1);
 			shelf_refresh(p->shelf, node);
 		}
@@ -659,20 +659,15 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 bool place_try_grow(struct place *p, uint32_t run)
 {
 	const struct snap *s = p->snap;
-	uint32_t req = s->run.req[run], first = s->run.task_first[run];
-	uint32_t end = s->run.task_first[run + 1];
-	uint32_t node = s->task[first].node;
+	uint32_t req = s->run.req[run];
+	uint32_t node = s->task[s->run.task_first[run]].node;
 	bool found;
 
 	p->pool = s->node.pool[node];
 	p->within = s->req.need[req] == LEVEL_NONE
 	                ? SNAP_NONE
 	                : domain_of(s, node, s->req.need[req]);
-	for (uint32_t t = first; t < end; t++)
-		p->own[s->task[t].node]++;
 	found = place_try(p, req, 1, IN_OPEN, NULL);
-	for (uint32_t t = first; t < end; t++)
-		p->own[s->task[t].node] = 0;
 	p->pool = p->within = SNAP_NONE;
 	return found;
 }

@@ -35,6 +35,9 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
 	p->settled = arena_array(arena, uint8_t, snap->run.n);
+	p->more = arena_array(arena, uint32_t, snap->run.n);
+	for (uint32_t i = 0; i < snap->run.n; i++)
+		p->more[i] = SNAP_NONE;
 	p->wake = promise_wake(snap);
 	for (uint32_t i = 0; i < snap->req.n; i++)
 		p->failed[i] = SNAP_NONE;
@@ -70,6 +73,28 @@ void pass_start(struct pass *p, uint32_t row)
 	place_commit(place, d.req);
 }
 
+static void add_node(struct pass *p, uint32_t run, uint32_t node)
+{
+	struct more *more =
+	    arena_push(p->arena, &p->more_node, sizeof(struct more));
+
+	*more = (struct more){ node, p->more[run] };
+	p->more[run] = (uint32_t)p->more_node.n - 1;
+}
+
+void pass_own(struct pass *p, uint32_t run, bool own)
+{
+	const struct snap *s = p->snap;
+	const struct more *more = p->more_node.p;
+	uint32_t *tasks = p->place->own;
+
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++)
+		tasks[s->task[t].node] = own ? tasks[s->task[t].node] + 1 : 0;
+	for (uint32_t i = p->more[run]; i != SNAP_NONE; i = more[i].next)
+		tasks[more[i].node] = own ? tasks[more[i].node] + 1 : 0;
+}
+
 void pass_grow(struct pass *p, uint32_t run)
 {
 	struct place *place = p->place;
@@ -82,8 +107,10 @@ void pass_grow(struct pass *p, uint32_t run)
 		.task_first = (uint32_t)place->first_task,
 		.ntasks = (uint32_t)(place->ntasks - place->first_task),
 	};
-	for (uint32_t i = 0; i < grow->ntasks; i++)
+	for (uint32_t i = 0; i < grow->ntasks; i++) {
 		admit_charge(place->work, &d, 1);
+		add_node(p, run, place->task[grow->task_first + i].node);
+	}
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
 }
@@ -108,7 +135,10 @@ void pass_claim_node(struct pass *p, uint32_t node)
 
 	*(uint32_t *)arena_push(p->arena, &p->claim_node, sizeof(uint32_t)) =
 	    node;
-	claim[p->claim.n - 1].n++;
+	claim += p->claim.n - 1;
+	claim->n++;
+	if (claim->row == SNAP_NONE)
+		add_node(p, claim->run, node);
 }
 
 /* --- reasons ----------------------------------------------------------- */
@@ -362,6 +392,16 @@ static enum answer serve_row(struct pass *p, uint32_t row)
 	                                               : serve_request(p, row);
 }
 
+static bool try_grow(struct pass *p, uint32_t run)
+{
+	bool found;
+
+	pass_own(p, run, true);
+	found = place_try_grow(p->place, run);
+	pass_own(p, run, false);
+	return found;
+}
+
 /* One more task for a running job. */
 static enum answer serve_grower(struct pass *p, uint32_t run)
 {
@@ -382,7 +422,7 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit))
 		return WAITS;
 	place_for_run(p->place, run);
-	if (why == WHY_None && place_try_grow(p->place, run)) {
+	if (why == WHY_None && try_grow(p, run)) {
 		pass_grow(p, run);
 		return STARTS;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/sched/domain.h"
+#include "aischedd/sched/why.h"
 
 /* A node with room, once those who cost so much have left. */
 struct offer {
@@ -14,16 +15,24 @@ struct offer {
 
 /* --- what a node costs ------------------------------------------------- */
 
+/* Whether a run that grows may do so there: where it is, in the same pool and
+ * in the domain that it needs. */
+static bool is_near(const struct evictor *e, uint32_t node)
+{
+	const struct snap *s = e->s;
+	uint32_t run = e->c->run, first = s->task[s->run.task_first[run]].node;
+	uint8_t need = s->req.need[e->c->req];
+
+	return s->node.pool[node] == s->node.pool[first] &&
+	       !s->req.nodes[e->c->req] &&
+	       (need == LEVEL_NONE ||
+	        domain_has(s, domain_of(s, first, need), node));
+}
+
 static bool may_be_used(const struct evictor *e, uint32_t node)
 {
-	const struct place *place = e->p->place;
-	uint32_t run = e->c->run;
-
-	if (run != SNAP_NONE &&
-	    e->s->node.pool[node] !=
-	        e->s->node.pool[e->s->task[e->s->run.task_first[run]].node])
-		return false;
-	return place_may_use(place, e->c->req, node);
+	return (e->c->run == SNAP_NONE || is_near(e, node)) &&
+	       place_may_use(e->p->place, e->c->req, node);
 }
 
 /* So many tasks go to the next node. */
@@ -45,14 +54,14 @@ static uint64_t cost_of(const struct evictor *e, uint32_t run, bool whole,
                         uint64_t sum)
 {
 	uint32_t req = e->s->run.req[run];
+	uint32_t tasks = whole ? run_ntasks(e->s, run) : 1;
 	int64_t size =
 	    e->s->req.gpus[req] ? e->s->req.gpus[req] : e->s->req.cpus[req];
 
 	if (e->mode != MOVE)
 		return ((uint64_t)whole << 32 | e->rank[run]) + 1;
 	/* Where nobody is lost, as little as can be is moved. */
-	return sum + ((uint64_t)(size * run_ntasks(e->s, run)) << 24) +
-	       e->rank[run] + 1;
+	return sum + ((uint64_t)(size * tasks) << 24) + e->rank[run] + 1;
 }
 
 /*
@@ -71,7 +80,7 @@ static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 		if (fits(e, node))
 			return true;
 	}
-	for (int whole = e->mode == MOVE; whole < 2; whole++) {
+	for (int whole = 0; whole < 2; whole++) {
 		for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
 			uint32_t task = e->at[i], run = e->owner[task];
 
@@ -195,6 +204,16 @@ static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 	offer_node(e, node);
 }
 
+/* What a run that grows has already is with what it gets. */
+static void own_tasks(const struct evictor *e, bool own)
+{
+	if (e->c->run == SNAP_NONE)
+		return;
+	pass_own(e->p, e->c->run, false);
+	if (own)
+		pass_own(e->p, e->c->run, true);
+}
+
 struct stand stand_now(const struct evictor *e)
 {
 	const struct place *place = e->p->place;
@@ -220,6 +239,7 @@ void stand_back(struct evictor *e, const struct stand *to)
 	steps_refresh(e, to->nsteps);
 	e->step.n = to->nsteps;
 	e->moved.n = to->nmoved;
+	own_tasks(e, true);
 }
 
 /* Whether a task of the trial is of somebody who moves. */
@@ -261,7 +281,8 @@ static void count_placed(struct evictor *e, int sign)
 
 	admit_charge(e->w, &e->c->demand, sign);
 	for (size_t i = 0; i < e->moved.n; i++)
-		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, true, sign);
+		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, m[i].whole,
+		              sign);
 }
 
 /* So many tasks of a run elsewhere, within the limits of its queues. */
@@ -276,38 +297,66 @@ static bool try_run(struct evictor *e, uint32_t run, uint32_t tasks)
 	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
 }
 
-size_t room_elsewhere(struct evictor *e, size_t from, bool part)
+/* One task elsewhere, with the others of its run. */
+static bool try_task(struct evictor *e, uint32_t run)
 {
-	const struct snap *s = e->s;
+	bool found;
+
+	pass_own(e->p, run, true);
+	found = place_try_grow(e->p->place, run);
+	pass_own(e->p, run, false);
+	return found;
+}
+
+/* What a step takes finds another place: all of it or, if `part` will do, the
+ * minimum of the run. */
+static bool try_elsewhere(struct evictor *e, const struct step *step, bool part)
+{
+	uint32_t req = e->s->run.req[step->run];
+	uint32_t n = run_ntasks(e->s, step->run);
+	uint32_t min = e->s->req.min_tasks[req];
+
+	place_for_run(e->p->place, step->run);
+	if (step->task != SNAP_NONE)
+		return try_task(e, step->run);
+	return try_run(e, step->run, n) ||
+	       (part && n > min && try_run(e, step->run, min));
+}
+
+/* The trial of place is of somebody who moves. */
+static void move_step(struct evictor *e, const struct step *step)
+{
 	struct place *place = e->p->place;
+	bool whole = step->task == SNAP_NONE;
+	struct moved *moved =
+	    arena_push(e->p->arena, &e->moved, sizeof(*moved));
+
+	*moved = (struct moved){ step->run, whole, place->first_task,
+		                 place->ntasks - place->first_task };
+	victim_charge(e, step->run, (int64_t)moved->ntasks, whole, 1);
+	for (size_t t = place->first_task; t < place->ntasks; t++) {
+		place->own[place->task[t].node] = 0;
+		if (e->s->req.exclusive[e->s->run.req[step->run]])
+			close_node(e, place->task[t].node, 1);
+	}
+}
+
+size_t room_elsewhere(struct evictor *e, size_t from)
+{
+	bool moves = e->mode == MOVE;
 	size_t lost = 0;
 
 	count_placed(e, 1);
 	room_close(e, 1);
 	for (size_t i = e->step.n; i-- > from;) {
 		struct step step = *step_at(e, i);
-		uint32_t req = s->run.req[step.run];
-		uint32_t n = run_ntasks(s, step.run);
-		struct moved *moved;
 
-		if (step.task != SNAP_NONE)
+		if (step.seen || (step.task != SNAP_NONE && !moves))
 			continue;
-		place_for_run(place, step.run);
-		if (!try_run(e, step.run, n) &&
-		    (!part || n == s->req.min_tasks[req] ||
-		     !try_run(e, step.run, s->req.min_tasks[req]))) {
+		if (try_elsewhere(e, &step, !moves))
+			move_step(e, &step);
+		else
 			lost++;
-			continue;
-		}
-		moved = arena_push(e->p->arena, &e->moved, sizeof(*moved));
-		*moved = (struct moved){ step.run, place->first_task,
-			                 place->ntasks - place->first_task };
-		victim_charge(e, step.run, (int64_t)moved->ntasks, true, 1);
-		for (size_t t = place->first_task; t < place->ntasks; t++) {
-			place->own[place->task[t].node] = 0;
-			if (s->req.exclusive[req])
-				close_node(e, place->task[t].node, 1);
-		}
 	}
 	room_close(e, -1);
 	count_placed(e, -1);
@@ -320,6 +369,7 @@ void room_for_claimant(const struct evictor *e)
 		place_for(e->p->place, e->c->row, e->c->job);
 	else
 		place_for_run(e->p->place, e->c->run);
+	own_tasks(e, true);
 }
 
 /* The node is cleared and the claimant's tasks are there. */
@@ -340,7 +390,8 @@ static bool settle_on(struct evictor *e, uint32_t node)
 	if (e->mode != MOVE)
 		return true;
 	e->p->place->own[node] = 0;
-	moved = !room_elsewhere(e, before.nsteps, false);
+	own_tasks(e, false);
+	moved = !room_elsewhere(e, before.nsteps);
 	room_for_claimant(e);
 	if (!moved) {
 		stand_back(e, &before);
@@ -356,6 +407,7 @@ void room_share(struct evictor *e, const struct stand *before)
 
 	for (size_t t = before->ntasks; t < place->ntasks; t++)
 		place->own[place->task[t].node] = 0;
+	own_tasks(e, false);
 }
 
 /* The claimant's tasks, all of them, on some of these nodes. */
@@ -392,17 +444,21 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 
 /* --- where ------------------------------------------------------------- */
 
-/* Take from the first who may go of those below a queue: a task that it can
- * do without, or all of it. */
-static bool take_below(struct evictor *e, uint32_t queue, bool whole)
+/* Take from the first who may go of those below a queue and have some of the
+ * resource: a task that it can do without, or all of it. */
+static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
+                       bool whole)
 {
 	const struct snap *s = e->s;
 
 	for (uint32_t i = 0; i < e->norder; i++) {
 		uint32_t run = e->order[i];
 		uint32_t t = s->run.task_first[run + 1];
+		int64_t has[RES_N];
 
-		if (!queue_is_above(s, queue, s->run.queue[run]) ||
+		work_amount(s, run, 1, has);
+		if (!has[resource] ||
+		    !queue_is_above(s, queue, s->run.queue[run]) ||
 		    e->whole[run] || (!whole && e->surplus[run] <= 0) ||
 		    run == e->c->run || !victim_allowed(e, run))
 			continue;
@@ -427,12 +483,67 @@ static bool clear_limits(struct evictor *e)
 	enum reason why;
 
 	while ((why = admit_now(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
-		if (e->mode == MOVE || (!take_below(e, v.name, false) &&
-		                        !take_below(e, v.name, true)))
+		int64_t what = v.num[NUM_WHAT];
+
+		if (e->mode == MOVE || (!take_below(e, v.name, what, false) &&
+		                        !take_below(e, v.name, what, true)))
 			return false;
 	}
 	steps_refresh(e, nsteps);
 	return why == WHY_None;
+}
+
+/* Whether all that is placed and runs is there once only. */
+static bool is_sound(const struct evictor *e, uint32_t task)
+{
+	const struct snap_task *t = &e->s->task[task];
+	const int64_t *thread = e->w->thread + e->s->node.cpu_first[t->node];
+	bool sound = work_is_sound(e->w, t) && e->w->cpu[t->node] >= 0;
+
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		sound &= thread[e->s->cpu_use[i].cpu] >= 0;
+	return sound;
+}
+
+/* Whether the claimant still fits, and within its limits, after a step was
+ * taken back. */
+static bool is_spare(struct evictor *e, const struct step *step)
+{
+	const struct snap *s = e->s;
+	uint32_t req = s->run.req[step->run];
+	struct verdict v;
+
+	if (s->req.exclusive[req] || s->req.exclusive[e->c->req])
+		return false;
+	for (uint32_t t = s->run.task_first[step->run];
+	     t < s->run.task_first[step->run + 1]; t++) {
+		if (e->left[t] == STAYS && !is_sound(e, t))
+			return false;
+	}
+	return admit_now(e->w, &e->c->demand, &v) == WHY_None;
+}
+
+/* Those without whom the claimant fits, too, after all, stay. */
+static void spare_all(struct evictor *e, size_t nsteps)
+{
+	bool held = victims_rules_hold(e);
+
+	for (size_t i = e->step.n; i-- > nsteps;) {
+		size_t mark = work_mark(e->w);
+		struct step step = *step_at(e, i);
+
+		if (step.seen || (step.task != SNAP_NONE && e->whole[step.run]))
+			continue;
+		victim_untake(e, i);
+		if (is_spare(e, &step)) {
+			step_drop(e, i);
+			if (!held || victims_rules_hold(e))
+				continue;
+			step_put(e, i, step);
+		}
+		work_undo(e->w, mark);
+		step_tell(e, &step, true);
+	}
 }
 
 /* The claimant on some of these nodes; what was found stays in the trial. */
@@ -440,8 +551,11 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	struct stand before = stand_now(e);
 
-	if (fill_nodes(e, node, n) && clear_limits(e))
+	if (fill_nodes(e, node, n) && clear_limits(e)) {
+		if (e->mode != MOVE)
+			spare_all(e, before.nsteps);
 		return true;
+	}
 	stand_back(e, &before);
 	return false;
 }
@@ -494,7 +608,8 @@ static bool fill_pool(struct evictor *e)
 	return false;
 }
 
-/* From the narrowest level that is wanted up to the widest allowed. */
+/* From the narrowest level that is wanted up to the widest allowed; who grows
+ * has his place. */
 bool room_find(struct evictor *e)
 {
 	uint8_t need = e->s->req.need[e->c->req];
@@ -502,6 +617,8 @@ bool room_find(struct evictor *e)
 	int wide = need == LEVEL_NONE ? 0 : need;
 	int narrow = like == LEVEL_NONE || like < wide ? need : like;
 
+	if (e->c->run != SNAP_NONE)
+		return fill_pool(e);
 	for (int level = narrow; narrow != LEVEL_NONE && level >= wide;
 	     level--) {
 		if (fill_domain(e, (uint8_t)level))

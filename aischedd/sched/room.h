@@ -26,10 +26,10 @@ bool room_find(struct evictor *e);
 struct stand;
 void room_share(struct evictor *e, const struct stand *before);
 
-/* Find another place for whoever leaves with the steps from this one on: for
- * all of its tasks or, if `part`, for its minimum.  Returns how many do not
- * find one. */
-size_t room_elsewhere(struct evictor *e, size_t from, bool part);
+/* Find another place for whoever leaves with the steps from this one on, when
+ * only moves count for all that it loses; else for runs, or their minimum.
+ * Returns how many do not find one. */
+size_t room_elsewhere(struct evictor *e, size_t from);
 
 /* If the claimant is alone on its nodes, it closes them to others (sign 1), or
  * opens them again (-1). */

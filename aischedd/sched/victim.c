@@ -320,6 +320,14 @@ void victim_see_task(struct evictor *e, uint32_t task)
 	push_step(e, e->owner[task], task, true);
 }
 
+void step_put(struct evictor *e, size_t i, struct step step)
+{
+	push_step(e, step.run, step.task, step.seen);
+	memmove(step_at(e, i + 1), step_at(e, i),
+	        (e->step.n - 1 - i) * sizeof(struct step));
+	*step_at(e, i) = step;
+}
+
 void victim_take_task(struct evictor *e, uint32_t task)
 {
 	uint32_t run = e->owner[task];
@@ -404,7 +412,7 @@ bool victim_moves(const struct evictor *e, uint32_t run)
 	const struct moved *m = e->moved.p;
 
 	for (size_t i = 0; i < e->moved.n; i++) {
-		if (m[i].run == run)
+		if (m[i].run == run && m[i].whole)
 			return true;
 	}
 	return false;

@@ -30,9 +30,11 @@ struct step {
 	bool seen;     /* it leaves anyway */
 };
 
-/* A run that finds another place: its tasks there are of the trial. */
+/* A run, or one of its tasks, that finds another place: what it gets there is
+ * of the trial. */
 struct moved {
 	uint32_t run;
+	bool whole;
 	size_t first_task, ntasks;
 };
 
@@ -90,7 +92,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run);
  */
 bool victims_rules_hold(struct evictor *e);
 
-/* Whether it finds another place. */
+/* Whether all of it finds another place. */
 bool victim_moves(const struct evictor *e, uint32_t run);
 
 /* Whether `queue` is `below` or one of those above it. */
@@ -105,6 +107,7 @@ void victim_take(struct evictor *e, uint32_t run);
 /* Step i is taken back (the trail has both), and then forgotten. */
 void victim_untake(struct evictor *e, size_t i);
 void step_drop(struct evictor *e, size_t i);
+void step_put(struct evictor *e, size_t i, struct step step);
 
 /* The promises hear of a step: its tasks leave, or not. */
 void step_tell(const struct evictor *e, const struct step *step, bool leave);
