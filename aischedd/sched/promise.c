@@ -857,6 +857,7 @@ bool promise_in_the_way(struct promises *ps, uint32_t row, struct verdict *v)
 	v->name = r->node;
 	v->job = 0;
 	v->num[NUM_WHAT] = WAY_IS_CLOSED;
+	v->num[NUM_NEED] = s->req.reservation[s->pend.req[row]];
 	if (r->bar) {
 		v->num[NUM_WHAT] = WAY_IS_BARRED;
 		v->job = r->bar;

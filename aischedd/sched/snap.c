@@ -202,6 +202,32 @@ static bool nodes_ok(const struct snap *s, const uint32_t *node, uint32_t from,
 	return true;
 }
 
+static int check_reservations(const struct snap *s, struct err *err)
+{
+	const struct snap_reservations *r = &s->resv;
+
+	if (check_slices("nodes of reservation", r->node_first, r->n,
+	                 UINT32_MAX, err) < 0 ||
+	    check_slices("users of reservation", r->user_first, r->n,
+	                 UINT32_MAX, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (!time_ok(r->start[i]) || !time_ok(r->end[i]) ||
+		    r->start[i] < 0 || r->end[i] <= r->start[i])
+			return bad(err, "reservation", i, "time out of range");
+		if (!nodes_ok(s, s->resv_node, r->node_first[i],
+		              r->node_first[i + 1]))
+			return bad(err, "reservation", i, "unknown node");
+		for (uint32_t k = r->user_first[i]; k < r->user_first[i + 1];
+		     k++) {
+			if (s->resv_user[k] >= s->user.n)
+				return bad(err, "reservation", i,
+				           "unknown user");
+		}
+	}
+	return 0;
+}
+
 static int check_req(const struct snap *s, uint32_t i, struct err *err)
 {
 	const struct snap_reqs *r = &s->req;
@@ -223,6 +249,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "unknown level");
 	if (r->numa[i] > NUMA_STRICT)
 		return bad(err, "request", i, "unknown alignment");
+	if (!index_ok(r->reservation[i], s->resv.n))
+		return bad(err, "request", i, "unknown reservation");
 	if (!rule_ok(s, r->rule_first[i], r->rule_first[i + 1]))
 		return bad(err, "request", i, "rule is not well formed");
 	if (!nodes_ok(s, s->want, r->want_first[i], r->want_first[i + 1]) ||
@@ -379,7 +407,8 @@ int snap_check(const struct snap *snap, struct err *err)
 	if (check_policy(&snap->policy, err) < 0 ||
 	    check_nodes(snap, err) < 0 ||
 	    check_parents("queue", snap->queue.parent, snap->queue.n, err) ||
-	    check_reqs(snap, err) < 0 || check_run(snap, err) < 0 ||
+	    check_reservations(snap, err) < 0 || check_reqs(snap, err) < 0 ||
+	    check_run(snap, err) < 0 ||
 	    check_claims(snap, "running job", r->claim_first, r->n, &nclaims,
 	                 err) < 0 ||
 	    check_claims(snap, "row", p->claim_first, p->n, &nclaims, err) <

@@ -80,6 +80,11 @@ static const struct field license_fields[] = {
 	VALUE("free", FIELD_I64, license.free, FIELD_DERIVED),
 };
 
+static const struct field resv_fields[] = {
+	VALUE("start", FIELD_I64, resv.start, FIELD_MUST),
+	VALUE("end", FIELD_I64, resv.end, FIELD_MUST),
+};
+
 static const struct field req_fields[] = {
 	VALUE("tasks", FIELD_U32, req.tasks, 1),
 	VALUE("min_tasks", FIELD_U32, req.min_tasks, FIELD_DERIVED),
@@ -96,6 +101,7 @@ static const struct field req_fields[] = {
 	LEVEL("need", req.need, LEVEL_NONE),
 	LEVEL("like", req.like, LEVEL_NONE),
 	NAME("numa", req.numa, NUMA_ANY, numa_names),
+	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),
 };
 
 static const struct field run_fields[] = {
@@ -134,6 +140,7 @@ const struct section snap_section[NSECTIONS] = {
 	[SECTION_NODE] = SECTION("node", node, node.n),
 	[SECTION_QUEUE] = SECTION("queue", queue, queue.n),
 	[SECTION_LICENSE] = SECTION("license", license, license.n),
+	[SECTION_RESV] = SECTION("reservation", resv, resv.n),
 	[SECTION_REQ] = SECTION(NULL, req, req.n),
 	[SECTION_RUN] = SECTION("run", run, run.n),
 	[SECTION_PEND] = SECTION("pend", pend, pend.n),

@@ -45,6 +45,52 @@ static int read_plain(struct reader *r, int section, enum name_space space,
 	return 0;
 }
 
+/* A comma list of names to the end of a column. */
+static int read_list(struct reader *r, enum name_space space, char *text,
+                     struct buf *column)
+{
+	struct buf list = { 0 };
+	int status = reader_names(r, space, text, &list);
+
+	if (status == 0)
+		reader_append(column, &list);
+	buf_free(&list);
+	return status;
+}
+
+static int read_reservation(struct reader *r, char *rest)
+{
+	char *name = reader_part(&rest, ' '), *nodes = NULL, *users = NULL;
+
+	reader_defaults(SECTION_RESV, r->value);
+	for (char *text; (text = reader_part(&rest, ' '));) {
+		char *key = reader_part(&text, '=');
+		int status = 1;
+
+		if (!strcmp(key, "nodes"))
+			nodes = text;
+		else if (!strcmp(key, "users"))
+			users = text;
+		else if (*key)
+			status =
+			    reader_field(r, SECTION_RESV, r->value, key, text);
+		if (status < 0)
+			return -1;
+		if (!status)
+			return reader_bad(r, "unknown key", key);
+	}
+	APPEND(&r->resv_node_first, uint32_t, COUNT(&r->resv_node, uint32_t));
+	APPEND(&r->resv_user_first, uint32_t, COUNT(&r->resv_user, uint32_t));
+	if (reader_new_name(r, SPACE_RESV, name) < 0 ||
+	    reader_must_say(r, SECTION_RESV, "start") < 0 ||
+	    reader_must_say(r, SECTION_RESV, "end") < 0 ||
+	    read_list(r, SPACE_NODE, nodes, &r->resv_node) < 0 ||
+	    read_list(r, SPACE_USER, users, &r->resv_user) < 0)
+		return -1;
+	reader_end_row(r, SECTION_RESV, r->value);
+	return 0;
+}
+
 static int read_policy(struct reader *r, char *rest)
 {
 	if (r->rows[SECTION_POLICY])
@@ -104,6 +150,8 @@ static int read_line(struct reader *r, char *line)
 		return read_plain(r, SECTION_QUEUE, SPACE_QUEUE, rest);
 	if (!strcmp(keyword, "license"))
 		return read_plain(r, SECTION_LICENSE, SPACE_LICENSE, rest);
+	if (!strcmp(keyword, "reservation"))
+		return read_reservation(r, rest);
 	return reader_bad(r, "unknown keyword", keyword);
 }
 
@@ -189,29 +237,17 @@ static void keep_nodes(struct reader *r)
 	s->taint = keep(r, &r->taint);
 }
 
-/* What the text cannot say: n values that are all the same byte. */
-static const void *keep_same(const struct reader *r, int byte, size_t size,
-                             size_t n)
-{
-	void *p = arena_alloc(r->arena, n + 1, size);
-
-	return memset(p, byte, n * size);
-}
-
-static void keep_unsaid(struct reader *r)
+static void keep_reservations(struct reader *r)
 {
 	struct snap *s = r->snap;
 
-	s->req.reservation = keep_same(r, 0xff, sizeof(uint32_t), s->req.n);
-	s->resv = (struct snap_reservations){
-		.name = keep_same(r, 0, sizeof(char *), 0),
-		.start = keep_same(r, 0, sizeof(int64_t), 0),
-		.end = keep_same(r, 0, sizeof(int64_t), 0),
-		.node_first = keep_same(r, 0, sizeof(uint32_t), 1),
-		.user_first = keep_same(r, 0, sizeof(uint32_t), 1),
-	};
-	s->resv_node = keep_same(r, 0, sizeof(uint32_t), 0);
-	s->resv_user = keep_same(r, 0, sizeof(uint32_t), 0);
+	s->resv.name = keep_names(r, SPACE_RESV);
+	s->resv.node_first =
+	    keep_first(r, &r->resv_node_first, COUNT(&r->resv_node, uint32_t));
+	s->resv.user_first =
+	    keep_first(r, &r->resv_user_first, COUNT(&r->resv_user, uint32_t));
+	s->resv_node = keep(r, &r->resv_node);
+	s->resv_user = keep(r, &r->resv_user);
 }
 
 /* Who does not say since when it waits has just come. */
@@ -281,7 +317,7 @@ static void keep_jobs(struct reader *r)
 	    r, &r->member_first, COUNT(&r->member, struct snap_member));
 	keep_claims(r);
 	keep_members(r);
-	keep_unsaid(r);
+	keep_reservations(r);
 }
 
 /* What was not said to be free follows from what runs. */
@@ -354,6 +390,10 @@ static void reader_fini(struct reader *r)
 		&r->run_claim,
 		&r->pend_claim_first,
 		&r->pend_claim,
+		&r->resv_node_first,
+		&r->resv_node,
+		&r->resv_user_first,
+		&r->resv_user,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(column); i++)

@@ -60,6 +60,7 @@ struct reader {
 	struct buf pend_req, resumes, member_first, member;
 	struct buf run_job, run_req, task_first, task, cpu_use;
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
+	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
 	/* What the running tasks read so far left of the devices. */
 	struct buf gpu_left, thread_left;

@@ -31,6 +31,7 @@
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
  *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]
  * license NAME total=N [free=N]
+ * reservation NAME start=TIME end=TIME [nodes=NODES users=NAMES]
  * run JOB [queue= user= priority= start= end= suspended preemptible ending
  *	freezable safe=TIME REQUEST] on=TASK,... [claim=NODES]
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
@@ -45,7 +46,7 @@
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
- *	numa=prefer|strict
+ *	numa=prefer|strict reservation=NAME
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  */
 #ifndef AISCHEDD_SCHED_SNAP_TEXT_H

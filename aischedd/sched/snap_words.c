@@ -102,6 +102,7 @@ int reader_name(struct reader *r, enum name_space space, char *text,
 		[SPACE_NODE] = "unknown node",
 		[SPACE_QUEUE] = "unknown queue",
 		[SPACE_LICENSE] = "unknown licence",
+		[SPACE_RESV] = "unknown reservation",
 		[SPACE_JOB] = "no running job",
 	};
 	const struct name *n;

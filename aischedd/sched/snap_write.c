@@ -60,6 +60,8 @@ static const char *name_of(const struct snap *s, enum name_space space,
 		return s->queue.name[i];
 	case SPACE_LICENSE:
 		return s->license.name[i];
+	case SPACE_RESV:
+		return s->resv.name[i];
 	case SPACE_USER:
 		return s->user.name[i];
 	default:
@@ -509,6 +511,18 @@ static void put_node(const struct writer *w, uint32_t i)
 	buf_addc(w->out, '\n');
 }
 
+static void put_reservation(const struct writer *w, uint32_t i)
+{
+	const struct snap *s = w->snap;
+
+	put_named(w, SECTION_RESV, SPACE_RESV, i);
+	put_names(w, "nodes", SPACE_NODE, s->resv_node, s->resv.node_first[i],
+	          s->resv.node_first[i + 1]);
+	put_names(w, "users", SPACE_USER, s->resv_user, s->resv.user_first[i],
+	          s->resv.user_first[i + 1]);
+	buf_addc(w->out, '\n');
+}
+
 static void put_run(const struct writer *w, uint32_t i)
 {
 	buf_puts(w->out, "run ");
@@ -577,6 +591,8 @@ void snap_write(const struct snap *s, struct buf *out)
 	}
 	for (uint32_t i = 0; i < s->node.n; i++)
 		put_node(&w, i);
+	for (uint32_t i = 0; i < s->resv.n; i++)
+		put_reservation(&w, i);
 	for (uint32_t i = 0; i < s->run.n; i++)
 		put_run(&w, i);
 	for (uint32_t i = 0; i < s->pend.n; i++)

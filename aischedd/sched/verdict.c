@@ -404,8 +404,10 @@ static void put_way(const struct snap *s, const struct verdict *v,
 		break;
 	case WAY_IS_CLOSED:
 		buf_printf(out,
-		           "would fit on %s, which is not of its reservation",
-		           node);
+		           "would fit on %s, but not within its reservation "
+		           "'%s', which ends in ",
+		           node, s->resv.name[v->num[NUM_NEED]]);
+		put_span(out, s->resv.end[v->num[NUM_NEED]] - s->now);
 		break;
 	default:
 		buf_printf(out,

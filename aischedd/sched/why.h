@@ -45,7 +45,7 @@ enum {
 	WAY_IS_PROMISED, /* to a job, from NUM_NEED on */
 	WAY_IS_BARRED,   /* by a job that waits for it */
 	WAY_IS_RESERVED, /* NUM_NEED: which; NUM_HAVE: its end would be */
-	WAY_IS_CLOSED    /* it is not of the reservation that it names */
+	WAY_IS_CLOSED    /* not within the reservation NUM_NEED, its own */
 };
 
 /* Reservation. */
