@@ -144,6 +144,15 @@ static json_t *ids_answer(uint64_t first, uint32_t count)
 	return json_pack("{s:o}", "job_ids", ids);
 }
 
+static json_t *id_list(const uint64_t *id, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_integer((json_int_t)id[i]));
+	return list;
+}
+
 static json_t *batch_test(struct daemon *d, const struct peer *peer,
                           const struct batch *b)
 {
@@ -158,12 +167,15 @@ static json_t *batch_test(struct daemon *d, const struct peer *peer,
 		                  now_s(), &t, &text);
 		json_array_append_new(
 		    tests,
-		    json_pack("{s:b, s:s, s:s, s:o, s:s}", "starts", t.starts,
-		              "reason", reason_name(t.why), "reason_text",
-		              text.data ? text.data : "", "expected_start",
+		    json_pack("{s:b, s:s, s:s, s:o, s:s, s:o}", "starts",
+		              t.starts, "reason", reason_name(t.why),
+		              "reason_text", text.data ? text.data : "",
+		              "expected_start",
 		              t.expected == NO_TIME ? json_null()
 		                                    : json_integer(t.expected),
-		              "nodes", t.nodes.data ? t.nodes.data : ""));
+		              "nodes", t.nodes.data ? t.nodes.data : "",
+		              "evicts", id_list(t.evict, t.nevicts)));
+		free(t.evict);
 		buf_free(&text);
 		buf_free(&t.nodes);
 	}

@@ -301,6 +301,19 @@ static void print_json(json_t *value)
 	putchar('\n');
 }
 
+/* "would evict job 12, 14": who runs now and would leave for it. */
+static void print_evicts(const json_t *evicts)
+{
+	const json_t *id;
+	size_t i;
+
+	json_array_foreach(evicts, i, id)
+		printf("%s%lld", i ? ", " : "would evict job ",
+		       (long long)json_integer_value(id));
+	if (json_array_size(evicts))
+		putchar('\n');
+}
+
 /* --test-only: "would start now on n0" and why not. */
 static void print_test(json_t *test)
 {
@@ -324,6 +337,7 @@ static void print_test(json_t *test)
 	printf("%s (%s): %s\n", when.data, reason ? reason : "?",
 	       text ? text : "?");
 	buf_free(&when);
+	print_evicts(json_object_get(test, "evicts"));
 }
 
 /* --json: the job as aiq shows it. */

@@ -15,7 +15,8 @@
  *           script_len, env_len, test_only;       warnings [text, ..]; with
  *           raw: script, env                      test_only: tests [{starts,
  *                                                 expected_start, nodes (text),
- *                                                 reason, reason_text}, ..]
+ *                                                 reason, reason_text,
+ *                                                 evicts [n, ..]}, ..]
  * jobs      ids [text], users, queues, states,    parts: rows;
  *           names, nodes [text], all, history,    rows (count),
  *           since, until, fields [name],          missing [id, ..]

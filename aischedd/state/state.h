@@ -220,6 +220,8 @@ struct what_if {
 	enum reason why;
 	int64_t expected; /* unix seconds or NO_TIME */
 	struct buf nodes; /* "n0*2,n1" */
+	uint64_t *evict;  /* jobs that would leave for it; the caller frees */
+	size_t nevicts;
 };
 void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,

@@ -24,6 +24,17 @@ static void last_row_nodes(const struct state *state, const struct plan *plan,
 	}
 }
 
+/* Who would leave for the job, wholly or in part; once each. */
+static void evicted_for(const struct snap *snap, const struct plan *plan,
+                        uint64_t job, struct what_if *ret)
+{
+	ret->evict = xcalloc(plan->nevictions + 1, sizeof(*ret->evict));
+	for (uint32_t i = 0; i < plan->nevictions; i++)
+		if (plan->eviction[i].by == job)
+			ret->evict[ret->nevicts++] =
+			    snap->run.job[plan->eviction[i].run];
+}
+
 static void try_plan(struct state *state, const struct job *job, int64_t now,
                      struct what_if *ret, struct buf *text)
 {
@@ -40,6 +51,7 @@ static void try_plan(struct state *state, const struct job *job, int64_t now,
 	else if (v->expected != SNAP_NEVER)
 		ret->expected = v->expected;
 	last_row_nodes(state, plan, &ret->nodes);
+	evicted_for(snap, plan, job->id, ret);
 	if (!ret->starts)
 		verdict_text(snap, row, v, text);
 	arena_free(arena);

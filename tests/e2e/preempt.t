@@ -51,6 +51,15 @@ open_gate k
 becomes "until it is its turn again" "$low" RUNNING
 aicancel --wait "$low"
 
+low=$(sleeper -q hard -c 4)
+wait_for is_state "$low" RUNNING
+run aisub --test-only -q hard -c 4 --class interactive --wrap true
+like "a test says who would leave" "$out" "^would evict job $low\$"
+run aisub --test-only --json -q hard -c 4 --class interactive --wrap true
+like "as JSON, too" "$out" "\"evicts\": *\[$low\]"
+is "nobody does" "$(state_of "$low")" RUNNING
+aicancel --wait "$low"
+
 # --- who may not be -----------------------------------------------------------
 
 low=$(sleeper -q soft -c 4 --class interactive)

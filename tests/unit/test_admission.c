@@ -1,4 +1,5 @@
 /* test_admission.c - who may submit what, and what is refused */
+#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/parse.h"
@@ -250,6 +251,8 @@ static const struct {
 	  "Dependency: *" },
 	{ "for nobody of a name", "job-name=b",
 	  "job-name=a dependency=singleton", "starts on n0" },
+	{ "in the place of another", "cpus-per-task=4",
+	  "cpus-per-task=4 class=interactive", "Preempting*; evicts 1" },
 };
 
 START_TEST(trial)
@@ -275,12 +278,16 @@ START_TEST(trial)
 		           (long long)(what.expected - w.now));
 	if (!what.starts)
 		buf_printf(&got, ": %s", text.data);
+	for (size_t i = 0; i < what.nevicts; i++)
+		buf_printf(&got, "; evicts %llu",
+		           (unsigned long long)what.evict[i]);
 	ck_assert_msg(glob_match(trials[_i].want, got.data), "%s: %s",
 	              trials[_i].name, got.data);
 	ck_assert_str_eq(world_jobs(&w), before);
 	ck_assert_uint_eq(state_next_id(w.state), 2);
 	world_check(&w);
 	buf_free(&what.nodes);
+	free(what.evict);
 	buf_free(&text);
 	buf_free(&got);
 	world_fini(&w);
