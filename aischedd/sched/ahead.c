@@ -730,6 +730,7 @@ void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
 	v->first_due = v->due->start;
 	a->changes |= d->end != SNAP_NEVER;
 	a->p->watched[node] = 1;
+	a->p->nkept++;
 }
 
 void ahead_add(struct ahead *a, uint32_t req)

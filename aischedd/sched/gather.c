@@ -7,37 +7,109 @@
  * many tasks a domain holds is counted node by node, but only where what is
  * free in it adds up to enough.
  */
+#include <string.h>
+
 #include "aischedd/sched/trial.h"
 #include "aischedd/sched/why.h"
 
-/* As many on one node are as good as any number. */
-enum { MOST_TASKS = 1 << 20 };
+enum {
+	MOST_TASKS = 1 << 20, /* on one node, of those that need nothing */
+	/* With more nodes than this it is cheaper to pass over those of other
+	 * domains than to put its own aside. */
+	LARGE_DOMAIN = 128
+};
+
+/* For what the room of domains was counted. */
+struct counted_for {
+	uint32_t req, class, nkept;
+	unsigned trees;
+	bool heedless, loose;
+};
 
 struct gather {
-	struct trial *t;
 	struct place *p;
+	struct trial *t;
 	const struct domains *d;
+	int64_t *room;   /* by domain, and the whole: tasks that fit */
+	int64_t *own;    /* likewise: in its own nodes, in none of its kids */
+	uint64_t *when;  /* likewise: when own was counted, see shelf.h; 0 */
+	uint8_t *from;   /* by node: the tree to which it goes back */
+	uint8_t *usable; /* by class */
+	struct counted_for counted;
 	/* Tasks fit somewhere or other, and fill what there is: true of a
 	 * gang that says nothing of its nodes. */
 	bool divisible;
 	bool spread; /* evenly over all nodes of a domain, as the pool says */
 };
 
-static struct gather gather_for(struct trial *t)
+struct gather *gather_new(struct place *p)
 {
-	struct place *p = t->p;
-	const struct snap *s = p->snap;
-	const uint32_t *class = t->allowed->class;
-	uint32_t pool = match_class(p->match, class[t->class])->pool;
+	struct gather *g = arena_array(p->arena, struct gather, 1);
+	uint32_t ndomains = p->snap->domain.n + 1;
 
-	return (struct gather){
-		.t = t,
-		.p = p,
-		.d = p->domains,
-		.divisible = !s->req.nodes[t->req] && !t->allowed->ncounts,
-		.spread = s->pool.order[pool] == ORDER_SPREAD &&
-		          !s->req.nodes[t->req] && !s->req.exclusive[t->req],
+	g->p = p;
+	g->d = p->domains;
+	g->room = arena_array(p->arena, int64_t, ndomains);
+	g->own = arena_array(p->arena, int64_t, ndomains);
+	g->when = arena_array(p->arena, uint64_t, ndomains);
+	g->from = arena_array(p->arena, uint8_t, p->snap->node.n);
+	g->usable = arena_array(p->arena, uint8_t, match_nclasses(p->match));
+	return g;
+}
+
+static bool is_same(const struct counted_for *a, const struct counted_for *b)
+{
+	return a->req == b->req && a->class == b->class &&
+	       a->nkept == b->nkept && a->trees == b->trees &&
+	       a->heedless == b->heedless && a->loose == b->loose;
+}
+
+/* What was counted for another request, or under other circumstances, is
+ * forgotten. */
+static void count_for(struct gather *g, const struct trial *t)
+{
+	const struct place *p = g->p;
+	struct counted_for now = {
+		.req = t->req,
+		.class = t->class,
+		.nkept = p->nkept,
+		.trees = t->trees,
+		.heedless = p->heedless,
+		.loose = p->work->loose,
 	};
+
+	if (!is_same(&g->counted, &now) || p->careful || p->within != SNAP_NONE)
+		memset(g->when, 0,
+		       ((size_t)p->snap->domain.n + 1) * sizeof(*g->when));
+	g->counted = now;
+}
+
+static struct gather *gather_for(struct trial *t)
+{
+	struct gather *g = t->p->gather;
+	const struct snap *s = g->p->snap;
+	const uint32_t *class = t->allowed->class;
+	uint32_t pool = match_class(g->p->match, class[t->class])->pool;
+
+	count_for(g, t);
+	g->t = t;
+	g->divisible = !s->req.nodes[t->req] && !t->allowed->ncounts;
+	g->spread = s->pool.order[pool] == ORDER_SPREAD &&
+	            !s->req.nodes[t->req] && !s->req.exclusive[t->req];
+	for (uint32_t c = t->class; c < t->class_end; c++)
+		g->usable[class[c]] = 1;
+	return g;
+}
+
+static void gather_done(struct gather *g)
+{
+	const struct trial *t = g->t;
+
+	for (uint32_t c = t->class; c < t->class_end; c++)
+		g->usable[t->allowed->class[c]] = 0;
+	/* It was counted beside the job's own tasks. */
+	if (g->p->within != SNAP_NONE)
+		g->counted.req = SNAP_NONE;
 }
 
 /* Whether all that is free in a domain is enough for n tasks. */
@@ -59,54 +131,98 @@ static int64_t room_on(const struct gather *g, uint32_t node)
 {
 	const struct trial *t = g->t;
 
-	if (!g->p->usable[match_class_of(g->p->match, node)] ||
+	if (!g->usable[match_class_of(g->p->match, node)] ||
 	    !(t->trees >> shelf_tree(g->p->shelf, node) & 1) ||
 	    !allowed_node(t->allowed, node))
 		return 0;
 	return place_room(g->p, t->req, node, MOST_TASKS);
 }
 
+/* Where room is kept for others there is another answer at each time, and the
+ * promises want to hear of it: so that is not remembered. */
+static void count_own(struct gather *g, uint32_t domain)
+{
+	const struct domains *d = g->d;
+	bool watched = false, any = may_hold(g, domain, 1);
+	int64_t sum = 0;
+
+	for (uint32_t i = d->first[domain]; any && i < d->own_end[domain];
+	     i++) {
+		sum += room_on(g, d->node[i]);
+		watched |= g->p->watched[d->node[i]];
+	}
+	g->own[domain] = sum;
+	g->when[domain] = watched ? 0 : shelf_changes(g->p->shelf) + 1;
+}
+
+/* Whether nothing has happened to the domain since it was counted. */
+static bool is_counted(const struct gather *g, uint32_t domain)
+{
+	uint64_t changed = domain == g->p->snap->domain.n
+	                       ? shelf_changes(g->p->shelf)
+	                       : shelf_domain_changed(g->p->shelf, domain);
+
+	return g->when[domain] > changed;
+}
+
 /* For how many tasks a domain has room; of those in it, too. */
 static int64_t count(struct gather *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
-	bool any = may_hold(g, domain, 1);
-	int64_t sum = 0;
+	int64_t sum;
 
-	for (uint32_t i = d->first[domain]; any && i < d->own_end[domain]; i++)
-		sum += room_on(g, d->node[i]);
+	if (!is_counted(g, domain))
+		count_own(g, domain);
+	sum = g->own[domain];
 	for (uint32_t i = d->kid_first[domain]; i < d->kid_first[domain + 1];
 	     i++)
 		sum += count(g, d->kid[i]);
-	g->p->room[domain] = sum;
+	g->room[domain] = sum;
 	return sum;
 }
 
-/* Try to fill the nodes of a slice, as if there were no others. */
-static bool fill_slice(struct gather *g, uint32_t first, uint32_t end,
-                       int64_t n)
+/* Put the nodes of a slice that have room into a tree of their own. */
+static void put_aside(struct gather *g, uint32_t first, uint32_t end)
 {
-	struct shelf *shelf = g->p->shelf;
-	struct trial part = *g->t;
-	bool filled;
-
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t node = g->d->node[i];
 
 		if (!room_on(g, node))
 			continue;
-		g->p->from[node] = (uint8_t)shelf_tree(shelf, node);
-		shelf_move(shelf, node, SHELF_PART);
+		g->from[node] = (uint8_t)shelf_tree(g->p->shelf, node);
+		shelf_move(g->p->shelf, node, SHELF_PART);
 	}
-	part.trees = IN_PART;
-	part.tasks = (uint32_t)n;
-	filled = trial_fill(&part);
+}
+
+static void put_back(struct gather *g, uint32_t first, uint32_t end)
+{
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t node = g->d->node[i];
 
-		if (shelf_tree(shelf, node) == SHELF_PART)
-			shelf_move(shelf, node, g->p->from[node]);
+		if (shelf_tree(g->p->shelf, node) == SHELF_PART)
+			shelf_move(g->p->shelf, node, g->from[node]);
 	}
+}
+
+/* Try to place n tasks on the nodes of a domain up to end, as if there were no
+ * others: its own, or all. */
+static bool fill_nodes(struct gather *g, uint32_t domain, uint32_t end,
+                       int64_t n)
+{
+	uint32_t first = g->d->first[domain];
+	struct trial part = *g->t;
+	bool filled;
+
+	part.tasks = (uint32_t)n;
+	if (end == g->d->end[domain] && domain < g->p->snap->domain.n &&
+	    end - first > LARGE_DOMAIN) {
+		part.inside = domain;
+		return trial_fill(&part);
+	}
+	put_aside(g, first, end);
+	part.trees = IN_PART;
+	filled = trial_fill(&part);
+	put_back(g, first, end);
 	return filled;
 }
 
@@ -134,7 +250,7 @@ static bool is_fuller(const struct gather *g, uint32_t a, uint32_t b)
 static uint32_t best_of(const struct gather *g, const uint32_t *domain,
                         uint32_t ndomains, int64_t n)
 {
-	const int64_t *room = g->p->room;
+	const int64_t *room = g->room;
 	uint32_t best = SNAP_NONE;
 
 	for (uint32_t i = 0; i < ndomains; i++) {
@@ -160,12 +276,8 @@ static uint32_t best_kid(const struct gather *g, uint32_t domain, int64_t n)
  * there is room for them. */
 static bool divide(struct gather *g, uint32_t domain, int64_t n)
 {
-	const struct domains *d = g->d;
-	int64_t *room = g->p->room, own = room[domain];
+	int64_t *room = g->room, own = g->own[domain];
 
-	for (uint32_t i = d->kid_first[domain]; i < d->kid_first[domain + 1];
-	     i++)
-		own -= room[d->kid[i]];
 	while (n > 0) {
 		uint32_t kid = best_kid(g, domain, n);
 		int64_t *from = kid == SNAP_NONE || is_better(own, room[kid], n)
@@ -174,9 +286,9 @@ static bool divide(struct gather *g, uint32_t domain, int64_t n)
 		int64_t here = *from < n ? *from : n;
 
 		if (!here ||
-		    (from == &own ? !fill_slice(g, d->first[domain],
-		                                d->own_end[domain], here)
-		                  : !divide(g, kid, here)))
+		    !(from == &own
+		          ? fill_nodes(g, domain, g->d->own_end[domain], here)
+		          : divide(g, kid, here)))
 			return false;
 		*from = 0;
 		n -= here;
@@ -191,7 +303,7 @@ static bool divide(struct gather *g, uint32_t domain, int64_t n)
  */
 static bool place_in(struct gather *g, uint32_t domain)
 {
-	int64_t n = g->t->tasks, *room = g->p->room;
+	int64_t n = g->t->tasks, *room = g->room;
 	uint32_t kid;
 
 	if (g->divisible && !g->spread)
@@ -203,7 +315,7 @@ static bool place_in(struct gather *g, uint32_t domain)
 		place_undo(g->p);
 		room[kid] = 0;
 	}
-	return fill_slice(g, g->d->first[domain], g->d->end[domain], n);
+	return fill_nodes(g, domain, g->d->end[domain], n);
 }
 
 /* In the best domain of a level. */
@@ -211,7 +323,7 @@ static bool place_at(struct gather *g, uint8_t level)
 {
 	const uint32_t *at = g->d->at + g->d->at_first[level];
 	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level], best;
-	int64_t tasks = g->t->tasks, *room = g->p->room;
+	int64_t tasks = g->t->tasks, *room = g->room;
 
 	for (uint32_t i = 0; i < n; i++) {
 		room[at[i]] = 0;
@@ -226,14 +338,6 @@ static bool place_at(struct gather *g, uint8_t level)
 		room[best] = 0;
 	}
 	return false;
-}
-
-static void set_usable(const struct gather *g, uint8_t usable)
-{
-	const struct trial *t = g->t;
-
-	for (uint32_t c = t->class; c < t->class_end; c++)
-		g->p->usable[t->allowed->class[c]] = usable;
 }
 
 /* From the narrowest level that it wants up to the widest that it may. */
@@ -260,42 +364,34 @@ static bool place_upwards(struct gather *g)
 
 bool gather_fill(struct trial *t)
 {
-	struct gather g = gather_for(t);
-	bool filled;
+	struct gather *g = gather_for(t);
+	bool filled = place_upwards(g);
 
-	set_usable(&g, 1);
-	filled = place_upwards(&g);
-	set_usable(&g, 0);
+	gather_done(g);
 	return filled;
 }
 
 bool gather_fill_in(struct trial *t, uint32_t domain)
 {
-	struct gather g = gather_for(t);
-	bool filled;
+	struct gather *g = gather_for(t);
+	bool filled = count(g, domain) >= t->tasks && place_in(g, domain);
 
-	set_usable(&g, 1);
-	filled = count(&g, domain) >= t->tasks && place_in(&g, domain);
-	set_usable(&g, 0);
+	gather_done(g);
 	return filled;
 }
 
 void gather_lack(struct trial *t, struct lack *lack)
 {
-	struct gather g = gather_for(t);
+	struct gather *g = gather_for(t);
 	uint8_t level = t->p->snap->req.need[t->req];
-	const struct domains *d = g.d;
+	const uint32_t *at = g->d->at + g->d->at_first[level];
+	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level];
+	int64_t room;
 
-	set_usable(&g, 1);
-	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++)
-		count(&g, d->at[i]);
-	set_usable(&g, 0);
-	lack->domain =
-	    best_of(&g, d->at + d->at_first[level],
-	            d->at_first[level + 1] - d->at_first[level], INT64_MAX);
-	lack->got = 0;
-	if (lack->domain != SNAP_NONE)
-		lack->got = (uint32_t)(t->p->room[lack->domain] < t->tasks
-		                           ? t->p->room[lack->domain]
-		                           : t->tasks);
+	for (uint32_t i = 0; i < n; i++)
+		count(g, at[i]);
+	lack->domain = best_of(g, at, n, INT64_MAX);
+	room = lack->domain == SNAP_NONE ? 0 : g->room[lack->domain];
+	lack->got = (uint32_t)(room < t->tasks ? room : t->tasks);
+	gather_done(g);
 }

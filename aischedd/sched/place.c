@@ -29,9 +29,7 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 	p->shelf = shelf_new(p->work, p->match, arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
 	p->domains = domains_new(snap, arena);
-	p->room = arena_array(arena, int64_t, snap->domain.n + 1);
-	p->from = arena_array(arena, uint8_t, snap->node.n);
-	p->usable = arena_array(arena, uint8_t, match_nclasses(p->match));
+	p->gather = gather_new(p);
 	p->watched = arena_array(arena, uint8_t, snap->node.n);
 	p->run = SNAP_NONE;
 	p->until = SNAP_NEVER;
@@ -189,6 +187,7 @@ static bool accept(uint32_t node, void *arg)
 	const struct trial *t = arg;
 
 	return allowed_node(t->allowed, node) &&
+	       domain_has(t->p->snap, t->inside, node) &&
 	       !(t->wanted && t->p->own[node]) &&
 	       !(t->spare && !leaves_shares(t->p, t->req, node, t->ask)) &&
 	       place_fits(t->p, t->req, node, t->ask);
@@ -424,12 +423,18 @@ static void put(struct trial *t, uint32_t node)
 	t->nodes_left -= t->nodes_left > 0;
 }
 
+/* Whether it matters which nodes tasks take, not only how many fit. */
+static bool is_picky(const struct trial *t)
+{
+	return t->p->snap->req.nodes[t->req] || t->allowed->ncounts;
+}
+
 /* The next node, as long as may be one that leaves GPUs their share. */
 static uint32_t seek_sparing(struct trial *t, enum fill how)
 {
 	uint32_t node = seek(t, how);
 
-	if (node != SNAP_NONE || !t->spare)
+	if (node != SNAP_NONE || !t->spare || is_picky(t))
 		return node;
 	t->spare = false;
 	t->most = most_per_node(t, t->left);
@@ -482,7 +487,7 @@ static bool fill(struct trial *t, enum fill how)
 
 	t->left = t->tasks;
 	t->nodes_left = r->nodes[t->req];
-	t->spare = !r->gpus[t->req];
+	t->spare = t->sparing;
 	t->most = most_per_node(t, t->left);
 	memcpy(t->wants, t->allowed->count, sizeof(t->wants));
 	if (!fill_counted(t, how))
@@ -537,7 +542,8 @@ void place_commit(struct place *p, uint32_t req)
 	work_commit(p->work);
 }
 
-bool trial_fill(struct trial *t)
+/* As the request says, or as the pool does. */
+static bool fill_somehow(struct trial *t)
 {
 	const struct snap *s = t->p->snap;
 	uint32_t class = t->allowed->class[t->class];
@@ -567,6 +573,18 @@ unsigned place_trees(const struct place *p, uint32_t req)
 		}
 	}
 	return trees;
+}
+
+bool trial_fill(struct trial *t)
+{
+	t->sparing = !t->p->snap->req.gpus[t->req];
+	if (fill_somehow(t))
+		return true;
+	if (!t->sparing || !is_picky(t))
+		return false;
+	place_undo(t->p);
+	t->sparing = false;
+	return fill_somehow(t);
 }
 
 /* Whether its tasks are on one node: those are as near as can be. */
@@ -629,6 +647,7 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 		           .req = req,
 		           .tasks = tasks,
 		           .trees = trees,
+		           .inside = SNAP_NONE,
 		           .allowed = match_req(p->match, req) };
 	bool first = true;
 

@@ -21,11 +21,8 @@ struct place {
 	struct shelf *shelf;
 	uint32_t *own; /* by node: tasks of the job being placed */
 
-	/* Scratch of gather.c. */
 	const struct domains *domains;
-	int64_t *room;   /* by domain, and the whole */
-	uint8_t *from;   /* by node: the tree to which it goes back */
-	uint8_t *usable; /* by class */
+	struct gather *gather; /* gather.c's */
 
 	/* Whose claim is being placed, see place_for(). */
 	uint64_t job;
@@ -36,6 +33,7 @@ struct place {
 	/* What is promised to others (promise.h). */
 	struct promises *promises; /* NULL: nothing */
 	uint8_t *watched;          /* by node: ask there */
+	uint32_t nkept;            /* how often room was kept on one */
 	bool careful;              /* ask on all nodes */
 	bool heedless;             /* ask nowhere */
 

@@ -22,6 +22,8 @@ struct shelf {
 	uint32_t (*count)[SHELF_NTREES]; /* one a class */
 	int64_t (*sum)[RES_N];           /* one a class */
 	int64_t (*domain_sum)[RES_N];    /* one a domain */
+	uint64_t *domain_changed;        /* likewise */
+	uint64_t nchanges;
 };
 
 static int64_t shared_part(const struct work *w, uint32_t node)
@@ -76,12 +78,15 @@ static void count_node(struct shelf *shelf, uint32_t node, int sign)
 	const struct snap *s = shelf->work->snap;
 	const struct leaf *l = &shelf->leaf[node];
 
+	shelf->nchanges++;
 	if (l->own[DIM_WHOLE] < 0)
 		return;
 	add_free(shelf->sum[match_class_of(shelf->match, node)], l, sign);
 	for (uint32_t d = s->node.domain[node]; d != SNAP_NONE;
-	     d = s->domain.parent[d])
+	     d = s->domain.parent[d]) {
 		add_free(shelf->domain_sum[d], l, sign);
+		shelf->domain_changed[d] = shelf->nchanges;
+	}
 }
 
 bool shelf_before(const struct shelf *shelf, uint32_t a, uint32_t b)
@@ -308,6 +313,16 @@ const int64_t *shelf_domain_sum(const struct shelf *shelf, uint32_t domain)
 	return shelf->domain_sum[domain];
 }
 
+uint64_t shelf_domain_changed(const struct shelf *shelf, uint32_t domain)
+{
+	return shelf->domain_changed[domain];
+}
+
+uint64_t shelf_changes(const struct shelf *shelf)
+{
+	return shelf->nchanges;
+}
+
 static enum shelf_tree first_tree(const struct snap *s, uint32_t node)
 {
 	if (s->node.state[node] != NODE_UP ||
@@ -340,6 +355,7 @@ struct shelf *shelf_new(const struct work *w, const struct match *m,
 	shelf->sum = arena_alloc(arena, nclasses, sizeof(*shelf->sum));
 	shelf->domain_sum =
 	    arena_alloc(arena, w->snap->domain.n, sizeof(*shelf->domain_sum));
+	shelf->domain_changed = arena_array(arena, uint64_t, w->snap->domain.n);
 	for (uint32_t c = 0; c < nclasses; c++) {
 		for (int t = 0; t < SHELF_NTREES; t++)
 			shelf->root[c][t] = SNAP_NONE;

@@ -89,7 +89,10 @@ int64_t shelf_most(const struct shelf *shelf, uint32_t class,
 /* What all nodes of the class, in whatever tree, have free together. */
 const int64_t *shelf_sum(const struct shelf *shelf, uint32_t class);
 
-/* The same of a domain of the topology. */
+/* The same of a domain of the topology, and when that changed last: a count
+ * of all changes, which only grows. */
 const int64_t *shelf_domain_sum(const struct shelf *shelf, uint32_t domain);
+uint64_t shelf_domain_changed(const struct shelf *shelf, uint32_t domain);
+uint64_t shelf_changes(const struct shelf *shelf);
 
 #endif

@@ -23,12 +23,17 @@ struct trial {
 	 * how many nodes each still wants. */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
-	bool spare; /* leave each free GPU its share of CPUs and memory */
+	uint32_t inside; /* only in this domain, or SNAP_NONE */
+	/* Leave each free GPU its share of CPUs and memory: at first, and as
+	 * long as that goes well. */
+	bool sparing, spare;
 };
 
 /* Place all tasks: where they must be or had better be; wherever they fit. */
 bool trial_place(struct trial *t);
 bool trial_fill(struct trial *t);
+
+struct gather *gather_new(struct place *p);
 
 /* The same in as narrow a domain as the request asks for and can have; or in
  * this one. */
