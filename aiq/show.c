@@ -23,7 +23,7 @@ static const char *const fields[] = {
 	"signal",         "restarts",      "max_restarts", "preemptions",
 	"attempt",        "requeue",       "cpu_seconds",  "peak_mem_mib",
 	"workdir",        "output",        "error",        "input",
-	"array_tasks",    "submit_host",
+	"array_tasks",    "submit_host",   "topology",     "numa",
 };
 
 /* Values of a row; NULL and false stand for null and "not there". */
@@ -195,6 +195,8 @@ static void show_request(const json_t *job)
 	line_text(job, "on nodes", "req_nodes");
 	line_text(job, "not on nodes", "exclude");
 	line_text(job, "with features", "constraint");
+	line_text(job, "topology", "topology");
+	line_text(job, "NUMA", "numa");
 	line_text(job, "licences", "licenses");
 	line_text(job, "array", "array_tasks");
 	line_text(job, "depends on", "dependency");

@@ -553,6 +553,16 @@ static void j_constraint(struct row_view *v)
 	put_text(v, v->spec.constraint);
 }
 
+static void j_topology(struct row_view *v)
+{
+	put_text(v, v->spec.topology);
+}
+
+static void j_numa(struct row_view *v)
+{
+	put_text(v, v->spec.numa);
+}
+
 static void j_req_nodes(struct row_view *v)
 {
 	put_text(v, v->spec.nodelist);
@@ -639,6 +649,8 @@ static const struct field job_fields[] = {
 	G(requeue),
 	G(max_restarts),
 	G(constraint),
+	G(topology),
+	G(numa),
 	G(req_nodes),
 	G(exclude),
 	G(licenses),
