@@ -494,7 +494,7 @@ static void look_among(struct seek *sk, const uint32_t *node, uint32_t n)
 	for (uint32_t i = 0; i < n && ahead_patience(sk->ps->ahead) > 0; i++)
 		look_at(sk, node[i]);
 	at = first_time(sk);
-	if (at == SNAP_NEVER || (sk->nbest && at >= sk->best->at))
+	if (at == SNAP_NEVER)
 		return;
 	while (sk->nsteps && sk->step[sk->nsteps - 1].at > at)
 		sk->nsteps--;

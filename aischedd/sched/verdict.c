@@ -107,6 +107,11 @@ static void put_lack(const struct snap *s, uint32_t req,
 static void put_blocker(const struct snap *s, const struct verdict *v,
                         struct buf *out)
 {
+	if (!v->job && v->expected > s->now) {
+		buf_puts(out, "; starts in ");
+		put_span(out, v->expected - s->now);
+		buf_puts(out, " at the latest");
+	}
 	if (!v->job)
 		return;
 	buf_printf(out, "; waits for job %llu to end",
