@@ -471,6 +471,29 @@ static int check_effect(const struct spec *spec, struct err *err)
 	return 0;
 }
 
+/* Each node that a constraint counts has a task. */
+static int check_counts(const struct spec *spec, const struct request *req,
+                        struct err *err)
+{
+	uint32_t most = req->nodes ? req->nodes : req->min_tasks;
+	int32_t rule[LIMIT_TEXT];
+	size_t n = 0;
+
+	if (spec->constraint &&
+	    constraint_parse(spec->constraint, any_word, NULL, rule,
+	                     ARRAY_SIZE(rule), &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (constraint_count(rule[i]) > (int64_t)most)
+			return err_set(err, EINVAL,
+			               "constraint '%s' asks for %d nodes, the "
+			               "job is on no more than %u",
+			               spec->constraint,
+			               (int)constraint_count(rule[i]),
+			               (unsigned)most);
+	return 0;
+}
+
 static int check_times(const struct spec *spec, struct err *err)
 {
 	int64_t begin = is_set(spec->begin) ? spec->begin : 0;
@@ -613,7 +636,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 
 	if (check_fields(spec, err) < 0 || check_times(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
-	    check_effect(spec, err) < 0 ||
+	    check_counts(spec, &req, err) < 0 || check_effect(spec, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
 	    resolve_gpus(spec, &req, err) < 0)
 		return -1;

@@ -255,6 +255,15 @@ static const struct {
 	  "--reservation has no effect yet in this version" },
 	{ "an alignment that there is not", ",\"numa\":\"loose\"",
 	  "numa: bad alignment 'loose': use strict or prefer" },
+	{ "more counted nodes than tasks",
+	  ",\"tasks\":3,\"constraint\":\"ib&ssd*4\"",
+	  "constraint 'ib&ssd*4' asks for 4 nodes, the job is on no more than "
+	  "3" },
+	{ "more counted nodes than nodes",
+	  ",\"tasks\":9,\"nodes\":2,\"constraint\":\"ssd*3\"",
+	  "constraint 'ssd*3' asks for 3 nodes, the job is on no more than 2" },
+	{ "as many counted nodes as tasks",
+	  ",\"tasks\":2,\"constraint\":\"[a*1&b*2]\"", "2/2 0 0 1000 100 0" },
 	{ "two levels at once", ",\"topology\":\"zone,rack\"",
 	  "topology: bad topology 'zone,rack': use *" },
 };
