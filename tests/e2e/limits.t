@@ -148,7 +148,7 @@ is "its start is not known" "$(field "$id" expected_start)" -
 aicancel --wait "$id" "$filler"
 filler=$(sleeper -c 3 -t 1h --mem 100M)
 wait_for is_state "$filler" RUNNING
-id=$(submit -c 2 -t 1h --mem 100M --wrap true)
+id=$(submit -c 4 -t 1h --mem 100M --wrap true)
 wait_for has_reason "$id" Resources
 like "its start, when all have limits" "$(aiq --json "$id")" '"expected_start":1[0-9]{9}'
 late=$(submit -c 1 --mem 100M -t 2h --wrap true)
