@@ -287,8 +287,8 @@ void kube_transfer_init(struct kube_transfer *t,
 	/* Else removing a transfer waits for the look-up of its name. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	/* One connection a request costs the server less than streams do, a
-	 * slow reader stops no other, and a dead peer takes only one along. */
+	/* One connection for each request at a time: a slow reader stops no
+	 * other, and a dead peer takes only one along. */
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 	                 (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);

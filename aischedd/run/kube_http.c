@@ -287,7 +287,7 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 			http->nwaiting--;
 			call_launch(call);
 		}
-	arm(http, kube_now_ms());
+	arm(http, now); /* as may_go() saw it, or nobody comes back */
 }
 
 /* --- for callers --- */

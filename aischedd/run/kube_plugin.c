@@ -392,8 +392,7 @@ static int read_result(struct kube_plugin_run *run, int status,
 	if (WEXITSTATUS(status)) {
 		last_line(&run->says.text, &line, &len);
 		return err_set(err, EACCES, "it ended with status %d%s%.*s",
-		               WEXITSTATUS(status), len ? ": " : "",
-		               len, line);
+		               WEXITSTATUS(status), len ? ": " : "", len, line);
 	}
 	return kube_credential_parse(
 	    run->out.text.data ? run->out.text.data : "", run->out.text.len,

@@ -117,13 +117,48 @@ static int take_between(struct kube_split *split, char c, struct err *err)
 	return 1;
 }
 
+/* The bracket that ends what begins at text, or the end of it all. */
+static const char *skip_list(const char *text, const char *end)
+{
+	struct kube_split inner = { 0 };
+
+	do
+		step(&inner, *text++);
+	while (text < end && inner.depth > 0);
+	return text;
+}
+
+/*
+ * Who wrote which field is up to half of an object, and nobody reads it here.
+ * Quotes inside of texts have a backslash, so this is a key where it stands.
+ */
+static void drop_managed_fields(struct buf *text)
+{
+	static const char key[] = "\"managedFields\":[";
+	char *at = memmem(text->data, text->len, key, sizeof(key) - 1);
+	const char *end = text->data + text->len, *rest;
+
+	if (!at || at == text->data || at[-1] == '\\')
+		return;
+	rest = skip_list(at + sizeof(key) - 2, end);
+	if (rest < end && *rest == ',')
+		rest++;
+	else if (at[-1] == ',')
+		at--;
+	memmove(at, rest, (size_t)(end - rest));
+	text->len -= (size_t)(rest - at);
+	text->data[text->len] = '\0';
+}
+
 /* The object is whole. */
 static int emit(struct kube_split *split, kube_split_fn *fn, void *arg,
                 struct err *err)
 {
-	json_t *obj = kube_parse(split->object.data, split->object.len, err);
+	json_t *obj;
 	int rc;
 
+	drop_managed_fields(&split->object);
+	obj = kube_parse(split->object.data, split->object.len, err);
 	if (!obj)
 		return -1;
 	if (split->object.cap > KEEP)

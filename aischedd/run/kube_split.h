@@ -3,6 +3,7 @@
  *
  * Of a watch every document is an object; of a list every item is one, and
  * what remains is the list without its items.  Memory is that of one object.
+ * Objects come without their managedFields.
  */
 #ifndef AISCHEDD_RUN_KUBE_SPLIT_H
 #define AISCHEDD_RUN_KUBE_SPLIT_H

@@ -125,8 +125,8 @@ static void tell(const struct kube_target *t, int code, int errnum,
 	if (*message)
 		err_set(err, errnum, "cannot %s: %s", what.data, message);
 	else
-		err_set(err, errnum, "cannot %s: HTTP status %d%s%s",
-		        what.data, code, *reason ? " " : "", reason);
+		err_set(err, errnum, "cannot %s: HTTP status %d%s%s", what.data,
+		        code, *reason ? " " : "", reason);
 	buf_free(&what);
 }
 

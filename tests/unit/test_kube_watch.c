@@ -283,13 +283,13 @@ START_TEST(a_silent_watch_is_left)
 
 	spec.path = PODS;
 	spec.page = 2;
-	spec.silence_ms = 60;
+	spec.silence_ms = 400;
 	spec.fn = note;
 	serve_list("7", "");
 	watch = kube_watch_new(w.http, &spec);
 	until("synced ");
 	server_push(w.server, EVENT("ADDED", "a", "8"));
-	until("has said nothing for 0.06 s ");
+	until("has said nothing for 0.4 s ");
 	server_stream(w.server, WATCH "8&");
 	server_push(w.server, EVENT("ADDED", "b", "9"));
 	until("+b ");
