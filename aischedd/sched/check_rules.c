@@ -353,7 +353,9 @@ static int check_reclaim(const struct audit *a, const struct eviction *e,
 		t->asked[from][r] |= ask[r] > 0;
 		if (a->moved[e->run])
 			continue;
-		t->from[from][r] += loses[r];
+		/* Who is suspended keeps the rest. */
+		if (!e->suspend || r == RES_CPU)
+			t->from[from][r] += loses[r];
 		if (loses[r] > t->largest[from][r])
 			t->largest[from][r] = loses[r];
 	}

@@ -1,7 +1,7 @@
 /* claim.c - nodes held for jobs while others leave them */
 #include "aischedd/sched/claim.h"
 
-#include <assert.h>
+#include <stdlib.h>
 
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/why.h"
@@ -13,6 +13,9 @@ struct holder {
 	uint32_t req;
 	const uint32_t *node;
 	uint32_t n;
+	uint32_t index; /* in the order of the snapshot */
+	bool strict;    /* of what it asks for a task */
+	int64_t gpus, cpus;
 	bool over; /* it begins, or its claim is void */
 };
 
@@ -283,6 +286,31 @@ static void list_leaving(struct settling *c)
 	}
 }
 
+/* Those first who find devices for themselves the least easily. */
+static int by_ease(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	if (x->strict != y->strict)
+		return x->strict ? -1 : 1;
+	if (x->gpus != y->gpus)
+		return x->gpus > y->gpus ? -1 : 1;
+	if (x->cpus != y->cpus)
+		return x->cpus > y->cpus ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+static void sort_holders(const struct snap *s, struct holder *h, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		h[i].index = i;
+		h[i].strict = s->req.numa[h[i].req] == NUMA_STRICT;
+		h[i].gpus = s->req.gpus[h[i].req];
+		h[i].cpus = s->req.cpus[h[i].req];
+	}
+	qsort(h, n, sizeof(*h), by_ease);
+}
+
 static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 {
 	const struct snap *s = p->snap;
@@ -292,6 +320,7 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 	c->p = p;
 	c->holder = arena_array(p->arena, struct holder, nclaims);
 	c->nholders = list(s, c->holder);
+	sort_holders(s, c->holder, c->nholders);
 	c->want = arena_array(p->arena, struct want, nclaims);
 	c->wants = arena_array(p->arena, uint32_t, s->node.n);
 	c->leaves = arena_array(p->arena, uint32_t, s->node.n);

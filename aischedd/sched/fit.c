@@ -20,6 +20,13 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
+/* Parts of a device in what is free of it: claims on a node may take what is
+ * still to be left. */
+static int64_t parts_of(int64_t nfree, int64_t part)
+{
+	return part && nfree > 0 ? nfree / part : 0;
+}
+
 static bool is_type(const struct snap *s, uint32_t req, uint32_t device)
 {
 	return s->req.gpu_type[req] == SNAP_NONE ||
@@ -48,7 +55,7 @@ static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
 		    (numa != ANY_NUMA && s->gpu.numa[d] != numa))
 			continue;
 		whole += w->device[d] == 1000;
-		shares += gpus < 1000 ? w->device[d] / gpus : 0;
+		shares += gpus < 1000 ? parts_of(w->device[d], gpus) : 0;
 	}
 	return gpus < 1000 ? min(shares, max)
 	                   : fit_amount(whole, gpus / 1000, max);
@@ -68,8 +75,8 @@ static void count_threads(const struct work *w, uint32_t node, int numa,
 			continue;
 		if (w->thread[t] == 1000)
 			++*ret_idle;
-		else if (part)
-			*ret_shares += w->thread[t] / part;
+		else
+			*ret_shares += parts_of(w->thread[t], part);
 	}
 }
 

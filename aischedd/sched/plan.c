@@ -274,6 +274,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 		return false;
 	if (!order_is_waiting(p->order, row))
 		say_preempting(p, row);
+	p->failed[req] = SNAP_NONE; /* why the next one waits is not known */
 	return true;
 }
 
@@ -459,7 +460,8 @@ static void name_blockers(struct pass *p)
 
 		if ((v->why == WHY_Resources || v->why == WHY_Fragmentation ||
 		     v->why == WHY_GangPartial) &&
-		    !v->job && v->name != SNAP_NONE)
+		    !v->job && v->expected == SNAP_NEVER &&
+		    v->name != SNAP_NONE)
 			v->job = promise_blocker(p->promises, v->name,
 			                         v->num[NUM_WHAT]);
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/sched/domain.h"
+#include "aischedd/sched/fit.h"
 #include "aischedd/sched/why.h"
 
 /* A node with room, once those who cost so much have left. */
@@ -183,7 +184,7 @@ static void offer_node(struct evictor *e, uint32_t node)
 {
 	struct offer offer = { .node = node };
 
-	if (may_be_used(e, node) && look_at(e, node, &offer.cost))
+	if (e->reach[node] && look_at(e, node, &offer.cost))
 		offer_push(e, offer);
 }
 
@@ -417,6 +418,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 	e->nodes_left = e->s->req.nodes[e->c->req];
 	e->offers.n = 0;
 	e->worst = 0;
+	for (uint32_t i = 0; i < n; i++)
+		e->reach[node[i]] = may_be_used(e, node[i]);
 	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
 		offer_node(e, node[i]);
 	while (e->todo > 0 && e->offers.n && e->looks < LOOKS_MAX) {
@@ -439,6 +442,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		e->worst = cost > e->worst ? cost : e->worst;
 		offer_again(e, nsteps, offer.node);
 	}
+	for (uint32_t i = 0; i < n; i++)
+		e->reach[node[i]] = 0;
 	return e->todo <= 0 && !e->nodes_left;
 }
 
@@ -493,7 +498,7 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Whether all that is placed and runs is there once only. */
+/* Whether all that runs and is placed there holds what nobody else does. */
 static bool is_sound(const struct evictor *e, uint32_t task)
 {
 	const struct snap_task *t = &e->s->task[task];
@@ -505,43 +510,125 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 	return sound;
 }
 
+/* The devices of the trial's tasks. */
+struct devices {
+	struct snap_task *task;
+	struct snap_cpu_use *use;
+	bool kept;
+};
+
+/* Keep them, or bring back those that were kept. */
+static void copy_devices(struct evictor *e, struct devices *d, bool keep)
+{
+	struct place *place = e->p->place;
+	struct snap_task *task = place->task + e->first_task;
+	struct snap_cpu_use *use = place->use + task->cpu_first;
+	size_t ntasks = place->ntasks - e->first_task;
+	size_t nuse = place->nuse - task->cpu_first;
+
+	if (keep == d->kept)
+		return;
+	d->kept = keep;
+	if (!keep) {
+		memcpy(task, d->task, ntasks * sizeof(*task));
+		memcpy(use, d->use, nuse * sizeof(*use));
+		return;
+	}
+	if (!d->task) {
+		d->task = arena_array(e->p->arena, struct snap_task, ntasks);
+		d->use = arena_array(e->p->arena, struct snap_cpu_use, nuse);
+	}
+	memcpy(d->task, task, ntasks * sizeof(*task));
+	memcpy(d->use, use, nuse * sizeof(*use));
+}
+
+/* A task of the trial takes devices on its node, or (sign 1) gives them
+ * back. */
+static void hold_devices(struct evictor *e, size_t i, int sign)
+{
+	struct place *place = e->p->place;
+	struct snap_task *t = &place->task[i];
+	struct snap_cpu_use *use = place->use + t->cpu_first;
+	uint32_t nuse = t[1].cpu_first - t->cpu_first, req = e->c->req;
+
+	if (sign > 0) {
+		work_rest(e->w, req, t, 1);
+		work_cpus(e->w, req, t->node, use, nuse, 1);
+		return;
+	}
+	fit_task(e->w, req, t->node, t, e->use);
+	memcpy(use, e->use, nuse * sizeof(*use));
+}
+
+/* The claimant's tasks on a node get other devices there; false: there are
+ * none. */
+static bool repack(struct evictor *e, uint32_t node, struct devices *old)
+{
+	const struct place *place = e->p->place;
+	int64_t n = 0;
+
+	copy_devices(e, old, true);
+	for (size_t i = e->first_task; i < place->ntasks; i++) {
+		if (place->task[i].node != node)
+			continue;
+		hold_devices(e, i, 1);
+		n++;
+	}
+	if (!n || fit_count(e->w, e->c->req, node, 0, n) < n)
+		return false;
+	for (size_t i = e->first_task; i < place->ntasks; i++) {
+		if (place->task[i].node == node)
+			hold_devices(e, i, -1);
+	}
+	return true;
+}
+
 /* Whether the claimant still fits, and within its limits, after a step was
  * taken back. */
-static bool is_spare(struct evictor *e, const struct step *step)
+static bool is_spare(struct evictor *e, const struct step *step,
+                     struct devices *old)
 {
 	const struct snap *s = e->s;
 	uint32_t req = s->run.req[step->run];
 	struct verdict v;
 
-	if (s->req.exclusive[req] || s->req.exclusive[e->c->req])
+	if (s->req.exclusive[req] || s->req.exclusive[e->c->req] ||
+	    admit_now(e->w, &e->c->demand, &v) != WHY_None)
 		return false;
 	for (uint32_t t = s->run.task_first[step->run];
 	     t < s->run.task_first[step->run + 1]; t++) {
-		if (e->left[t] == STAYS && !is_sound(e, t))
+		if (e->left[t] == STAYS && !is_sound(e, t) &&
+		    !repack(e, s->task[t].node, old))
 			return false;
 	}
-	return admit_now(e->w, &e->c->demand, &v) == WHY_None;
+	return true;
 }
 
 /* Those without whom the claimant fits, too, after all, stay. */
 static void spare_all(struct evictor *e, size_t nsteps)
 {
 	bool held = victims_rules_hold(e);
+	struct devices old = { 0 };
 
+	e->use = arena_array(e->p->arena, struct snap_cpu_use,
+	                     fit_max_cpus(e->s, e->c->req));
 	for (size_t i = e->step.n; i-- > nsteps;) {
 		size_t mark = work_mark(e->w);
 		struct step step = *step_at(e, i);
 
 		if (step.seen || (step.task != SNAP_NONE && e->whole[step.run]))
 			continue;
+		old.kept = false;
 		victim_untake(e, i);
-		if (is_spare(e, &step)) {
-			step_drop(e, i);
-			if (!held || victims_rules_hold(e))
-				continue;
-			step_put(e, i, step);
+		step_drop(e, i);
+		if (is_spare(e, &step, &old) &&
+		    (!held || victims_rules_hold(e))) {
+			run_refresh(e, step.run);
+			continue;
 		}
+		copy_devices(e, &old, false);
 		work_undo(e->w, mark);
+		step_put(e, i, step);
 		step_tell(e, &step, true);
 	}
 }

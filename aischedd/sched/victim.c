@@ -139,6 +139,7 @@ struct evictor *victims_new(struct pass *p)
 	e->suspend = arena_array(p->arena, uint8_t, s->run.n);
 	e->by = arena_array(p->arena, uint64_t, s->run.n);
 	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
+	e->reach = arena_array(p->arena, uint8_t, s->node.n);
 	for (uint32_t q = 0; q < s->queue.n; q++)
 		e->lowest[q] = INT64_MAX;
 	e->domains = domains_new(s, p->arena);
@@ -217,7 +218,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 	if (e->p->settled[run])
 		return false;
 	if (e->mode == MOVE)
-		return true;
+		return !e->why[run];
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
 		       e->s->run.priority[run] < e->c->priority;
@@ -392,17 +393,19 @@ void steps_undo(struct evictor *e, size_t mark, size_t nsteps)
 	work_undo(e->w, mark);
 }
 
-void steps_refresh(struct evictor *e, size_t i)
+void run_refresh(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
 
-	for (; i < e->step.n; i++) {
-		uint32_t run = step_at(e, i)->run;
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++)
+		shelf_refresh(e->p->place->shelf, s->task[t].node);
+}
 
-		for (uint32_t t = s->run.task_first[run];
-		     t < s->run.task_first[run + 1]; t++)
-			shelf_refresh(e->p->place->shelf, s->task[t].node);
-	}
+void steps_refresh(struct evictor *e, size_t i)
+{
+	for (; i < e->step.n; i++)
+		run_refresh(e, step_at(e, i)->run);
 }
 
 /* --- when all is known -------------------------------------------------- */

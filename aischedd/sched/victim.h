@@ -65,10 +65,12 @@ struct evictor {
 	const struct claimant *c;
 	enum mode mode;
 	uint8_t *allowed; /* by queue: its runs, before anything is taken */
+	uint8_t *reach;   /* by node: the claimant is to go there */
 	struct arena_list step, moved, offers;
 	size_t first_task; /* in place: from there on they are of the trial */
 	uint64_t worst;    /* cost of the dearest offer that was taken */
-	int64_t todo;      /* tasks to place; on so many nodes, 0: any number */
+	struct snap_cpu_use *use; /* CPUs of one task */
+	int64_t todo; /* tasks to place; on so many nodes, 0: any number */
 	uint32_t nodes_left;
 };
 
@@ -115,7 +117,8 @@ void step_tell(const struct evictor *e, const struct step *step, bool leave);
 /* Undo the trail, and forget the steps from this one on. */
 void steps_undo(struct evictor *e, size_t mark, size_t nsteps);
 
-/* The shelf hears of the steps from this one on. */
+/* The shelf hears of a run, or of the steps from this one on. */
+void run_refresh(struct evictor *e, uint32_t run);
 void steps_refresh(struct evictor *e, size_t i);
 
 /* So many tasks of a run (whole: and it as a job) count as use of its queue
