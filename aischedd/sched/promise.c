@@ -325,8 +325,9 @@ static int64_t first_time(struct seek *sk)
 {
 	int64_t sum = 0;
 
-	if (sk->nsteps)
-		ahead_spend(sk->ps->ahead, 8 * sk->nsteps);
+	if (!sk->nsteps)
+		return SNAP_NEVER;
+	ahead_spend(sk->ps->ahead, 8 * sk->nsteps);
 	qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
 	if (sk->nodes)
 		memset(sk->with, 0,
