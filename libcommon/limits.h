@@ -30,6 +30,7 @@ enum {
 	LIMIT_LEVELS = 16,   /* of the topology */
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
+	LIMIT_RESERVATIONS = 256,
 	LIMIT_EVICTIONS = 60, /* of one job in an hour */
 };
 

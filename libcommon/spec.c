@@ -458,7 +458,6 @@ static int check_effect(const struct spec *spec, struct err *err)
 		const char *option;
 		bool given;
 	} idle[] = {
-		{ "--reservation", spec->reservation },
 		{ "--image", spec->image },
 		{ "--mount", spec->mount },
 	};

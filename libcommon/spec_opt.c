@@ -419,7 +419,8 @@ const struct opt spec_opts[] = {
 	{ 0, "numa", "strict|prefer",
 	  "CPUs and GPUs of a task from one NUMA node",
 	  set_text, AT(spec.numa), false },
-	{ 0, "reservation", "NAME", NULL, set_idle, 0, false },
+	{ 0, "reservation", "NAME", "in this reservation, on its nodes",
+	  set_text, AT(spec.reservation), false },
 
 	{ 'o', "output", "FILE", "standard output (slurm-%j.out)",
 	  set_text, AT(spec.output), false },

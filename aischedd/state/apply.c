@@ -278,10 +278,13 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
                           const struct plan *plan)
 {
 	struct verdict *v;
+	struct snap *names;
 
 	state->plan_arena = arena_new();
-	state->plan_names =
-	    snap_build(state, snap->now, state->plan_arena, NULL, true);
+	names = arena_array(state->plan_arena, struct snap, 1);
+	*names = *snap_build(state, snap->now, state->plan_arena, NULL, true);
+	snap_keep_reservations(names, snap, state->plan_arena);
+	state->plan_names = names;
 	v = arena_array(state->plan_arena, struct verdict, plan->nverdicts);
 	if (plan->nverdicts)
 		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));

@@ -95,6 +95,7 @@ struct job {
 	uint32_t uid, gid;
 	uint8_t state, hold, cause, why; /* enums; why: an ended job's reason */
 	bool dirty, is_new, wants_resume, signalled;
+	bool reserved;      /* it names a reservation */
 	bool preemptible;   /* its class says */
 	uint8_t on_preempt; /* enum preempt_how: its queue says */
 	uint8_t evict;      /* enum evict: for others, the last time */

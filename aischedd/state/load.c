@@ -116,6 +116,7 @@ int state_load_job(struct state *state, struct job **taken,
 	*taken = NULL;
 	job->leave_by = NO_TIME;
 	spec_unpack(&spec, job->packed);
+	job->reserved = spec.reservation != NULL;
 	job_set_manners(state, job, &spec);
 	if (job->array && !state_array(state, job->array)) {
 		err_set(err, EINVAL,
@@ -181,6 +182,7 @@ void state_loaded(struct state *state, int64_t now)
 	struct job *next;
 
 	state_committed(state); /* what was loaded is on disk */
+	reserve_arm(state, now);
 	for (struct job *job = state->placed; job; job = job->row_next) {
 		if (job->array)
 			state_array(state, job->array)->running++;

@@ -17,6 +17,8 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 		return WHY_BeginTime;
 	if (queue_closed_by(state, job->queue) >= 0)
 		return WHY_QueueClosed;
+	if (reserve_is_gone(state, job))
+		return WHY_Reservation;
 	if (job->retry_at != NO_TIME)
 		return WHY_StartFailed;
 	return WHY_None;
@@ -80,6 +82,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	add_text(out, spec.nodelist);
 	add_text(out, spec.exclude);
 	add_text(out, spec.licenses);
+	add_text(out, spec.reservation);
 }
 
 const char *row_text(const char *key, int which)

@@ -65,7 +65,8 @@ struct build {
 	struct snap *snap;
 	struct map word_of, req_of; /* hash -> index + 1 */
 	struct vec words, features, taints, rules, wants, avoids, uses, claims;
-	struct vec reqs; /* in scratch */
+	struct vec guests; /* users of reservations */
+	struct vec reqs;   /* in scratch */
 };
 
 static void *push_to(struct arena *arena, struct vec *v, size_t size)
@@ -288,18 +289,86 @@ static void build_nodes(struct build *b)
 	}
 }
 
-/* Nothing is kept for anybody. */
-static void build_places(struct build *b)
+/* Those among the names whose jobs are or were here. */
+static void push_guests(struct build *b, const struct map *index,
+                        const char *names)
 {
-	b->snap->resv = (struct snap_reservations){
-		.name = COLUMN(const char *, 0),
-		.start = COLUMN(int64_t, 0),
-		.end = COLUMN(int64_t, 0),
-		.node_first = COLUMN(uint32_t, 0),
-		.user_first = COLUMN(uint32_t, 0),
-	};
-	b->snap->resv_node = COLUMN(uint32_t, 0);
-	b->snap->resv_user = COLUMN(uint32_t, 0);
+	size_t len;
+
+	for (const char *s = names; *s; s += len + (s[len] == ',')) {
+		uintptr_t known;
+
+		len = strcspn(s, ",");
+		known = (uintptr_t)map_find(index, hash_bytes(3, s, len));
+		if (known)
+			*(uint32_t *)push(b, &b->guests, sizeof(uint32_t)) =
+			    (uint32_t)known - 1;
+	}
+}
+
+static void index_users(const struct state *state, struct map *ret)
+{
+	for (size_t i = 0; state->nresv && i < state->nusers; i++) {
+		const char *name = state->user[i].name;
+
+		map_set(ret, hash_bytes(3, name, strlen(name)),
+		        (void *)(uintptr_t)(i + 1));
+	}
+}
+
+static void build_reservations(struct build *b)
+{
+	const struct state *state = b->state;
+	size_t n = state->nresv, nodes = 0, at = 0;
+	const char **name = COLUMN(const char *, n);
+	int64_t *start = COLUMN(int64_t, n), *end = COLUMN(int64_t, n);
+	uint32_t *first = COLUMN(uint32_t, n), *user = COLUMN(uint32_t, n);
+	uint32_t *node;
+	struct map users = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		nodes += state->resv[i].nnodes;
+	node = COLUMN(uint32_t, nodes);
+	index_users(state, &users);
+	for (size_t i = 0; i < n; i++) {
+		const struct reservation *r = &state->resv[i];
+
+		name[i] = arena_strdup(b->arena, r->name);
+		start[i] = r->start;
+		end[i] = r->end;
+		first[i] = (uint32_t)at;
+		memcpy(node + at, r->node, r->nnodes * sizeof(*node));
+		at += r->nnodes;
+		user[i] = (uint32_t)b->guests.n;
+		push_guests(b, &users, r->users);
+		push_guests(b, &users, r->guests);
+	}
+	first[n] = (uint32_t)at;
+	user[n] = (uint32_t)b->guests.n;
+	map_free(&users);
+	b->snap->resv = (struct snap_reservations){ (uint32_t)n, name,  start,
+		                                    end,         first, user };
+	b->snap->resv_node = node;
+	b->snap->resv_user = b->guests.n ? b->guests.p : COLUMN(uint32_t, 0);
+}
+
+/* Names and times alone. */
+void snap_keep_reservations(struct snap *to, const struct snap *from,
+                            struct arena *arena)
+{
+	const struct snap_reservations *r = &from->resv;
+	const char **name = arena_array(arena, const char *, r->n + 1);
+	int64_t *start = arena_array(arena, int64_t, r->n + 1);
+	int64_t *end = arena_array(arena, int64_t, r->n + 1);
+	uint32_t *first = arena_array(arena, uint32_t, r->n + 1);
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		name[i] = arena_strdup(arena, r->name[i]);
+		start[i] = r->start[i];
+		end[i] = r->end[i];
+	}
+	to->resv =
+	    (struct snap_reservations){ r->n, name, start, end, first, first };
 }
 
 static void build_queues(struct build *b)
@@ -453,6 +522,14 @@ static uint32_t extra_req(struct build *b, const struct job *job)
 	return intern_req(b, copy, hash);
 }
 
+static uint32_t reservation_of(const struct snap *snap, const char *name)
+{
+	for (uint32_t i = 0; *name && i < snap->resv.n; i++)
+		if (!strcmp(snap->resv.name[i], name))
+			return i;
+	return SNAP_NONE;
+}
+
 static void finish_reqs(struct build *b)
 {
 	const struct req_row *r = b->reqs.p;
@@ -487,7 +564,8 @@ static void finish_reqs(struct build *b)
 		need[i] = key->need;
 		like[i] = key->like;
 		numa[i] = key->numa;
-		reservation[i] = SNAP_NONE;
+		reservation[i] = reservation_of(
+		    b->snap, row_text((const char *)key, KEY_RESERVATION));
 		type[i] = r[i].gpu_type;
 		rule[i] = r[i].rule;
 		want[i] = r[i].want;
@@ -842,7 +920,7 @@ const struct snap *snap_build(const struct state *state, int64_t now,
 	build_policy(&b);
 	build_pools(&b);
 	build_nodes(&b);
-	build_places(&b);
+	build_reservations(&b);
 	build_queues(&b);
 	build_users(&b);
 	build_licenses(&b);

@@ -15,7 +15,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->past = past;
 	state->past_arg = arg;
 	state->next_id = 1;
-	state->wake = NO_TIME;
+	state->wake = state->resv_next = NO_TIME;
 	state->queue = xcalloc(conf->nqueues, sizeof(*state->queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queue[i].closed = conf->queues[i].closed;
@@ -80,6 +80,7 @@ void state_free(struct state *state)
 	map_free(&state->names);
 	map_free(&state->waiting);
 	usage_free(state);
+	reserve_free(state);
 	map_free(&state->node_names);
 	map_free(&state->sections);
 	map_free(&state->fits);
@@ -244,13 +245,15 @@ void state_changes(const struct state *state, struct changes *ret)
 		.nodes = state->nodes_dirty,
 		.queues = state->queues_dirty,
 		.usages = state->usages_dirty,
+		.reservations = state->resv_dirty,
 	};
 }
 
 bool state_is_dirty(const struct state *state)
 {
 	return state->ndirty || state->ngone || state->narray_dirty ||
-	       state->nodes_dirty || state->queues_dirty || state->usages_dirty;
+	       state->nodes_dirty || state->queues_dirty ||
+	       state->usages_dirty || state->resv_dirty;
 }
 
 /* --- records ----------------------------------------------------------- */
@@ -396,7 +399,7 @@ void state_committed(struct state *state)
 	state->ndirty = state->ngone = 0;
 	state->narray_dirty = 0;
 	state->nodes_dirty = state->queues_dirty = false;
-	state->usages_dirty = false;
+	state->usages_dirty = state->resv_dirty = false;
 }
 
 /* --- alarms ------------------------------------------------------------ */
@@ -460,6 +463,9 @@ int64_t state_next_tick(const struct state *state)
 
 	if (at == NO_TIME || (state->wake != NO_TIME && state->wake < at))
 		at = state->wake;
+	if (at == NO_TIME ||
+	    (state->resv_next != NO_TIME && state->resv_next < at))
+		at = state->resv_next;
 	return at;
 }
 
@@ -535,6 +541,8 @@ void state_tick(struct state *state, int64_t now)
 		state->wake = NO_TIME;
 		state_replan(state);
 	}
+	if (state->resv_next != NO_TIME && state->resv_next <= now)
+		reserve_tick(state, now);
 	while (state->nalarms && state->alarm[0].at <= now) {
 		uint64_t id = pop_alarm(state).job;
 		struct job *job = state_job(state, id);

@@ -368,7 +368,7 @@ struct changes {
 	const uint64_t *gone;       /* records that dissolved into others */
 	struct array *const *array; /* over when unfinished is 0 */
 	uint64_t next_id;
-	bool nodes, queues, usages; /* some of them changed */
+	bool nodes, queues, usages, reservations; /* some changed */
 };
 
 /* Borrowed until the next change. */

@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_STATE_STATE_PRIV_H
 #define AISCHEDD_STATE_STATE_PRIV_H
 
+#include "aischedd/state/reserve.h"
 #include "aischedd/state/state.h"
 #include "libcommon/limits.h"
 
@@ -38,7 +39,15 @@ struct row_key {
 	uint8_t preemptible, barred, pad2[6];
 };
 /* texts behind it, each ended by a zero byte */
-enum { KEY_GPU_TYPE, KEY_RULE, KEY_WANT, KEY_AVOID, KEY_LICENSES, KEY_TEXTS };
+enum {
+	KEY_GPU_TYPE,
+	KEY_RULE,
+	KEY_WANT,
+	KEY_AVOID,
+	KEY_LICENSES,
+	KEY_RESERVATION,
+	KEY_TEXTS
+};
 
 /* The same of a job that holds nodes: every snapshot looks at it. */
 struct placed_key {
@@ -90,6 +99,11 @@ struct state {
 	struct alarm *alarm; /* heap, the earliest first; of job 0: plan */
 	size_t nalarms, alarm_cap;
 	int64_t wake; /* the last plan wants another one then, or NO_TIME */
+
+	struct reservation *resv;
+	size_t nresv, resv_cap;
+	int64_t resv_next; /* one begins or ends, or NO_TIME */
+	bool resv_dirty;
 
 	struct job **holder; /* jobs that have claims */
 	size_t nholders, holder_cap;
@@ -219,6 +233,20 @@ void usage_backdate(struct state *state, struct job *job, int64_t from,
 void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);
 
+/* reserve.c */
+/* May he use the one that he names, if he does, for so long?
+ * Fails: ENOENT, EACCES, EINVAL. */
+int reserve_check(const struct state *state, const struct spec *spec,
+                  const struct submitter *who, int64_t limit, struct err *err);
+/* He does: remember him if he came in through a group. */
+void reserve_admit(struct state *state, const struct spec *spec,
+                   const struct submitter *who);
+/* The job names one that is over, or was deleted. */
+bool reserve_is_gone(const struct state *state, const struct job *job);
+void reserve_tick(struct state *state, int64_t now); /* one begins or ends */
+void reserve_arm(struct state *state, int64_t now);
+void reserve_free(struct state *state);
+
 /* submit.c */
 enum { GRACE_DEFAULT_S = 30 };
 /* What it asks for, for updates too: each says why not. */
@@ -260,6 +288,9 @@ const struct snap *snap_build(const struct state *state, int64_t now,
 const struct snap *snap_of_job(const struct state *state,
                                const struct snap *names, const struct job *job,
                                struct arena *arena);
+/* Those of which the verdicts of a plan speak: there may be others by now. */
+void snap_keep_reservations(struct snap *to, const struct snap *from,
+                            struct arena *arena);
 uint8_t node_status(const struct node *node); /* enum node_state */
 
 /* places.c: into the snapshot; returns the column of the nodes. */
@@ -280,6 +311,7 @@ void node_apply_conf(struct state *state, struct node *node);
 /* Where a device is: as configured, else as its runner says. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
+void node_free_words(struct strlist *list);
 void node_index_sections(struct state *state); /* the configuration is new */
 int64_t state_default_mem(const struct state *state, uint64_t pools);
 uint64_t spec_pools(const struct state *state, const struct spec *spec,

@@ -132,10 +132,7 @@ static int check_counts(struct state *state, uint32_t queue,
 
 static const char *without_effect(const struct spec *spec)
 {
-	return spec->reservation ? "--reservation"
-	       : spec->image     ? "--image"
-	       : spec->mount     ? "--mount"
-	                         : NULL;
+	return spec->image ? "--image" : spec->mount ? "--mount" : NULL;
 }
 
 static int32_t any_word(const char *word, size_t len, void *arg)
@@ -357,9 +354,12 @@ int submit_check_spec(struct state *state, const struct spec *spec,
                       struct err *err)
 {
 	struct job *job;
+	int64_t limit;
 	int result;
 
-	if (check_request(state, spec, who, queue, now, err) < 0)
+	if (check_request(state, spec, who, queue, now, err) < 0 ||
+	    submit_time_limit(state, spec, queue, &limit, err) < 0 ||
+	    reserve_check(state, spec, who, limit, err) < 0)
 		return -1;
 	if (!spec->cpus || !spec->mem)
 		return err_set(err, EINVAL, "a task needs some %s",
@@ -463,6 +463,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->state = JOB_PENDING;
 	job->submit = now;
 	job->packed = spec_pack(spec);
+	job->reserved = spec->reservation != NULL;
 	job->mem_default =
 	    state_default_mem(state, spec_pools(state, spec, queue));
 	job_set_priority(state, job, spec);
@@ -486,6 +487,7 @@ void state_submit(struct state *state, const struct spec *spec,
 
 	job->script = script;
 	job->env = env;
+	reserve_admit(state, spec, who);
 	state_admit(state, job, spec, now);
 }
 

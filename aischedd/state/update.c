@@ -292,6 +292,8 @@ static void take_spec(struct change *c)
 	placed_key_forget(job);
 	free(job->packed); /* the last use of the old texts was above */
 	job->packed = packed;
+	job->reserved = c->submit.spec.reservation != NULL;
+	reserve_admit(c->state, &c->submit.spec, c->who);
 	state_count(c->state, job, 1);
 	names_add(c->state, job);
 	state_touch(c->state, job);

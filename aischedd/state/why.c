@@ -34,6 +34,8 @@ static void dependency_text(const struct state *state, const struct job *job,
 static void ineligible_text(const struct state *state, const struct job *job,
                             enum reason why, int64_t now, struct buf *text)
 {
+	struct spec spec;
+
 	switch (why) {
 	case WHY_JobHeldUser:
 	case WHY_JobHeldAdmin:
@@ -52,6 +54,13 @@ static void ineligible_text(const struct state *state, const struct job *job,
 		buf_printf(text, "%s; next try in ",
 		           job->text ? job->text : reason_text(why));
 		text_since(text, job->retry_at - now);
+		break;
+	case WHY_Reservation:
+		spec_unpack(&spec, job->packed);
+		buf_printf(text,
+		           "reservation '%s' is over; `aictl update %llu "
+		           "reservation=` lets it run without",
+		           spec.reservation, (unsigned long long)job->id);
 		break;
 	case WHY_QueueClosed:
 		buf_printf(

@@ -61,6 +61,10 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN leaving TEXT;"
 	"ALTER TABLE job ADD COLUMN claim TEXT;"
 	"ALTER TABLE job ADD COLUMN evictions TEXT;",
+	/* Nodes kept for some users, or for nobody. */
+	"CREATE TABLE reservation (name TEXT PRIMARY KEY, start_time INTEGER,"
+	" end_time INTEGER, repeat INTEGER, nodes TEXT, users TEXT,"
+	" guests TEXT) WITHOUT ROWID;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

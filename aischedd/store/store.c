@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "aischedd/state/reserve.h"
 #include "aischedd/store/db.h"
 #include "aischedd/store/migrate.h"
 #include "aischedd/store/row.h"
@@ -39,6 +40,9 @@ enum sql {
 	LOAD_TOTALS,
 	PUT_USAGE,
 	LOAD_USAGE,
+	DEL_RESERVATIONS,
+	PUT_RESERVATION,
+	LOAD_RESERVATIONS,
 	PAST_JOB,
 	PAST_TASK,
 	PAST_ARRAY,
@@ -119,6 +123,12 @@ static const char *const fixed_sql[NSQL] = {
 		      " time = ?5",
 	[LOAD_USAGE] = "SELECT queue, uid, user, amount, time FROM usage"
 		       " WHERE time > 0",
+	[DEL_RESERVATIONS] = "DELETE FROM reservation",
+	[PUT_RESERVATION] = "INSERT INTO reservation (name, start_time,"
+			    " end_time, repeat, nodes, users, guests)"
+			    " VALUES (?,?,?,?,?,?,?)",
+	[LOAD_RESERVATIONS] = "SELECT name, start_time, end_time, repeat,"
+			      " nodes, users, guests FROM reservation",
 	[PAST_JOB] = "SELECT state, uid, start_time FROM job"
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
@@ -389,6 +399,40 @@ static int load_usage(struct store *store, struct state *state, struct err *err)
 	return more;
 }
 
+static int load_reservation(struct state *state, const struct stmt *s,
+                            struct err *err)
+{
+	int64_t repeat = db_col_i64(s, 3, -1);
+	struct reserve_ask ask = {
+		.name = db_col_text(s, 0),
+		.start = db_col_i64(s, 1, 0),
+		.end = db_col_i64(s, 2, 0),
+		.repeat = (enum repeat)repeat,
+		.nodes = db_col_text(s, 4),
+		.users = db_col_text(s, 5),
+	};
+
+	if (repeat < REPEAT_NEVER || repeat > REPEAT_WEEKLY || ask.start < 0 ||
+	    ask.end <= ask.start || !ask.nodes || !ask.users ||
+	    !db_col_text(s, 6))
+		return err_set(err, EINVAL, "bad reservation '%s'", ask.name);
+	return state_load_reservation(state, &ask, db_col_text(s, 6), err);
+}
+
+static int load_reservations(struct store *store, struct state *state,
+                             struct err *err)
+{
+	struct stmt s = db_use(&store->db, LOAD_RESERVATIONS);
+	int more;
+
+	while ((more = db_step(&store->db, &s, err)) > 0)
+		if (load_reservation(state, &s, err) < 0) {
+			sqlite3_reset(s.s);
+			return -1;
+		}
+	return more;
+}
+
 static int load_arrays(struct store *store, struct state *state,
                        struct err *err)
 {
@@ -468,6 +512,7 @@ int store_load(struct store *store, struct state *state, int64_t now,
 	    load_nodes(store, state, err) < 0 ||
 	    load_queues(store, state, err) < 0 ||
 	    load_usage(store, state, err) < 0 ||
+	    load_reservations(store, state, err) < 0 ||
 	    load_arrays(store, state, err) < 0 ||
 	    load_jobs(store, state, err) < 0)
 		return err_wrap(err, "database '%s'", store->path);
@@ -727,6 +772,41 @@ static int put_usage(struct store *store, const struct state *state,
 	return 0;
 }
 
+static int put_reservation(struct store *store, const struct state *state,
+                           const struct reservation *r, struct err *err)
+{
+	struct stmt s = db_use(&store->db, PUT_RESERVATION);
+	struct buf nodes = { 0 };
+	int result;
+
+	state_reservation_nodes(state, r, &nodes);
+	db_text(&s, 1, r->name);
+	db_i64(&s, 2, r->start);
+	db_i64(&s, 3, r->end);
+	db_i64(&s, 4, r->repeat);
+	db_text(&s, 5, nodes.data);
+	db_text(&s, 6, r->users);
+	db_text(&s, 7, r->guests);
+	result = db_run(&store->db, &s, err);
+	buf_free(&nodes);
+	return result;
+}
+
+/* They are few: all of them, in place of what there was. */
+static int put_reservations(struct store *store, const struct state *state,
+                            struct err *err)
+{
+	struct stmt s = db_use(&store->db, DEL_RESERVATIONS);
+
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
+	for (size_t i = 0; i < state_nreservations(state); i++)
+		if (put_reservation(store, state, state_reservation(state, i),
+		                    err) < 0)
+			return -1;
+	return 0;
+}
+
 static int put_meta(struct store *store, const struct changes *changes,
                     struct err *err)
 {
@@ -753,6 +833,8 @@ static int put_all(struct store *store, const struct state *state,
 	if (changes.queues && put_queues(store, state, err) < 0)
 		return -1;
 	if (changes.usages && put_usage(store, state, err) < 0)
+		return -1;
+	if (changes.reservations && put_reservations(store, state, err) < 0)
 		return -1;
 	return 0;
 }

@@ -8,7 +8,7 @@
  *
  * Tables: job (one row a record, active or ended), array, blob (scripts and
  * environments by content), token (submissions by their client's token),
- * node, queue, usage, meta.  Migrations are numbered (migrate.c).
+ * node, queue, usage, reservation, meta.  Migrations are numbered (migrate.c).
  */
 #ifndef AISCHEDD_STORE_STORE_H
 #define AISCHEDD_STORE_STORE_H

@@ -251,8 +251,6 @@ static const struct {
 	  "args: not a JSON array of texts" },
 	{ "control characters", ",\"comment\":\"a\\nb\"",
 	  "comment: 'a?b' has control characters" },
-	{ "no effect yet: reservation", ",\"reservation\":\"r\"",
-	  "--reservation has no effect yet in this version" },
 	{ "an alignment that there is not", ",\"numa\":\"loose\"",
 	  "numa: bad alignment 'loose': use strict or prefer" },
 	{ "more counted nodes than tasks",

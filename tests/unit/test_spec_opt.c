@@ -154,8 +154,8 @@ static const struct {
 	{ "a grace without end", "grace=UNLIMITED", "", "", "!--grace: *" },
 	{ "no effect yet", "cron=x", "", "",
 	  "!--cron: has no effect yet in this version" },
-	{ "no effect yet, in a script", "", "", "#SBATCH --reservation x\n",
-	  "!s:1: --reservation: has no effect yet in this version" },
+	{ "no effect yet, in a script", "", "", "#SBATCH --cron x\n",
+	  "!s:1: --cron: has no effect yet in this version" },
 };
 /* clang-format on */
 
@@ -279,7 +279,7 @@ START_TEST(shown_options)
 {
 	static const char *const hidden[] = { "cron",        "cron-policy",
 		                              "image",       "mount",
-		                              "reservation", "min-tasks" };
+		                              "min-tasks" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 		const struct opt *opt = opt_find(spec_opts, hidden[i]);

@@ -964,8 +964,32 @@ START_TEST(old_schemas_are_read)
 }
 END_TEST
 
+START_TEST(reservations_come_back)
+{
+	struct disk d;
+
+	disk_init(&d);
+	world_node(&d.w, "n1", 4, 4000, 0);
+	PLAY(&d, "reserve a 60 120 n[0-1] ann,@staff weekly",
+	     "reserve b 200 300 n1 -");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d, "reservations => a 60-120 n[0-1] ann,@staff+; "
+	         "b 200-300 n1 +",
+	     "next => 60", "unreserve a");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d, "reservations => b 200-300 n1 +", "+300", "reservations =>");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d, "reservations =>");
+	disk_fini(&d);
+}
+END_TEST
+
 SUITE(store)
 {
+	tcase_add_test(tc, reservations_come_back);
 	tcase_add_loop_test(tc, comes_back, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tc, every_field_comes_back);
 	tcase_add_test(tc, what_is_judged_again_ends_well);

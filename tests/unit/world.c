@@ -447,6 +447,41 @@ static const char *play_queue(struct world *w, const char *name, bool open)
 	return "";
 }
 
+/* NAME START END NODES|COUNT USERS [daily|weekly]: seconds from now on */
+static const char *play_reserve(struct world *w, const char *name, char *rest)
+{
+	char *word[5] = { NULL };
+	struct reserve_ask ask = { .name = name };
+
+	for (size_t i = 0; i < ARRAY_SIZE(word) && rest; i++)
+		word[i] = strsep(&rest, " ");
+	ck_assert_ptr_nonnull(word[3]);
+	ask.start = w->now + strtoll(word[0], NULL, 10);
+	ask.end = w->now + strtoll(word[1], NULL, 10);
+	ask.count = (uint32_t)strtoul(word[2], NULL, 10);
+	ask.nodes = ask.count ? NULL : word[2];
+	ask.users = strcmp(word[3], "-") ? word[3] : "";
+	if (word[4])
+		ask.repeat = (enum repeat)repeat_parse(word[4]);
+	return state_reserve(w->state, &ask, w->now, &w->err) < 0 ? refused(w)
+	                                                          : "";
+}
+
+static const char *reservations(struct world *w)
+{
+	buf_clear(&w->text);
+	for (size_t i = 0; i < state_nreservations(w->state); i++) {
+		const struct reservation *r = state_reservation(w->state, i);
+
+		buf_printf(&w->text, "%s%s %lld-%lld ", i ? "; " : "", r->name,
+		           (long long)(r->start - w->now),
+		           (long long)(r->end - w->now));
+		state_reservation_nodes(w->state, r, &w->text);
+		buf_printf(&w->text, " %s+%s", r->users, r->guests);
+	}
+	return done(w);
+}
+
 static const char *next_tick(struct world *w)
 {
 	buf_clear(&w->text);
@@ -496,6 +531,14 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	if (!strcmp(verb, "node") || !strcmp(verb, "drain") ||
 	    !strcmp(verb, "undrain"))
 		return play_node(w, verb, object, rest);
+	if (!strcmp(verb, "reserve"))
+		return play_reserve(w, object, rest);
+	if (!strcmp(verb, "unreserve"))
+		return state_unreserve(w->state, object, w->now, &w->err) < 0
+		           ? refused(w)
+		           : "";
+	if (!strcmp(verb, "reservations"))
+		return reservations(w);
 	if (!strcmp(verb, "end"))
 		return world_end(w, id, (int)strtol(rest, NULL, 10)), "";
 	if (!strcmp(verb, "split"))

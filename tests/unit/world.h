@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/state/reserve.h"
 #include "aischedd/state/state.h"
 
 /* A job that has left the state. */
@@ -100,6 +101,8 @@ const char *world_event_name(enum event_kind kind);
  *	look · decide TEXT · wants (a plan?) · snap KEYWORD (its lines)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
  *	drain NODE · undrain NODE · node NAME CPUS
+ *	reserve NAME START END NODES|COUNT USERS|- [daily|weekly] (seconds from
+ *	now on) · unreserve NAME · reservations
  *	jobs · next (alarm, in seconds) · effects · tell (forgets them)
  *	why [JOB] · comment [JOB] · depend [JOB]
  * JOB is 1 where none is named.
