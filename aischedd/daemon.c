@@ -186,6 +186,29 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		state_event(d->state, job, &in, NULL);
 }
 
+/* Use by others changes all the time: that is nothing to tell. */
+static void node_event(struct pool_runner *p, const struct node_info *info)
+{
+	struct state *state = p->daemon->state;
+	int n = state_node_find(state, info->name);
+	struct node was = { .gone = true };
+
+	if (n >= 0)
+		was = *state_node(state, (uint32_t)n);
+	state_node_seen(state, p->pool, info);
+	if (was.gone != info->gone || was.down != info->down ||
+	    was.cordoned != info->cordoned ||
+	    was.cpu_found != info->cpu_milli ||
+	    was.mem_found != info->mem_mib || was.ngpus != info->ngpus)
+		log_notice("node seen node=%s cpus=%lld mem_mib=%lld gpus=%u"
+		           "%s%s",
+		           info->name, (long long)(info->cpu_milli / 1000),
+		           (long long)info->mem_mib, info->ngpus,
+		           info->gone || info->down || info->cordoned ? ": "
+		                                                      : "",
+		           info->reason ? info->reason : "");
+}
+
 static void run_event(const struct run_event *ev, void *arg)
 {
 	struct pool_runner *p = arg;
@@ -193,12 +216,17 @@ static void run_event(const struct run_event *ev, void *arg)
 
 	switch (ev->kind) {
 	case RUN_NODE:
-		state_node_seen(d->state, p->pool, ev->node);
-		log_notice("node seen node=%s cpus=%u mem_mib=%lld gpus=%u",
-		           ev->node->name, ev->node->ncpus,
-		           (long long)ev->node->mem_mib, ev->node->ngpus);
+		node_event(p, ev->node);
 		if (!p->recovered)
 			recover(p);
+		break;
+	case RUN_TROUBLE:
+		if (ev->text)
+			log_warning("pool %s: %s",
+			            d->conf->pools[p->pool].name, ev->text);
+		else
+			log_notice("pool %s: well again",
+			           d->conf->pools[p->pool].name);
 		break;
 	case RUN_SYNCED:
 		state_pool_ready(d->state, p->pool, true);
@@ -747,6 +775,12 @@ static int new_runners(struct daemon *d, struct err *err)
 
 		p->daemon = d;
 		p->pool = (uint32_t)i;
+		if (d->conf->pools[i].runner == RUNNER_KUBERNETES) {
+			p->runner = runner_kube_new(
+			    d->base, d->conf, &d->conf->pools[i],
+			    store_id(d->store), run_event, p);
+			recover(p);
+		}
 		if (d->conf->pools[i].runner != RUNNER_LOCAL)
 			continue;
 		p->runner =

@@ -745,23 +745,30 @@ static void n_gpu_type(struct row_view *v)
 	put_text(v, node_of(v)->gpu_type);
 }
 
+static void put_words(struct row_view *v, const struct strlist *list,
+                      struct buf *text, size_t *n)
+{
+	for (size_t i = 0; i < list->n; i++, ++*n)
+		if (v->json) {
+			if (*n)
+				buf_addc(v->out, ',');
+			buf_json(v->out, list->s[i]);
+		} else {
+			buf_printf(text, "%s%s", *n ? "," : "", list->s[i]);
+		}
+}
+
 static void n_features(struct row_view *v)
 {
-	const struct conf_node *conf = node_of(v)->conf;
+	const struct node *node = node_of(v);
 	struct buf text = { 0 };
+	size_t n = 0;
 
 	if (v->json)
 		buf_addc(v->out, '[');
-	for (size_t i = 0; conf && i < conf->features.n; i++) {
-		if (v->json) {
-			if (i)
-				buf_addc(v->out, ',');
-			buf_json(v->out, conf->features.s[i]);
-		} else {
-			buf_printf(&text, "%s%s", i ? "," : "",
-			           conf->features.s[i]);
-		}
-	}
+	if (node->conf)
+		put_words(v, &node->conf->features, &text, &n);
+	put_words(v, &node->features, &text, &n);
 	if (v->json)
 		buf_addc(v->out, ']');
 	else
@@ -770,7 +777,10 @@ static void n_features(struct row_view *v)
 
 static void n_topology(struct row_view *v)
 {
-	put_text(v, node_of(v)->conf ? node_of(v)->conf->topology : NULL);
+	const struct node *node = node_of(v);
+
+	put_text(v, node->conf && node->conf->topology ? node->conf->topology
+	                                               : node->topology);
 }
 
 static void n_jobs(struct row_view *v)

@@ -112,12 +112,6 @@ static int check_runner(struct build *b, cfg_t *section,
 {
 	const struct conf_value *at = build_place(section, "runner");
 
-	if (pool->runner == RUNNER_KUBERNETES)
-		build_warn(
-		    b, at,
-		    "pool '%s': runner = kubernetes has no effect yet in "
-		    "this version; nothing runs there",
-		    pool->name);
 	for (size_t i = 0; i < b->conf->npools; i++)
 		if (pool->runner == RUNNER_LOCAL &&
 		    b->conf->pools[i].runner == RUNNER_LOCAL)

@@ -451,25 +451,6 @@ static int check_fields(const struct spec *spec, struct err *err)
 	return 0;
 }
 
-/* What the daemon cannot do yet must not look as if it had been done. */
-static int check_effect(const struct spec *spec, struct err *err)
-{
-	const struct {
-		const char *option;
-		bool given;
-	} idle[] = {
-		{ "--image", spec->image },
-		{ "--mount", spec->mount },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
-		if (idle[i].given)
-			return err_set(err, EINVAL,
-			               "%s has no effect yet in this version",
-			               idle[i].option);
-	return 0;
-}
-
 /* Each node that a constraint counts has a task. */
 static int check_counts(const struct spec *spec, const struct request *req,
                         struct err *err)
@@ -635,7 +616,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 
 	if (check_fields(spec, err) < 0 || check_times(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
-	    check_counts(spec, &req, err) < 0 || check_effect(spec, err) < 0 ||
+	    check_counts(spec, &req, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
 	    resolve_gpus(spec, &req, err) < 0)
 		return -1;

@@ -436,8 +436,10 @@ const struct opt spec_opts[] = {
 	  set_export, AT(export_env), false },
 	{ 0, "launch", "HOW", "run the script in all tasks, or once: script",
 	  set_launch, AT(launch), false },
-	{ 0, "image", "IMAGE", NULL, set_idle, 0, false },
-	{ 0, "mount", "MOUNT", NULL, set_idle, 0, false },
+	{ 0, "image", "IMAGE", "of its containers, in a cluster",
+	  set_text, AT(spec.image), false },
+	{ 0, "mount", "MOUNT,...", "PATH[:PATH][:ro], pvc:CLAIM:PATH[:ro]",
+	  set_text, AT(spec.mount), false },
 	{ 0, "wrap", "COMMAND", "run this shell command, without a script",
 	  set_text, AT(wrap), false },
 

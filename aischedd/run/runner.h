@@ -33,7 +33,14 @@ struct node_info {
 	const char *gpu_type;               /* of all of them; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	bool down;
-	const char *reason; /* why it is down, or NULL */
+	bool gone;     /* the runner no longer has it */
+	bool cordoned; /* nothing new may start there */
+	const char *reason; /* why it is down or cordoned, or NULL */
+	struct strlist features, taints;
+	const char *topology; /* "z1/b1/r3", or NULL */
+	/* What others than our jobs use there. */
+	int64_t used_cpu_milli, used_mem_mib;
+	uint32_t used_gpus;
 };
 
 /* How one attempt of a job ended. */
@@ -60,7 +67,8 @@ enum run_event_kind {
 	RUN_ENDED,        /* nothing of it runs any more */
 	RUN_LOST,         /* nothing of it runs; how it ended is not known */
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
-	RUN_RESIZED       /* answer to resize() */
+	RUN_RESIZED,      /* answer to resize() */
+	RUN_TROUBLE       /* text: what holds the pool up; NULL: no longer */
 };
 
 struct run_event {
@@ -168,5 +176,15 @@ struct runner {
 struct runner *runner_local_new(struct event_base *base, const char *state_dir,
                                 const struct conf_node *node, run_event_fn *fn,
                                 void *arg, struct err *err);
+
+/*
+ * The runner of a cluster, at pool: Jobs in its namespace, on the nodes that
+ * it selects.  store: the id of the daemon's database, copied; the rest is
+ * borrowed.  Nothing that is wrong with the cluster keeps it from being made:
+ * it tells, and goes on when that is mended.
+ */
+struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
+                               const struct conf_pool *pool, const char *store,
+                               run_event_fn *fn, void *arg);
 
 #endif

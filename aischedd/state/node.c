@@ -60,6 +60,24 @@ static void set_text(char **text, const char *to)
 	free(was);
 }
 
+void node_free_words(struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free((char *)list->s[i]);
+	free((void *)list->s);
+	*list = (struct strlist){ 0 };
+}
+
+static void set_words(struct strlist *list, const struct strlist *to)
+{
+	const char **s = xcalloc(to->n + 1, sizeof(*s));
+
+	for (size_t i = 0; i < to->n; i++)
+		s[i] = xstrdup(to->s[i]);
+	node_free_words(list);
+	*list = (struct strlist){ to->n, s };
+}
+
 /* The last CPUs are the system's: interrupts favour the first ones less
  * than users favour round numbers. */
 static void reserve_cpus(struct node *node, int64_t milli)
@@ -170,10 +188,12 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->cpu_reserved);
 	free(node->gpu_numa);
 	free(node->gpu_link);
-	node->dirty = state->nodes_dirty = node->gone;
+	if (node->gone || node->pool != pool)
+		node->dirty = state->nodes_dirty = true;
 	node->pool = pool;
-	node->gone = false;
+	node->gone = info->gone;
 	node->down = info->down;
+	node->cordoned = info->cordoned;
 	if (info->reason || !node->drained)
 		set_text(&node->reason, info->reason);
 	node->ncpus_found = info->ncpus;
@@ -186,6 +206,12 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->gpu_numa = copy(info->gpu_numa, info->ngpus, 1);
 	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
 	set_text(&node->gpu_type, info->gpu_type);
+	set_text(&node->topology, info->topology);
+	set_words(&node->features, &info->features);
+	set_words(&node->taints, &info->taints);
+	node->cpu_others = info->used_cpu_milli;
+	node->mem_others = info->used_mem_mib;
+	node->gpus_others = info->used_gpus;
 	node_apply_conf(state, node);
 	map_free(&state->fits);
 	state->gen++;
@@ -270,6 +296,22 @@ void state_queue_set_open(struct state *state, uint32_t queue, bool open,
 
 /* --- what a request means here ----------------------------------------- */
 
+/* Images are for containers; and a device of a cluster is not shared. */
+static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
+{
+	bool contained = spec->image || spec->mount;
+	bool shares = spec->gpus > 0 && spec->gpus % 1000;
+	uint64_t pools = 0;
+
+	for (size_t i = 0; i < conf->npools; i++) {
+		bool cluster = conf->pools[i].runner == RUNNER_KUBERNETES;
+
+		if (cluster ? !shares : !contained)
+			pools |= (uint64_t)1 << i;
+	}
+	return pools;
+}
+
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue)
 {
@@ -285,7 +327,7 @@ uint64_t spec_pools(const struct state *state, const struct spec *spec,
 
 		pools &= pool < 0 ? 0 : (uint64_t)1 << pool;
 	}
-	return pools;
+	return pools & runner_pools(conf, spec);
 }
 
 int64_t state_default_mem(const struct state *state, uint64_t pools)
@@ -540,9 +582,9 @@ void state_node_free(const struct state *state, uint32_t n, int64_t ret[RES_N],
 {
 	const struct node *node = &state->node[n];
 
-	ret[RES_CPU] = node->cpu_milli;
-	ret[RES_MEM] = node->mem_mib;
-	ret[RES_GPU] = (int64_t)node->ngpus * 1000;
+	ret[RES_CPU] = node->cpu_milli - node->cpu_others;
+	ret[RES_MEM] = node->mem_mib - node->mem_others;
+	ret[RES_GPU] = ((int64_t)node->ngpus - node->gpus_others) * 1000;
 	*ret_jobs = 0;
 	for (const struct job *job = state->placed; job; job = job->row_next) {
 		if (!count_on(job->place, n) && !count_on(job->leaving, n))

@@ -68,6 +68,9 @@ uint32_t *places_build(const struct state *state, struct snap *snap,
 		of_node[i] = SNAP_NONE;
 		if (conf && conf->topology)
 			of_node[i] = follow(&p, conf->topology, levels->n);
+		else if (state->node[i].topology)
+			of_node[i] =
+			    follow(&p, state->node[i].topology, levels->n);
 	}
 	map_free(&p.of);
 	snap->nlevels = (uint32_t)levels->n;

@@ -153,8 +153,8 @@ static void build_pools(struct build *b)
 
 uint8_t node_status(const struct node *node)
 {
-	return node->gone || node->down ? NODE_DOWN
-	       : node->drained          ? NODE_DRAIN
+	return node->gone || node->down          ? NODE_DOWN
+	       : node->drained || node->cordoned ? NODE_DRAIN
 	                                : NODE_UP;
 }
 
@@ -191,6 +191,19 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
+/* Others say how many devices they have, not which: the last ones that are
+ * free. */
+static void take_for_others(const struct node *node, uint16_t *gpu_free)
+{
+	uint32_t left = node->gpus_others;
+
+	for (uint32_t g = node->ngpus; g-- && left;)
+		if (gpu_free[g] == 1000) {
+			gpu_free[g] = 0;
+			left--;
+		}
+}
+
 static void build_nodes(struct build *b)
 {
 	const struct state *state = b->state;
@@ -216,8 +229,10 @@ static void build_nodes(struct build *b)
 		name[i] = node->name;
 		pool[i] = node->pool;
 		status[i] = node_status(node);
-		cpu_total[i] = cpu_free[i] = node->cpu_milli;
-		mem_total[i] = mem_free[i] = node->mem_mib;
+		cpu_total[i] = node->cpu_milli;
+		mem_total[i] = node->mem_mib;
+		cpu_free[i] = node->cpu_milli - node->cpu_others;
+		mem_free[i] = node->mem_mib - node->mem_others;
 		retry[i] = node->retry_at;
 		gpu_first[i] = (uint32_t)gpus;
 		cpu_first[i] = (uint32_t)cpus;
@@ -227,6 +242,8 @@ static void build_nodes(struct build *b)
 			push_words(b, &b->features, &node->conf->features);
 			push_words(b, &b->taints, &node->conf->taints);
 		}
+		push_words(b, &b->features, &node->features);
+		push_words(b, &b->taints, &node->taints);
 		gpus += node->ngpus;
 		cpus += node->ncpus;
 	}
@@ -287,6 +304,8 @@ static void build_nodes(struct build *b)
 		if (job->leaving)
 			take_off(b, job, job->leaving, &left);
 	}
+	for (size_t i = 0; i < n; i++)
+		take_for_others(&state->node[i], gpu_free + gpu_first[i]);
 }
 
 /* Those among the names whose jobs are or were here. */

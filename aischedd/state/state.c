@@ -48,6 +48,9 @@ static void free_nodes(struct state *state)
 		free(node->cpu_core);
 		free(node->cpu_reserved);
 		free(node->gpu_type);
+		free(node->topology);
+		node_free_words(&node->features);
+		node_free_words(&node->taints);
 	}
 	free(state->node);
 }

@@ -48,6 +48,7 @@ struct node {
 	bool gone;    /* its runner no longer has it */
 	bool down;    /* says its runner */
 	bool drained; /* says an admin */
+	bool cordoned; /* says an admin of its cluster */
 	bool dirty;
 	char *reason; /* why down, drained or avoided, NULL */
 	uint32_t ncpus_found, ngpus;
@@ -58,6 +59,11 @@ struct node {
 	uint16_t *cpu_core;
 	bool *cpu_reserved; /* kept for the system */
 	char *gpu_type;
+	struct strlist features, taints; /* as its runner found them */
+	char *topology;                  /* likewise, or NULL */
+	/* What others than our jobs use of it. */
+	int64_t cpu_others, mem_others;
+	uint32_t gpus_others;
 	const struct conf_node *conf; /* its section, or NULL */
 	/* The last start here failed, and whose that was; when those of
 	 * different jobs fail in a row, nothing starts here for a while. */

@@ -70,7 +70,7 @@ struct new_token {
 
 struct store {
 	struct db db;
-	char *path;
+	char *path, *id;
 	const char *sql[NSQL];
 	char *put_job, *load_jobs;
 	int64_t next_blob;
@@ -255,6 +255,26 @@ static int check_fields(struct store *store, struct err *err)
 	return result;
 }
 
+/* Made when a database is first opened; copies are the same. */
+static int load_id(struct store *store, struct err *err)
+{
+	struct stmt s;
+	int found;
+
+	if (db_exec(&store->db,
+	            "INSERT OR IGNORE INTO meta (key, value)"
+	            " VALUES ('id', lower(hex(randomblob(16))))",
+	            err) < 0)
+		return -1;
+	s = db_use(&store->db, GET_META);
+	db_text(&s, 1, "id");
+	found = db_step(&store->db, &s, err);
+	if (found > 0)
+		store->id = xstrdup(db_col_text(&s, 0));
+	sqlite3_reset(s.s);
+	return found < 0 ? -1 : 0;
+}
+
 static int prepare(struct store *store, struct err *err)
 {
 	static const char *const pragmas =
@@ -264,7 +284,8 @@ static int prepare(struct store *store, struct err *err)
 
 	if (store_migrate(&store->db, err) < 0 ||
 	    db_exec(&store->db, pragmas, err) < 0 ||
-	    check(&store->db, err) < 0 || check_fields(store, err) < 0)
+	    check(&store->db, err) < 0 || check_fields(store, err) < 0 ||
+	    load_id(store, err) < 0)
 		return -1;
 	return db_get_i64(&store->db,
 	                  "SELECT coalesce(max(id), 0) + 1 FROM blob",
@@ -340,7 +361,13 @@ void store_close(struct store *store)
 	free(store->put_job);
 	free(store->load_jobs);
 	free(store->path);
+	free(store->id);
 	free(store);
+}
+
+const char *store_id(const struct store *store)
+{
+	return store->id;
 }
 
 const char *store_path(const struct store *store)

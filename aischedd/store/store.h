@@ -32,6 +32,9 @@ struct store;
 struct store *store_open(const char *state_dir, struct err *err);
 void store_close(struct store *store); /* NULL is fine */
 
+/* What tells this database from all others, as long as the store is open. */
+const char *store_id(const struct store *store);
+
 /* Everything that has not ended, and the rest of the state. */
 int store_load(struct store *store, struct state *state, int64_t now,
                struct err *err);

@@ -1,0 +1,217 @@
+/*
+ * kube.h - the runner of a cluster, as its own files see it
+ *
+ * kube.c hears: it watches nodes, pods and Jobs and gives each to whom it
+ * concerns.  kube_job.c acts: an attempt looks at what is wanted of it and at
+ * what the cluster has, and asks for what is missing; whatever happens, it is
+ * asked again and looks again.  kube_recover.c finds out what is there when
+ * the daemon starts.
+ *
+ * Calls change nothing here but by their answers and by what watches tell, and
+ * only the holder of the Lease makes any.
+ */
+#ifndef AISCHEDD_RUN_KUBE_H
+#define AISCHEDD_RUN_KUBE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "aischedd/run/kube_http.h"
+#include "aischedd/run/kube_lease.h"
+#include "aischedd/run/kube_nodes.h"
+#include "aischedd/run/kube_object.h"
+#include "aischedd/run/kube_pod.h"
+#include "aischedd/run/kube_watch.h"
+#include "aischedd/run/runner.h"
+#include "libcommon/map.h"
+
+struct event;
+struct event_base;
+struct kube;
+
+/* A pod of a Job of ours. */
+struct kube_task {
+	TAILQ_ENTRY(kube_task) of_list;
+	struct kube_pod pod;
+	struct kube_owner owner;
+	struct kube_attempt *attempt; /* NULL: nobody's any more */
+	bool marked;  /* of before the list that is being read */
+	bool counted; /* as use of its node by others */
+	bool gone;    /* kept for how it ended */
+	bool binding, leaving, forced; /* asked for, and not refused */
+	int64_t gone_ms; /* since when it is deleted and not gone, or 0 */
+};
+
+TAILQ_HEAD(kube_tasks, kube_task);
+
+/* A Job of ours, as the watch tells. */
+struct job_seen {
+	char *name, *uid;
+	struct kube_owner owner;
+	uint32_t indexes, tasks;         /* now; that it was started with */
+	bool marked, deleting, removing; /* by whomever; asked by us */
+};
+
+/* One task of a job as it is wanted. */
+struct slot {
+	char *node;
+	uint32_t index; /* of the Job */
+	bool seen;      /* its pod was there */
+	char *lost; /* why its pod ended for no reason of its own, or NULL */
+};
+
+enum ask_kind {
+	ASK_JOB,
+	ASK_LOOK, /* at the Job that is there already */
+	ASK_SECRET,
+	ASK_SERVICE,
+	ASK_INDEXES,
+	ASK_BIND,
+	ASK_LEAVE,
+	ASK_DELETE, /* the Job, of an attempt that does not end */
+	ASK_FORCE,  /* delete a pod without waiting for its node */
+	ASK_REMOVE, /* the Job of nobody */
+	ASK_KINDS
+};
+
+/* A call under way. */
+struct ask {
+	TAILQ_ENTRY(ask) of_list;
+	struct kube *kube;
+	enum ask_kind kind;
+	struct kube_owner owner;
+	char *of; /* uid of the pod, name of the Job; or NULL */
+};
+
+TAILQ_HEAD(asks, ask);
+
+struct kube_attempt {
+	struct kube *kube;
+	struct kube_owner id;
+	char name[KUBE_NAME_SIZE];
+	char *uid; /* of its Job; NULL: not known */
+	struct kube_tasks tasks;
+
+	bool ordered; /* we know what it is to be: start() was called */
+	json_t *job, *secret, *service; /* to be made; NULL: they are */
+	struct slot *slot;
+	uint32_t nslots;
+	uint32_t indexes; /* that the slots need */
+	uint32_t have;    /* that the Job has */
+	uint32_t resize;  /* of the last resize() */
+	bool resizing;    /* which is not answered yet */
+	int64_t grace_s;
+	int64_t since_ms; /* it was begun; 0: not yet */
+	int64_t waits_ms; /* since when an image cannot be had; 0: it can */
+
+	unsigned asking[ASK_KINDS];
+	bool job_gone;    /* it was there and is not */
+	bool started;     /* RUN_STARTED was told */
+	bool stop;        /* as by stop() */
+	int64_t stop_ms;  /* since when it is taken down; 0: it is not */
+	bool ending;      /* a task failed: the others are ended */
+	struct err fault; /* why it cannot start; code 0: it can */
+	enum start_fault whose;
+	bool over;      /* its last event was told */
+	bool forgotten; /* goes as soon as nothing is asked */
+};
+
+enum { SEE_NODES, SEE_PODS, SEE_JOBS, SEE_N };
+
+struct kube {
+	struct runner runner;
+	struct event_base *base;
+	const struct conf *conf;
+	const struct conf_pool *pool;
+	struct kube_home home;
+	char *store, *lease_name;
+	run_event_fn *fn;
+	void *arg;
+
+	struct kube_http *http;
+	struct kube_lease *lease;
+	struct kube_nodes *nodes;
+	struct kube_watch *watch[SEE_N];
+	bool synced[SEE_N];
+	struct err
+	    blind[SEE_N]; /* why a watch does not work; code 0: it does */
+	struct event *tick;
+
+	struct map attempts;     /* by job and attempt */
+	struct map pods;         /* of ours, by uid: struct kube_task */
+	struct map others;       /* by uid: struct other of kube.c */
+	struct map jobs;         /* by name: struct job_seen */
+	struct kube_tasks loose; /* tasks without attempt */
+	struct asks asks;
+
+	/* recover(): what is to be answered, until it can be. */
+	uint64_t *want_job;
+	uint32_t *want_attempt;
+	size_t nwant;
+	bool recovered;
+
+	struct buf lacks; /* what shortcomings() returned */
+	struct buf told;  /* trouble that was told */
+};
+
+uint64_t kube_key(uint64_t job, uint32_t attempt);
+uint64_t kube_text_key(const char *text);
+
+/* --- kube.c --- */
+
+/* Its node is used by it, unless its attempt is accounted for otherwise. */
+void kube_task_count(struct kube *kube, struct kube_task *task);
+
+/* Of one that is loose. */
+void kube_task_free(struct kube *kube, struct kube_task *task);
+
+/* --- kube_job.c --- */
+
+struct kube_attempt *kube_attempt_find(struct kube *kube,
+                                       const struct kube_owner *id);
+struct kube_attempt *kube_attempt_new(struct kube *kube,
+                                      const struct kube_owner *id);
+void kube_attempt_free(struct kube_attempt *a);
+
+/* Look what is to be done, and do it.  May free it. */
+void kube_attempt_step(struct kube_attempt *a);
+
+/* One of its pods is new, has changed, or (gone) is no more. */
+void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
+void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task);
+
+void kube_job_start(struct runner *r, const struct run_job *job);
+void kube_job_resize(struct runner *r, const struct run_job *job);
+void kube_job_stop(struct runner *r, uint64_t job, uint32_t attempt,
+                   enum stop_why why, int64_t grace);
+void kube_job_forget(struct runner *r, uint64_t job, uint32_t attempt);
+
+/* --- kube_ask.c --- */
+
+/* body is taken; of: see struct ask; a may be NULL for ASK_REMOVE. */
+void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body);
+void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
+                  const struct kube_task *task, json_t *body);
+void kube_ask_remove(struct kube *kube, struct job_seen *job);
+void kube_asks_free(struct kube *kube);
+
+/* The answer; of kube_job.c. */
+void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
+                           struct kube_task *task,
+                           const struct kube_answer *answer);
+
+/* --- kube_recover.c --- */
+
+void kube_recover(struct runner *r, size_t n, const uint64_t *job,
+                  const uint32_t *attempt);
+
+/* Answer recover() if that can be done now. */
+void kube_try_recover(struct kube *kube);
+
+/* Remove the Jobs that nobody knows, or one if it is such a one. */
+void kube_sweep_one(struct kube *kube, struct job_seen *job);
+void kube_sweep(struct kube *kube);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * kube_object.h - what a job is in a cluster: its objects, as JSON
+ *
+ * Pure.  One attempt of a job is an Indexed Job, a Secret with what its pods
+ * run and, for more than one task, a headless Service by which they find each
+ * other; all three have one name, made of cluster, job and attempt.  Every
+ * object says whose it is: labels of job, queue and cluster, annotations of
+ * attempt, store and pool.  The objects returned are the caller's.
+ */
+#ifndef AISCHEDD_RUN_KUBE_OBJECT_H
+#define AISCHEDD_RUN_KUBE_OBJECT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aischedd/run/runner.h"
+#include "libcommon/conf.h"
+#include "libcommon/err.h"
+
+#define KUBE_LABEL_JOB     "aisched.io/job-id"
+#define KUBE_LABEL_QUEUE   "aisched.io/queue"
+#define KUBE_LABEL_CLUSTER "aisched.io/cluster"
+#define KUBE_NOTE_ATTEMPT  "aisched.io/attempt"
+#define KUBE_NOTE_STORE    "aisched.io/store"
+#define KUBE_NOTE_POOL     "aisched.io/pool"
+#define KUBE_NOTE_TASKS    "aisched.io/tasks" /* that it started with */
+#define KUBE_NOTE_LEAVE    "aisched.io/leave" /* of a pod: why it is to end */
+
+/* The job goes on without this pod: what becomes of it is not its end. */
+#define KUBE_LEAVE_SHRINK "shrink"
+
+/* A Job controller appends "-INDEX" to make the name of a host. */
+enum { KUBE_NAME_SIZE = 64 };
+
+/* Where the objects are made, and for whom; borrowed. */
+struct kube_home {
+	const struct conf_pool *pool;
+	const char *cluster;
+	const char *store; /* the id of our database */
+};
+
+/* Whose an object is, as its labels and annotations say. */
+struct kube_owner {
+	uint64_t job;
+	uint32_t attempt;
+};
+
+void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
+                      uint64_t job, uint32_t attempt);
+
+/*
+ * Fails: EINVAL what the user asks for cannot be had in this pool: no image,
+ * a mount that is not allowed, root.
+ */
+json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
+                        struct err *err);
+json_t *kube_object_secret(const struct kube_home *home,
+                           const struct run_job *job, int64_t now);
+json_t *kube_object_service(const struct kube_home *home,
+                            const struct run_job *job);
+
+/* Let obj go when the Job goes that has this name and uid. */
+void kube_object_own(json_t *obj, const char *name, const char *uid);
+
+json_t *kube_object_binding(const char *namespace, const char *pod,
+                            const char *uid, const char *node);
+
+/* Body of a DELETE; grace_s < 0: as the object says. */
+json_t *kube_object_deletion(const char *uid, int64_t grace_s);
+
+/* PATCH of a pod: it is to end, with its grace, and stay to be looked at. */
+json_t *kube_object_leave(const char *uid, const char *why);
+
+/* PATCH of a Job: it has so many indexes. */
+json_t *kube_object_indexes(const char *uid, uint32_t n);
+
+/* Whether the object (a Job or a pod) is of this store and pool. */
+bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
+                         struct kube_owner *ret);
+
+#endif

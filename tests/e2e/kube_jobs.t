@@ -1,0 +1,159 @@
+#!/bin/sh
+# Jobs as pods of a real control plane, on nodes that only pretend: what is
+# made, where it is bound, how it ends, and that nothing stays.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns=jobs
+k="kube --namespace $ns"
+
+# NAME: how many of our objects there are.
+count()
+{
+	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
+		wc -l
+}
+
+nothing_is_left()
+{
+	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
+}
+
+# JOB [FIELD]: of its pods, one a line, in order of index.
+pods()
+{
+	$k get pods -l "aisched.io/job-id=$1" -o \
+		"jsonpath={range .items[*]}{${2:-.metadata.name}}{'\n'}{end}" |
+		sort
+}
+
+# JOB RUNTIME EXIT: its pods end.
+end_pods()
+{
+	$k annotate pods -l "aisched.io/job-id=$1" --overwrite \
+		sim.aisched.io/runtime="$2" sim.aisched.io/exit-code="$3" \
+		>/dev/null
+}
+
+# NODE COLUMN: what aiq says.
+node()
+{
+	aiq --nodes --no-header -o "name,$2" | awk -v node="$1" \
+		'$1 == node { print $2 }'
+}
+
+# NODE STATE
+node_is()
+{
+	node "$1" state | grep -qi "$2"
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 4 gpu 8 pool=gpu"
+kube create namespace "$ns" >/dev/null
+
+configure "
+topology { levels = {\"zone\", \"rack\"} }
+queue default { grace = \"2s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	node_selector = \"pool=gpu\"  allow_mounts = {\"/data\"} }
+scheduling { start_timeout = \"20s\" }"
+start_daemon || bail "aischedd does not start"
+
+ok "its nodes are seen" wait_for node_is gpu-3 idle
+is "with their GPUs" "$(node gpu-0 gpus)" 8
+
+# --- one job ----------------------------------------------------------------
+
+id=$(aisub --parsable --gpus-per-task 2 --mem 1G --wrap 'echo hi')
+ok "a job runs" wait_for is_state "$id" RUNNING
+is "in one pod" "$(pods "$id" | wc -l)" 1
+node=$(pods "$id" .spec.nodeName)
+like "on the node of the plan" "$(aiq --no-header -o nodelist "$id")" "$node"
+is "with its GPUs" "$(pods "$id" \
+	'.spec.containers[0].resources.limits.nvidia\.com/gpu')" 2
+is "and a Secret" "$(count secrets)" 1
+is "but no Service" "$(count services)" 0
+end_pods "$id" 100ms 3
+ok "it ends" wait_for is_state "$id" FAILED
+is "as it ended" "$(aiq --no-header -o exit "$id")" 3
+ok "and leaves nothing behind" wait_for nothing_is_left
+
+id=$(aisub --parsable --wrap true)
+ok "another runs" wait_for is_state "$id" RUNNING
+end_pods "$id" 100ms 0
+ok "and is completed" wait_for is_state "$id" COMPLETED
+
+# --- a gang -----------------------------------------------------------------
+
+id=$(aisub --parsable -n 8 --gpus-per-task 4 --wrap 'echo hi')
+ok "a gang runs" wait_for is_state "$id" RUNNING
+is "in as many pods" "$(pods "$id" .status.phase | grep -c Running)" 8
+is "two on each node" "$(pods "$id" .spec.nodeName | uniq -c |
+	awk '{ print $1 }' | tr '\n' ' ')" "2 2 2 2 "
+is "that find each other by a Service" "$(count services)" 1
+aicancel "$id"
+ok "it is cancelled" wait_for is_state "$id" CANCELLED
+ok "and leaves nothing behind, either" wait_for nothing_is_left
+
+id=$(aisub --parsable -n 2 --wrap 'echo hi')
+ok "of another" wait_for is_state "$id" RUNNING
+first=$(pods "$id" | head -n 1)
+$k annotate pod "$first" sim.aisched.io/runtime=100ms \
+	sim.aisched.io/exit-code=7 >/dev/null
+ok "one task fails, and it ends" wait_for is_state "$id" FAILED
+is "as that task did" "$(aiq --no-header -o exit "$id")" 7
+
+# --- what others do ---------------------------------------------------------
+
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other",
+		"namespace": "default"}, "spec": {"nodeName": "gpu-0",
+		"containers": [{"name": "a", "image": "a", "resources":
+			{"limits": {"nvidia.com/gpu": "6", "cpu": "60",
+				"memory": "1Gi"}}}]}}
+	END
+others_count()
+{
+	[ "$(node gpu-0 gpus_free)" = 2 ]
+}
+ok "pods of others count" wait_for others_count
+kube delete pod other --grace-period=0 --force >/dev/null 2>&1
+kube cordon gpu-1 >/dev/null
+ok "a cordoned node is drained" wait_for node_is gpu-1 drain
+kube uncordon gpu-1 >/dev/null
+ok "until it is not" wait_for node_is gpu-1 idle
+
+# --- the daemon goes and comes ----------------------------------------------
+
+id=$(aisub --parsable -n 2 --wrap 'echo hi')
+gone=$(aisub --parsable --wrap 'echo hi')
+ok "while jobs run" eval "wait_for is_state $id RUNNING &&
+	wait_for is_state $gone RUNNING"
+uids=$(pods "$id" .metadata.uid)
+kill_daemon
+end_pods "$gone" 50ms 5
+gone_has_ended()
+{
+	[ "$(pods "$gone" .status.phase)" = Failed ]
+}
+wait_for gone_has_ended
+start_daemon || bail "aischedd does not start again"
+ok "the daemon comes back, and one has ended" wait_for is_state "$gone" FAILED
+is "as it did meanwhile" "$(aiq --no-header -o exit "$gone")" 5
+is "the other runs" "$(state_of "$id")" RUNNING
+is "in the same pods" "$(pods "$id" .metadata.uid)" "$uids"
+end_pods "$id" 50ms 0
+ok "and ends" wait_for is_state "$id" COMPLETED
+ok "nothing is left" wait_for nothing_is_left
+
+# --- what cannot be had -----------------------------------------------------
+
+fails "part of a GPU" 1 "pool" aisub --pool gpu --gpus-per-task 0.5 --wrap true
+id=$(aisub --parsable --mount /etc --wrap true)
+ok "a mount that is not allowed" wait_for is_state "$id" FAILED
+like "is said to be that" "$(aiq "$id")" "mount '/etc'"
+
+done_testing
