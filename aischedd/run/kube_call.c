@@ -286,6 +286,21 @@ static void set_times(struct kube_call *call)
 	call_set_timer(call, 0);
 }
 
+/* When a server has vanished without a word, so have its other connections:
+ * those from before the last failure are not used again. */
+static void avoid_dead_connections(struct kube_call *call)
+{
+	const struct kube_http *http = call->http;
+	int64_t s = (call->started_ms - http->failed_ms) / 1000;
+
+	if (http->failures)
+		curl_easy_setopt(call->transfer.easy, CURLOPT_FRESH_CONNECT,
+		                 1L);
+	if (http->failed_ms)
+		curl_easy_setopt(call->transfer.easy, CURLOPT_MAXLIFETIME_CONN,
+		                 (long)(s > 1 ? s : 1));
+}
+
 void call_launch(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
@@ -320,6 +335,7 @@ void call_launch(struct kube_call *call)
 	if (config->compress && call->gzip)
 		curl_easy_setopt(t->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 	set_times(call);
+	avoid_dead_connections(call);
 	kube_curl_add(http->curl, t->easy);
 }
 

@@ -532,6 +532,15 @@ static bool add_list(struct loader *l, const char *list)
 	return l->n > 0;
 }
 
+/* Say what to do about a file that is not there. */
+static void advise(struct err *err, const char *what)
+{
+	struct err was = *err;
+
+	if (was.code == ENOENT)
+		err_set(err, ENOENT, "%s; %s", was.text, what);
+}
+
 static bool add_home(struct loader *l, const char *home)
 {
 	char *path = xasprintf("%s/.kube/config", home);
@@ -617,6 +626,7 @@ struct kube_config *kube_config_pod(const char *folder, const char *host,
 	c->in_pod = c->compress = true;
 	if (set_server(c, server, err) < 0 || read_pod(c, folder, err) < 0) {
 		err_wrap(err, "service account");
+		advise(err, "let the pod mount it, or name a kubeconfig");
 		kube_config_free(c);
 		c = NULL;
 	}
@@ -642,6 +652,8 @@ struct kube_config *kube_config_load(const char *path, const char *context,
 		ok = add_list(&l, list);
 	else
 		ok = add_home(&l, home ? home : "");
+	if (!ok)
+		advise(err, "name the right file as 'kubeconfig' of the pool");
 	return finish(&l, ok && read_context(&l, context) == 0);
 }
 

@@ -120,8 +120,8 @@ static int want_timer(CURLM *multi, long ms, void *arg)
 	return 0;
 }
 
-struct kube_curl *kube_curl_new(struct event_base *base, long idle,
-                                kube_curl_fn *fn, void *arg)
+struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
+                                void *arg)
 {
 	struct kube_curl *kc = xcalloc(1, sizeof(*kc));
 
@@ -141,7 +141,8 @@ struct kube_curl *kube_curl_new(struct event_base *base, long idle,
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERDATA, kc);
 	curl_multi_setopt(kc->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-	curl_multi_setopt(kc->multi, CURLMOPT_MAXCONNECTS, idle);
+	/* Those in use count, too, and may be many that follow logs. */
+	curl_multi_setopt(kc->multi, CURLMOPT_MAXCONNECTS, 4096L);
 	return kc;
 }
 

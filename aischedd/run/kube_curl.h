@@ -20,9 +20,9 @@ struct kube_curl;
 /* A transfer has ended; it is no longer added. */
 typedef void kube_curl_fn(CURL *easy, CURLcode code, void *arg);
 
-/* idle: how many connections without a transfer are kept.  Cannot fail. */
-struct kube_curl *kube_curl_new(struct event_base *base, long idle,
-                                kube_curl_fn *fn, void *arg);
+/* Cannot fail. */
+struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
+                                void *arg);
 void kube_curl_free(struct kube_curl *kc); /* all transfers are removed */
 
 void kube_curl_add(struct kube_curl *kc, CURL *easy);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "aischedd/run/kube_call.h"
+#include "libcommon/log.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -140,6 +141,8 @@ static void load(struct kube_http *http)
 	}
 	kube_config_free(http->config);
 	http->config = config;
+	if (config->warning)
+		log_warning("%s", config->warning);
 	http->badge++;
 	kube_plugin_cancel(http->run);
 	http->run = NULL;
@@ -324,8 +327,7 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
 	TAILQ_INIT(&http->flying);
 	TAILQ_INIT(&http->ended);
 	http->pump = evtimer_new(base, on_pump, http);
-	http->curl = kube_curl_new(base, (long)http->limits.inflight + 8,
-	                           on_transfer, http);
+	http->curl = kube_curl_new(base, on_transfer, http);
 	return http;
 }
 

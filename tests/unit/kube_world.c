@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libcommon/log.h"
 #include "libcommon/mem.h"
 
 enum { PATIENCE_S = 20 };
@@ -32,6 +33,7 @@ void world_begin(struct kube_world *w, bool tls)
 		                              .backoff_max_ms = 20,
 		                              .reload_ms = 60000,
 		                              .body = 4096 } };
+	log_init(LOG_ERR_); /* plain HTTP is warned about */
 	ck_assert_ptr_nonnull(mkdtemp(w->folder));
 	snprintf(w->conf, sizeof(w->conf), "%s/conf", w->folder);
 	w->server = server_new(w->base, 0, tls);

@@ -422,11 +422,12 @@ START_TEST(a_file_that_is_not_there_is_named)
 
 	ck_assert_ptr_null(kube_config_load("/none/conf", NULL, &err));
 	ck_assert_str_eq(err.text, "kubeconfig: '/none/conf': No such file or "
-	                           "directory");
+	                           "directory; name the right file as "
+	                           "'kubeconfig' of the pool");
 	ck_assert_int_eq(err.code, ENOENT);
 	ck_assert_ptr_null(kube_config_load(NULL, NULL, &err));
-	ck_assert_str_eq(err.text, "kubeconfig: '/nonexistent/.kube/config': "
-	                           "No such file or directory");
+	ck_assert_ptr_nonnull(
+	    strstr(err.text, "kubeconfig: '/nonexistent/.kube/config': No "));
 }
 END_TEST
 
@@ -460,8 +461,10 @@ START_TEST(in_a_pod_there_must_be_one)
 	setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
 	setenv("KUBERNETES_SERVICE_PORT", "443", 1);
 	ck_assert_ptr_null(kube_config_load("", NULL, &err));
-	ck_assert_str_eq(err.text, "service account: '" KUBE_SERVICE_ACCOUNT
-	                           "/token': No such file or directory");
+	ck_assert_str_eq(err.text,
+	                 "service account: '" KUBE_SERVICE_ACCOUNT
+	                 "/token': No such file or directory; let the pod "
+	                 "mount it, or name a kubeconfig");
 	unsetenv("KUBERNETES_SERVICE_HOST");
 }
 END_TEST

@@ -356,6 +356,82 @@ START_TEST(an_absent_server_is_told_and_found_again)
 }
 END_TEST
 
+START_TEST(what_is_left_of_a_vanished_server_is_not_used)
+{
+	struct result one, other;
+
+	w.limits.try_ms = 400;
+	world_http(&w);
+	server_json(w.server, "GET /x", 200, "", "{}");
+	server_json(w.server, "GET /x", 200, "", "{}");
+	result_send(&w, &one, (struct kube_request){ .path = "/x" });
+	result_send(&w, &other, (struct kube_request){ .path = "/x" });
+	world_run(&w, &one.done);
+	world_run(&w, &other.done);
+	result_clear(&one);
+	result_clear(&other);
+	ck_assert_uint_eq(server_connections(w.server), 2);
+
+	server_raw(w.server, "GET /x", "", THEN_SILENCE);
+	server_json(w.server, "GET /x", 200, "", "{}");
+	result_get(&w, &one, "/x");
+	ck_assert_int_eq(one.err.code, 0);
+	ck_assert_uint_eq(server_connections(w.server), 3);
+	result_clear(&one);
+}
+END_TEST
+
+/* --- a proxy --- */
+
+static void conf_with_proxy(const char *server)
+{
+	char *text =
+	    xasprintf("current-context: a\n"
+	              "contexts: [{name: a, context: {cluster: c, user: u}}]\n"
+	              "clusters: [{name: c, cluster: {server: '%s', proxy-url: "
+	              "'http://127.0.0.1:%d'}}]\n"
+	              "users: [{name: u, user: {token: secret}}]\n",
+	              server, server_port(w.server));
+
+	world_file(&w, "conf", text);
+	free(text);
+}
+
+START_TEST(a_proxy_is_asked)
+{
+	struct result r;
+
+	conf_with_proxy("http://kube.example:8001");
+	world_http(&w);
+	server_json(w.server, "GET http://kube.example:8001/x HTTP/1.1\r\n",
+	            200, "", "{}");
+	result_get(&w, &r, "/x");
+	ck_assert_int_eq(r.err.code, 0);
+	result_clear(&r);
+}
+END_TEST
+
+START_TEST(a_proxy_learns_no_secrets)
+{
+	struct result r;
+
+	conf_with_proxy("https://kube.example");
+	world_http(&w);
+	server_raw(w.server, "CONNECT kube.example:443 HTTP/1.1\r\n",
+	           "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
+	           THEN_KEEP);
+	result_send(&w, &r,
+	            (struct kube_request){
+			.rank = KUBE_LEASE, .once = true, .path = "/x" });
+	world_run(&w, &r.done);
+	ck_assert_int_eq(r.err.code, ECONNREFUSED);
+	ck_assert_ptr_nonnull(strstr(r.err.text,
+	                             "API server 'https://kube.example' cannot "
+	                             "be reached: "));
+	ck_assert_ptr_null(strstr(server_head(w.server), "secret"));
+}
+END_TEST
+
 START_TEST(the_lease_does_not_wait_for_others)
 {
 	struct result other, lease;
@@ -661,6 +737,9 @@ SUITE(kube_http)
 	tcase_add_test(tc, not_for_ever);
 	tcase_add_test(tc, once_is_once);
 	tcase_add_test(tc, an_absent_server_is_told_and_found_again);
+	tcase_add_test(tc, what_is_left_of_a_vanished_server_is_not_used);
+	tcase_add_test(tc, a_proxy_is_asked);
+	tcase_add_test(tc, a_proxy_learns_no_secrets);
 	tcase_add_test(tc, the_lease_does_not_wait_for_others);
 	tcase_add_loop_test(tc, flood_case, 0, ARRAY_SIZE(floods));
 	tcase_add_test(tc, headers_without_end_are_refused);
