@@ -191,6 +191,9 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	e->c = c;
 	if (!e->norder || e->looks >= LOOKS_MAX)
 		return false;
+	/* Who wants some nodes of a kind waits for them. */
+	if (match_req(p->place->match, c->req)->ncounts)
+		return false;
 	if (scattered && p->snap->policy.consolidate && attempt(e, MOVE))
 		return true;
 	return victims_allowed(e) &&

@@ -489,7 +489,8 @@ static bool fill(struct trial *t, enum fill how)
 	t->nodes_left = r->nodes[t->req];
 	t->spare = t->sparing;
 	t->most = most_per_node(t, t->left);
-	memcpy(t->wants, t->allowed->count, sizeof(t->wants));
+	if (!t->p->grows)
+		memcpy(t->wants, t->allowed->count, sizeof(t->wants));
 	if (!fill_counted(t, how))
 		return false;
 	while (t->left) {
@@ -675,18 +676,35 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	return false;
 }
 
+/* In the domain of the level that it likes, or of the next wider one, up to
+ * that which it needs. */
+static bool grow_near(struct place *p, uint32_t req, uint32_t node)
+{
+	const struct snap *s = p->snap;
+	uint8_t need = s->req.need[req], like = s->req.like[req];
+	int from = like != LEVEL_NONE ? like : need;
+	int to = need != LEVEL_NONE ? need : 0;
+
+	for (int level = from; from != LEVEL_NONE && level >= to; level--) {
+		p->within = domain_of(s, node, (uint8_t)level);
+		if (p->within != SNAP_NONE &&
+		    place_try(p, req, 1, IN_OPEN, NULL))
+			return true;
+	}
+	p->within = SNAP_NONE;
+	return need == LEVEL_NONE && place_try(p, req, 1, IN_OPEN, NULL);
+}
+
 bool place_try_grow(struct place *p, uint32_t run)
 {
 	const struct snap *s = p->snap;
-	uint32_t req = s->run.req[run];
 	uint32_t node = s->task[s->run.task_first[run]].node;
 	bool found;
 
 	p->pool = s->node.pool[node];
-	p->within = s->req.need[req] == LEVEL_NONE
-	                ? SNAP_NONE
-	                : domain_of(s, node, s->req.need[req]);
-	found = place_try(p, req, 1, IN_OPEN, NULL);
+	p->grows = true;
+	found = grow_near(p, s->run.req[run], node);
+	p->grows = false;
 	p->pool = p->within = SNAP_NONE;
 	return found;
 }

@@ -29,6 +29,7 @@ struct place {
 	uint32_t queue;
 	int64_t until; /* what is placed ends by then, or SNAP_NEVER */
 	uint32_t run;  /* that it goes on with, or SNAP_NONE */
+	bool grows;    /* it has other tasks */
 
 	/* What is promised to others (promise.h). */
 	struct promises *promises; /* NULL: nothing */
