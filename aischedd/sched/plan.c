@@ -332,7 +332,9 @@ static enum answer serve_request(struct pass *p, uint32_t row)
 	if (why == WHY_NodeDown || why == WHY_RunnerDown ||
 	    why == WHY_StartFailed)
 		return WAITS;
-	if (evicts(p, row, why == WHY_Fragmentation || why == WHY_Topology))
+	if (evicts(p, row,
+	           why == WHY_Fragmentation || why == WHY_Topology ||
+	               why == WHY_NumaAlignment))
 		return CLAIMS;
 	return promise(p, row);
 }
@@ -459,7 +461,8 @@ static void name_blockers(struct pass *p)
 		struct verdict *v = &p->verdict[row];
 
 		if ((v->why == WHY_Resources || v->why == WHY_Fragmentation ||
-		     v->why == WHY_GangPartial) &&
+		     v->why == WHY_GangPartial ||
+		     v->why == WHY_NumaAlignment) &&
 		    !v->job && v->expected == SNAP_NEVER &&
 		    v->name != SNAP_NONE)
 			v->job = promise_blocker(p->promises, v->name,
