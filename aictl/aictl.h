@@ -26,6 +26,11 @@ struct ctl {
 	/* Options of the command that runs. */
 	const char *reason; /* drain */
 	int64_t wait_s;     /* ping */
+	struct {
+		const char *start, *end, *duration;
+		const char *nodes, *count, *pool, *users;
+		bool maintenance, daily, weekly;
+	} resv; /* reserve create */
 };
 
 /* What a command's words name, for completion. */
@@ -34,6 +39,7 @@ enum words_kind {
 	WORDS_JOBS,
 	WORDS_NODES,
 	WORDS_QUEUES,
+	WORDS_RESERVE,
 	WORDS_COMMANDS,
 };
 
@@ -46,6 +52,15 @@ struct command {
 	int least, most;        /* operands */
 	enum words_kind kind;
 };
+
+/* Options of reserve; what it does. */
+extern const struct opt reserve_opts[];
+int run_reserve(struct ctl *ctl, int argc, char **argv);
+
+/* For commands: send req (taken) and print the answer if JSON is wanted; NULL:
+ * reported.  The exit status from an answer, which is taken. */
+json_t *ctl_ask(struct ctl *ctl, json_t *req);
+int ctl_finish(struct ctl *ctl, json_t *answer);
 
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct opt_prog aictl_prog;

@@ -57,8 +57,7 @@ json_t *ctl_call(struct ctl *ctl, json_t *req, client_part_fn *part, void *arg,
 	return NULL;
 }
 
-/* Send req (taken) and print the answer if JSON is wanted; NULL: reported. */
-static json_t *ask(struct ctl *ctl, json_t *req)
+json_t *ctl_ask(struct ctl *ctl, json_t *req)
 {
 	struct err why;
 	json_t *answer = ctl_call(ctl, req, NULL, NULL, &why);
@@ -75,8 +74,7 @@ static json_t *ask(struct ctl *ctl, json_t *req)
 	return answer;
 }
 
-/* The end of a command: its exit status from the answer, which is taken. */
-static int finish(struct ctl *ctl, json_t *answer)
+int ctl_finish(struct ctl *ctl, json_t *answer)
 {
 	const json_t *failed = json_object_get(answer, "failed"), *item;
 	int status =
@@ -120,8 +118,9 @@ static int run_action(struct ctl *ctl, int argc, char **argv)
 	json_t *ids = take_ids(ctl, argc - 1, argv + 1, &status);
 
 	if (json_array_size(ids) &&
-	    finish(ctl, ask(ctl, json_pack("{s:s, s:s, s:O}", "op", "control",
-	                                   "action", argv[0], "ids", ids))))
+	    ctl_finish(
+		ctl, ctl_ask(ctl, json_pack("{s:s, s:s, s:O}", "op", "control",
+	                                    "action", argv[0], "ids", ids))))
 		status = EXIT_FAILURE;
 	json_decref(ids);
 	return status;
@@ -164,8 +163,9 @@ static int run_update(struct ctl *ctl, int argc, char **argv)
 	}
 	ids = take_ids(ctl, first - 1, argv + 1, &status);
 	if (json_array_size(ids) &&
-	    finish(ctl, ask(ctl, json_pack("{s:s, s:O, s:O}", "op", "update",
-	                                   "ids", ids, "set", set))))
+	    ctl_finish(ctl,
+	               ctl_ask(ctl, json_pack("{s:s, s:O, s:O}", "op", "update",
+	                                      "ids", ids, "set", set))))
 		status = EXIT_FAILURE;
 	json_decref(ids);
 	json_decref(set);
@@ -195,12 +195,12 @@ static int run_drain(struct ctl *ctl, int argc, char **argv)
 	}
 	req = node_request(argc, argv);
 	json_object_set_new(req, "reason", json_string(ctl->reason));
-	return finish(ctl, ask(ctl, req));
+	return ctl_finish(ctl, ctl_ask(ctl, req));
 }
 
 static int run_undrain(struct ctl *ctl, int argc, char **argv)
 {
-	return finish(ctl, ask(ctl, node_request(argc, argv)));
+	return ctl_finish(ctl, ctl_ask(ctl, node_request(argc, argv)));
 }
 
 static int run_queue(struct ctl *ctl, int argc, char **argv)
@@ -215,21 +215,21 @@ static int run_queue(struct ctl *ctl, int argc, char **argv)
 		         argv[1]);
 		return EXIT_USAGE;
 	}
-	return finish(ctl,
-	              ask(ctl, json_pack("{s:s, s:s, s:s}", "op", "queue",
-	                                 "name", argv[2], "state", state)));
+	return ctl_finish(
+	    ctl, ctl_ask(ctl, json_pack("{s:s, s:s, s:s}", "op", "queue",
+	                                "name", argv[2], "state", state)));
 }
 
 static int run_reload(struct ctl *ctl, int argc, char **argv)
 {
-	json_t *answer = ask(ctl, json_pack("{s:s}", "op", "reload"));
+	json_t *answer = ctl_ask(ctl, json_pack("{s:s}", "op", "reload"));
 	const json_t *warnings = json_object_get(answer, "warnings"), *text;
 	size_t i;
 
 	(void)argc, (void)argv;
 	json_array_foreach(warnings, i, text)
 		ctl_warn(ctl, "warning: %s", json_string_value(text));
-	return finish(ctl, answer);
+	return ctl_finish(ctl, answer);
 }
 
 /* Until the daemon answers, or the time for it is over. */
@@ -273,17 +273,17 @@ static int run_ping(struct ctl *ctl, int argc, char **argv)
 		printf("aischedd %s of cluster %s answers, pid %lld\n", version,
 		       cluster, (long long)pid);
 	}
-	return finish(ctl, answer);
+	return ctl_finish(ctl, answer);
 }
 
 static int run_status(struct ctl *ctl, int argc, char **argv)
 {
-	json_t *answer = ask(ctl, json_pack("{s:s}", "op", "status"));
+	json_t *answer = ctl_ask(ctl, json_pack("{s:s}", "op", "status"));
 
 	(void)argc, (void)argv;
 	if (answer && !ctl->json)
 		status_print(answer);
-	return finish(ctl, answer);
+	return ctl_finish(ctl, answer);
 }
 
 static int put_part(const void *data, size_t len, void *arg)
@@ -302,13 +302,14 @@ static int run_dump(struct ctl *ctl, int argc, char **argv)
 	if (!answer)
 		ctl_warn(ctl, "%s", why.text);
 	json_decref(req);
-	return finish(ctl, answer);
+	return ctl_finish(ctl, answer);
 }
 
 static int run_shutdown(struct ctl *ctl, int argc, char **argv)
 {
 	(void)argc, (void)argv;
-	return finish(ctl, ask(ctl, json_pack("{s:s}", "op", "shutdown")));
+	return ctl_finish(ctl,
+	                  ctl_ask(ctl, json_pack("{s:s}", "op", "shutdown")));
 }
 
 static void add_command(struct buf *out, const struct command *cmd)
@@ -415,6 +416,9 @@ const struct command commands[] = {
 	  run_undrain, .least = 1, .most = MANY, .kind = WORDS_NODES },
 	{ "queue", "open|close QUEUE", "take jobs into a queue, or no more",
 	  run_queue, .least = 2, .most = 2, .kind = WORDS_QUEUES },
+	{ "reserve", "create|list|delete",
+	  "keep nodes for some users, or for nobody", run_reserve,
+	  .opts = reserve_opts, .least = 1, .most = 2, .kind = WORDS_RESERVE },
 	{ "reload", "", "read the configuration again, whole or not at all",
 	  .run = run_reload },
 	{ "ping", "[--wait=TIME]", "ask whether the daemon answers",
@@ -509,6 +513,7 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 
 	ctl->reason = NULL;
 	ctl->wait_s = 0;
+	memset(&ctl->resv, 0, sizeof(ctl->resv));
 	if (!cmd) {
 		ctl_warn(ctl, "unknown command '%s'; 'help' lists them",
 		         argv[0]);

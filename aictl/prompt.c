@@ -85,9 +85,9 @@ static char *next_command(const char *text, int again)
 	return NULL;
 }
 
-static char *next_queue_state(const char *text, int again)
+/* The next of these words; the list is taken up when again is 0. */
+static char *next_word(const char *const *words, const char *text, int again)
 {
-	static const char *const words[] = { "open", "close", NULL };
 	static const char *const *word;
 
 	if (!again)
@@ -101,6 +101,20 @@ static char *next_queue_state(const char *text, int again)
 	return NULL;
 }
 
+static char *next_queue_state(const char *text, int again)
+{
+	static const char *const words[] = { "open", "close", NULL };
+
+	return next_word(words, text, again);
+}
+
+static char *next_reserve_verb(const char *text, int again)
+{
+	static const char *const words[] = { "create", "list", "delete", NULL };
+
+	return next_word(words, text, again);
+}
+
 static char **complete_operand(const struct command *cmd, size_t at,
                                const char *text)
 {
@@ -108,6 +122,9 @@ static char **complete_operand(const struct command *cmd, size_t at,
 		return rl_completion_matches(text, next_command);
 	if (cmd->kind == WORDS_QUEUES && at == 1)
 		return rl_completion_matches(text, next_queue_state);
+	if (cmd->kind == WORDS_RESERVE)
+		return at == 1 ? rl_completion_matches(text, next_reserve_verb)
+		               : NULL;
 	if (cmd->kind == WORDS_NONE)
 		return NULL;
 	cache_fill(cmd->kind);

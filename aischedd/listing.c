@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/output.h"
+#include "aischedd/state/reserve.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -690,6 +691,11 @@ static void n_pool(struct row_view *v)
 	put_text(v, state_conf(v->state)->pools[node_of(v)->pool].name);
 }
 
+static const struct reservation *keeper(const struct row_view *v)
+{
+	return state_node_reserved(v->state, v->index, v->now);
+}
+
 static void n_state(struct row_view *v)
 {
 	const struct node *n = node_of(v);
@@ -702,12 +708,22 @@ static void n_state(struct row_view *v)
 	            : n->drained             ? "DRAINED"
 	            : jobs && left[0] < 1000 ? "ALLOCATED"
 	            : jobs                   ? "MIXED"
+	            : keeper(v)              ? "RESERVED"
 	                                     : "IDLE");
 }
 
 static void n_reason(struct row_view *v)
 {
-	put_text(v, node_of(v)->reason ? node_of(v)->reason : "");
+	const struct reservation *r = keeper(v);
+	struct buf text = { 0 };
+
+	if (node_of(v)->reason || !r) {
+		put_text(v, node_of(v)->reason ? node_of(v)->reason : "");
+		return;
+	}
+	buf_printf(&text, "reservation '%s' until ", r->name);
+	format_time(&text, r->end);
+	put_buf(v, &text);
 }
 
 static void n_cpus(struct row_view *v)
@@ -1250,9 +1266,11 @@ void listing_past(const struct listing *l, const struct past_job *past,
 }
 
 void listing_node(const struct listing *l, const struct state *state,
-                  uint32_t node, struct buf *out)
+                  uint32_t node, int64_t now, struct buf *out)
 {
-	struct row_view v = { .out = out, .state = state, .index = node };
+	struct row_view v = {
+		.out = out, .state = state, .now = now, .index = node
+	};
 
 	write_row(l, &v);
 }

@@ -40,7 +40,7 @@ void listing_job(const struct listing *l, const struct state *state,
 void listing_past(const struct listing *l, const struct past_job *past,
                   struct buf *out);
 void listing_node(const struct listing *l, const struct state *state,
-                  uint32_t node, struct buf *out);
+                  uint32_t node, int64_t now, struct buf *out);
 void listing_queue(const struct listing *l, const struct state *state,
                    uint32_t queue, struct buf *out);
 void listing_share(const struct listing *l, const struct state *state,

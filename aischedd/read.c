@@ -325,7 +325,8 @@ static void write_active(struct reading *r, uint64_t which)
 			write_job(r, job, now_s());
 		return;
 	case LIST_NODES:
-		listing_node(&r->listing, state, (uint32_t)which, &r->out);
+		listing_node(&r->listing, state, (uint32_t)which, now_s(),
+		             &r->out);
 		break;
 	case LIST_QUEUES:
 		listing_queue(&r->listing, state, (uint32_t)which, &r->out);

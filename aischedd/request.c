@@ -1,9 +1,12 @@
 /* request.c - what is asked of the daemon: check, change the state, answer */
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/state/reserve.h"
 #include "config.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/jobid.h"
@@ -699,7 +702,7 @@ refuse:
 	daemon_refuse(d, ask, &err);
 }
 
-/* --- nodes, queues, the daemon itself ---------------------------------- */
+/* --- nodes, queues ------------------------------------------------------ */
 
 static void op_drain(struct daemon *d, struct ask *ask,
                      const struct request_in *in)
@@ -778,6 +781,147 @@ refuse:
 	daemon_refuse(d, ask, &err);
 }
 
+/* --- reservations ------------------------------------------------------ */
+
+/* [name, ..] -> "name,.."; each is a user, or "@" and a group. */
+static int user_list(const json_t *users, struct buf *ret, struct err *err)
+{
+	const json_t *item;
+	size_t i;
+
+	if (users && !json_is_array(users))
+		return err_set(err, EPROTO, "users: texts are expected");
+	json_array_foreach(users, i, item) {
+		const char *name = json_string_value(item);
+
+		if (!name || !*name || strchr(name, ','))
+			return err_set(err, EINVAL, "'%s' is no name of a user",
+			               name ? name : "");
+		if (*name == '@' ? !getgrnam(name + 1) : !getpwnam(name))
+			return err_set(err, ENOENT, "there is no %s '%s'",
+			               *name == '@' ? "group" : "user",
+			               name + (*name == '@'));
+		buf_printf(ret, "%s%s", i ? "," : "", name);
+	}
+	return 0;
+}
+
+static int reserve(struct daemon *d, const struct request_in *in,
+                   struct buf *users, struct err *err)
+{
+	const char *repeat = "never";
+	struct reserve_ask ask = { 0 };
+	json_int_t start, end, count = 0;
+	json_t *names = NULL;
+	json_error_t e;
+
+	if (json_unpack_ex(in->body, &e, JSON_STRICT,
+	                   "{s:s, s:s, s:I, s:I, s?s, s?o, s?s, s?I, s?s}",
+	                   "op", &(const char *){ NULL }, "name", &ask.name,
+	                   "start", &start, "end", &end, "repeat", &repeat,
+	                   "users", &names, "nodes", &ask.nodes, "count",
+	                   &count, "pool", &ask.pool) < 0)
+		return err_set(err, EPROTO, "reserve: %s", e.text);
+	if (repeat_parse(repeat) < 0)
+		return err_set(err, EINVAL, "nothing repeats '%s'", repeat);
+	if (!ask.nodes && (count < 1 || count > LIMIT_NODES))
+		return err_set(err, EINVAL,
+		               "nodes, or a count of 1 to %d, are expected",
+		               LIMIT_NODES);
+	if (user_list(names, users, err) < 0)
+		return -1;
+	ask.repeat = (enum repeat)repeat_parse(repeat);
+	ask.start = start;
+	ask.end = end;
+	ask.count = (uint32_t)count;
+	ask.users = users->data ? users->data : "";
+	if (state_reserve(d->state, &ask, now_s(), err) < 0)
+		return -1;
+	log_notice("reservation create reservation=%s user=%s", ask.name,
+	           in->peer->user);
+	return 0;
+}
+
+static void op_reserve(struct daemon *d, struct ask *ask,
+                       const struct request_in *in)
+{
+	struct buf users = { 0 }, nodes = { 0 };
+	struct err err;
+
+	if (reserve(d, in, &users, &err) < 0) {
+		daemon_refuse(d, ask, &err);
+	} else {
+		size_t last = state_nreservations(d->state) - 1;
+
+		state_reservation_nodes(
+		    d->state, state_reservation(d->state, last), &nodes);
+		daemon_answer(d, ask, json_pack("{s:s}", "nodes", nodes.data));
+	}
+	buf_free(&users);
+	buf_free(&nodes);
+}
+
+static void op_unreserve(struct daemon *d, struct ask *ask,
+                         const struct request_in *in)
+{
+	const char *name = json_string_value(json_object_get(in->body, "name"));
+	struct err err;
+
+	if (!name)
+		err_set(&err, EPROTO, "unreserve: a name is expected");
+	if (!name || state_unreserve(d->state, name, now_s(), &err) < 0) {
+		daemon_refuse(d, ask, &err);
+		return;
+	}
+	log_notice("reservation delete reservation=%s user=%s", name,
+	           in->peer->user);
+	daemon_answer(d, ask, json_object());
+}
+
+static json_t *show_users(const char *users)
+{
+	json_t *list = json_array();
+
+	for (const char *s = users; *s;) {
+		size_t len = strcspn(s, ",");
+
+		json_array_append_new(list, json_stringn(s, len));
+		s += len + (s[len] == ',');
+	}
+	return list;
+}
+
+static json_t *show_reservation(const struct state *state,
+                                const struct reservation *r)
+{
+	struct buf nodes = { 0 };
+	int64_t now = now_s();
+	json_t *shown;
+
+	state_reservation_nodes(state, r, &nodes);
+	shown = json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:s}", "name",
+	                  r->name, "start_time", (json_int_t)r->start,
+	                  "end_time", (json_int_t)r->end, "active",
+	                  r->start <= now && now < r->end, "repeat",
+	                  repeat_name(r->repeat), "users", show_users(r->users),
+	                  "nodes", nodes.data);
+	buf_free(&nodes);
+	return shown;
+}
+
+static void op_reservations(struct daemon *d, struct ask *ask)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < state_nreservations(d->state); i++)
+		json_array_append_new(
+		    list,
+		    show_reservation(d->state, state_reservation(d->state, i)));
+	daemon_say(d, ask, json_pack("{s:o}", "reservations", list));
+}
+
+/* --- the daemon itself ------------------------------------------------- */
+
 static json_t *lines(const struct buf *text)
 {
 	json_t *list = json_array();
@@ -847,7 +991,8 @@ void daemon_request(struct ask *ask, const struct request_in *in, void *arg)
 	}
 	if (d->full && (in->op == OP_control || in->op == OP_update ||
 	                in->op == OP_cancel || in->op == OP_drain ||
-	                in->op == OP_undrain || in->op == OP_queue)) {
+	                in->op == OP_undrain || in->op == OP_queue ||
+	                in->op == OP_reserve || in->op == OP_unreserve)) {
 		daemon_refuse(d, ask, &d->full_err);
 		return;
 	}
@@ -876,6 +1021,15 @@ void daemon_request(struct ask *ask, const struct request_in *in, void *arg)
 		break;
 	case OP_queue:
 		op_queue(d, ask, in);
+		break;
+	case OP_reserve:
+		op_reserve(d, ask, in);
+		break;
+	case OP_unreserve:
+		op_unreserve(d, ask, in);
+		break;
+	case OP_reservations:
+		op_reservations(d, ask);
 		break;
 	case OP_reload:
 		op_reload(d, ask);

@@ -35,6 +35,15 @@
  * drain     nodes (hostlist), reason              count
  * undrain   nodes                                 count
  * queue     name, state "open" | "closed"         -
+ * reserve   name, start, end, repeat "never" |    nodes (hostlist)
+ *           "daily" | "weekly", users [name or
+ *           @group], nodes (hostlist) or count
+ *           and pool
+ * unreserve name                                  -
+ * reservations  -                                 reservations [{name,
+ *                                                 start_time, end_time,
+ *                                                 active, repeat, users,
+ *                                                 nodes (hostlist)}, ..]
  * reload    -                                     warnings [text]
  * status    -                                     see man aictl
  * dump      -                                     parts: the snapshot's text
@@ -47,24 +56,27 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 
 /* X(name, least role; ROLE_USER: his own jobs only, operators those of their
  * queues, admins all) */
-#define OPS(X)                  \
-	X(ping, ROLE_NOBODY)    \
-	X(submit, ROLE_USER)    \
-	X(jobs, ROLE_USER)      \
-	X(queues, ROLE_USER)    \
-	X(nodes, ROLE_USER)     \
-	X(shares, ROLE_USER)    \
-	X(log, ROLE_USER)       \
-	X(cancel, ROLE_USER)    \
-	X(wait, ROLE_USER)      \
-	X(control, ROLE_USER)   \
-	X(update, ROLE_USER)    \
-	X(drain, ROLE_ADMIN)    \
-	X(undrain, ROLE_ADMIN)  \
-	X(queue, ROLE_OPERATOR) \
-	X(reload, ROLE_ADMIN)   \
-	X(status, ROLE_USER)    \
-	X(dump, ROLE_ADMIN)     \
+#define OPS(X)                      \
+	X(ping, ROLE_NOBODY)        \
+	X(submit, ROLE_USER)        \
+	X(jobs, ROLE_USER)          \
+	X(queues, ROLE_USER)        \
+	X(nodes, ROLE_USER)         \
+	X(shares, ROLE_USER)        \
+	X(log, ROLE_USER)           \
+	X(cancel, ROLE_USER)        \
+	X(wait, ROLE_USER)          \
+	X(control, ROLE_USER)       \
+	X(update, ROLE_USER)        \
+	X(drain, ROLE_ADMIN)        \
+	X(undrain, ROLE_ADMIN)      \
+	X(queue, ROLE_OPERATOR)     \
+	X(reserve, ROLE_OPERATOR)   \
+	X(unreserve, ROLE_OPERATOR) \
+	X(reservations, ROLE_USER)  \
+	X(reload, ROLE_ADMIN)       \
+	X(status, ROLE_USER)        \
+	X(dump, ROLE_ADMIN)         \
 	X(shutdown, ROLE_ADMIN)
 
 enum op {

@@ -60,12 +60,20 @@ allowed()
 "$dir/bin/ask" --ops >ops
 while read -r op role; do
 	# Needs more than a line, or ends the test: below.
-	case $op in submit | log | shutdown) continue ;; esac
+	case $op in submit | log | shutdown | reserve | unreserve) continue ;; esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
 			"$(allowed "$role" "$user")"
 	done
 done <ops
+for user in nobody "$lead" "$boss"; do
+	want=$(allowed admin "$user")
+	is "reserve as $user" "$want" "$(may "$user" "{\"op\": \"reserve\",
+		\"name\": \"r\", \"start\": $(date +%s), \"end\": $(($(date +%s) + 60)),
+		\"count\": 1, \"pool\": \"here\"}")"
+	is "unreserve as $user" "$want" \
+		"$(may "$user" '{"op": "unreserve", "name": "r"}')"
+done
 is "shutdown as nobody" "$(may nobody '{"op": "shutdown"}')" no
 
 # --- jobs of others --------------------------------------------------------
