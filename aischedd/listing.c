@@ -701,11 +701,13 @@ static void n_state(struct row_view *v)
 	const struct node *n = node_of(v);
 	int64_t left[RES_N];
 	uint32_t jobs;
+	bool out;
 
 	state_node_free(v->state, v->index, left, &jobs);
+	out = n->drained || n->cordoned;
 	put_text(v, n->gone || n->down       ? "DOWN"
-	            : n->drained && jobs     ? "DRAINING"
-	            : n->drained             ? "DRAINED"
+	            : out && jobs            ? "DRAINING"
+	            : out                    ? "DRAINED"
 	            : jobs && left[0] < 1000 ? "ALLOCATED"
 	            : jobs                   ? "MIXED"
 	            : keeper(v)              ? "RESERVED"

@@ -248,7 +248,7 @@ static const struct key scheduling_keys[] = {
 	KEY("max_evictions_per_hour", INT, max_evictions_per_hour,
 	    .initial = "4", RANGE(0, LIMIT_EVICTIONS)),
 	KEY("start_timeout", TIME, start_timeout, .initial = "5m",
-	    RANGE(1, MAX_SECONDS), .inert = true),
+	    RANGE(1, MAX_SECONDS)),
 	KEY("evict_timeout", TIME, evict_timeout, .initial = "2m",
 	    RANGE(1, MAX_SECONDS)),
 };

@@ -156,7 +156,7 @@ static void settle(struct state *state, struct job *job, enum job_state to,
 		return;
 	case CAUSE_PREEMPT:
 		job->preemptions++;
-		if (job->on_preempt == PREEMPT_CANCEL)
+		if (job->on_preempt == PREEMPT_CANCEL && !job->hold)
 			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
 		else
 			back_to_queue(state, job, now);
@@ -242,6 +242,18 @@ static int release(struct state *state, struct job *job,
 	state_touch(state, job);
 	state_reindex(state, job, ev->now);
 	return 0;
+}
+
+/* It was taken down instead of being suspended. */
+static int resume_pending(struct state *state, struct job *job,
+                          const struct event_in *ev, struct err *err)
+{
+	if (!job->preemptions || job->hold == HOLD_NONE)
+		return err_set(err, EINVAL,
+		               "job %llu is PENDING: only a suspended job can "
+		               "be resumed",
+		               (unsigned long long)job->id);
+	return release(state, job, ev, err);
 }
 
 static int cancel_pending(struct state *state, struct job *job,
@@ -478,11 +490,24 @@ static void effect_suspend(struct state *state, const struct job *job,
 	                                     .attempt = job->attempt });
 }
 
-/* One that makes room for others goes on by itself. */
+bool job_can_freeze(const struct state *state, const struct job *job)
+{
+	uint32_t pool = state->node[job->place->task[0].node].pool;
+
+	return state->conf->pools[pool].runner == RUNNER_LOCAL;
+}
+
+/* One that makes room for others goes on by itself; what cannot be stopped
+ * where it is is taken down, and waits until it is asked to resume. */
 static int suspend(struct state *state, struct job *job,
                    const struct event_in *ev, struct err *err)
 {
 	(void)err;
+	if (!job_can_freeze(state, job)) {
+		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
+		complete(state, job, CAUSE_PREEMPT);
+		return 0;
+	}
 	claim_drop(state, job);
 	if (ev->evict != EVICT_NONE) {
 		evict_note(job, ev, true);
@@ -668,6 +693,7 @@ static handler_fn *const table[JOB_NSTATES][EV_N] = {
 	[JOB_PENDING] = {
 		[EV_hold] = hold,
 		[EV_release] = release,
+		[EV_resume] = resume_pending,
 		[EV_start] = start,
 		[EV_cancel] = cancel_pending,
 		[EV_deadline] = deadline_pending,

@@ -647,13 +647,10 @@ static uint32_t cpus_held(const struct state *state, const struct placement *p,
 	return n;
 }
 
-/* Whether its processes can be stopped where they are. */
 static bool is_freezable(const struct state *state, const struct job *job)
 {
-	uint32_t pool = state->node[job->place->task[0].node].pool;
-
 	return job->on_preempt == PREEMPT_SUSPEND &&
-	       state->conf->pools[pool].runner == RUNNER_LOCAL;
+	       job_can_freeze(state, job);
 }
 
 struct run_columns {

@@ -311,6 +311,8 @@ void node_apply_conf(struct state *state, struct node *node);
 /* Where a device is: as configured, else as its runner says. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
+/* Whether its processes, which run, can be stopped where they are. */
+bool job_can_freeze(const struct state *state, const struct job *job);
 void node_free_words(struct strlist *list);
 void node_index_sections(struct state *state); /* the configuration is new */
 int64_t state_default_mem(const struct state *state, uint64_t pools);

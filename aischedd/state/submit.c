@@ -130,11 +130,6 @@ static int check_counts(struct state *state, uint32_t queue,
 
 /* --- is it possible? --------------------------------------------------- */
 
-static const char *without_effect(const struct spec *spec)
-{
-	return spec->image ? "--image" : spec->mount ? "--mount" : NULL;
-}
-
 static int32_t any_word(const char *word, size_t len, void *arg)
 {
 	(void)word;
@@ -163,6 +158,35 @@ static int check_hosts(const struct state *state, const char *what,
 	return result;
 }
 
+/* Whether some pool that is there runs what is asked for, wherever it may. */
+static int check_runners(const struct state *state, const struct spec *spec,
+                         struct err *err)
+{
+	const char *what = spec->image ? "--image" : "--mount";
+	bool shares = spec->gpus > 0 && spec->gpus % 1000;
+
+	for (size_t i = 0; i < state->conf->npools; i++) {
+		const struct conf_pool *pool = &state->conf->pools[i];
+		bool cluster = pool->runner == RUNNER_KUBERNETES;
+
+		if (spec->pool && strcmp(pool->name, spec->pool) != 0)
+			continue;
+		if (cluster && shares)
+			return err_set(err, EINVAL,
+			               "--gpus-per-task: pool '%s' is a "
+			               "cluster, where a GPU is not shared: "
+			               "ask for whole ones",
+			               pool->name);
+		if (!cluster && (spec->image || spec->mount))
+			return err_set(err, EINVAL,
+			               "%s: nothing runs in containers in pool "
+			               "'%s': name one that is a cluster with "
+			               "--pool",
+			               what, pool->name);
+	}
+	return 0;
+}
+
 static int check_texts(const struct state *state, const struct spec *spec,
                        struct err *err)
 {
@@ -170,9 +194,6 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	int32_t rule[256];
 	size_t n;
 
-	if (without_effect(spec))
-		return err_set(err, EINVAL, "%s has no effect yet",
-		               without_effect(spec));
 	if (spec->constraint &&
 	    constraint_parse(spec->constraint, any_word, NULL, rule,
 	                     ARRAY_SIZE(rule), &n, err) < 0)
@@ -317,10 +338,13 @@ static int check_request(struct state *state, const struct spec *spec,
 	    submit_time_limit(state, spec, queue, &limit, err) < 0 ||
 	    check_times(spec, limit, now, err) < 0)
 		return -1;
-	if (!spec_pools(state, spec, queue))
+	if (!spec_pools(state, spec, queue)) {
+		if (check_runners(state, spec, err) < 0)
+			return -1;
 		return err_set(err, EINVAL, "queue '%s' may not use pool '%s'",
 		               state->conf->queues[queue].name,
 		               spec->pool ? spec->pool : "");
+	}
 	if (spec->dependency) {
 		if (deps_parse(state, spec->dependency, &deps, err) < 0)
 			return -1;

@@ -106,6 +106,18 @@ $k annotate pod "$first" sim.aisched.io/runtime=100ms \
 ok "one task fails, and it ends" wait_for is_state "$id" FAILED
 is "as that task did" "$(aiq --no-header -o exit "$id")" 7
 
+# --- suspended ---------------------------------------------------------------
+
+id=$(aisub --parsable --wrap 'echo hi')
+ok "one runs" wait_for is_state "$id" RUNNING
+aictl suspend "$id" >/dev/null
+ok "suspended, it is taken down and waits" eval \
+	"wait_for is_state $id PENDING && wait_for nothing_is_left"
+like "held" "$(aiq --no-header -o reason "$id")" Held
+aictl resume "$id" >/dev/null
+ok "resumed, it runs again" wait_for is_state "$id" RUNNING
+aicancel "$id"
+
 # --- what others do ---------------------------------------------------------
 
 kube create -f - >/dev/null <<-END
@@ -151,7 +163,7 @@ ok "nothing is left" wait_for nothing_is_left
 
 # --- what cannot be had -----------------------------------------------------
 
-fails "part of a GPU" 1 "pool" aisub --pool gpu --gpus-per-task 0.5 --wrap true
+fails "part of a GPU" 1 "a GPU is not shared" aisub --pool gpu --gpus-per-task 0.5 --wrap true
 id=$(aisub --parsable --mount /etc --wrap true)
 ok "a mount that is not allowed" wait_for is_state "$id" FAILED
 like "is said to be that" "$(aiq "$id")" "mount '/etc'"

@@ -238,12 +238,10 @@ static const struct {
 	{ "levels that are labels in Kubernetes",
 	  "topology { levels = {\"topology.kubernetes.io/zone\", rack} }\n"
 	  "pool p { runner = kubernetes } node n { topology = z }",
-	  "t:2: pool 'p': runner = kubernetes has no effect yet in this "
-	  "version; nothing runs there\n" },
-	{ "a pool of Kubernetes", "pool p { runner = kubernetes\n image = a }",
-	  "t:2: pool 'p': image" INERT
-	  "t:1: pool 'p': runner = kubernetes has no effect yet in this "
-	  "version; nothing runs there\n" },
+	  "" },
+	{ "a pool of Kubernetes",
+	  "pool p { runner = kubernetes\n log_limit = 1M }",
+	  "t:2: pool 'p': log_limit" INERT },
 	{ "a limit below the quota",
 	  "queue q { quota { cpus = 2 gpus = 3 }\n limit { gpus = 2 } }",
 	  "t:1: queue 'q': limit.gpus is below quota.gpus\n" },

@@ -1,0 +1,133 @@
+#!/bin/sh
+# Jobs on a real node: containers that run the script of the user, and what
+# becomes of it.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+. "$top_srcdir/tests/kube/node.sh"
+
+lacks=$(node_lacks)
+[ -z "$lacks" ] || skip_all "no node: $lacks"
+
+ns=jobs
+work=$dir/seen
+
+# NAME: how many of our objects there are.
+count()
+{
+	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
+		wc -l
+}
+
+nothing_is_left()
+{
+	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
+}
+
+# FILE: a job has written it.
+written()
+{
+	[ -s "$work/$1" ]
+}
+
+# JOB: how it ended.
+exit_of()
+{
+	aiq --no-header -o state,exit "$1"
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with a node" node_start metal || bail "the node does not start"
+kube create namespace "$ns" >/dev/null
+wait_for kube --namespace "$ns" get serviceaccount default
+mkdir -m 1777 "$work"
+
+configure "
+queue default { grace = \"3s\" }
+pool here { runner = local }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
+	run_as_root = yes  allow_mounts = {\"$dir\"} }
+scheduling { start_timeout = \"60s\" }"
+start_daemon || bail "aischedd does not start"
+
+# [WORD]...: submit to the cluster, with a folder to write to.
+sub()
+{
+	aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M \
+		--mount "$work" "$@"
+}
+
+cat >script <<-'END'
+	#!/bin/sh
+	echo "$AISCHED_JOB_NAME $SLURM_ARRAY_TASK_ID $1 $VARIABLE" >"$2"
+	exit 7
+END
+
+# --- the same script ---------------------------------------------------------
+
+export VARIABLE="it's me"
+id=$(sub -J name script 'two words' "$work/cluster")
+ok "a script ends in a container" wait_for is_state "$id" FAILED
+like "with its exit code" "$(exit_of "$id")" "FAILED +7"
+is "it saw its arguments and environment" "$(cat "$work/cluster")" \
+	"name  two words it's me"
+id=$(aisub --parsable --pool here -J name script 'two words' "$work/local")
+ok "it ends on this machine" wait_for is_state "$id" FAILED
+is "and said the same" "$(cat "$work/local")" "$(cat "$work/cluster")"
+
+# --- signals ------------------------------------------------------------------
+
+cat >trap <<-'END'
+	#!/bin/sh
+	trap 'echo got TERM >"$1"; exit 5' TERM
+	echo ready >"$1.ready"
+	while :; do sleep 0.1; done
+END
+id=$(sub trap "$work/trap")
+ok "a script that traps TERM runs" wait_for written trap.ready
+aicancel "$id"
+ok "is cancelled" wait_for is_state "$id" CANCELLED
+is "and heard it" "$(cat "$work/trap")" "got TERM"
+
+id=$(sub --wrap 'sleep 1000')
+ok "one that does not runs" wait_for is_state "$id" RUNNING
+aicancel "$id"
+ok "and is cancelled, too" wait_for is_state "$id" CANCELLED
+
+id=$(sub --wrap 'kill -9 $$')
+ok "one that kills itself" wait_for is_state "$id" FAILED
+
+# --- a gang -------------------------------------------------------------------
+
+cat >meet <<-'END'
+	#!/bin/sh
+	# Rank 0 listens, rank 1 calls; both by the name of rank 0.
+	if [ "$RANK" = 0 ]; then
+		nc -l -p "$MASTER_PORT" >"$1"
+	else
+		until echo "rank $RANK of $WORLD_SIZE" |
+			nc -w 2 "$MASTER_ADDR" "$MASTER_PORT"; do
+			sleep 0.2
+		done
+	fi
+END
+id=$(sub -n 2 meet "$work/meet")
+ok "two ranks" wait_for is_state "$id" COMPLETED
+is "meet" "$(cat "$work/meet")" "rank 1 of 2"
+
+# --- what goes wrong ----------------------------------------------------------
+
+id=$(sub --image docker.io/local/nothing:1 --wrap true)
+ok "an image that is not there" wait_for is_state "$id" FAILED
+like "is named" "$(aiq "$id")" "local/nothing:1"
+
+id=$(sub --wrap 'sleep 1000')
+ok "a job runs" wait_for is_state "$id" RUNNING
+kill_daemon
+start_daemon || bail "aischedd does not start again"
+ok "and does when the daemon is back" wait_for is_state "$id" RUNNING
+aicancel "$id"
+ok "nothing is left" wait_for nothing_is_left
+
+done_testing
