@@ -393,7 +393,20 @@ static void cancel(struct sim *sim, uint64_t id)
 		happen(sim, job, (struct event_in){ .kind = EV_cancel });
 }
 
-static void act(struct sim *sim, const struct trace_act *act)
+static int reserve(struct sim *sim, const struct trace_act *act,
+                   struct err *err)
+{
+	struct reserve_ask ask = act->reserve;
+
+	ask.start += SIM_EPOCH;
+	ask.end += SIM_EPOCH;
+	if (state_reserve(sim->state, &ask, sim->now, err) == 0)
+		return 0;
+	err_wrap(err, "reserve");
+	return err_wrap(err, "%s:%u", sim->trace->file, act->line);
+}
+
+static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 {
 	sim->retries = 0;
 	switch (act->kind) {
@@ -406,16 +419,21 @@ static void act(struct sim *sim, const struct trace_act *act)
 	case TRACE_DRAIN:
 		state_drain(sim->state, act->node, true, "drained", NULL);
 		break;
+	case TRACE_RESERVE:
+		if (reserve(sim, act, err) < 0)
+			return -1;
+		break;
 	case TRACE_CANCEL:
 		cancel(sim, act->job);
 		break;
 	}
 	settle(sim);
 	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+	return 0;
 }
 
 /* Nodes first, then jobs that arrive, then those that are cancelled. */
-static void happenings(struct sim *sim)
+static int happenings(struct sim *sim, struct err *err)
 {
 	const struct trace *trace = sim->trace;
 	bool arrived = false;
@@ -429,10 +447,12 @@ static void happenings(struct sim *sim)
 			arrive(sim);
 			arrived = true;
 		}
-		act(sim, a);
+		if (act(sim, a, err) < 0)
+			return -1;
 	}
 	arrive(sim);
 	state_tick(sim->state, sim->now);
+	return 0;
 }
 
 /* --- time -------------------------------------------------------------- */
@@ -504,8 +524,7 @@ static int second(struct sim *sim, struct err *err)
 			if (plan(sim, err) < 0)
 				return -1;
 		}
-		happenings(sim);
-		if (plan(sim, err) < 0)
+		if (happenings(sim, err) < 0 || plan(sim, err) < 0)
 			return -1;
 	} while (is_due(sim));
 	return 0;
@@ -559,9 +578,8 @@ int sim_run(struct sim *sim, int64_t until, struct err *err)
 {
 	int64_t at;
 
-	if (begin(sim, err) < 0)
+	if (begin(sim, err) < 0 || happenings(sim, err) < 0)
 		return -1;
-	happenings(sim);
 	if (sim->shares)
 		shares_print(sim->state, sim->now, sim->shares);
 	if (second(sim, err) < 0)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aischedd/state/reserve.h"
 #include "aischedd/state/state.h"
 
 #define TRACE_NEVER INT64_MAX
@@ -48,6 +49,7 @@ enum trace_act_kind {
 	TRACE_NODE_DOWN,
 	TRACE_NODE_UP,
 	TRACE_DRAIN,
+	TRACE_RESERVE,
 	TRACE_CANCEL
 };
 
@@ -56,8 +58,9 @@ struct trace_act {
 	enum trace_act_kind kind;
 	uint32_t line;
 	uint32_t node;
-	const char *name; /* of the job to cancel */
-	uint64_t job;     /* its id, once trace_finish() was there */
+	const char *name;           /* of the job to cancel */
+	uint64_t job;               /* its id, once trace_finish() was there */
+	struct reserve_ask reserve; /* times are of the simulation */
 };
 
 struct trace {

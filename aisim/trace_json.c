@@ -254,6 +254,58 @@ static void add_act(struct trace *trace, const struct trace_act *act)
 	trace->act[trace->nacts++] = *act;
 }
 
+/* ["a","b"] -> "a,b" */
+static int joined(struct trace *trace, const json_t *list, const char **ret,
+                  struct err *err)
+{
+	struct buf text = { 0 };
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(list))
+		return err_set(err, EINVAL, "an array of names is expected");
+	json_array_foreach(list, i, item) {
+		const char *name = json_string_value(item);
+
+		if (!name || !*name || strchr(name, ',')) {
+			buf_free(&text);
+			return err_set(err, EINVAL, "a name is expected");
+		}
+		buf_printf(&text, "%s%s", i ? "," : "", name);
+	}
+	*ret = arena_strdup(trace->arena, text.data ? text.data : "");
+	buf_free(&text);
+	return 0;
+}
+
+/* {"name":"r","start":S,"end":S,"nodes":[..],"users":[..]} */
+static int set_reserve(struct trace *trace, struct reserve_ask *ask,
+                       const json_t *value, struct err *err)
+{
+	json_t *nodes, *users = NULL, *start, *end;
+	const char *name;
+	json_error_t why;
+
+	if (json_unpack_ex((json_t *)value, &why, JSON_STRICT,
+	                   "{s:s, s:o, s:o, s:o, s?o}", "name", &name, "start",
+	                   &start, "end", &end, "nodes", &nodes, "users",
+	                   &users) < 0)
+		return err_set(err, EINVAL, "%s", why.text);
+	if (whole(start, &ask->start, err) < 0 ||
+	    whole(end, &ask->end, err) < 0 ||
+	    joined(trace, nodes, &ask->nodes, err) < 0)
+		return -1;
+	ask->users = "";
+	if (users && joined(trace, users, &ask->users, err) < 0)
+		return -1;
+	if (ask->start < 0 || ask->end > TRACE_MAX_S)
+		return err_set(err, EINVAL, "time begins at 0 and ends");
+	if (ask->end <= ask->start)
+		return err_set(err, EINVAL, "it would end before it begins");
+	ask->name = arena_strdup(trace->arena, name);
+	return 0;
+}
+
 static int set_act(struct trace *trace, struct trace_act *act, const char *name,
                    const json_t *value, struct err *err)
 {
@@ -261,10 +313,9 @@ static int set_act(struct trace *trace, struct trace_act *act, const char *name,
 		const char *name;
 		enum trace_act_kind kind;
 	} kinds[] = {
-		{ "cancel", TRACE_CANCEL },
-		{ "drain", TRACE_DRAIN },
-		{ "node_down", TRACE_NODE_DOWN },
-		{ "node_up", TRACE_NODE_UP },
+		{ "cancel", TRACE_CANCEL },       { "drain", TRACE_DRAIN },
+		{ "node_down", TRACE_NODE_DOWN }, { "node_up", TRACE_NODE_UP },
+		{ "reserve", TRACE_RESERVE },
 	};
 	size_t i = 0;
 
@@ -274,6 +325,8 @@ static int set_act(struct trace *trace, struct trace_act *act, const char *name,
 		return err_set(err, EINVAL,
 		               "nothing of the name '%s' can happen", name);
 	act->kind = kinds[i].kind;
+	if (act->kind == TRACE_RESERVE)
+		return set_reserve(trace, &act->reserve, value, err);
 	if (act->kind != TRACE_CANCEL)
 		return node_of(trace, value, &act->node, err);
 	if (!json_is_string(value))

@@ -58,6 +58,14 @@ printf 'pool sim { }\nqueue q { }\nnode n { pool = sim  cpus = 4  gpus = 2 }\n' 
 	>"$dir/conf"
 printf 'pool sim { }\nqueue q { }\n\nnode n { pool = sim }\n' >"$dir/dim"
 printf 'nonsense\n' >"$dir/broken"
+printf '{"at":0,"reserve":{"name":"r","start":9,"end":5,"nodes":["n"]}}\n' \
+	>"$dir/reserve-ends"
+printf '{"at":0,"reserve":{"name":"r","start":1,"nodes":["n"]}}\n' \
+	>"$dir/reserve-half"
+printf '\n{"at":0,"reserve":{"name":"r","start":1,"end":5,"nodes":["m"]}}\n' \
+	>"$dir/reserve-node"
+printf '{"at":0,"reserve":{"name":"%s","start":1,"end":5,"nodes":["n"]}}\n' \
+	a b >"$dir/reserve-both"
 printf '{"id":"a"}\n{"id":"a"}\n' >"$dir/twice"
 printf '\n{"id":"a","gpus":3,"nodes":["n"]}\n' >"$dir/full"
 printf '{"id":"a"}\n' >"$dir/jobs"
@@ -77,6 +85,13 @@ bad 1 "$dir/dim:4: node 'n' needs cpus" -c "$dir/dim" -j "$dir/jobs"
 bad 1 "$dir/twice:2: job 'a' is in line 1" -c "$dir/conf" -j "$dir/twice"
 bad 1 "$dir/full:2: job 'a': task 0 does not fit on node 'n'" \
 	-c "$dir/conf" -j "$dir/full"
+bad 1 "$dir/reserve-ends:1: reserve: it would end before it begins" \
+	-c "$dir/conf" -j "$dir/reserve-ends"
+bad 1 "$dir/reserve-half:1: reserve: " -c "$dir/conf" -j "$dir/reserve-half"
+bad 1 "$dir/reserve-node:2: reserve: there is no node 'm'" \
+	-c "$dir/conf" -j "$dir/reserve-node"
+bad 1 "$dir/reserve-both:2: reserve: reservation 'a' keeps node 'n'" \
+	-c "$dir/conf" -j "$dir/reserve-both"
 
 # The Standard Workload Format, and jobs that this cluster cannot take.
 swf()
