@@ -1,0 +1,184 @@
+#!/bin/sh
+# The manifests of contrib/kubernetes: the API server takes them, their
+# policies keep others from getting past the queue, and what they allow the
+# daemon is enough for it, and no more.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+manifests=$top_srcdir/contrib/kubernetes
+ns=aisched-jobs
+daemon=system:serviceaccount:aisched-system:aischedd
+
+# JOB: its pods, one a line.
+pods()
+{
+	kube --namespace "$ns" get pods -l "aisched.io/job-id=$1" -o name
+}
+
+nothing_is_left()
+{
+	[ -z "$(kube --namespace "$ns" get jobs,pods,secrets,services -o name)" ]
+}
+
+# USER SPEC LABELS POD_SPEC: may a user make a Job with these?  Nothing comes
+# of it.
+try_job()
+{
+	kube --namespace "$ns" --as "$1" create --dry-run=server -f - <<-END
+		{"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": {"name": "try", "labels": {$3}},
+		"spec": {$2 "template": {"spec": {"restartPolicy": "Never", $4
+			"containers": [{"name": "a", "image": "a"}]}}}}
+	END
+}
+
+# USER NAMESPACE LABELS SPEC: and a pod?
+try_pod()
+{
+	kube --namespace "$2" --as "$1" create --dry-run=server -f - <<-END
+		{"apiVersion": "v1", "kind": "Pod",
+		"metadata": {"name": "try", "labels": {$3}},
+		"spec": {$4 "containers": [{"name": "a", "image": "a"}]}}
+	END
+}
+
+# NAME TEXT COMMAND [WORD]...: the policies refuse it, and say TEXT.
+denied()
+{
+	denied_name=$1
+	denied_text=$2
+	shift 2
+	run "$@"
+	[ "$rc" -ne 0 ] || err="it was allowed"
+	like "$denied_name" "$err" "denied request: .*$denied_text"
+}
+
+# NAME WANT VERB WHAT [OPTION]...: of the daemon.
+may()
+{
+	may_name=$1
+	may_want=$2
+	shift 2
+	is "$may_name" "$(kube auth can-i --as "$daemon" "$@" 2>/dev/null)" \
+		"$may_want"
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8"
+
+# --- they are right ---------------------------------------------------------
+
+ok "the namespaces are made" kube apply --server-side \
+	-f "$manifests/namespaces.yaml"
+ok "all of it is taken on trial" kube apply --server-side --dry-run=server \
+	--validate=strict -k "$manifests"
+ok "and in earnest" kube apply --server-side --validate=strict -k "$manifests"
+kube --namespace aisched-system create secret generic munge-key \
+	--from-file="munge.key=$dir/munge/key" >/dev/null
+daemon_pod_is_there()
+{
+	kube --namespace aisched-system get pod aischedd-0
+}
+ok "the pod of the daemon is admitted" wait_for daemon_pod_is_there
+ok "its configuration is right" "$aischedd" --check-config \
+	-c "$manifests/aischedd.conf"
+
+# --- others -----------------------------------------------------------------
+
+kube create clusterrolebinding all-edit --clusterrole=cluster-admin \
+	--user=alice >/dev/null
+queue='"aisched.io/queue": "vision"'
+suspend='"suspend": true,'
+ours='"schedulerName": "aisched",'
+
+policies_hold()
+{
+	! try_pod alice "$ns" '' '' &&
+		! try_job alice "$suspend" '' "$ours" &&
+		! try_pod alice default '' '"tolerations":
+			[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
+}
+ok "the policies are in force" wait_for policies_hold
+ok "a Job that waits in a queue is allowed" \
+	try_job alice "$suspend" "$queue" "$ours"
+denied "not one without a queue" "label aisched.io/queue" \
+	try_job alice "$suspend" "" "$ours"
+denied "nor one that starts by itself" "suspend true" \
+	try_job alice "" "$queue" "$ours"
+denied "nor with another scheduler" "schedulerName" \
+	try_job alice "$suspend" "$queue" ""
+denied "nor with a node" "nodeName" \
+	try_job alice "$suspend" "$queue" "$ours \"nodeName\": \"gpu-0\","
+denied "nor one that looks like ours" "job-id" \
+	try_job alice "$suspend" "$queue, \"aisched.io/job-id\": \"1\"" "$ours"
+
+ok "a pod that waits is allowed" try_pod alice "$ns" "" "$ours"
+denied "not one for another scheduler" "schedulerName" \
+	try_pod alice "$ns" "" ""
+denied "nor one on a node" "nodeName" \
+	try_pod alice "$ns" "" "$ours \"nodeName\": \"gpu-0\","
+denied "nor one that looks like ours" "job-id" \
+	try_pod alice "$ns" '"aisched.io/job-id": "1"' "$ours"
+ok "elsewhere pods are as they like" try_pod alice default "" ""
+denied "but may not use the nodes of ours" "not be tolerated" \
+	try_pod alice default "" '"tolerations":
+		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
+
+# It waits for good: no job of ours.
+kube --namespace "$ns" create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
+	"spec": {"schedulerName": "aisched", "containers": [{"name": "a",
+		"image": "a", "resources": {"requests": {"cpu": "1"}}}]}}
+	END
+echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "waits"},
+	"target": {"kind": "Node", "name": "gpu-0"}}' >binding
+denied "others bind none" "only aischedd binds" kube --as alice create -f binding \
+	--raw "/api/v1/namespaces/$ns/pods/waits/binding"
+denied "and resize none" "and resizes" kube --namespace "$ns" --as alice \
+	patch pod waits --subresource resize -p '{"spec": {"containers": [
+		{"name": "a", "resources": {"requests": {"cpu": "8"}}}]}}'
+kube --namespace "$ns" delete pod waits --grace-period=0 --force \
+	>/dev/null 2>&1
+
+# --- a daemon with these rights ---------------------------------------------
+
+ok "the daemon has an account" \
+	kube_account aisched-system aischedd "$kube/daemon.conf"
+configure "$(sed -e '/^\(cluster\|state_dir\|listen\) /d' -e "
+	s,runner = kubernetes,&  kubeconfig = \"$kube/daemon.conf\"," -e '
+	s,allow_mounts,run_as_root = yes  &,' "$manifests/aischedd.conf")"
+start_daemon || bail "aischedd does not start"
+id=$(aisub --parsable -n 2 --gpus-per-task 1 --wrap 'echo hi')
+ok "a job runs" wait_for is_state "$id" RUNNING
+is "in two pods" "$(pods "$id" | wc -l)" 2
+
+pod=$(pods "$id" | head -n 1)
+job=$(kube --namespace "$ns" get jobs -o name)
+denied "others cannot let it grow" "grow" kube --namespace "$ns" --as alice \
+	patch "$job" -p '{"spec": {"parallelism": 3, "completions": 3}}'
+ok "but may change what is theirs to say" kube --namespace "$ns" --as alice \
+	annotate "$pod" note=mine
+
+kube --namespace "$ns" annotate pods --all sim.aisched.io/runtime=100ms \
+	sim.aisched.io/exit-code=0 >/dev/null
+ok "it ends" wait_for is_state "$id" COMPLETED
+ok "and leaves nothing behind" wait_for nothing_is_left
+id=$(aisub --parsable --wrap 'echo hi')
+ok "another runs" wait_for is_state "$id" RUNNING
+aicancel "$id"
+ok "and is cancelled" wait_for is_state "$id" CANCELLED
+ok "nothing is left, either" wait_for nothing_is_left
+unlike "nothing was forbidden" "$(cat "$log")" "forbidden"
+
+# --- and no more ------------------------------------------------------------
+
+may "it makes Secrets" yes create secrets --namespace "$ns"
+may "but reads none" no get secrets --namespace "$ns"
+may "nor makes them elsewhere" no create secrets --namespace aisched-system
+may "nor Jobs" no create jobs --namespace default
+may "it makes no pods" no create pods --namespace "$ns"
+may "it deletes none of others" no delete pods --namespace default
+may "it leaves nodes alone" no patch nodes
+
+done_testing
