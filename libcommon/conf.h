@@ -37,6 +37,7 @@ struct conf_class {
 
 enum runner_kind { RUNNER_NONE, RUNNER_LOCAL, RUNNER_KUBERNETES };
 enum node_order { ORDER_PACK, ORDER_SPREAD };
+enum job_order { BY_POINTS, BY_TIME, BY_AREA };
 
 struct conf_pool {
 	const char *name;
@@ -100,6 +101,7 @@ struct conf_license {
 
 struct conf_scheduling {
 	bool backfill, consolidate;
+	enum job_order order;
 	int64_t backfill_depth, age_weight, size_weight, fairshare_weight;
 	int64_t hold_after; /* s; a queue's max_wait stands before it */
 	int64_t fairshare_half_life, resume_cooldown, max_evictions_per_hour;

@@ -115,6 +115,8 @@ static int check_taint(const char *s, struct err *err)
 
 static const char *const open_closed[] = { "open", "closed", NULL };
 static const char *const orders[] = { "pack", "spread", NULL };
+static const char *const job_orders[] = { "points", "shortest", "smallest",
+	                                  NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 static const char *const runners[] = { "none", "local", "kubernetes", NULL };
 
@@ -229,6 +231,7 @@ static const struct key queue_keys[] = {
 
 #define AT(member) offsetof(struct conf_scheduling, member)
 static const struct key scheduling_keys[] = {
+	KEY("order", WORD, order, .initial = "points", .words = job_orders),
 	KEY("backfill", BOOL, backfill, .initial = "yes"),
 	KEY("backfill_depth", INT, backfill_depth, .initial = "100",
 	    RANGE(0, MAX_WEIGHT)),

@@ -16,7 +16,7 @@ int64_t order_max_wait(const struct snap *s, uint32_t row)
 		if (s->queue.max_wait[q] != CONF_NONE)
 			return s->queue.max_wait[q];
 	}
-	return CONF_NONE;
+	return s->policy.order == BY_POINTS ? CONF_NONE : s->policy.hold_after;
 }
 
 static int64_t waited(const struct order *o, uint32_t row)
@@ -24,19 +24,28 @@ static int64_t waited(const struct order *o, uint32_t row)
 	return o->snap->now - o->snap->member[o->next[row]].since;
 }
 
-static int64_t score_of(const struct order *o, uint32_t row)
+static bool is_overdue(const struct order *o, uint32_t row)
 {
-	int64_t score =
-	    o->base[row] + score_age(&o->snap->policy, waited(o, row));
-
-	if (o->max_wait[row] != CONF_NONE && waited(o, row) >= o->max_wait[row])
-		score += boost;
-	return score;
+	return o->max_wait[row] != CONF_NONE &&
+	       waited(o, row) >= o->max_wait[row];
 }
 
-static int64_t base_of(const struct snap *s, uint32_t row,
-                       const int64_t capacity[RES_N])
+static int64_t score_of(const struct order *o, uint32_t row)
 {
+	return o->base[row] + score_age(&o->snap->policy, waited(o, row)) +
+	       (is_overdue(o, row) ? boost : 0);
+}
+
+/* Those that have waited too long go as they were submitted. */
+static int64_t rank_of(const struct order *o, uint32_t row)
+{
+	return is_overdue(o, row) ? 0 : o->rank[row];
+}
+
+static void judge_row(struct order *o, uint32_t row,
+                      const int64_t capacity[RES_N])
+{
+	const struct snap *s = o->snap;
 	uint32_t req = s->pend.req[row];
 	const int64_t tasks = s->req.tasks[req];
 	const int64_t ask[RES_N] = { tasks * s->req.cpus[req],
@@ -44,8 +53,13 @@ static int64_t base_of(const struct snap *s, uint32_t row,
 		                     tasks * s->req.gpus[req] };
 	struct score score = score_make(&s->policy, s->pend.priority[row], 0,
 	                                ask, capacity, s->pend.light[row]);
+	int64_t length = s->req.time_limit[req];
 
-	return score_sum(&score);
+	if (length == SNAP_NEVER)
+		length = s->queue.assumed_time[s->pend.queue[row]];
+	o->base[row] = score_sum(&score);
+	o->rank[row] = score_rank(&s->policy, length, ask, capacity);
+	o->max_wait[row] = order_max_wait(s, row);
 }
 
 /* --- heaps ------------------------------------------------------------- */
@@ -61,6 +75,10 @@ static int compare_rows(const struct order *o, uint32_t a, uint32_t b)
 
 	if (x != y)
 		return x > y ? -1 : 1;
+	x = rank_of(o, a);
+	y = rank_of(o, b);
+	if (x != y)
+		return x < y ? -1 : 1;
 	if (next_job(o, a) != next_job(o, b))
 		return next_job(o, a) < next_job(o, b) ? -1 : 1;
 	return a < b ? -1 : a > b;
@@ -256,6 +274,7 @@ struct order *order_new(const struct snap *s, const int64_t capacity[RES_N],
 	o->rows = heaps_new(s, s->pend.queue, n, arena);
 	o->growers = heaps_new(s, s->run.queue, s->run.n, arena);
 	o->base = arena_array(arena, int64_t, n);
+	o->rank = arena_array(arena, int64_t, n);
 	o->next = arena_array(arena, uint32_t, n);
 	o->begun = arena_array(arena, uint32_t, n);
 	o->started = arena_array(arena, uint32_t, n);
@@ -266,8 +285,7 @@ struct order *order_new(const struct snap *s, const int64_t capacity[RES_N],
 	o->max_wait = arena_array(arena, int64_t, n);
 	o->grown = arena_array(arena, uint32_t, s->run.n);
 	for (uint32_t i = 0; i < n; i++) {
-		o->base[i] = base_of(s, i, capacity);
-		o->max_wait[i] = order_max_wait(s, i);
+		judge_row(o, i, capacity);
 		o->next[i] = s->pend.member_first[i];
 		o->limited[i] = o->first[i] = SNAP_NONE;
 	}
@@ -288,7 +306,7 @@ uint32_t order_waiting(const struct order *o, uint32_t row)
 /* One row that waits; sorted they are in the order of each queue. */
 struct waiter {
 	uint32_t row, queue;
-	int64_t base;
+	int64_t base, rank;
 	uint64_t job;
 	uint64_t ahead; /* jobs between the waiter before it and itself */
 };
@@ -301,6 +319,8 @@ static int by_turn(const void *a, const void *b)
 		return x->queue < y->queue ? -1 : 1;
 	if (x->base != y->base)
 		return x->base > y->base ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	if (x->job != y->job)
 		return x->job < y->job ? -1 : 1;
 	return x->row < y->row ? -1 : x->row > y->row;
@@ -383,9 +403,10 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 
 		ret[row] = 0;
 		if (m != SNAP_NONE)
-			w[n++] = (struct waiter){ row, s->pend.queue[row],
-				                  o->base[row],
-				                  s->member[m].job, 0 };
+			w[n++] = (struct waiter){
+				row,          s->pend.queue[row], o->base[row],
+				o->rank[row], s->member[m].job,   0
+			};
 	}
 	qsort(w, n, sizeof(*w), by_turn);
 	for (uint32_t i = 0, end; i < n; i = end) {
@@ -393,7 +414,7 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 
 		end = i;
 		while (end < n && w[end].queue == w[i].queue &&
-		       w[end].base == w[i].base)
+		       w[end].base == w[i].base && w[end].rank == w[i].rank)
 			end++;
 		if (!i || w[i].queue != w[i - 1].queue)
 			ahead = 0;

@@ -1,10 +1,11 @@
 /*
  * order.h - whose turn it is within a queue
  *
- * Rows go by score (score.h), then by the job id of their next member: those
- * of one score take turns as they were submitted.  A job that has waited for
- * the max_wait of its queue goes before all others.  When no row can go on,
- * elastic jobs grow, the one with the fewest tasks above its minimum first.
+ * Rows go by score and rank (score.h), then by the job id of their next member:
+ * those that are equal take turns as they were submitted.  A job that has
+ * waited for the max_wait of its queue goes before all others.  When no row can
+ * go on, elastic jobs grow, the one with the fewest tasks above its minimum
+ * first.
  *
  * Heaps, one a leaf: there may be a million rows, and rows with as many
  * members.
@@ -27,6 +28,7 @@ struct order {
 	struct heap *rows;     /* by queue: rows whose turn is still to come */
 	struct heap *growers;  /* by queue: runs that may grow */
 	int64_t *base;         /* by row: its score but for age, thousandths */
+	int64_t *rank;         /* by row: see score.h */
 	uint32_t *next;        /* by row: the member whose turn it is */
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */
@@ -82,7 +84,8 @@ static inline bool order_is_waiting(const struct order *o, uint32_t row)
 	return o->first[row] != SNAP_NONE;
 }
 
-/* How long a job of the row may wait as for its queue, or CONF_NONE. */
+/* How long a job of the row may wait before it goes before all others, or
+ * CONF_NONE. */
 int64_t order_max_wait(const struct snap *snap, uint32_t row);
 
 /* Jobs of a member that may start at once. */

@@ -6,7 +6,9 @@
  *	      + size_weight times the part of all there is that it asks for
  *	      + fairshare_weight for a user who has used nothing of late
  *
- * The highest goes first.  Points are in thousandths.
+ * The highest goes first.  Points are in thousandths.  By default these are
+ * all there is.  A policy may have another order, by the least rank: then the
+ * priority alone gives points, and rank decides among equals.
  */
 #ifndef AISCHEDD_SCHED_SCORE_H
 #define AISCHEDD_SCHED_SCORE_H
@@ -29,6 +31,10 @@ int64_t score_age(const struct snap_policy *policy, int64_t waited);
 struct score score_make(const struct snap_policy *policy, int64_t priority,
                         int64_t waited, const int64_t ask[RES_N],
                         const int64_t capacity[RES_N], uint32_t light);
+
+/* 0 in the order of points; length: seconds, or SNAP_NEVER. */
+int64_t score_rank(const struct snap_policy *policy, int64_t length,
+                   const int64_t ask[RES_N], const int64_t capacity[RES_N]);
 
 static inline int64_t score_sum(const struct score *s)
 {

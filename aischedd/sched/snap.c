@@ -390,8 +390,9 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 
 static int check_policy(const struct snap_policy *p, struct err *err)
 {
-	if (amount_ok(p->age_weight) && amount_ok(p->size_weight) &&
-	    amount_ok(p->fairshare_weight) && time_ok(p->hold_after))
+	if (p->order <= BY_AREA && amount_ok(p->age_weight) &&
+	    amount_ok(p->size_weight) && amount_ok(p->fairshare_weight) &&
+	    time_ok(p->hold_after))
 		return 0;
 	return err_set(err, EINVAL, "snapshot: the policy is out of range");
 }

@@ -27,6 +27,7 @@ enum numa { NUMA_ANY, NUMA_PREFER, NUMA_STRICT };
 
 /* The scheduling section of the configuration. */
 struct snap_policy {
+	uint8_t order; /* enum job_order */
 	bool backfill, consolidate;
 	uint32_t backfill_depth; /* jobs that get a promised start */
 	/* Points added to the priority: for each day of waiting (at most

@@ -27,11 +27,14 @@
 	}
 
 static const char *const order_names[] = { "pack", "spread", NULL };
+static const char *const job_order_names[] = { "points", "shortest", "smallest",
+	                                       NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const numa_names[] = { "any", "prefer", "strict", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
 
 static const struct field policy_fields[] = {
+	NAME("order", policy.order, BY_POINTS, job_order_names),
 	NAME("backfill", policy.backfill, 1, no_yes),
 	VALUE("depth", FIELD_U32, policy.backfill_depth, 100),
 	NAME("consolidate", policy.consolidate, 1, no_yes),

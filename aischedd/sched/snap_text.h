@@ -18,8 +18,8 @@
  * other than letters, digits and ._/=@+- are written with %XX.  Writing what
  * was read gives the same text again.
  *
- * policy [backfill=no depth=N consolidate=no age=N size=N fairshare=N
- *	hold_after=S]
+ * policy [order=shortest|smallest backfill=no depth=N consolidate=no age=N
+ *	size=N fairshare=N hold_after=S]
  * pool NAME [order=pack|spread] [ready=no]
  * level NAME (of the topology, the widest first)
  * domain NAME [parent=NAME] [level=LEVEL]

@@ -125,6 +125,7 @@ static void build_policy(struct build *b)
 	const struct conf_scheduling *c = &b->state->conf->scheduling;
 
 	b->snap->policy = (struct snap_policy){
+		.order = (uint8_t)c->order,
 		.backfill = c->backfill,
 		.consolidate = c->consolidate,
 		.backfill_depth = (uint32_t)c->backfill_depth,

@@ -170,9 +170,15 @@ static bool is_overdue(const struct conf *conf, const struct job *job,
 {
 	int q = (int)job->queue;
 
+	int64_t most = CONF_NONE;
+
 	while (q >= 0 && conf->queues[q].max_wait == CONF_NONE)
 		q = conf->queues[q].parent;
-	return q >= 0 && now - job->eligible >= conf->queues[q].max_wait;
+	if (q >= 0)
+		most = conf->queues[q].max_wait;
+	else if (conf->scheduling.order != BY_POINTS)
+		most = conf->scheduling.hold_after;
+	return most != CONF_NONE && now - job->eligible >= most;
 }
 
 bool state_score(const struct state *state, const struct job *job, int64_t now,

@@ -596,6 +596,7 @@ START_TEST(print_is_for_people)
 	    "max_script_size = 4M\n"
 	    "max_jobs = 2000000\n"
 	    "scheduling {\n"
+	    "\torder = points\n"
 	    "\tbackfill = yes\n\tbackfill_depth = 100\n\thold_after = 1d\n"
 	    "\tage_weight = 1\n\tsize_weight = 0\n\tfairshare_weight = 10\n"
 	    "\tfairshare_half_life = 7d\n\tconsolidate = yes\n"

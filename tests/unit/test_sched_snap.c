@@ -229,7 +229,7 @@ END_TEST
 static const char everything[] =
     "now 1000\n"
     "gen 7\n"
-    "policy backfill=no depth=3 consolidate=no age=5 size=6 fairshare=7"
+    "policy order=shortest backfill=no depth=3 consolidate=no age=5 size=6 fairshare=7"
     " hold_after=60\n"
     "pool a order=spread\n"
     "queue q quota=gpus:2 limit=cpus:8 weight=2 priority=-1 max_jobs=9"
