@@ -84,6 +84,15 @@ ok "the pod of the daemon is admitted" wait_for daemon_pod_is_there
 ok "its configuration is right" "$aischedd" --check-config \
 	-c "$manifests/aischedd.conf"
 
+policies_are_read()
+{
+	[ "$(kube get validatingadmissionpolicies -o \
+		'jsonpath={.items[*].status.observedGeneration}')" = "1 1 1 1" ]
+}
+ok "its policies are read" wait_for policies_are_read
+is "without a warning" "$(kube get validatingadmissionpolicies -o \
+	'jsonpath={.items[*].status.typeChecking.expressionWarnings}')" ""
+
 # --- others -----------------------------------------------------------------
 
 kube create clusterrolebinding all-edit --clusterrole=cluster-admin \
