@@ -21,14 +21,15 @@ nothing_is_left()
 	[ -z "$(kube --namespace "$ns" get jobs,pods,secrets,services -o name)" ]
 }
 
-# USER SPEC LABELS POD_SPEC: may a user make a Job with these?  Nothing comes
-# of it.
+# USER SPEC LABELS POD_SPEC [POD_LABELS]: may a user make a Job with these?
+# Nothing comes of it.
 try_job()
 {
 	kube --namespace "$ns" --as "$1" create --dry-run=server -f - <<-END
 		{"apiVersion": "batch/v1", "kind": "Job",
 		"metadata": {"name": "try", "labels": {$3}},
-		"spec": {$2 "template": {"spec": {"restartPolicy": "Never", $4
+		"spec": {$2 "template": {"metadata": {"labels": {${5-}}},
+			"spec": {"restartPolicy": "Never", $4
 			"containers": [{"name": "a", "image": "a"}]}}}}
 	END
 }
@@ -121,6 +122,8 @@ denied "nor with a node" "nodeName" \
 	try_job alice "$suspend" "$queue" "$ours \"nodeName\": \"gpu-0\","
 denied "nor one that looks like ours" "job-id" \
 	try_job alice "$suspend" "$queue, \"aisched.io/job-id\": \"1\"" "$ours"
+denied "nor one whose pods do" "job-id of pods" \
+	try_job alice "$suspend" "$queue" "$ours" '"aisched.io/job-id": "1"'
 
 ok "a pod that waits is allowed" try_pod alice "$ns" "" "$ours"
 denied "not one for another scheduler" "schedulerName" \
@@ -142,8 +145,8 @@ kube --namespace "$ns" create -f - >/dev/null <<-END
 	END
 echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "waits"},
 	"target": {"kind": "Node", "name": "gpu-0"}}' >binding
-denied "others bind none" "only aischedd binds" kube --as alice create -f binding \
-	--raw "/api/v1/namespaces/$ns/pods/waits/binding"
+denied "others bind none" "only aischedd binds" kube --as alice create \
+	-f binding --raw "/api/v1/namespaces/$ns/pods/waits/binding"
 denied "and resize none" "and resizes" kube --namespace "$ns" --as alice \
 	patch pod waits --subresource resize -p '{"spec": {"containers": [
 		{"name": "a", "resources": {"requests": {"cpu": "8"}}}]}}'
