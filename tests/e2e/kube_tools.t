@@ -128,7 +128,7 @@ else
 	run_job gang 2 metal 'if [ $JOB_COMPLETION_INDEX = 0 ]; then
 		echo I am rank 0 | nc -l -p 5000;
 	else
-		until nc gang-0.gang 5000; do sleep 0.1; done;
+		until nc gang-0.gang 5000 2>/dev/null; do sleep 0.1; done;
 	fi'
 	ends "two containers" gang "Succeeded 0 Completed
 Succeeded 0 Completed"
