@@ -31,19 +31,30 @@ static uint32_t intern(struct places *p, const char *path, size_t len,
 	return p->n - 1;
 }
 
-/* The smallest domain that a path leads to. */
+/* The smallest domain that a path leads to; an empty part is one that a node
+ * of a cluster has no label for. */
 static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 {
 	uint32_t domain = SNAP_NONE;
 	size_t len = 0;
 
 	for (size_t i = 0; i < nlevels; i++) {
-		len += strcspn(path + len, "/");
-		domain = intern(p, path, len, domain, (uint8_t)i);
+		size_t part = strcspn(path + len, "/");
+
+		len += part;
+		if (part)
+			domain = intern(p, path, len, domain, (uint8_t)i);
 		if (!path[len++])
 			break;
 	}
 	return domain;
+}
+
+/* As configured, else as its runner says. */
+static const char *node_place(const struct node *node)
+{
+	return node->conf && node->conf->topology ? node->conf->topology
+	                                          : node->topology;
 }
 
 uint32_t *places_build(const struct state *state, struct snap *snap,
@@ -63,14 +74,9 @@ uint32_t *places_build(const struct state *state, struct snap *snap,
 	for (size_t i = 0; i < levels->n; i++)
 		level[i] = arena_strdup(arena, levels->s[i]);
 	for (size_t i = 0; i < state->nnodes; i++) {
-		const struct conf_node *conf = state->node[i].conf;
+		const char *path = node_place(&state->node[i]);
 
-		of_node[i] = SNAP_NONE;
-		if (conf && conf->topology)
-			of_node[i] = follow(&p, conf->topology, levels->n);
-		else if (state->node[i].topology)
-			of_node[i] =
-			    follow(&p, state->node[i].topology, levels->n);
+		of_node[i] = path ? follow(&p, path, levels->n) : SNAP_NONE;
 	}
 	map_free(&p.of);
 	snap->nlevels = (uint32_t)levels->n;
