@@ -222,8 +222,8 @@ static void run_event(const struct run_event *ev, void *arg)
 		break;
 	case RUN_TROUBLE:
 		if (ev->text)
-			log_warning("pool %s: %s",
-			            d->conf->pools[p->pool].name, ev->text);
+			log_warning("pool %s: %s", d->conf->pools[p->pool].name,
+			            ev->text);
 		else
 			log_notice("pool %s: well again",
 			           d->conf->pools[p->pool].name);

@@ -188,6 +188,7 @@ static void on_read(const struct kube_answer *answer, void *arg)
 		take(lease);
 		return;
 	}
+	lease->until_ms = 0; /* whatever is left of our own time */
 	holder = kube_text(&r, "spec.holderIdentity");
 	err_set(&lease->err, EBUSY,
 	        "another daemon acts there: '%s' holds Lease '%s' in namespace "

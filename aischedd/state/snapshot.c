@@ -156,7 +156,7 @@ uint8_t node_status(const struct node *node)
 {
 	return node->gone || node->down          ? NODE_DOWN
 	       : node->drained || node->cordoned ? NODE_DRAIN
-	                                : NODE_UP;
+	                                         : NODE_UP;
 }
 
 /* What is left of the nodes while running jobs are taken off. */
@@ -650,8 +650,7 @@ static uint32_t cpus_held(const struct state *state, const struct placement *p,
 
 static bool is_freezable(const struct state *state, const struct job *job)
 {
-	return job->on_preempt == PREEMPT_SUSPEND &&
-	       job_can_freeze(state, job);
+	return job->on_preempt == PREEMPT_SUSPEND && job_can_freeze(state, job);
 }
 
 struct run_columns {

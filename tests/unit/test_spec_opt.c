@@ -277,8 +277,7 @@ END_TEST
 /* Options that have no effect yet are not shown. */
 START_TEST(shown_options)
 {
-	static const char *const hidden[] = { "cron",        "cron-policy",
-		                              "image",       "mount",
+	static const char *const hidden[] = { "cron", "cron-policy",
 		                              "min-tasks" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
