@@ -227,6 +227,14 @@ int64_t ahead_patience(const struct ahead *a)
 	return a->patience;
 }
 
+int64_t ahead_set_patience(struct ahead *a, int64_t points)
+{
+	int64_t was = a->patience;
+
+	a->patience = points;
+	return was;
+}
+
 void ahead_spend(struct ahead *a, size_t points)
 {
 	a->patience -= (int64_t)points;

@@ -110,6 +110,7 @@ bool ahead_changes(const struct ahead *a);
 /* How much looking is left in this pass; and there was some. */
 int64_t ahead_patience(const struct ahead *a);
 void ahead_spend(struct ahead *a, size_t points);
+int64_t ahead_set_patience(struct ahead *a, int64_t points); /* was */
 
 struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most);
 

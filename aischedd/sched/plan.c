@@ -242,6 +242,9 @@ static enum answer promise(struct pass *p, uint32_t row)
 	at = promise_make(p->promises, row, &blocker);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
+		if (at == SNAP_NEVER && row == p->asked)
+			v->expected =
+			    promise_expect(p->promises, row, &blocker);
 		v->job = blocker ? blocker : v->job;
 	}
 	if (at != SNAP_NEVER)
@@ -537,13 +540,15 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
+const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
+                                    struct arena *arena)
 {
 	struct arena *scratch = arena_new();
 	struct pass *p = pass_new(snap, scratch);
 	const struct plan *plan;
 	uint32_t queue;
 
+	p->asked = row;
 	p->verdict = verdicts_new(snap, arena);
 	claims_settle(p);
 	order_open(p->order);
@@ -555,6 +560,11 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 	plan = plan_of(p, arena);
 	arena_free(scratch);
 	return plan;
+}
+
+const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
+{
+	return sched_plan_asked(snap, SNAP_NONE, arena);
 }
 
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)

@@ -97,6 +97,11 @@ struct plan {
  */
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
 
+/* The same; the expected start of this row is worked out however many are
+ * promised one before it. */
+const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
+                                    struct arena *arena);
+
 /*
  * Would this row's first job ever fit, were the cluster empty?  For refusals
  * at submission.  0: yes; else EINVAL and *err says the largest that would.

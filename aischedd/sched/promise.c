@@ -9,6 +9,9 @@
 #include "aischedd/sched/domain.h"
 #include "aischedd/sched/why.h"
 
+/* For one search when somebody asks, see ahead_patience(). */
+enum { PATIENCE_ASKED = 2000000 };
+
 /* A job behind which nobody passes on certain nodes. */
 struct barred {
 	uint32_t req;
@@ -811,7 +814,11 @@ int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
 
 int64_t promise_expect(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
 {
-	return seek(ps, row, false, ret_blocker);
+	int64_t left = ahead_set_patience(ps->ahead, PATIENCE_ASKED);
+	int64_t at = seek(ps, row, false, ret_blocker);
+
+	ahead_set_patience(ps->ahead, left);
+	return at;
 }
 
 /* Try the row as if nothing were promised. */

@@ -40,8 +40,8 @@ static void try_plan(struct state *state, const struct job *job, int64_t now,
 {
 	struct arena *arena = arena_new();
 	const struct snap *snap = snap_build(state, now, arena, job, false);
-	const struct plan *plan = sched_plan(snap, arena);
 	uint32_t row = snap->pend.n - 1;
+	const struct plan *plan = sched_plan_asked(snap, row, arena);
 	const struct verdict *v = &plan->verdict[row];
 
 	ret->starts = v->started > 0;
