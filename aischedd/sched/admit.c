@@ -22,15 +22,19 @@ struct demand demand_start(const struct snap *s, uint32_t row, uint32_t ntasks)
 	};
 }
 
-struct demand demand_grow(const struct snap *s, uint32_t run)
+struct demand demand_more(const struct snap *s, uint32_t run, size_t ntasks)
 {
-	struct demand d = { .queue = s->run.queue[run],
-		            .user = s->run.user[run],
-		            .req = s->run.req[run],
-		            .firm = !s->run.preemptible[run] };
+	uint32_t req = s->run.req[run];
+	int64_t tasks = (int64_t)ntasks;
 
-	work_amount(s, run, 1, d.amount);
-	return d;
+	return (struct demand){ .queue = s->run.queue[run],
+		                .user = s->run.user[run],
+		                .req = req,
+		                .firm = !s->run.preemptible[run],
+		                .amount = {
+				    [RES_CPU] = tasks * s->req.cpus[req],
+				    [RES_MEM] = tasks * s->req.mem[req],
+				    [RES_GPU] = tasks * s->req.gpus[req] } };
 }
 
 static enum reason say(struct verdict *ret, enum reason why, uint32_t name,

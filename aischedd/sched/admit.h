@@ -18,11 +18,11 @@ struct demand {
 	int64_t amount[RES_N];
 };
 
-/* A job of a row starts with so many tasks, or resumes with all it has; a
- * running one gets another task. */
+/* A job of a row starts with so many tasks, or resumes with all it has; one
+ * that runs gets more tasks, or runs with so many somewhere else. */
 struct demand demand_start(const struct snap *snap, uint32_t row,
                            uint32_t ntasks);
-struct demand demand_grow(const struct snap *snap, uint32_t run);
+struct demand demand_more(const struct snap *snap, uint32_t run, size_t ntasks);
 
 /* These return WHY_None, or a reason and its numbers in *ret (why.h). */
 

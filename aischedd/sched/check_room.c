@@ -390,11 +390,12 @@ static enum answer claims_fit(const struct audit *a, const struct room *r,
 
 /* --- nobody leaves needlessly ------------------------------------------ */
 
-/* Whether nothing but room decides: one claimant, and no promise to others
- * keeps it from some of it. */
+/* Whether nothing but room decides: one claim, and no promise to others keeps
+ * it from some of it. */
 static bool can_judge(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
+	uint32_t claims = 0;
 
 	if (!plan->nevictions || plan->nevictions > VICTIMS_MAX ||
 	    !a->s->policy.backfill || a->s->resv.n)
@@ -403,6 +404,11 @@ static bool can_judge(const struct audit *a)
 		if (plan->eviction[i].by != plan->eviction[0].by)
 			return false;
 	}
+	for (uint32_t i = 0; i < plan->nclaims; i++)
+		claims += check_claimant(a, &plan->claim[i]).job ==
+		          plan->eviction[0].by;
+	if (claims > 1)
+		return false;
 	for (uint32_t row = 0; row < plan->nverdicts; row++) {
 		if (plan->verdict[row].why == WHY_Priority ||
 		    plan->verdict[row].expected != SNAP_NEVER)

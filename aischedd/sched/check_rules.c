@@ -13,6 +13,7 @@ struct use {
 	int64_t (*lost)[RES_N];    /* of that, by who leaves */
 	int64_t (*frozen)[RES_N];  /* of that, kept by who is suspended */
 	int64_t (*more)[RES_N];    /* by who starts, grows, or will */
+	int64_t (*held)[RES_N];    /* of that, by claims of earlier plans */
 	int64_t (*firm)[RES_N];    /* of base and more, not preemptible */
 	uint8_t (*adds)[RES_N];    /* more of it is used but for moving */
 	uint8_t (*hardens)[RES_N]; /* by who is not preemptible */
@@ -33,6 +34,7 @@ static struct use *use_new(const struct audit *a)
 	u->lost = arena_alloc(a->arena, n, sizeof(*u->lost));
 	u->frozen = arena_alloc(a->arena, n, sizeof(*u->frozen));
 	u->more = arena_alloc(a->arena, n, sizeof(*u->more));
+	u->held = arena_alloc(a->arena, n, sizeof(*u->held));
 	u->firm = arena_alloc(a->arena, n, sizeof(*u->firm));
 	u->adds = arena_alloc(a->arena, n, sizeof(*u->adds));
 	u->hardens = arena_alloc(a->arena, n, sizeof(*u->hardens));
@@ -168,10 +170,24 @@ static void use_claim(const struct audit *a, struct use *u,
 		return;
 	}
 	/* It moves, or some of its tasks do. */
-	amount_of_run(s, c->run, c->n, amount);
 	add_up(s, u->more, p.queue, amount);
 	add_user(a, u, p.queue, p.user, check_leaves(a, c->run),
 	         amount[RES_GPU]);
+}
+
+/* On the nodes that it had a claim on. */
+static bool starts_where_held(const struct audit *a, const struct start *start)
+{
+	const struct snap *s = a->s;
+	const uint32_t *first = s->pend.claim_first + start->row;
+
+	for (uint32_t i = 0; i < start->ntasks && first[0] + i < first[1];
+	     i++) {
+		if (s->claim[first[0] + i] !=
+		    a->plan->task[start->task_first + i].node)
+			return false;
+	}
+	return first[1] - first[0] == start->ntasks;
 }
 
 static void use_start(const struct audit *a, struct use *u,
@@ -191,6 +207,8 @@ static void use_start(const struct audit *a, struct use *u,
 	if (resumes)
 		amount[RES_MEM] = amount[RES_GPU] = 0;
 	use_party(a, u, &p, amount);
+	if (starts_where_held(a, start))
+		add_up(s, u->held, p.queue, amount);
 }
 
 static void use_grow(const struct audit *a, struct use *u,
@@ -393,8 +411,7 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 	for (uint32_t i = first; i < a->plan->nevictions; i++) {
 		const struct eviction *o = &a->plan->eviction[i];
 
-		if (o->by != e->by || o->why != EVICT_RECLAIM ||
-		    a->moved[o->run])
+		if (o->by != e->by || o->why != EVICT_RECLAIM)
 			continue;
 		end =
 		    s->queue.parent[branch(s, s->run.queue[o->run], by.queue)];
@@ -423,7 +440,9 @@ static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 		taken |= t->asked[q][r];
 		above |= t->asked[q][r] && share != CONF_NONE && most > share;
 		if (t->by[q][r] && share != CONF_NONE &&
-		    u->base[q][r] - u->lost[q][r] + t->by[q][r] > share)
+		    u->base[q][r] - u->lost[q][r] + u->held[q][r] +
+		            t->by[q][r] >
+		        share)
 			return err_set(a->err, EINVAL,
 			               "plan: queue '%s' takes more than its "
 			               "share",

@@ -14,7 +14,8 @@ struct holder {
 	const uint32_t *node;
 	uint32_t n;
 	uint32_t index; /* in the order of the snapshot */
-	bool strict;    /* of what it asks for a task */
+	/* Of what it asks for a task. */
+	bool typed, strict;
 	int64_t gpus, cpus;
 	bool over; /* it begins, or its claim is void */
 };
@@ -85,13 +86,31 @@ static bool place_held(struct pass *p, const struct holder *h)
 	return true;
 }
 
+/* One that is on its way counts as a job where it goes; its licences it
+ * has. */
+static void count_mover(struct pass *p, const struct holder *h, int sign)
+{
+	struct demand d = demand_more(p->snap, h->run, h->n);
+
+	admit_charge(p->place->work, &d, sign);
+	work_charge_job(p->place->work, d.queue, d.user, 0, true, sign);
+}
+
+static bool is_mover(const struct pass *p, const struct holder *h)
+{
+	return h->row == SNAP_NONE && p->snap->run.ending[h->run];
+}
+
 static bool is_admitted(struct pass *p, const struct holder *h)
 {
 	struct verdict v;
 	struct demand d;
 
-	if (h->row == SNAP_NONE)
-		return true;
+	if (h->row == SNAP_NONE) {
+		d = demand_more(p->snap, h->run, 1);
+		return is_mover(p, h) ||
+		       admit_now(p->place->work, &d, &v) == WHY_None;
+	}
 	d = demand_start(p->snap, h->row, h->n);
 	return h->n >= p->snap->req.min_tasks[h->req] &&
 	       admit_now(p->place->work, &d, &v) == WHY_None;
@@ -172,21 +191,6 @@ static void begin(struct pass *p, const struct holder *h)
 	p->order->begun[h->row]++;
 }
 
-/* A run is counted there: by what it grows, or as a job of its own when it is
- * on its way; its licences it has. */
-static void count_run(struct pass *p, const struct holder *h)
-{
-	const struct snap *s = p->snap;
-	struct demand d = demand_grow(s, h->run);
-
-	for (uint32_t i = 0; i < h->n; i++)
-		admit_charge(p->place->work, &d, 1);
-	if (s->run.ending[h->run])
-		work_charge_job(p->place->work, d.queue, d.user, 0, true, 1);
-	else
-		p->order->grown[h->run] += h->n;
-}
-
 static void hold(struct pass *p, const struct holder *h)
 {
 	const struct snap *s = p->snap;
@@ -205,8 +209,11 @@ static void hold(struct pass *p, const struct holder *h)
 		v->num[NUM_GOT] = h->n;
 		p->order->begun[h->row]++;
 		p->order->claimed[h->row]++;
-	} else {
-		count_run(p, h);
+	} else if (!is_mover(p, h)) {
+		struct demand d = demand_more(s, h->run, 1);
+
+		admit_charge(place->work, &d, 1);
+		p->order->grown[h->run]++;
 	}
 	place_commit(place, h->req);
 }
@@ -291,6 +298,8 @@ static int by_ease(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
 
+	if (x->typed != y->typed)
+		return x->typed ? -1 : 1;
 	if (x->strict != y->strict)
 		return x->strict ? -1 : 1;
 	if (x->gpus != y->gpus)
@@ -304,6 +313,7 @@ static void sort_holders(const struct snap *s, struct holder *h, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		h[i].index = i;
+		h[i].typed = s->req.gpu_type[h[i].req] != SNAP_NONE;
 		h[i].strict = s->req.numa[h[i].req] == NUMA_STRICT;
 		h[i].gpus = s->req.gpus[h[i].req];
 		h[i].cpus = s->req.cpus[h[i].req];
@@ -353,10 +363,13 @@ void claims_settle(struct pass *p)
 		return;
 	c = settling_new(p, n);
 	for (uint32_t i = 0; i < c->nholders; i++) {
+		if (!c->holder[i].over && is_mover(p, &c->holder[i]))
+			count_mover(p, &c->holder[i], 1);
+	}
+	for (uint32_t i = 0; i < c->nholders; i++) {
 		struct holder *h = &c->holder[i];
-		bool gone = h->run == SNAP_NONE || !s->run.ending[h->run];
 
-		if (h->over || !gone || !place_now(c, h))
+		if (h->over || is_mover(p, h) || !place_now(c, h))
 			continue;
 		begin(p, h);
 		h->over = true;
@@ -365,8 +378,12 @@ void claims_settle(struct pass *p)
 	for (uint32_t i = 0; i < c->nholders; i++) {
 		struct holder *h = &c->holder[i];
 
-		if (!h->over && is_admitted(p, h) && place_held(p, h))
+		if (h->over)
+			continue;
+		if (is_admitted(p, h) && place_held(p, h))
 			hold(p, h);
+		else if (is_mover(p, h))
+			count_mover(p, h, -1);
 	}
 	leave(p, -1);
 	refresh(p);

@@ -81,7 +81,7 @@ static void claim_moved(struct evictor *e)
 		for (size_t t = 0; t < m[i].ntasks; t++)
 			pass_claim_node(
 			    e->p, e->p->place->task[m[i].first_task + t].node);
-		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, m[i].whole, 1);
+		moved_charge(e, &m[i], 1);
 	}
 }
 

@@ -75,7 +75,7 @@ static void count_threads(const struct work *w, uint32_t node, int numa,
 			continue;
 		if (w->thread[t] == 1000)
 			++*ret_idle;
-		else
+		else if (w->thread[t] < 1000)
 			*ret_shares += parts_of(w->thread[t], part);
 	}
 }

@@ -98,7 +98,7 @@ void pass_own(struct pass *p, uint32_t run, bool own)
 void pass_grow(struct pass *p, uint32_t run)
 {
 	struct place *place = p->place;
-	struct demand d = demand_grow(p->snap, run);
+	struct demand d = demand_more(p->snap, run, 1);
 	struct grow *grow = arena_push(p->arena, &p->grow, sizeof(struct grow));
 
 	p->settled[run] = 1;
@@ -419,7 +419,7 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 		.tasks = 1,
 		.job = s->run.job[run],
 		.priority = s->run.priority[run],
-		.demand = demand_grow(s, run),
+		.demand = demand_more(s, run, 1),
 	};
 	struct verdict v;
 	enum reason why = admit_now(p->place->work, &c.demand, &v);

@@ -88,11 +88,12 @@ static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			if (e->left[task] || (!whole && e->surplus[run] <= 0) ||
 			    run == e->c->run || !victim_allowed(e, run))
 				continue;
-			*ret_cost = cost_of(e, run, whole, *ret_cost);
-			if (whole)
-				victim_take(e, run);
-			else
+			*ret_cost =
+			    cost_of(e, run, e->surplus[run] <= 0, *ret_cost);
+			if (e->surplus[run] > 0)
 				victim_take_task(e, task);
+			else
+				victim_take(e, run);
 			if (fits(e, node))
 				return true;
 		}
@@ -282,18 +283,15 @@ static void count_placed(struct evictor *e, int sign)
 
 	admit_charge(e->w, &e->c->demand, sign);
 	for (size_t i = 0; i < e->moved.n; i++)
-		victim_charge(e, m[i].run, (int64_t)m[i].ntasks, m[i].whole,
-		              sign);
+		moved_charge(e, &m[i], sign);
 }
 
 /* So many tasks of a run elsewhere, within the limits of its queues. */
 static bool try_run(struct evictor *e, uint32_t run, uint32_t tasks)
 {
-	struct demand d = demand_grow(e->s, run);
+	struct demand d = demand_more(e->s, run, tasks);
 	struct verdict v;
 
-	for (int r = 0; r < RES_N; r++)
-		d.amount[r] *= tasks;
 	return admit_now(e->w, &d, &v) == WHY_None &&
 	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
 }
@@ -334,7 +332,7 @@ static void move_step(struct evictor *e, const struct step *step)
 
 	*moved = (struct moved){ step->run, whole, place->first_task,
 		                 place->ntasks - place->first_task };
-	victim_charge(e, step->run, (int64_t)moved->ntasks, whole, 1);
+	moved_charge(e, moved, 1);
 	for (size_t t = place->first_task; t < place->ntasks; t++) {
 		place->own[place->task[t].node] = 0;
 		if (e->s->req.exclusive[e->s->run.req[step->run]])

@@ -271,7 +271,7 @@ static void see_task(struct evictor *e, uint32_t task, int sign)
 	work_add(e->w, &e->left[task], sign > 0 ? SEEN - LEFT : LEFT - SEEN);
 }
 
-void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
+static void charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
                    int sign)
 {
 	const struct snap *s = e->s;
@@ -282,6 +282,14 @@ void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
 	            sign);
 	work_charge_job(e->w, s->run.queue[run], s->run.user[run],
 	                amount[RES_GPU], whole, sign);
+}
+
+void moved_charge(struct evictor *e, const struct moved *m, int sign)
+{
+	struct demand d = demand_more(e->s, m->run, m->ntasks);
+
+	admit_charge(e->w, &d, sign);
+	work_charge_job(e->w, d.queue, d.user, 0, m->whole, sign);
 }
 
 /* All its tasks of one kind become another; returns how many. */
@@ -334,14 +342,14 @@ void victim_take_task(struct evictor *e, uint32_t task)
 	uint32_t run = e->owner[task];
 
 	move_task(e, task, GIVEN);
-	victim_charge(e, run, 1, false, -1);
+	charge(e, run, 1, false, -1);
 	work_add(e->w, &e->surplus[run], -1);
 	push_step(e, run, task, false);
 }
 
 void victim_take(struct evictor *e, uint32_t run)
 {
-	victim_charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
+	charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
 	work_add(e->w, &e->surplus[run], -e->surplus[run]);
 	work_add(e->w, &e->whole[run], 1);
 	push_step(e, run, SNAP_NONE, false);
@@ -358,12 +366,12 @@ void victim_untake(struct evictor *e, size_t i)
 	}
 	if (step.task != SNAP_NONE) {
 		move_task(e, step.task, STAYS);
-		victim_charge(e, step.run, 1, false, 1);
+		charge(e, step.run, 1, false, 1);
 		work_add(e->w, &e->surplus[step.run], 1);
 		return;
 	}
 	n = move_all(e, step.run, GONE, STAYS);
-	victim_charge(e, step.run, n, true, 1);
+	charge(e, step.run, n, true, 1);
 	work_add(e->w, &e->whole[step.run], -1);
 	work_add(e->w, &e->surplus[step.run],
 	         n - e->s->req.min_tasks[e->s->run.req[step.run]]);
@@ -410,15 +418,21 @@ void steps_refresh(struct evictor *e, size_t i)
 
 /* --- when all is known -------------------------------------------------- */
 
-bool victim_moves(const struct evictor *e, uint32_t run)
+/* Where it goes, or NULL. */
+static const struct moved *moved_of(const struct evictor *e, uint32_t run)
 {
 	const struct moved *m = e->moved.p;
 
 	for (size_t i = 0; i < e->moved.n; i++) {
 		if (m[i].run == run && m[i].whole)
-			return true;
+			return &m[i];
 	}
-	return false;
+	return NULL;
+}
+
+bool victim_moves(const struct evictor *e, uint32_t run)
+{
+	return moved_of(e, run);
 }
 
 /* A step is counted as use again, or no longer. */
@@ -430,40 +444,64 @@ static void count_step(struct evictor *e, const struct step *step, int sign)
 	if (step->seen)
 		return;
 	if (step->task != SNAP_NONE) {
-		victim_charge(e, step->run, 1, false, sign);
+		charge(e, step->run, 1, false, sign);
 		return;
 	}
 	for (uint32_t t = s->run.task_first[step->run];
 	     t < s->run.task_first[step->run + 1]; t++)
 		n += e->left[t] == GONE;
-	victim_charge(e, step->run, n, true, sign);
+	charge(e, step->run, n, true, sign);
+}
+
+static bool loses_nothing(const struct evictor *e, const struct moved *moved)
+{
+	return moved && moved->ntasks == run_ntasks(e->s, moved->run);
+}
+
+/* Whether it comes from where more than the share is used; *top becomes the
+ * highest queue of the claimant that is not above all such branches. */
+static bool is_lawful(const struct evictor *e, const struct step *step,
+                      uint32_t *top)
+{
+	const uint32_t *parent = e->s->queue.parent;
+	uint32_t from = e->s->run.queue[step->run];
+
+	if (from == e->c->demand.queue)
+		return true;
+	from = branch_of(e, from);
+	if (queue_is_above(e->s, parent[from], *top))
+		*top = parent[from];
+	return is_above(e, from);
 }
 
 bool victims_rules_hold(struct evictor *e)
 {
 	const uint32_t *parent = e->s->queue.parent;
 	size_t mark = work_mark(e->w);
-	uint32_t q = e->c->demand.queue, top = SNAP_NONE;
-	bool hold = true, any = false;
+	uint32_t q = e->c->demand.queue, top = q;
+	bool hold = true;
 
 	for (size_t i = 0; i < e->step.n; i++)
 		count_step(e, step_at(e, i), 1);
+	/* Those who move go first: nothing is lost by that. */
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct step *step = step_at(e, i);
-		uint32_t from = e->s->run.queue[step->run];
 
-		if (step->seen || victim_moves(e, step->run))
-			continue;
-		if (from != q) {
-			from = branch_of(e, from);
-			hold = is_above(e, from);
-			if (!any || queue_is_above(e->s, parent[from], top))
-				top = parent[from];
-			any = true;
-		}
-		count_step(e, step, -1);
+		if (!step->seen && moved_of(e, step->run))
+			hold = is_lawful(e, step, &top);
 	}
-	for (; any && hold && q != top; q = parent[q])
+	for (size_t i = 0; i < e->step.n && hold; i++) {
+		const struct step *step = step_at(e, i);
+		const struct moved *moved = moved_of(e, step->run);
+
+		if (step->seen || loses_nothing(e, moved))
+			continue;
+		hold = is_lawful(e, step, &top);
+		count_step(e, step, -1);
+		if (moved && step->task == SNAP_NONE)
+			moved_charge(e, moved, 1);
+	}
+	for (; hold && q != top; q = parent[q])
 		hold = is_within(e, q);
 	work_undo(e->w, mark);
 	return hold;

@@ -89,8 +89,8 @@ bool victim_allowed(const struct evictor *e, uint32_t run);
 
 /*
  * Whether the rules hold now that it is known who finds another place: each
- * who does not comes from a queue that is above its share at his turn, and
- * the claimant stays within its own when they are gone.
+ * of another queue comes from where more than the share is used at his turn,
+ * and the claimant stays within its own when all have left.
  */
 bool victims_rules_hold(struct evictor *e);
 
@@ -121,9 +121,7 @@ void steps_undo(struct evictor *e, size_t mark, size_t nsteps);
 void run_refresh(struct evictor *e, uint32_t run);
 void steps_refresh(struct evictor *e, size_t i);
 
-/* So many tasks of a run (whole: and it as a job) count as use of its queue
- * (sign 1), or no more. */
-void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
-                   int sign);
+/* Who moves counts as use of its queue where it goes (sign 1), or no more. */
+void moved_charge(struct evictor *e, const struct moved *m, int sign);
 
 #endif
