@@ -149,18 +149,18 @@ static const struct key pool_keys[] = {
 	KEY("kubeconfig", TEXT, kubeconfig, .check = check_path),
 	KEY("context", TEXT, context),
 	KEY("namespace", TEXT, namespace, .initial = "aisched",
-	    .check = conf_check_name),
+	    .check = conf_check_name, .special = true),
 	KEY("node_selector", TEXT, node_selector),
 	KEY("image", TEXT, image),
 	KEY("gpu_resource", TEXT, gpu_resource, .initial = "nvidia.com/gpu",
-	    .check = check_feature),
+	    .check = check_feature, .special = true),
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
 	KEY("allow_mounts", LIST, allow_mounts),
 	KEY("image_pull_secrets", LIST, image_pull_secrets,
 	    .check = conf_check_name),
 	KEY("log_limit", BYTES, log_limit, .initial = "16M",
 	    RANGE(1, MAX_BYTES), .inert = true),
-	KEY("run_as_root", BOOL, run_as_root, .initial = "no"),
+	KEY("run_as_root", BOOL, run_as_root, .initial = "no", .special = true),
 };
 #undef AT
 

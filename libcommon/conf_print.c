@@ -25,7 +25,7 @@ static void print_key(struct printer *p, const struct key *key, bool inert,
 	struct buf value = { 0 }, usual = { 0 };
 
 	if (key_format(key, base, p->conf, &value) &&
-	    !((inert || key->inert) &&
+	    !((inert || key->inert || key->special) &&
 	      key_format(key, initial, p->conf, &usual) &&
 	      !strcmp(value.data, usual.data))) {
 		indent(p, depth);

@@ -601,7 +601,7 @@ START_TEST(print_is_for_people)
 	    "\tage_weight = 1\n\tsize_weight = 0\n\tfairshare_weight = 10\n"
 	    "\tfairshare_half_life = 7d\n\tconsolidate = yes\n"
 	    "\tresume_cooldown = 2m\n\tmax_evictions_per_hour = 4\n"
-	    "\tevict_timeout = 2m\n}\n"
+	    "\tstart_timeout = 5m\n\tevict_timeout = 2m\n}\n"
 	    "\nclass \"train\" {\n\tpriority = 50\n\tpreemptible = yes\n}\n"
 	    "\nclass \"interactive\" {\n\tpriority = 100\n"
 	    "\tpreemptible = no\n}\n"
