@@ -42,7 +42,7 @@ struct key {
 	int64_t min, max;    /* of numbers */
 	const char *const *words;                        /* ends with NULL */
 	int (*check)(const char *text, struct err *err); /* of each text */
-	bool inert; /* checked and kept, but without effect in this version */
+	bool inert;   /* checked and kept, but without effect in this version */
 	bool special; /* of some sections only: printed where it is not usual */
 	bool inherited; /* of a queue: not given, it is as its parent's */
 	const struct key_table *table; /* of a section */

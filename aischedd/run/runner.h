@@ -33,8 +33,8 @@ struct node_info {
 	const char *gpu_type;               /* of all of them; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	bool down;
-	bool gone;     /* the runner no longer has it */
-	bool cordoned; /* nothing new may start there */
+	bool gone;          /* the runner no longer has it */
+	bool cordoned;      /* nothing new may start there */
 	const char *reason; /* why it is down or cordoned, or NULL */
 	struct strlist features, taints;
 	const char *topology; /* "z1/b1/r3", or NULL */

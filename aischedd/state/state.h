@@ -45,9 +45,9 @@ struct user {
 struct node {
 	const char *name;
 	uint32_t pool;
-	bool gone;    /* its runner no longer has it */
-	bool down;    /* says its runner */
-	bool drained; /* says an admin */
+	bool gone;     /* its runner no longer has it */
+	bool down;     /* says its runner */
+	bool drained;  /* says an admin */
 	bool cordoned; /* says an admin of its cluster */
 	bool dirty;
 	char *reason; /* why down, drained or avoided, NULL */

@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 
-ns=jobs
+ns="jobs"
 k="kube --namespace $ns"
 
 # NAME: how many of our objects there are.

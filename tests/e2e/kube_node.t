@@ -9,7 +9,7 @@
 lacks=$(node_lacks)
 [ -z "$lacks" ] || skip_all "no node: $lacks"
 
-ns=jobs
+ns="jobs"
 work=$dir/seen
 
 # NAME: how many of our objects there are.
@@ -78,7 +78,7 @@ is "and said the same" "$(cat "$work/local")" "$(cat "$work/cluster")"
 
 # --- signals ------------------------------------------------------------------
 
-cat >trap <<-'END'
+cat >./trap <<-'END'
 	#!/bin/sh
 	trap 'echo got TERM >"$1"; exit 5' TERM
 	echo ready >"$1.ready"

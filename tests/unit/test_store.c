@@ -974,8 +974,9 @@ START_TEST(reservations_come_back)
 	     "reserve b 200 300 n1 -");
 	save(&d);
 	again(&d, NULL);
-	PLAY(&d, "reservations => a 60-120 n[0-1] ann,@staff+; "
-	         "b 200-300 n1 +",
+	PLAY(&d,
+	     "reservations => a 60-120 n[0-1] ann,@staff+; "
+	     "b 200-300 n1 +",
 	     "next => 60", "unreserve a");
 	save(&d);
 	again(&d, NULL);
