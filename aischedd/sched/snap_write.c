@@ -709,8 +709,15 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		put_placed(s, plan, "grow", s->run.job[grow->run],
 		           grow->task_first, grow->ntasks, out);
 	}
-	for (uint32_t i = 0; i < plan->nclaims; i++)
-		put_held(s, plan, &plan->claim[i], out);
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		const struct claim *c = &plan->claim[i];
+
+		put_held(s, plan, c, out);
+		/* Where others of the row wait as well, it speaks of them. */
+		if (c->row < plan->nverdicts &&
+		    plan->verdict[c->row].why != WHY_Preempting)
+			started[c->member]++;
+	}
 	if (plan->wake > s->now)
 		buf_printf(out, "wake %lld\n", (long long)plan->wake);
 	for (uint32_t row = 0; row < plan->nverdicts; row++) {
