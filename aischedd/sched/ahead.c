@@ -9,7 +9,7 @@
 
 /* Points looked at in one pass: some 30 ms.  It is work that is counted, not
  * time, so that a plan is the same on every machine. */
-enum { PATIENCE = 8000000 };
+enum { PATIENCE = 6000000 };
 
 /* A task that is on a node until a time. */
 struct stay {

@@ -89,6 +89,8 @@ static inline uint32_t course_at(const struct course *c, int64_t at)
 {
 	uint32_t lo = 0, hi = c->n;
 
+	if (hi > 1 && c->at[1] > at) /* as most often */
+		return 0;
 	while (hi - lo > 1) {
 		uint32_t mid = lo + (hi - lo) / 2;
 

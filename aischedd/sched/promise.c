@@ -515,27 +515,30 @@ static uint32_t list_pool(const struct promises *ps, const struct allowed *a,
                           uint32_t class, uint32_t *node, uint32_t *ret_n)
 {
 	const struct match *m = ps->p->match;
-	uint32_t pool = match_class(m, a->class[class])->pool, i = class;
+	const struct snap *s = ps->s;
+	uint32_t pool = match_class(m, a->class[class])->pool;
+	uint32_t n = 0, last = s->node.n;
 
-	*ret_n = 0;
-	for (int watched = 0; watched < 2; watched++) {
-		for (i = class; i < a->nclasses; i++) {
-			const struct node_class *c =
-			    match_class(m, a->class[i]);
+	for (; class < a->nclasses; class ++) {
+		const struct node_class *c = match_class(m, a->class[class]);
 
-			if (c->pool != pool)
-				break;
-			for (uint32_t k = 0; k < c->nnodes; k++) {
-				uint32_t it = c->node[k];
+		if (c->pool != pool)
+			break;
+		for (uint32_t i = 0; i < c->nnodes; i++) {
+			uint32_t it = c->node[i];
 
-				if (ps->p->watched[it] == watched &&
-				    allowed_node(a, it) &&
-				    shelf_tree(ps->p->shelf, it) != SHELF_NONE)
-					node[(*ret_n)++] = it;
-			}
+			if (s->node.state[it] != NODE_UP ||
+			    !allowed_node(a, it))
+				continue;
+			if (ps->p->watched[it])
+				node[--last] = it;
+			else
+				node[n++] = it;
 		}
 	}
-	return i;
+	memmove(node + n, node + last, (s->node.n - last) * sizeof(*node));
+	*ret_n = s->pool.ready[pool] ? n + s->node.n - last : 0;
+	return class;
 }
 
 /* The same nodes, those of each domain of a level together; first: where the
