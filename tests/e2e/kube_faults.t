@@ -118,6 +118,7 @@ ok "without a trace" wait_for nothing_is_left
 id=$(aisub --parsable --pool gpu -n 2 --gpus-per-task 8 --wrap true)
 ok "on two nodes" wait_for is_state "$id" RUNNING
 kube delete node gpu-1 >/dev/null
+deadline_s=150 # the cluster takes its time to give up its pods
 ok "one of which is lost" wait_for is_state "$id" NODE_FAIL
 like "it says so" "$(aiq "$id")" "gpu-1"
 ok "nothing is left" wait_for nothing_is_left
