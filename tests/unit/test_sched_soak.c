@@ -15,7 +15,11 @@
 #include "tests/unit/dice.h"
 
 enum {
+#ifdef __SANITIZE_ADDRESS__
+	WORLDS = 8, /* ten times as slow */
+#else
 	WORLDS = 40, /* a test */
+#endif
 	TESTS = 16,  /* of them */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
