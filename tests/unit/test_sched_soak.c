@@ -20,7 +20,7 @@ enum {
 #else
 	WORLDS = 40, /* a test */
 #endif
-	TESTS = 16,  /* of them */
+	TESTS = 16, /* of them */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
 	QUIET_ROUNDS = 4, /* the last of these */
