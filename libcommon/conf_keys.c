@@ -114,7 +114,7 @@ static int check_taint(const char *s, struct err *err)
 }
 
 static const char *const open_closed[] = { "open", "closed", NULL };
-static const char *const orders[] = { "pack", "spread", NULL };
+static const char *const orders[] = { "pack", "spread", "best_fit", NULL };
 static const char *const job_orders[] = { "points", "shortest", "smallest",
 	                                  NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };

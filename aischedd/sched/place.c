@@ -16,6 +16,9 @@ enum fill {
 	FILL_ONE   /* one by one */
 };
 
+/* Thousandths of GPUs. */
+enum { BALANCE_STEP = 100 };
+
 struct place *place_new(const struct snap *snap, struct arena *arena)
 {
 	struct place *p = arena_array(arena, struct place, 1);
@@ -193,6 +196,14 @@ static bool accept(uint32_t node, void *arg)
 	       place_fits(t->p, t->req, node, t->ask);
 }
 
+static enum node_order order_of(const struct trial *t)
+{
+	uint32_t class = t->allowed->class[t->class];
+
+	return (enum node_order)
+	    t->p->snap->pool.order[match_class(t->p->match, class)->pool];
+}
+
 /* In the order of the pool; but a job without GPUs goes where there are none,
  * if it can. */
 static bool better(const struct trial *t, uint32_t a, uint32_t b)
@@ -270,6 +281,46 @@ static uint32_t best_with(struct trial *t, const struct shelf_need *need)
 	           : best_on_shelf(t, need);
 }
 
+/*
+ * Where the balance of CPUs and GPUs is left best: a job that takes more CPUs
+ * than go with its GPUs goes where there are some to spare, one that takes
+ * less where GPUs are.  Coarsely, so that the order of the pool decides among
+ * those that are about as good.
+ */
+static uint32_t best_balanced(struct trial *t, struct shelf_need *need)
+{
+	const struct shelf *shelf = t->p->shelf;
+	int64_t takes = shelf_balance(shelf, need->cpu, need->gpu);
+	int64_t *more = takes > 0 ? &need->more_cpu : &need->more_gpu;
+	enum shelf_dim dim = takes > 0 ? DIM_MORE_CPU : DIM_MORE_GPU;
+	int64_t top = (takes > 0 ? takes : -takes) / BALANCE_STEP;
+	uint32_t node = best_with(t, need), found;
+	int64_t lo = 0, hi = top + 1, at = top;
+
+	if (!top || node == SNAP_NONE)
+		return node;
+	lo = shelf_have(shelf, node, dim) / BALANCE_STEP;
+	/* Some node has lo, none hi. */
+	for (; hi - lo > 1; at = lo + (hi - lo) / 2) {
+		*more = at * BALANCE_STEP;
+		found = best_with(t, need);
+		if (found == SNAP_NONE) {
+			hi = at;
+		} else {
+			node = found;
+			lo = shelf_have(shelf, node, dim) / BALANCE_STEP;
+		}
+	}
+	*more = 0;
+	return node;
+}
+
+static uint32_t best_in_order(struct trial *t, struct shelf_need *need)
+{
+	return need->gpu && order_of(t) == ORDER_PACK ? best_balanced(t, need)
+	                                              : best_with(t, need);
+}
+
 /* The best node for t->ask tasks, or SNAP_NONE. */
 static uint32_t best_node(struct trial *t)
 {
@@ -282,20 +333,20 @@ static uint32_t best_node(struct trial *t)
 		.empty = r->exclusive[t->req],
 	};
 
-	if (gpus && gpus < 1000) {
+	if (gpus && gpus < 1000 && order_of(t) != ORDER_BEST_FIT) {
 		uint32_t node;
 
 		/* Fill up a GPU that is shared before one is broken up. */
 		need.part = gpus;
-		node = best_with(t, &need);
+		node = best_in_order(t, &need);
 		if (node != SNAP_NONE)
 			return node;
 		need.part = 0;
 		need.whole = 1;
-		return best_with(t, &need);
+		return best_in_order(t, &need);
 	}
 	need.whole = t->ask * (gpus / 1000);
-	return best_with(t, &need);
+	return best_in_order(t, &need);
 }
 
 /* No node has room for more than this many tasks; max unless proven. */
@@ -547,8 +598,6 @@ void place_commit(struct place *p, uint32_t req)
 static bool fill_somehow(struct trial *t)
 {
 	const struct snap *s = t->p->snap;
-	uint32_t class = t->allowed->class[t->class];
-	uint32_t pool = match_class(t->p->match, class)->pool;
 
 	if (s->req.nodes[t->req]) {
 		if (fill(t, FILL_EVEN))
@@ -557,7 +606,7 @@ static bool fill_somehow(struct trial *t)
 		return fill(t, FILL_MOST);
 	}
 	/* There is nothing to spread where nobody else may be. */
-	if (s->pool.order[pool] == ORDER_SPREAD && !s->req.exclusive[t->req])
+	if (order_of(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
 		return fill(t, FILL_ONE);
 	return fill(t, FILL_MOST);
 }
@@ -578,7 +627,8 @@ unsigned place_trees(const struct place *p, uint32_t req)
 
 bool trial_fill(struct trial *t)
 {
-	t->sparing = !t->p->snap->req.gpus[t->req];
+	t->sparing =
+	    !t->p->snap->req.gpus[t->req] && order_of(t) != ORDER_BEST_FIT;
 	if (fill_somehow(t))
 		return true;
 	if (!t->sparing || !is_picky(t))

@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* What a node had free when it was put on the shelf; the sign of the key
- * turns with the order of the pool. */
+#include "aischedd/sched/mix.h"
+
+/* What a node had free when it was put on the shelf; the keys, the least
+ * first, are as the pool orders its nodes. */
 struct leaf {
 	uint32_t kid[2];
 	uint32_t rank; /* parents have the higher one */
@@ -16,12 +18,14 @@ struct leaf {
 struct shelf {
 	const struct work *work;
 	const struct match *match;
+	int64_t worth;                   /* mix_worth() */
 	struct leaf *leaf;               /* one a node */
 	uint8_t *tree;                   /* one a node: enum shelf_tree */
 	uint32_t (*root)[SHELF_NTREES];  /* one a class */
 	uint32_t (*count)[SHELF_NTREES]; /* one a class */
 	int64_t (*sum)[RES_N];           /* one a class */
 	int64_t (*domain_sum)[RES_N];    /* one a domain */
+	int64_t (*most)[RES_N];          /* one a pool: of the largest node */
 	uint64_t *domain_changed;        /* likewise */
 	uint64_t nchanges;
 };
@@ -38,15 +42,50 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
+int64_t shelf_balance(const struct shelf *shelf, int64_t cpu, int64_t gpu)
+{
+	return mix_balance(shelf->worth, cpu, gpu);
+}
+
+/* What is free in parts of the largest node of the pool: the mean of both
+ * resources in percent, rounded up. */
+static int64_t free_percent(const struct shelf *shelf, uint32_t node)
+{
+	const struct work *w = shelf->work;
+	const int64_t *most = shelf->most[w->snap->node.pool[node]];
+	int64_t all = 2 * most[RES_CPU] * most[RES_GPU];
+	int64_t sum =
+	    w->cpu[node] * most[RES_GPU] + w->gpu[node] * most[RES_CPU];
+
+	return all ? (100 * sum + all - 1) / all : w->cpu[node];
+}
+
+static void read_order(struct shelf *shelf, uint32_t node)
+{
+	const struct work *w = shelf->work;
+	struct leaf *l = &shelf->leaf[node];
+
+	switch (w->snap->pool.order[w->snap->node.pool[node]]) {
+	case ORDER_BEST_FIT:
+		l->key_gpu = free_percent(shelf, node);
+		l->key_cpu = 0;
+		break;
+	case ORDER_SPREAD:
+		l->key_gpu = -w->gpu[node];
+		l->key_cpu = -w->cpu[node];
+		break;
+	default:
+		l->key_gpu = w->gpu[node];
+		l->key_cpu = w->cpu[node];
+	}
+}
+
 static void read_node(struct shelf *shelf, uint32_t node)
 {
 	const struct work *w = shelf->work;
-	uint32_t pool = w->snap->node.pool[node];
-	int sign = w->snap->pool.order[pool] == ORDER_SPREAD ? -1 : 1;
 	struct leaf *l = &shelf->leaf[node];
 
-	l->key_gpu = sign * w->gpu[node];
-	l->key_cpu = sign * w->cpu[node];
+	read_order(shelf, node);
 	l->own[DIM_CPU] = w->cpu[node];
 	l->own[DIM_MEM] = w->mem[node];
 	l->own[DIM_GPU] = w->gpu[node];
@@ -54,6 +93,8 @@ static void read_node(struct shelf *shelf, uint32_t node)
 	l->own[DIM_PART] =
 	    1000 * w->whole[node] == w->gpu[node] ? 0 : shared_part(w, node);
 	l->own[DIM_EMPTY] = !w->tasks[node];
+	l->own[DIM_MORE_CPU] = shelf_balance(shelf, w->cpu[node], w->gpu[node]);
+	l->own[DIM_MORE_GPU] = -l->own[DIM_MORE_CPU];
 	for (int d = 0; d < DIM_N; d++) {
 		/* Nobody else gets anything where an exclusive job runs; who
 		 * asks for nothing fits where too much was given away. */
@@ -238,7 +279,9 @@ static bool enough(const int64_t have[DIM_N], const struct shelf_need *need)
 {
 	return have[DIM_CPU] >= need->cpu && have[DIM_MEM] >= need->mem &&
 	       have[DIM_WHOLE] >= need->whole && have[DIM_PART] >= need->part &&
-	       have[DIM_EMPTY] >= need->empty;
+	       have[DIM_EMPTY] >= need->empty &&
+	       have[DIM_MORE_CPU] >= need->more_cpu &&
+	       have[DIM_MORE_GPU] >= need->more_gpu;
 }
 
 static uint32_t find(const struct shelf *shelf, uint32_t t,
@@ -340,6 +383,22 @@ static uint32_t rank_of(uint32_t node)
 	return (uint32_t)(x >> 32);
 }
 
+static void find_largest(struct shelf *shelf, struct arena *arena)
+{
+	const struct snap *s = shelf->work->snap;
+
+	shelf->most = arena_alloc(arena, s->pool.n, sizeof(*shelf->most));
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		int64_t *most = shelf->most[s->node.pool[i]];
+		int64_t gpus = 1000 * (int64_t)node_ngpus(s, i);
+
+		if (s->node.cpu_total[i] > most[RES_CPU])
+			most[RES_CPU] = s->node.cpu_total[i];
+		if (gpus > most[RES_GPU])
+			most[RES_GPU] = gpus;
+	}
+}
+
 struct shelf *shelf_new(const struct work *w, const struct match *m,
                         struct arena *arena)
 {
@@ -348,6 +407,8 @@ struct shelf *shelf_new(const struct work *w, const struct match *m,
 
 	shelf->work = w;
 	shelf->match = m;
+	shelf->worth = mix_worth(w->snap);
+	find_largest(shelf, arena);
 	shelf->leaf = arena_array(arena, struct leaf, n);
 	shelf->tree = arena_array(arena, uint8_t, n);
 	shelf->root = arena_alloc(arena, nclasses, sizeof(*shelf->root));

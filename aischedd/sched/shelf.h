@@ -2,8 +2,8 @@
  * shelf.h - nodes with room, in the order in which a pool fills them
  *
  * Each class of nodes (match.h) has a few balanced trees (treaps) in the
- * order of its pool: tightest first to pack, emptiest first to spread, the
- * lower node index first among equals.  A subtree knows the most of each
+ * order of its pool: tightest first to pack, emptiest first to spread, least
+ * free in percent for best fit, the lower node index first among equals.  A subtree knows the most of each
  * resource that a node in it has free, so that the first node with enough is
  * found without a look at those without, and a request that fits nowhere
  * fails at the root.  Must be told (shelf_refresh) when a node's counters
@@ -37,6 +37,9 @@ struct shelf_need {
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
 	int64_t empty; /* 1: no task may be there */
+	/* GPUs that its CPUs are worth beyond those it has, and GPUs beyond
+	 * its CPUs: mix.h. */
+	int64_t more_cpu, more_gpu;
 };
 
 enum shelf_dim {
@@ -46,6 +49,8 @@ enum shelf_dim {
 	DIM_WHOLE,
 	DIM_PART,
 	DIM_EMPTY,
+	DIM_MORE_CPU,
+	DIM_MORE_GPU,
 	DIM_N
 };
 
@@ -68,6 +73,9 @@ typedef bool shelf_accept_fn(uint32_t node, void *arg);
 uint32_t shelf_find(const struct shelf *shelf, uint32_t class,
                     enum shelf_tree tree, const struct shelf_need *need,
                     shelf_accept_fn *accept, void *arg);
+
+/* What a request for so much would take of more_cpu; < 0: of more_gpu. */
+int64_t shelf_balance(const struct shelf *shelf, int64_t cpu, int64_t gpu);
 
 /* Whether one node has what is needed. */
 bool shelf_has(const struct shelf *shelf, uint32_t node,

@@ -143,7 +143,7 @@ static int check_nodes(const struct snap *s, struct err *err)
 	if (s->pool.n > LIMIT_POOLS)
 		return bad(err, "pool", s->pool.n, "too many pools");
 	for (uint32_t i = 0; i < s->pool.n; i++) {
-		if (s->pool.order[i] > ORDER_SPREAD)
+		if (s->pool.order[i] > ORDER_BEST_FIT)
 			return bad(err, "pool", i, "unknown order");
 	}
 	if (check_slices("GPUs of node", n->gpu_first, n->n, LIMIT_GPUS, err) ||

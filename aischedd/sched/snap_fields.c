@@ -26,7 +26,8 @@
 		.space = SPACE_LEVEL                          \
 	}
 
-static const char *const order_names[] = { "pack", "spread", NULL };
+static const char *const order_names[] = { "pack", "spread", "best_fit",
+	                                   NULL };
 static const char *const job_order_names[] = { "points", "shortest", "smallest",
 	                                       NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };

@@ -20,7 +20,7 @@
  *
  * policy [order=shortest|smallest backfill=no depth=N consolidate=no age=N
  *	size=N fairshare=N hold_after=S]
- * pool NAME [order=pack|spread] [ready=no]
+ * pool NAME [order=pack|spread|best_fit] [ready=no]
  * level NAME (of the topology, the widest first)
  * domain NAME [parent=NAME] [level=LEVEL]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=

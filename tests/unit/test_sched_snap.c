@@ -34,7 +34,7 @@ static const struct {
 } broken[] = {
 #define AT(column, type, index, value) \
 	offsetof(struct snap, column), sizeof(type), index, value
-	{ "unknown order", AT(pool.order, uint8_t, 0, 2) },
+	{ "unknown order", AT(pool.order, uint8_t, 0, 3) },
 	{ "unknown pool", AT(node.pool, uint32_t, 0, 1) },
 	{ "unknown state", AT(node.state, uint8_t, 0, 3) },
 	{ "CPUs out of range", AT(node.cpu_free, int64_t, 0, 4001) },
@@ -229,8 +229,8 @@ END_TEST
 static const char everything[] =
     "now 1000\n"
     "gen 7\n"
-    "policy order=shortest backfill=no depth=3 consolidate=no age=5 size=6 fairshare=7"
-    " hold_after=60\n"
+    "policy order=shortest backfill=no depth=3 consolidate=no age=5 size=6"
+    " fairshare=7 hold_after=60\n"
     "pool a order=spread\n"
     "queue q quota=gpus:2 limit=cpus:8 weight=2 priority=-1 max_jobs=9"
     " max_jobs_user=8 max_gpus_user=1.5 assumed_time=60 max_wait=3600\n"
