@@ -191,6 +191,16 @@ static uint32_t list_tasks(const struct audit *a, uint32_t run,
 	return n;
 }
 
+static bool in_one_pool(const struct snap *s, const struct snap_task *t,
+                        uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (s->node.pool[t[i].node] != s->node.pool[t->node])
+			return false;
+	}
+	return true;
+}
+
 int check_growth(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
@@ -198,6 +208,8 @@ int check_growth(const struct audit *a, uint32_t run)
 	struct snap_task *t =
 	    arena_array(a->arena, struct snap_task, had + a->more[run]);
 	uint32_t most, n = list_tasks(a, run, t), nodes;
+	const struct snap_task *old = s->task + s->run.task_first[run];
+	uint32_t nold = check_ntasks(s, run);
 	uint64_t job = s->run.job[run];
 
 	for (uint32_t i = had; i < n; i++) {
@@ -206,7 +218,8 @@ int check_growth(const struct audit *a, uint32_t run)
 		if (why)
 			return check_bad(a, job, "grows on %s: %s",
 			                 s->node.name[t[i].node], why);
-		if (s->node.pool[t[i].node] != s->node.pool[t->node])
+		if (s->node.pool[t[i].node] != s->node.pool[old->node] &&
+		    in_one_pool(s, old, nold))
 			return check_bad(a, job, "grows into another pool");
 	}
 	nodes = count_nodes(a, t, n, &most);
@@ -215,7 +228,7 @@ int check_growth(const struct audit *a, uint32_t run)
 	if (s->req.tasks_per_node[req] && most > s->req.tasks_per_node[req])
 		return check_bad(a, job, "grows to %u tasks on one node",
 		                 (unsigned)most);
-	if (is_together(s, req, t, had) && !is_together(s, req, t, n))
+	if (is_together(s, req, old, nold) && !is_together(s, req, t, n))
 		return check_bad(a, job, "grows out of its %s",
 		                 s->level[s->req.need[req]]);
 	return 0;

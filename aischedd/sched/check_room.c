@@ -437,6 +437,9 @@ static int check_needed(struct audit *a, const struct room *then,
 	uint32_t stay = 0, node, first = s->run.task_first[e->run];
 	uint32_t n = check_ntasks(s, e->run), kept = 0;
 	const struct claim *moved = claim_of_run(a, e->run);
+	/* What is stopped leaves as a whole. */
+	uint32_t least =
+	    s->run.suspended[e->run] ? n : s->req.min_tasks[s->run.req[e->run]];
 
 	for (uint32_t t = first; t < first + n; t++) {
 		if (!a->lost[t]) {
@@ -455,8 +458,7 @@ static int check_needed(struct audit *a, const struct room *then,
 			give_task(a, &r, e->run, t, 1);
 	}
 	stay += kept;
-	if (e->nlosses < n ? stay > n - e->nlosses
-	                   : stay >= s->req.min_tasks[s->run.req[e->run]])
+	if (e->nlosses < n ? stay > n - e->nlosses : stay >= least)
 		return check_bad(a, s->run.job[e->run],
 		                 "is evicted though %u of its tasks are not "
 		                 "in the way",

@@ -194,9 +194,20 @@ static int check_resource(struct audit *a, int r)
 	return 0;
 }
 
+/* Whether a row asks for something cannot be told where it is said to wait for
+ * a runner: for one of its pools, or for all. */
+static bool can_judge(const struct audit *a)
+{
+	for (uint32_t row = 0; row < a->plan->nverdicts; row++) {
+		if (a->plan->verdict[row].why == WHY_RunnerDown)
+			return false;
+	}
+	return true;
+}
+
 int check_shares(struct audit *a)
 {
-	for (int r = 0; r < RES_N; r++) {
+	for (int r = 0; can_judge(a) && r < RES_N; r++) {
 		if (check_resource(a, r) < 0)
 			return -1;
 	}

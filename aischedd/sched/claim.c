@@ -106,9 +106,12 @@ static bool is_admitted(struct pass *p, const struct holder *h)
 	struct verdict v;
 	struct demand d;
 
+	if (is_mover(p, h))
+		return true;
 	if (h->row == SNAP_NONE) {
 		d = demand_more(p->snap, h->run, 1);
-		return is_mover(p, h) ||
+		return order_tasks(p->order, h->run) <
+		           p->snap->req.tasks[h->req] &&
 		       admit_now(p->place->work, &d, &v) == WHY_None;
 	}
 	d = demand_start(p->snap, h->row, h->n);
@@ -293,15 +296,8 @@ static void list_leaving(struct settling *c)
 	}
 }
 
-/* Those first who find devices for themselves the least easily. */
-static int by_ease(const void *a, const void *b)
+static int by_size(const struct holder *x, const struct holder *y)
 {
-	const struct holder *x = a, *y = b;
-
-	if (x->typed != y->typed)
-		return x->typed ? -1 : 1;
-	if (x->strict != y->strict)
-		return x->strict ? -1 : 1;
 	if (x->gpus != y->gpus)
 		return x->gpus > y->gpus ? -1 : 1;
 	if (x->cpus != y->cpus)
@@ -309,16 +305,64 @@ static int by_ease(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-static void sort_holders(const struct snap *s, struct holder *h, uint32_t n)
+/* Those first who find devices for themselves the least easily: because of
+ * their type, or because they lie in one NUMA node. */
+static int by_type(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		h[i].index = i;
-		h[i].typed = s->req.gpu_type[h[i].req] != SNAP_NONE;
-		h[i].strict = s->req.numa[h[i].req] == NUMA_STRICT;
-		h[i].gpus = s->req.gpus[h[i].req];
-		h[i].cpus = s->req.cpus[h[i].req];
+	const struct holder *x = a, *y = b;
+
+	if (x->typed != y->typed)
+		return x->typed ? -1 : 1;
+	if (x->strict != y->strict)
+		return x->strict ? -1 : 1;
+	return by_size(x, y);
+}
+
+static int by_numa(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	if (x->strict != y->strict)
+		return x->strict ? -1 : 1;
+	return by_type(a, b);
+}
+
+/* Whether the nodes are still those that it may have. */
+static bool is_valid(struct pass *p, const struct holder *h)
+{
+	const struct snap *s = p->snap;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (!place_may_use(p->place, h->req, h->node[i]))
+			return false;
 	}
-	qsort(h, n, sizeof(*h), by_ease);
+	if (h->row != SNAP_NONE || s->run.ending[h->run])
+		return place_suits(p->place, h->req, h->node, h->n);
+	return !s->run.suspended[h->run] && grows_near(s, h->run, h->node[0]);
+}
+
+/* Put all in this order; false: where they are many on a node, one does not
+ * fit then. */
+static bool arrange(struct settling *c,
+                    int (*compare)(const void *a, const void *b))
+{
+	uint32_t nnodes = c->p->snap->node.n, node = 0;
+
+	qsort(c->holder, c->nholders, sizeof(*c->holder), compare);
+	c->nwants = 0;
+	for (uint32_t i = 0; i < nnodes; i++)
+		c->wants[i] = SNAP_NONE;
+	/* The last first: so each node has them in order. */
+	for (uint32_t i = c->nholders; i-- > 0;) {
+		const struct holder *h = &c->holder[i];
+
+		for (uint32_t k = 0; !h->over && k < h->n; k++)
+			add_want(c, i, h->node[k]);
+	}
+	while (node < nnodes &&
+	       (c->wants[node] == SNAP_NONE || leaves_room(c, NULL, node)))
+		node++;
+	return node == nnodes;
 }
 
 static struct settling *settling_new(struct pass *p, uint32_t nclaims)
@@ -330,24 +374,26 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 	c->p = p;
 	c->holder = arena_array(p->arena, struct holder, nclaims);
 	c->nholders = list(s, c->holder);
-	sort_holders(s, c->holder, c->nholders);
 	c->want = arena_array(p->arena, struct want, nclaims);
 	c->wants = arena_array(p->arena, uint32_t, s->node.n);
 	c->leaves = arena_array(p->arena, uint32_t, s->node.n);
 	c->next = arena_array(p->arena, uint32_t, ntasks);
 	c->owner = arena_array(p->arena, uint32_t, ntasks);
 	for (uint32_t i = 0; i < s->node.n; i++)
-		c->wants[i] = c->leaves[i] = SNAP_NONE;
-	/* The last first: so each node has them in order. */
-	for (uint32_t i = c->nholders; i-- > 0;) {
+		c->leaves[i] = SNAP_NONE;
+	list_leaving(c);
+	for (uint32_t i = 0; i < c->nholders; i++) {
 		struct holder *h = &c->holder[i];
 
-		for (uint32_t k = 0; k < h->n; k++)
-			h->over |= !place_may_use(p->place, h->req, h->node[k]);
-		for (uint32_t k = 0; !h->over && k < h->n; k++)
-			add_want(c, i, h->node[k]);
+		h->index = i;
+		h->typed = s->req.gpu_type[h->req] != SNAP_NONE;
+		h->strict = s->req.numa[h->req] == NUMA_STRICT;
+		h->gpus = s->req.gpus[h->req];
+		h->cpus = s->req.cpus[h->req];
+		h->over = !is_valid(p, h);
 	}
-	list_leaving(c);
+	if (!arrange(c, by_type) && !arrange(c, by_numa))
+		arrange(c, by_type);
 	return c;
 }
 

@@ -98,3 +98,16 @@ bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node)
 	return domain == SNAP_NONE ||
 	       domain_of(snap, node, snap->domain.level[domain]) == domain;
 }
+
+bool grows_near(const struct snap *s, uint32_t run, uint32_t node)
+{
+	uint32_t req = s->run.req[run], first = s->run.task_first[run];
+	uint8_t need = s->req.need[req];
+
+	if (first == s->run.task_first[run + 1] || s->req.nodes[req])
+		return false;
+	first = s->task[first].node;
+	return s->node.pool[node] == s->node.pool[first] &&
+	       (need == LEVEL_NONE ||
+	        domain_has(s, domain_of(s, first, need), node));
+}

@@ -36,4 +36,8 @@ uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level);
 /* Whether the node is in the domain; SNAP_NONE: anywhere. */
 bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node);
 
+/* Whether a run may grow there: in its pool, and in the domain that it
+ * needs. */
+bool grows_near(const struct snap *snap, uint32_t run, uint32_t node);
+
 #endif

@@ -3,6 +3,9 @@
 
 #include "aischedd/sched/room.h"
 
+/* With more that move it is not tried with fewer. */
+enum { MOVES_MAX = 8 };
+
 /* One that is only stopped still uses memory and GPUs of its queue. */
 static void charge_kept(struct evictor *e, uint32_t run)
 {
@@ -151,15 +154,84 @@ static void decide(struct evictor *e, const struct stand *before)
 		tree_update(p->tree, e->s->run.queue[step_at(e, i)->run]);
 }
 
+/* Whether the claimant may be on the nodes that it got; who grows may. */
+static bool suits(struct evictor *e)
+{
+	struct place *place = e->p->place;
+	size_t n = place->ntasks - e->first_task, k = 0;
+	uint32_t *node;
+
+	if (e->c->run != SNAP_NONE)
+		return true;
+	node = arena_array(e->p->arena, uint32_t, n);
+	for (size_t t = e->first_task; t < place->ntasks; t++) {
+		place->own[place->task[t].node] = 0;
+		if (!room_is_moved(e, t))
+			node[k++] = place->task[t].node;
+	}
+	return place_suits(place, e->c->req, node, (uint32_t)k);
+}
+
 static bool finds_room(struct evictor *e, const struct stand *before)
 {
-	if (!room_find(e))
+	if (!room_find(e) || !suits(e))
 		return false;
 	if (e->mode == MOVE)
 		return true;
 	room_share(e, before);
 	room_elsewhere(e, 0);
 	return victims_rules_hold(e);
+}
+
+/* The runs of the trial, if they are not too many; returns how many. */
+static uint32_t list_runs(const struct evictor *e, uint32_t *run)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < e->step.n; i++) {
+		const struct step *step = step_at(e, i);
+		uint32_t k = 0;
+
+		if (step->seen)
+			continue;
+		while (k < n && run[k] != step->run)
+			k++;
+		if (k == MOVES_MAX)
+			return 0;
+		run[k] = step->run;
+		n += k == n;
+	}
+	return n;
+}
+
+static bool try_again(struct evictor *e, const struct stand *before)
+{
+	stand_back(e, before);
+	room_for_claimant(e);
+	return finds_room(e, before);
+}
+
+/* Nobody moves without whom it works, too: the plan is made again from fewer
+ * and fewer of them. */
+static bool fewest_moves(struct evictor *e, const struct stand *before)
+{
+	uint32_t run[MOVES_MAX], n = list_runs(e, run);
+	bool found;
+
+	if (n < 2)
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		e->only[run[i]] = 1;
+	e->chosen = true;
+	for (uint32_t i = n; i-- > 0;) {
+		e->only[run[i]] = 0;
+		e->only[run[i]] = !try_again(e, before);
+	}
+	found = try_again(e, before);
+	e->chosen = false;
+	for (uint32_t i = 0; i < n; i++)
+		e->only[run[i]] = 0;
+	return found;
 }
 
 static bool attempt(struct evictor *e, enum mode mode)
@@ -172,7 +244,8 @@ static bool attempt(struct evictor *e, enum mode mode)
 	room_for_claimant(e);
 	before = stand_now(e);
 	e->first_task = before.ntasks;
-	found = finds_room(e, &before);
+	found = finds_room(e, &before) &&
+	        (mode != MOVE || fewest_moves(e, &before));
 	if (found)
 		decide(e, &before);
 	else

@@ -13,7 +13,7 @@
 #include "aischedd/sched/why.h"
 
 enum {
-	MOST_TASKS = 1 << 20, /* on one node, of those that need nothing */
+	MOST_TASKS = 1 << 20, /* on one node, that are counted */
 	/* With more nodes than this it is cheaper to pass over those of other
 	 * domains than to put its own aside. */
 	LARGE_DOMAIN = 128
@@ -127,6 +127,14 @@ static bool may_hold(const struct gather *g, uint32_t domain, int64_t n)
 	       sum[RES_GPU] >= n * r->gpus[req];
 }
 
+/* Of a request that needs nothing there is no end to what fits. */
+static int64_t most_tasks(const struct snap *s, uint32_t req)
+{
+	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.gpus[req];
+
+	return needs ? MOST_TASKS : s->req.tasks[req];
+}
+
 static int64_t room_on(const struct gather *g, uint32_t node)
 {
 	const struct trial *t = g->t;
@@ -135,7 +143,7 @@ static int64_t room_on(const struct gather *g, uint32_t node)
 	    !(t->trees >> shelf_tree(g->p->shelf, node) & 1) ||
 	    !allowed_node(t->allowed, node))
 		return 0;
-	return place_room(g->p, t->req, node, MOST_TASKS);
+	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
 }
 
 /* Where room is kept for others there is another answer at each time, and the

@@ -122,6 +122,65 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 	       shelf_tree(p->shelf, node) == SHELF_OPEN;
 }
 
+/* The place of a node's class in those of the request. */
+static uint32_t class_at(const struct place *p, const struct allowed *a,
+                         uint32_t node)
+{
+	uint32_t class = match_class_of(p->match, node), i = 0;
+
+	while (i < a->nclasses && a->class[i] != class)
+		i++;
+	return i;
+}
+
+/* Whether enough of these nodes meet each counted part. */
+static bool has_counts(const struct place *p, const struct allowed *a,
+                       const uint32_t *node, uint32_t n)
+{
+	for (uint32_t k = 0; k < a->ncounts; k++) {
+		uint32_t have = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t at = class_at(p, a, node[i]);
+			uint32_t before = 0;
+
+			while (before < i && node[before] != node[i])
+				before++;
+			have += before == i && at < a->nclasses &&
+			        a->counted[at] >> k & 1;
+		}
+		if (have < a->count[k])
+			return false;
+	}
+	return true;
+}
+
+bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
+                 uint32_t n)
+{
+	const struct snap *s = p->snap;
+	uint8_t need = s->req.need[req];
+	uint32_t nodes = 0, most = 0;
+	bool near = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		nodes += !p->own[node[i]]++;
+		if (p->own[node[i]] > most)
+			most = p->own[node[i]];
+		near &= s->node.pool[node[i]] == s->node.pool[node[0]];
+		near &= need == LEVEL_NONE ||
+		        (domain_of(s, node[i], need) != SNAP_NONE &&
+		         domain_of(s, node[i], need) ==
+		             domain_of(s, node[0], need));
+	}
+	for (uint32_t i = 0; i < n; i++)
+		p->own[node[i]] = 0;
+	return near && (!s->req.nodes[req] || nodes == s->req.nodes[req]) &&
+	       (!s->req.tasks_per_node[req] ||
+	        most <= s->req.tasks_per_node[req]) &&
+	       has_counts(p, match_req(p->match, req), node, n);
+}
+
 /* Whether n tasks there break no promise. */
 static bool keeps_promises(const struct place *p, uint32_t req, uint32_t node,
                            int64_t n)

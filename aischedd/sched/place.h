@@ -88,6 +88,11 @@ bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack);
 /* Whether the request may run on the node at all: it is up and allowed. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
+/* Whether a job of the request may be on these nodes, one a task, as for their
+ * pool and domain, their number, and counted parts of its constraint. */
+bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
+                 uint32_t n);
+
 /* How many more tasks fit on a node that may be used, at most max, and
  * whether n do. */
 int64_t place_room(const struct place *p, uint32_t req, uint32_t node,

@@ -16,23 +16,9 @@ struct offer {
 
 /* --- what a node costs ------------------------------------------------- */
 
-/* Whether a run that grows may do so there: where it is, in the same pool and
- * in the domain that it needs. */
-static bool is_near(const struct evictor *e, uint32_t node)
-{
-	const struct snap *s = e->s;
-	uint32_t run = e->c->run, first = s->task[s->run.task_first[run]].node;
-	uint8_t need = s->req.need[e->c->req];
-
-	return s->node.pool[node] == s->node.pool[first] &&
-	       !s->req.nodes[e->c->req] &&
-	       (need == LEVEL_NONE ||
-	        domain_has(s, domain_of(s, first, need), node));
-}
-
 static bool may_be_used(const struct evictor *e, uint32_t node)
 {
-	return (e->c->run == SNAP_NONE || is_near(e, node)) &&
+	return (e->c->run == SNAP_NONE || grows_near(e->s, e->c->run, node)) &&
 	       place_may_use(e->p->place, e->c->req, node);
 }
 
@@ -244,8 +230,7 @@ void stand_back(struct evictor *e, const struct stand *to)
 	own_tasks(e, true);
 }
 
-/* Whether a task of the trial is of somebody who moves. */
-static bool is_moved(const struct evictor *e, size_t task)
+bool room_is_moved(const struct evictor *e, size_t task)
 {
 	const struct moved *m = e->moved.p;
 
@@ -270,7 +255,7 @@ void room_close(struct evictor *e, int sign)
 	if (!e->s->req.exclusive[e->c->req])
 		return;
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
-		if (!is_moved(e, t))
+		if (!room_is_moved(e, t))
 			close_node(e, place->task[t].node, sign);
 	}
 }
@@ -350,7 +335,8 @@ size_t room_elsewhere(struct evictor *e, size_t from)
 	for (size_t i = e->step.n; i-- > from;) {
 		struct step step = *step_at(e, i);
 
-		if (step.seen || (step.task != SNAP_NONE && !moves))
+		if (step.seen ||
+		    (step.task != SNAP_NONE && (!moves || e->whole[step.run])))
 			continue;
 		if (try_elsewhere(e, &step, !moves))
 			move_step(e, &step);
@@ -371,32 +357,41 @@ void room_for_claimant(const struct evictor *e)
 	own_tasks(e, true);
 }
 
+/* The claimant's tasks that the trial has placed are its own, or no more. */
+static void count_trial(const struct evictor *e, bool own)
+{
+	const struct place *place = e->p->place;
+
+	for (size_t t = e->first_task; t < place->ntasks; t++) {
+		if (own && !room_is_moved(e, t))
+			place->own[place->task[t].node]++;
+		else if (!own)
+			place->own[place->task[t].node] = 0;
+	}
+}
+
 /* The node is cleared and the claimant's tasks are there. */
 static bool settle_on(struct evictor *e, uint32_t node)
 {
 	struct stand before = stand_now(e);
-	int64_t n = chunk(e);
 	uint64_t cost;
-	uint32_t own;
 	bool moved;
 
 	if (!clear_node(e, node, &cost))
 		abort(); /* it was looked at a moment ago */
 	spare(e, node, before.nsteps);
 	steps_refresh(e, before.nsteps);
-	place_put(e->p->place, e->c->req, node, n);
-	own = e->p->place->own[node];
+	place_put(e->p->place, e->c->req, node, chunk(e));
 	if (e->mode != MOVE)
 		return true;
-	e->p->place->own[node] = 0;
+	/* What is placed meanwhile is of others. */
+	count_trial(e, false);
 	own_tasks(e, false);
 	moved = !room_elsewhere(e, before.nsteps);
 	room_for_claimant(e);
-	if (!moved) {
+	if (!moved)
 		stand_back(e, &before);
-		own -= (uint32_t)n;
-	}
-	e->p->place->own[node] = own;
+	count_trial(e, true);
 	return moved;
 }
 
@@ -581,16 +576,23 @@ static bool repack(struct evictor *e, uint32_t node, struct devices *old)
 	return true;
 }
 
+/* Whether a run and the claimant cannot be on one node, whatever is free. */
+static bool is_exclusive(const struct evictor *e, uint32_t run)
+{
+	const struct snap *s = e->s;
+
+	return s->req.exclusive[s->run.req[run]] || s->req.exclusive[e->c->req];
+}
+
 /* Whether the claimant still fits, and within its limits, after a step was
  * taken back. */
 static bool is_spare(struct evictor *e, const struct step *step,
                      struct devices *old)
 {
 	const struct snap *s = e->s;
-	uint32_t req = s->run.req[step->run];
 	struct verdict v;
 
-	if (s->req.exclusive[req] || s->req.exclusive[e->c->req] ||
+	if (is_exclusive(e, step->run) ||
 	    admit_now(e->w, &e->c->demand, &v) != WHY_None)
 		return false;
 	for (uint32_t t = s->run.task_first[step->run];
@@ -600,6 +602,34 @@ static bool is_spare(struct evictor *e, const struct step *step,
 			return false;
 	}
 	return true;
+}
+
+/* A run gives up some tasks only, if that will do. */
+static bool shrink(struct evictor *e, uint32_t run, bool held)
+{
+	size_t mark = work_mark(e->w), n = e->step.n;
+	struct step *steps;
+	struct verdict v;
+
+	if (is_exclusive(e, run))
+		return false;
+	steps = arena_array(e->p->arena, struct step, n);
+	memcpy(steps, e->step.p, n * sizeof(*steps));
+	if (!victim_shrink(e, run, is_sound))
+		return false;
+	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
+	    (!held || victims_rules_hold(e))) {
+		run_refresh(e, run);
+		return true;
+	}
+	work_undo(e->w, mark);
+	e->step.n = n;
+	memcpy(e->step.p, steps, n * sizeof(*steps));
+	for (size_t i = 0; i < n; i++) {
+		if (steps[i].run == run)
+			step_tell(e, &steps[i], true);
+	}
+	return false;
 }
 
 /* Those without whom the claimant fits, too, after all, stay. */
@@ -628,6 +658,8 @@ static void spare_all(struct evictor *e, size_t nsteps)
 		work_undo(e->w, mark);
 		step_put(e, i, step);
 		step_tell(e, &step, true);
+		if (step.task == SNAP_NONE && shrink(e, step.run, held))
+			i = e->step.n; /* they are others now */
 	}
 }
 

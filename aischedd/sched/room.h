@@ -35,6 +35,9 @@ size_t room_elsewhere(struct evictor *e, size_t from);
  * opens them again (-1). */
 void room_close(struct evictor *e, int sign);
 
+/* Whether a task of the trial is of somebody who moves. */
+bool room_is_moved(const struct evictor *e, size_t task);
+
 /* The claimant is placed from now on. */
 void room_for_claimant(const struct evictor *e);
 

@@ -50,6 +50,14 @@ static bool may_leave(struct pass *p, uint32_t run)
 	return true;
 }
 
+/* Tasks that a run of so many could give up: none while it is stopped. */
+static int64_t surplus_of(const struct snap *s, uint32_t run, int64_t ntasks)
+{
+	return s->run.suspended[run]
+	           ? 0
+	           : ntasks - s->req.min_tasks[s->run.req[run]];
+}
+
 static void list_victims(struct evictor *e)
 {
 	const struct snap *s = e->s;
@@ -64,8 +72,7 @@ static void list_victims(struct evictor *e)
 		v[e->norder++] =
 		    (struct victim){ i, s->run.priority[i], work_lost(s, i),
 			             s->run.start[i], s->run.job[i] };
-		e->surplus[i] =
-		    (int64_t)run_ntasks(s, i) - s->req.min_tasks[s->run.req[i]];
+		e->surplus[i] = surplus_of(s, i, run_ntasks(s, i));
 		if (s->run.priority[i] < *lowest)
 			*lowest = s->run.priority[i];
 	}
@@ -140,6 +147,7 @@ struct evictor *victims_new(struct pass *p)
 	e->by = arena_array(p->arena, uint64_t, s->run.n);
 	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
 	e->reach = arena_array(p->arena, uint8_t, s->node.n);
+	e->only = arena_array(p->arena, uint8_t, s->run.n);
 	for (uint32_t q = 0; q < s->queue.n; q++)
 		e->lowest[q] = INT64_MAX;
 	e->domains = domains_new(s, p->arena);
@@ -211,14 +219,25 @@ static bool may_reclaim(const struct evictor *e, uint32_t from)
 	return true;
 }
 
+/* Whether it, or one of its tasks, goes somewhere in this trial already. */
+static bool has_moved(const struct evictor *e, uint32_t run)
+{
+	const struct moved *m = e->moved.p;
+	size_t i = 0;
+
+	while (i < e->moved.n && m[i].run != run)
+		i++;
+	return i < e->moved.n;
+}
+
 bool victim_allowed(const struct evictor *e, uint32_t run)
 {
 	uint32_t queue = e->s->run.queue[run];
 
-	if (e->p->settled[run])
+	if (e->p->settled[run] || (e->chosen && !e->only[run]))
 		return false;
 	if (e->mode == MOVE)
-		return !e->why[run];
+		return !e->why[run] && !has_moved(e, run);
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
 		       e->s->run.priority[run] < e->c->priority;
@@ -373,8 +392,60 @@ void victim_untake(struct evictor *e, size_t i)
 	n = move_all(e, step.run, GONE, STAYS);
 	charge(e, step.run, n, true, 1);
 	work_add(e->w, &e->whole[step.run], -1);
-	work_add(e->w, &e->surplus[step.run],
-	         n - e->s->req.min_tasks[e->s->run.req[step.run]]);
+	work_add(e->w, &e->surplus[step.run], surplus_of(e->s, step.run, n));
+}
+
+/* Its steps become one for each task that it gives up. */
+static void list_given(struct evictor *e, uint32_t run)
+{
+	const struct snap *s = e->s;
+
+	for (size_t i = e->step.n; i-- > 0;) {
+		if (step_at(e, i)->run == run && !step_at(e, i)->seen)
+			step_drop(e, i);
+	}
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (e->left[t] != GIVEN && e->left[t] != GONE)
+			continue;
+		work_add(e->w, &e->left[t], GIVEN - e->left[t]);
+		push_step(e, run, t, false);
+	}
+}
+
+bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay)
+{
+	const struct snap *s = e->s;
+	int64_t min = s->req.min_tasks[s->run.req[run]], kept = 0;
+	uint32_t first = s->run.task_first[run], n = run_ntasks(s, run);
+	size_t mark = work_mark(e->w);
+
+	if (s->run.suspended[run] || min >= n || e->why[run])
+		return false;
+	for (uint32_t t = first; t < first + n; t++) {
+		size_t before = work_mark(e->w);
+
+		move_task(e, t, STAYS);
+		if (may_stay(e, t)) {
+			kept++;
+			continue;
+		}
+		work_undo(e->w, before);
+		tell(e, t, true);
+	}
+	if (kept < min) {
+		for (uint32_t t = first; t < first + n; t++) {
+			if (e->left[t] == STAYS)
+				tell(e, t, true);
+		}
+		work_undo(e->w, mark);
+		return false;
+	}
+	charge(e, run, kept, true, 1);
+	work_add(e->w, &e->whole[run], -1);
+	work_add(e->w, &e->surplus[run], kept - min - e->surplus[run]);
+	list_given(e, run);
+	return true;
 }
 
 void step_tell(const struct evictor *e, const struct step *step, bool leave)

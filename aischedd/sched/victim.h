@@ -66,6 +66,8 @@ struct evictor {
 	enum mode mode;
 	uint8_t *allowed; /* by queue: its runs, before anything is taken */
 	uint8_t *reach;   /* by node: the claimant is to go there */
+	uint8_t *only;    /* by run: just these may go, if chosen is set */
+	bool chosen;
 	struct arena_list step, moved, offers;
 	size_t first_task; /* in place: from there on they are of the trial */
 	uint64_t worst;    /* cost of the dearest offer that was taken */
@@ -110,6 +112,11 @@ void victim_take(struct evictor *e, uint32_t run);
 void victim_untake(struct evictor *e, size_t i);
 void step_drop(struct evictor *e, size_t i);
 void step_put(struct evictor *e, size_t i, struct step step);
+
+/* Of a run that leaves keep the tasks that may stay, if these are its minimum
+ * or more; then it only gives up the others (the trail has that). */
+typedef bool may_stay_fn(const struct evictor *e, uint32_t task);
+bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay);
 
 /* The promises hear of a step: its tasks leave, or not. */
 void step_tell(const struct evictor *e, const struct step *step, bool leave);

@@ -287,6 +287,108 @@ START_TEST(verifier_forbids)
 }
 END_TEST
 
+/* The same for plans that take from some for others: whoever leaves is 12. */
+#define PREEMPT "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
+#define RECLAIM                                                  \
+	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
+	"node n0 cpus=8 gpus=2\nrun 11 queue=b gpus=1 on=n0\n"
+#define MOVE "now 1000\nqueue q\nnode n[0-1] cpus=4\nrun 11 cpus=2 on=n1\n"
+
+static const struct {
+	const char *easy, *line, *why;
+} unlawful[] = {
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 on=n0\npend 20 priority=5", "may not be evicted" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible ending on=n0\npend 20 priority=5",
+	  "leaves already" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible safe=1001 on=n0\npend 20 priority=5",
+	  "may not be evicted yet" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 20 priority=5 barred",
+	  "is evicted for job 20, which failed to start" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 20",
+	  "is not of lower priority than job 20" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 21 priority=5",
+	  "is evicted for nobody" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 20 cpus=2 priority=5",
+	  "claims on n0 do not fit" },
+	{ "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
+	  "run 12 preemptible on=n0\npend 20 priority=5",
+	  "now 1000\nqueue q\nnode n0 cpus=3\nrun 11 on=n0\n"
+	  "run 12 preemptible on=n0\npend 20 priority=5",
+	  "is evicted though 1 of its tasks are not in the way" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  "now 1000\nqueue q limit=cpus:1\nnode n0 cpus=2\nrun 11 on=n0\n"
+	  "run 12 preemptible on=n0\npend 20 priority=5",
+	  "queue 'q' is over its limit" },
+	{ PREEMPT "run 12 tasks=2 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 tasks=2 preemptible suspended on=n0\n"
+	          "pend 20 priority=5",
+	  "of its tasks are not in the way" },
+	{ RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=a gpus=1",
+	  RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=b gpus=1",
+	  "share of queue 'a': more than it asks for" },
+	{ RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=a gpus=1",
+	  "now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:2\n"
+	  "node n0 cpus=8 gpus=2\nrun 11 queue=b gpus=1 on=n0\n"
+	  "run 12 queue=b gpus=1 preemptible on=n0\npend 20 queue=a gpus=1",
+	  "share of queue 'b': less than its quota" },
+	{ RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=a gpus=1",
+	  "now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n"
+	  "node n0 cpus=8 gpus=2\nrun 11 queue=a gpus=1 on=n0\n"
+	  "run 12 queue=b gpus=1 preemptible on=n0\npend 20 queue=a gpus=1",
+	  "queue 'a' takes more than its share" },
+	{ MOVE "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
+	  "now 1000\npolicy consolidate=no\nqueue q\nnode n[0-1] cpus=4\n"
+	  "run 11 cpus=2 on=n1\nrun 12 cpus=1 preemptible on=n0\n"
+	  "pend 20 cpus=4",
+	  "is moved, which nobody wants" },
+	{ MOVE "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
+	  "now 1000\nqueue q\nnode n[0-1] cpus=4\nrun 11 cpus=4 on=n1\n"
+	  "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
+	  "claims on n1 do not fit" },
+	{ "now 1000\nqueue q\nnode n0 cpus=4\n"
+	  "run 12 tasks=3 min_tasks=1 on=n0",
+	  "now 1000\nqueue q\nnode n0 cpus=4\n"
+	  "run 12 tasks=2 min_tasks=1 on=n0",
+	  "grows too much" },
+	{ "now 1000\nqueue q\nnode n0 cpus=4\n"
+	  "run 12 tasks=3 min_tasks=1 on=n0",
+	  "now 1000\nqueue q limit=cpus:2\nnode n0 cpus=4\n"
+	  "run 12 tasks=3 min_tasks=1 on=n0",
+	  "queue 'q' is over its limit" },
+};
+
+START_TEST(verifier_protects)
+{
+	struct arena *arena = arena_new();
+	const struct snap *easy = snap_read(unlawful[_i].easy, arena, NULL);
+	const struct snap *snap = snap_read(unlawful[_i].line, arena, NULL);
+	const struct plan *plan;
+	struct err why = { 0 };
+
+	ck_assert(easy && snap);
+	plan = sched_plan(easy, arena);
+	ck_assert_uint_eq(plan->nevictions + plan->ngrows > 0, 1);
+	ck_assert_msg(plan_check(easy, plan, &why) == 0, "%s", why.text);
+	ck_assert_msg(plan_check(snap, plan, &why) < 0, "%s: no '%s'",
+	              unlawful[_i].line, unlawful[_i].why);
+	ck_assert_msg(strstr(why.text, unlawful[_i].why) != NULL,
+	              "%s: want '%s', got '%s'", unlawful[_i].line,
+	              unlawful[_i].why, why.text);
+	arena_free(arena);
+}
+END_TEST
+
 /* More of everything than any array begins with. */
 START_TEST(many_jobs)
 {
@@ -315,6 +417,8 @@ SUITE(sched_plan)
 {
 	tcase_add_loop_test(tc, could_fit, 0, (int)ARRAY_SIZE(fits));
 	tcase_add_loop_test(tc, verifier_sees, 0, (int)ARRAY_SIZE(spoiled));
+	tcase_add_loop_test(tc, verifier_protects, 0,
+	                    (int)ARRAY_SIZE(unlawful));
 	tcase_add_loop_test(tc, verifier_forbids, 0,
 	                    (int)ARRAY_SIZE(forbidding));
 	tcase_add_test(tc, many_jobs);

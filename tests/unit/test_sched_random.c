@@ -8,36 +8,17 @@
 
 #include "aischedd/sched/snap_text.h"
 #include "tests/unit/check.h"
+#include "tests/unit/dice.h"
 
 enum { WORLDS = 600 };
 
-struct dice {
-	uint64_t state;
-};
-
-static uint32_t roll(struct dice *d, uint32_t n)
-{
-	d->state ^= d->state << 13;
-	d->state ^= d->state >> 7;
-	d->state ^= d->state << 17;
-	return (uint32_t)((d->state >> 16) % n);
-}
-
-static const char *pick(struct dice *d, const char *const *word)
-{
-	uint32_t n = 0;
-
-	while (word[n])
-		n++;
-	return word[roll(d, n)];
-}
-
-#define PICK(d, ...) pick(d, (const char *const[]){ __VA_ARGS__, NULL })
-
-static void add_nodes(struct dice *d, struct buf *t)
+static uint32_t add_nodes(struct dice *d, struct buf *t)
 {
 	uint32_t n = 2 + roll(d, 8);
 
+	buf_printf(t, "policy age=1%s%s%s\n", PICK(d, "", "", " backfill=no"),
+	           PICK(d, "", "", " consolidate=no"),
+	           PICK(d, "", "", " hold_after=0"));
 	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
 	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
 	           PICK(d, "", "", "", "", " ready=no"));
@@ -62,18 +43,28 @@ static void add_nodes(struct dice *d, struct buf *t)
 		    PICK(d, "", "", "", "", " state=drain", " state=down",
 		         " retry_at=1050", " cpus_free=-1"));
 	}
+	return n;
+}
+
+static const char *quota(struct dice *d)
+{
+	return PICK(d, "", "", " quota=gpus:0", " quota=gpus:2",
+	            " quota=cpus:4,gpus:1", " quota=cpus:8,mem:16G weight=0",
+	            " quota=gpus:3 weight=3 priority=1");
 }
 
 static void add_queues(struct dice *d, struct buf *t)
 {
 	buf_printf(t,
-	           "queue top%s\nqueue l parent=top%s%s\nqueue r parent=top%s\n"
+	           "queue top%s%s\nqueue l parent=top%s%s%s\n"
+	           "queue r parent=top%s%s\nqueue o%s%s\n"
 	           "license lic total=%s\n",
 	           PICK(d, "", "", "", " limit=cpus:16,gpus:8", " max_jobs=9"),
+	           quota(d),
 	           PICK(d, "", "", " limit=mem:32G", " limit=gpus:2.5"),
-	           PICK(d, "", "", " max_jobs_user=2"),
-	           PICK(d, "", "", " max_gpus_user=2", " max_jobs=2"),
-	           PICK(d, "1", "3"));
+	           PICK(d, "", "", " max_jobs_user=2"), quota(d),
+	           PICK(d, "", "", " max_gpus_user=2", " max_jobs=2"), quota(d),
+	           quota(d), PICK(d, "", "", " max_wait=0"), PICK(d, "1", "3"));
 }
 
 static void add_shape(struct dice *d, struct buf *t)
@@ -92,41 +83,64 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "", "", "", " numa=strict", " numa=prefer"),
 	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
 	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
-	    PICK(d, "", "", "", " pools=a", " time=600"), PICK(d, "l", "r"),
-	    PICK(d, "u", "v"));
+	    PICK(d, "", "", "", " pools=a", " time=600"),
+	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
-static void add_jobs(struct dice *d, struct buf *t)
+/* Jobs that run or leave, on any nodes: whether they fit there or not. */
+static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 {
-	uint32_t job = 1, nruns = roll(d, 8), nrows = 1 + roll(d, 16);
+	uint32_t nruns = roll(d, 10);
 
-	for (uint32_t i = 0; i < nruns; i++, job++) {
+	for (uint32_t i = 0; i < nruns; i++) {
+		bool suspended = !roll(d, 6),
+		     ending = !suspended && !roll(d, 5);
 		struct buf shape = { 0 };
-		bool suspended = !roll(d, 5);
 
 		add_shape(d, &shape);
-		buf_printf(t, "run %u%s%s%s on=n0%s\n", (unsigned)job,
-		           shape.data, suspended ? " suspended" : "",
-		           PICK(d, "", " end=1100", " end=900", " end=5000"),
-		           PICK(d, "", "", ",n0"));
+		buf_puts(&shape, PICK(d, "", "", " tasks=4 min_tasks=1",
+		                      " tasks=3 min_tasks=2"));
+		buf_printf(
+		    t, "run %u%s%s%s%s%s%s priority=%s start=%s",
+		    (unsigned)i + 1, shape.data, suspended ? " suspended" : "",
+		    ending ? " ending" : "",
+		    PICK(d, "", " preemptible", " preemptible freezable"),
+		    PICK(d, "", "", "", " safe=1100"),
+		    PICK(d, "", " end=1100", " end=900", " end=5000"),
+		    PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
+		if (!roll(d, 4))
+			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
+		buf_printf(t, " on=n%u,n%u\n", (unsigned)roll(d, nnodes),
+		           (unsigned)roll(d, nnodes));
 		if (suspended && roll(d, 3))
-			buf_printf(t, "pend %u%s resumes\n", (unsigned)job,
+			buf_printf(t, "pend %u%s resumes\n", (unsigned)i + 1,
 			           shape.data);
 		buf_free(&shape);
 	}
-	for (uint32_t i = 0; i < nrows; i++) {
-		uint32_t n = 1 + roll(d, 5);
+}
 
-		buf_puts(t, "pend ");
-		for (uint32_t k = 0; k < n; k++, job += 1 + roll(d, 3))
-			buf_printf(t, "%s%u%s", k ? "," : "", (unsigned)job,
+static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
+{
+	uint32_t job = 20, nrows = 1 + roll(d, 16);
+
+	for (uint32_t i = 0; i < nrows; i++) {
+		uint32_t n = roll(d, 5) ? 1 + roll(d, 5) : 0;
+
+		/* One that has a claim is alone. */
+		buf_printf(t, "pend %u", (unsigned)job++);
+		if (!n)
+			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
+		for (uint32_t k = 1; k < n; k++, job += 1 + roll(d, 3))
+			buf_printf(t, ",%u%s", (unsigned)job,
 			           PICK(d, "", "", "", "*3/1", "*4"));
 		add_shape(d, t);
 		buf_printf(
-		    t, " priority=%s%s%s\n", PICK(d, "0", "0", "5"),
+		    t, " priority=%s%s%s%s%s\n", PICK(d, "0", "0", "5"),
 		    PICK(d, "", "", " tasks=2", " tasks=5", " tasks=4 nodes=2",
-		         " tasks=3 nodes=3"),
-		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"));
+		         " tasks=3 nodes=3", " tasks=4 min_tasks=1"),
+		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"),
+		    PICK(d, "", "", "", " nonpreemptible"),
+		    PICK(d, "", "", "", " barred"));
 	}
 }
 
@@ -149,12 +163,14 @@ START_TEST(random_world)
 	struct arena *arena = arena_new();
 	struct buf text = { 0 }, written = { 0 }, one = { 0 }, two = { 0 };
 	const struct snap *snap, *copy;
+	uint32_t nnodes;
 	struct err why;
 
 	buf_puts(&text, "now 1000\n");
-	add_nodes(&d, &text);
+	nnodes = add_nodes(&d, &text);
 	add_queues(&d, &text);
-	add_jobs(&d, &text);
+	add_runs(&d, &text, nnodes);
+	add_rows(&d, &text, nnodes);
 	snap = snap_read(text.data, arena, &why);
 	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, text.data);
 	plan_text(snap, text.data, &one);

@@ -109,18 +109,18 @@ START_TEST(refused)
 	const struct snap *snap;
 	struct snap copy;
 	struct err why = { 0 };
-	char *column;
+	char *member, *column;
 
 	snap = snap_read(whole, arena, &why);
 	ck_assert_msg(snap != NULL, "%s", why.text);
 	copy = *snap;
-	column = (char *)&copy + broken[_i].column;
+	member = (char *)&copy + broken[_i].column;
 	if (broken[_i].size) {
-		memcpy(&column, column, sizeof(column));
+		memcpy(&column, member, sizeof(column));
 		put(column, broken[_i].size, broken[_i].index,
 		    broken[_i].value);
 	} else {
-		memcpy(column, &broken[_i].value, sizeof(int64_t));
+		memcpy(member, &broken[_i].value, sizeof(int64_t));
 	}
 	ck_assert_int_eq(snap_check(&copy, &why), -1);
 	ck_assert_int_eq(why.code, EINVAL);
