@@ -1,0 +1,234 @@
+/* commit.c - all that changed in a turn, in one transaction */
+#include "aischedd/store/own.h"
+
+#include <time.h>
+
+#include "aischedd/state/reserve.h"
+#include "aischedd/store/row.h"
+
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+/* What it was given, for as long as it had it; once, when it ends. */
+static int add_total(struct store *store, const struct state *state,
+                     const struct job *job, struct err *err)
+{
+	struct stmt s = db_use(&store->db, ADD_TOTAL);
+	struct request req = { 0 };
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	db_text(&s, 1, state_user(state, job->user)->name);
+	db_text(&s, 2, state_conf(state)->queues[job->queue].name);
+	db_i64(&s, 3, job->ran * req.tasks * req.cpus_milli);
+	db_i64(&s, 4, job->ran * req.tasks * req.gpus_milli);
+	db_i64(&s, 5, job_count(job));
+	return db_run(&store->db, &s, err);
+}
+
+static int put_jobs(struct store *store, const struct state *state,
+                    const struct changes *changes, struct err *err)
+{
+	struct buf scratch = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; i < changes->ngone && result == 0; i++) {
+		struct stmt s = db_use(&store->db, DEL_JOB);
+
+		db_i64(&s, 1, (int64_t)changes->gone[i]);
+		result = db_run(&store->db, &s, err);
+	}
+	for (size_t i = 0; i < changes->njobs && result == 0; i++) {
+		struct stmt s = db_use(&store->db, PUT_JOB);
+
+		row_bind(&s, state, changes->job[i], &scratch);
+		result = db_run(&store->db, &s, err);
+		if (result == 0 && job_state_is_final(changes->job[i]->state))
+			result = add_total(store, state, changes->job[i], err);
+	}
+	buf_free(&scratch);
+	return result;
+}
+
+static int put_arrays(struct store *store, const struct changes *changes,
+                      struct err *err)
+{
+	for (size_t i = 0; i < changes->narrays; i++) {
+		const struct array *a = changes->array[i];
+		struct stmt s =
+		    db_use(&store->db, a->unfinished ? PUT_ARRAY : DEL_ARRAY);
+
+		db_i64(&s, 1, (int64_t)a->id);
+		if (a->unfinished) {
+			db_i64(&s, 2, a->limit);
+			db_i64(&s, 3, a->count);
+			db_i64(&s, 4, a->min);
+			db_i64(&s, 5, a->max);
+			db_i64(&s, 6, a->step);
+			db_i64(&s, 7, a->unfinished);
+			db_i64(&s, 8, a->failed);
+			db_i64(&s, 9, a->started);
+		}
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_nodes(struct store *store, const struct state *state,
+                     struct err *err)
+{
+	for (uint32_t i = 0; i < state_nnodes(state); i++) {
+		const struct node *node = state_node(state, i);
+		struct stmt s;
+
+		if (!node->dirty)
+			continue;
+		s = db_use(&store->db, PUT_NODE);
+		db_text(&s, 1, node->name);
+		db_text(&s, 2, state_conf(state)->pools[node->pool].name);
+		db_i64(&s, 3, node->drained);
+		db_text(&s, 4, node->reason);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_queues(struct store *store, const struct state *state,
+                      struct err *err)
+{
+	const struct conf *conf = state_conf(state);
+
+	for (uint32_t i = 0; i < conf->nqueues; i++) {
+		struct stmt s = db_use(&store->db, PUT_QUEUE);
+
+		db_text(&s, 1, conf->queues[i].name);
+		db_i64(&s, 2, state_queue_open(state, i));
+		db_i64(&s, 3, !conf->queues[i].closed);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_usage(struct store *store, const struct state *state,
+                     struct err *err)
+{
+	for (size_t i = 0; i < state_nusages(state); i++) {
+		const struct usage *u = state_usage(state, i);
+		const struct user *user = state_user(state, u->user);
+		struct stmt s;
+
+		if (!u->dirty)
+			continue;
+		s = db_use(&store->db, PUT_USAGE);
+		db_text(&s, 1, user->name);
+		db_text(&s, 2, state_conf(state)->queues[u->queue].name);
+		db_i64(&s, 3, user->uid);
+		db_i64(&s, 4, u->amount);
+		db_i64(&s, 5, u->at);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_reservation(struct store *store, const struct state *state,
+                           const struct reservation *r, struct err *err)
+{
+	struct stmt s = db_use(&store->db, PUT_RESERVATION);
+	struct buf nodes = { 0 };
+	int result;
+
+	state_reservation_nodes(state, r, &nodes);
+	db_text(&s, 1, r->name);
+	db_i64(&s, 2, r->start);
+	db_i64(&s, 3, r->end);
+	db_i64(&s, 4, r->repeat);
+	db_text(&s, 5, nodes.data);
+	db_text(&s, 6, r->users);
+	db_text(&s, 7, r->guests);
+	result = db_run(&store->db, &s, err);
+	buf_free(&nodes);
+	return result;
+}
+
+/* They are few: all of them, in place of what there was. */
+static int put_reservations(struct store *store, const struct state *state,
+                            struct err *err)
+{
+	struct stmt s = db_use(&store->db, DEL_RESERVATIONS);
+
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
+	for (size_t i = 0; i < state_nreservations(state); i++)
+		if (put_reservation(store, state, state_reservation(state, i),
+		                    err) < 0)
+			return -1;
+	return 0;
+}
+
+static int put_meta(struct store *store, const struct changes *changes,
+                    struct err *err)
+{
+	struct stmt s = db_use(&store->db, PUT_META);
+
+	db_text(&s, 1, "next_id");
+	db_i64(&s, 2, (int64_t)changes->next_id);
+	return db_run(&store->db, &s, err);
+}
+
+static int put_all(struct store *store, const struct state *state,
+                   struct err *err)
+{
+	struct changes changes;
+
+	state_changes(state, &changes);
+	if (blob_put_new(store, err) < 0 ||
+	    put_jobs(store, state, &changes, err) < 0 ||
+	    put_arrays(store, &changes, err) < 0 ||
+	    put_meta(store, &changes, err) < 0)
+		return -1;
+	if (changes.nodes && put_nodes(store, state, err) < 0)
+		return -1;
+	if (changes.queues && put_queues(store, state, err) < 0)
+		return -1;
+	if (changes.usages && put_usage(store, state, err) < 0)
+		return -1;
+	if (changes.reservations && put_reservations(store, state, err) < 0)
+		return -1;
+	return 0;
+}
+
+int store_commit(struct store *store, struct state *state, struct err *err)
+{
+	double began = now_ms(), took;
+
+	if (!state_is_dirty(state) && !store->nblobs && !store->ntokens)
+		return 0;
+	if (db_exec(&store->db, "BEGIN IMMEDIATE", err) < 0)
+		return -1;
+	if (put_all(store, state, err) < 0 ||
+	    db_exec(&store->db, "COMMIT", err) < 0) {
+		/* SQLite may have rolled back by itself. */
+		if (!sqlite3_get_autocommit(store->db.sql))
+			db_exec(&store->db, "ROLLBACK", NULL);
+		return err_wrap(err, "database '%s'", store->path);
+	}
+	blob_forget_new(store);
+	state_committed(state);
+	took = now_ms() - began;
+	store->stats.commits++;
+	store->stats.commit_ms_last = took;
+	store->stats.commit_ms_sum += took;
+	if (took > store->stats.commit_ms_max)
+		store->stats.commit_ms_max = took;
+	return 0;
+}

@@ -1,0 +1,135 @@
+/* ended.c - questions about jobs that have ended, and their removal */
+#include "aischedd/store/own.h"
+
+#include "libcommon/idset.h"
+
+/* A row of one task is that task; a part that never started is its set. */
+static bool row_has_task(const char *tasks, uint32_t task)
+{
+	struct idset set = { 0 };
+	bool has;
+
+	if (!tasks)
+		return true;
+	has =
+	    idset_parse(&set, NULL, tasks, NULL) == 0 && idset_has(&set, task);
+	idset_free(&set);
+	return has;
+}
+
+static int past_of(struct store *store, enum sql which, uint64_t job,
+                   uint32_t task, struct past *ret)
+{
+	struct stmt s = db_use(&store->db, which);
+	int result = -1;
+
+	db_i64(&s, 1, (int64_t)job);
+	if (which == PAST_TASK)
+		db_i64(&s, 2, task);
+	while (result < 0 && db_step(&store->db, &s, NULL) > 0) {
+		if (sqlite3_column_type(s.s, 0) == SQLITE_NULL ||
+		    (which == PAST_TASK &&
+		     !row_has_task(db_col_text(&s, 3), task)))
+			continue;
+		ret->state = (enum job_state)db_col_i64(&s, 0, 0);
+		ret->uid = (uint32_t)db_col_i64(&s, 1, 0);
+		ret->start = db_col_i64(&s, 2, NO_TIME);
+		result = 0;
+	}
+	if (result == 0)
+		sqlite3_reset(s.s);
+	return result;
+}
+
+int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
+{
+	if (task != NO_TASK)
+		return past_of(arg, PAST_TASK, job, task, ret);
+	if (past_of(arg, PAST_JOB, job, task, ret) == 0)
+		return 0;
+	return past_of(arg, PAST_ARRAY, job, task, ret);
+}
+
+/* What a shell would make of it: to tell which is worse. */
+static int status_of(const struct ended *e)
+{
+	return e->signal > 0              ? 128 + e->signal
+	       : e->exit_code > 0         ? e->exit_code
+	       : e->state > JOB_COMPLETED ? 1
+	                                  : 0;
+}
+
+static bool meant(const struct stmt *s, const struct idset *tasks)
+{
+	const char *text = db_col_text(s, 4);
+
+	for (int64_t t = -1; text && (t = idset_next(tasks, t)) >= 0;)
+		if (row_has_task(text, (uint32_t)t))
+			return true;
+	return !text && idset_has(tasks, (uint32_t)db_col_i64(s, 3, 0));
+}
+
+int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
+                struct ended *ret)
+{
+	struct stmt s = db_use(&store->db, tasks->n ? ENDED_TASKS : ENDED_JOB);
+	int result = -1;
+
+	db_i64(&s, 1, (int64_t)job);
+	while (db_step(&store->db, &s, NULL) > 0) {
+		struct ended e = {
+			.state = (enum job_state)db_col_i64(&s, 0, 0),
+			.exit_code = (int)db_col_i64(&s, 1, -1),
+			.signal = (int)db_col_i64(&s, 2, 0),
+		};
+
+		if (tasks->n && !meant(&s, tasks))
+			continue;
+		if (result < 0 || status_of(&e) > status_of(ret))
+			*ret = e;
+		result = 0;
+	}
+	return result;
+}
+
+int store_totals(struct store *store,
+                 void (*fn)(const struct total *total, void *arg), void *arg,
+                 struct err *err)
+{
+	struct stmt s = db_use(&store->db, LOAD_TOTALS);
+	int more;
+
+	while ((more = db_step(&store->db, &s, err)) > 0) {
+		struct total total = {
+			.user = db_col_text(&s, 0),
+			.queue = db_col_text(&s, 1),
+			.cpu_ms = db_col_i64(&s, 2, 0),
+			.gpu_ms = db_col_i64(&s, 3, 0),
+			.jobs = db_col_i64(&s, 4, 0),
+		};
+
+		fn(&total, arg);
+	}
+	return more;
+}
+
+int store_purge(struct store *store, int64_t before, size_t limit,
+                size_t *ret_gone, struct err *err)
+{
+	struct stmt s = db_use(&store->db, PURGE_JOBS);
+
+	db_i64(&s, 1, before);
+	db_i64(&s, 2, (int64_t)limit);
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
+	*ret_gone = (size_t)sqlite3_changes64(store->db.sql);
+	s = db_use(&store->db, PURGE_TOKENS);
+	db_i64(&s, 1, before);
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
+	if (!*ret_gone || *ret_gone == limit || store->blob_lent)
+		return 0;
+	/* The last of them went: what they alone used goes too. */
+	s = db_use(&store->db, PURGE_BLOBS);
+	return db_run(&store->db, &s, err);
+}

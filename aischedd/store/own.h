@@ -1,0 +1,84 @@
+/*
+ * own.h - what the files of the store share, and nobody else
+ */
+#ifndef AISCHEDD_STORE_OWN_H
+#define AISCHEDD_STORE_OWN_H
+
+#include <sha2.h>
+
+#include "aischedd/store/checkpoint.h"
+#include "aischedd/store/db.h"
+#include "aischedd/store/store.h"
+
+/* Its statements; what they say is in store.c. */
+enum sql {
+	PUT_JOB,
+	DEL_JOB,
+	LOAD_JOBS,
+	PUT_ARRAY,
+	DEL_ARRAY,
+	LOAD_ARRAYS,
+	FIND_BLOB,
+	PUT_BLOB,
+	GET_BLOB,
+	FIND_TOKEN,
+	PUT_TOKEN,
+	PURGE_TOKENS,
+	PUT_META,
+	GET_META,
+	PUT_NODE,
+	LOAD_NODES,
+	PUT_QUEUE,
+	LOAD_QUEUES,
+	ADD_TOTAL,
+	LOAD_TOTALS,
+	PUT_USAGE,
+	LOAD_USAGE,
+	DEL_RESERVATIONS,
+	PUT_RESERVATION,
+	LOAD_RESERVATIONS,
+	PAST_JOB,
+	PAST_TASK,
+	PAST_ARRAY,
+	ENDED_JOB,
+	ENDED_TASKS,
+	PURGE_JOBS,
+	PURGE_BLOBS,
+	NSQL
+};
+
+/* A blob or token that waits for the commit. */
+struct new_blob {
+	int64_t id;
+	unsigned char hash[SHA256_DIGEST_LENGTH];
+	void *data;
+	size_t len;
+};
+
+struct new_token {
+	char token[64];
+	uint32_t uid, count;
+	uint64_t first_id;
+	int64_t time;
+};
+
+struct store {
+	struct db db;
+	char *path, *id;
+	const char *sql[NSQL];
+	char *put_job, *load_jobs;
+	int64_t next_blob;
+	struct new_blob *blob;
+	size_t nblobs, blob_cap;
+	bool blob_lent; /* an old one, to a job that is not yet written */
+	struct new_token *token;
+	size_t ntokens, token_cap;
+	struct store_stats stats;
+	struct checkpoints *checkpoints;
+};
+
+/* What waits for the commit is written, or was. */
+int blob_put_new(struct store *store, struct err *err);
+void blob_forget_new(struct store *store);
+
+#endif
