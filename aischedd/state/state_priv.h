@@ -214,7 +214,7 @@ void nodes_absolve(struct state *state, const struct job *job);
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 
-/* lifecycle.c */
+/* lifecycle_end.c */
 void job_end(struct state *state, struct job *job, enum job_state to,
              enum reason why, int64_t now);
 

@@ -1,0 +1,170 @@
+/* lifecycle_end.c - how a job ends, and whether it comes back */
+#include <stdlib.h>
+
+#include "aischedd/state/lifecycle.h"
+#include "libcommon/mem.h"
+
+enum { RESTARTS_DEFAULT = 5 }; /* by failures, for jobs that do not say */
+
+void life_stop_clock(struct job *job, int64_t now)
+{
+	job->ran = job_elapsed(job, now);
+	job->resumed = NO_TIME;
+}
+
+void life_set_text(struct job *job, const char *text)
+{
+	free(job->text);
+	job->text = text && *text ? xstrdup(text) : NULL;
+}
+
+/* History says where it ran. */
+static void keep_place(const struct state *state, struct job *job)
+{
+	struct buf text = { 0 };
+
+	if (!job->place)
+		return;
+	state_placement_format(state, job->place, &text);
+	free(job->last_place);
+	job->last_place = buf_take(&text);
+}
+
+static void array_lost_tasks(struct state *state, struct job *job)
+{
+	struct array *array = state_array(state, job->array);
+
+	array->unfinished -= job_count(job);
+	if (job->state != JOB_COMPLETED)
+		array->failed += job_count(job);
+	state_touch_array(state, array);
+}
+
+void job_end(struct state *state, struct job *job, enum job_state to,
+             enum reason why, int64_t now)
+{
+	life_stop_clock(job, now);
+	claim_drop(state, job);
+	row_remove(state, job);
+	keep_place(state, job);
+	life_unplace(state, job, now);
+	deps_forget(state, job);
+	names_del(state, job);
+	job->end = now;
+	job->why = (uint8_t)why;
+	job->wants_resume = false;
+	state_set(state, job, to);
+	if (job->array)
+		array_lost_tasks(state, job);
+	deps_ended(state, job, now);
+	names_tell(state, job->name_key, now);
+}
+
+static int64_t max_restarts(const struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return spec.max_restarts == SPEC_UNSET ? RESTARTS_DEFAULT
+	                                       : spec.max_restarts;
+}
+
+static bool asks_requeue(const struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return spec.requeue == 1;
+}
+
+void life_back_to_queue(struct state *state, struct job *job, int64_t now)
+{
+	life_unplace(state, job, now);
+	job->start = job->resumed = NO_TIME;
+	job->ran = 0;
+	job->cause = CAUSE_NONE;
+	job->signalled = job->wants_resume = false;
+	state_set(state, job, JOB_PENDING);
+	state_arm(state, job);
+	state_reindex(state, job, now);
+}
+
+/*
+ * Nothing of the attempt runs any more: what its stop was for decides, else
+ * `to` and `why`, which say how it ended by itself.
+ */
+void life_settle(struct state *state, struct job *job, enum job_state to,
+                 enum reason why, int64_t now)
+{
+	switch ((enum cause)job->cause) {
+	case CAUSE_CANCEL:
+		job_end(state, job, JOB_CANCELLED, WHY_Cancelled, now);
+		return;
+	case CAUSE_TIME_LIMIT:
+		job_end(state, job, JOB_TIMEOUT, WHY_TimeLimit, now);
+		return;
+	case CAUSE_DEADLINE:
+		job_end(state, job, JOB_DEADLINE, WHY_DeadLine, now);
+		return;
+	case CAUSE_PREEMPT:
+		job->preemptions++;
+		if (job->on_preempt == PREEMPT_CANCEL && !job->hold)
+			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
+		else
+			life_back_to_queue(state, job, now);
+		return;
+	case CAUSE_REQUEUE:
+	case CAUSE_NODE_FAIL:
+		job->restarts++;
+		life_back_to_queue(state, job, now);
+		return;
+	case CAUSE_NONE:
+		break;
+	}
+	job_end(state, job, to, why, now);
+}
+
+int life_ended(struct state *state, struct job *job, const struct event_in *ev,
+               struct err *err)
+{
+	const struct outcome *o = ev->outcome;
+	enum job_state to = JOB_COMPLETED;
+	enum reason why = WHY_None;
+
+	(void)err;
+	job->exit_code = o->exit_code;
+	job->signal = o->signal;
+	job->cpu_ms += o->cpu_ms;
+	if (o->peak_mem_kib > job->peak_mem_kib)
+		job->peak_mem_kib = o->peak_mem_kib;
+	life_set_text(job, o->text);
+	if (o->oom) {
+		to = JOB_OUT_OF_MEMORY;
+		why = WHY_OutOfMemory;
+	} else if (o->signal) {
+		to = JOB_FAILED;
+		why = WHY_RaisedSignal;
+	} else if (o->exit_code) {
+		to = JOB_FAILED;
+		why = WHY_NonZeroExitCode;
+	}
+	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
+		job->start = job->resumed = o->start;
+	life_settle(state, job, to, why,
+	            o->end > job->start ? o->end : job->start);
+	return 0;
+}
+
+int life_lost(struct state *state, struct job *job, const struct event_in *ev,
+              struct err *err)
+{
+	(void)err;
+	life_set_text(job, ev->text);
+	job->evict = EVICT_NODE_DOWN;
+	job->evict_by = 0;
+	if (job->cause == CAUSE_NONE && asks_requeue(job) &&
+	    job->restarts < max_restarts(job))
+		job->cause = CAUSE_NODE_FAIL;
+	life_settle(state, job, JOB_NODE_FAIL, WHY_NodeFail, ev->now);
+	return 0;
+}
