@@ -1,11 +1,13 @@
 /*
  * kube.h - the runner of a cluster, as its own files see it
  *
- * kube.c hears: it watches nodes, pods and Jobs and gives each to whom it
- * concerns.  kube_job.c acts: an attempt looks at what is wanted of it and at
- * what the cluster has, and asks for what is missing; whatever happens, it is
- * asked again and looks again.  kube_recover.c finds out what is there when
- * the daemon starts.
+ * kube.c hears: it watches nodes, pods and Jobs, and gives each to whom it
+ * concerns: kube_nodes.c, kube_pods.c, kube_jobs.c.  kube_job.c acts: an
+ * attempt (kube_attempt.c) looks at what is wanted of it (kube_slot.c) and at
+ * what the cluster has (kube_look.c), and asks (kube_ask.c) for what is missing
+ * (kube_make.c) or for its end (kube_end.c); whatever happens, it is asked
+ * again and looks again.  kube_recover.c finds out what is there when the
+ * daemon starts.
  *
  * Calls change nothing here but by their answers and by what watches tell, and
  * only the holder of the Lease makes any.
@@ -15,6 +17,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -141,7 +144,7 @@ struct kube {
 
 	struct map attempts;     /* by job and attempt */
 	struct map pods;         /* of ours, by uid: struct kube_task */
-	struct map others;       /* by uid: struct other of kube.c */
+	struct map others;       /* by uid: struct other of kube_pods.c */
 	struct map jobs;         /* by name: struct job_seen */
 	struct kube_tasks loose; /* tasks without attempt */
 	struct asks asks;
@@ -156,10 +159,17 @@ struct kube {
 	struct buf told;  /* trouble that was told */
 };
 
-uint64_t kube_key(uint64_t job, uint32_t attempt);
-uint64_t kube_text_key(const char *text);
+static inline struct kube *kube_of(struct runner *r)
+{
+	return (struct kube *)(void *)((char *)r -
+	                               offsetof(struct kube, runner));
+}
 
-/* --- kube.c --- */
+/* --- kube_pods.c --- */
+
+/* What the watch of all pods says; obj is NULL where news have none. */
+void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
+void kube_pods_free(struct kube *kube);
 
 /* Its node is used by it, unless its attempt is accounted for otherwise. */
 void kube_task_count(struct kube *kube, struct kube_task *task);
@@ -167,7 +177,15 @@ void kube_task_count(struct kube *kube, struct kube_task *task);
 /* Of one that is loose. */
 void kube_task_free(struct kube *kube, struct kube_task *task);
 
-/* --- kube_job.c --- */
+/* --- kube_jobs.c --- */
+
+void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj);
+void kube_jobs_free(struct kube *kube);
+
+/* --- kube_attempt.c --- */
+
+uint64_t kube_key(uint64_t job, uint32_t attempt);
+uint64_t kube_text_key(const char *text);
 
 struct kube_attempt *kube_attempt_find(struct kube *kube,
                                        const struct kube_owner *id);
@@ -175,12 +193,81 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
-/* Look what is to be done, and do it.  May free it. */
-void kube_attempt_step(struct kube_attempt *a);
+/* The objects that are yet to be made. */
+void kube_attempt_drop_orders(struct kube_attempt *a);
 
 /* One of its pods is new, has changed, or (gone) is no more. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task);
+
+bool kube_attempt_is_asking(const struct kube_attempt *a);
+bool kube_attempt_any_alive(struct kube_attempt *a);
+
+/* NULL: it has no pod (yet, or any more). */
+struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index);
+bool kube_task_is_bound(const struct kube_task *task);
+
+/* It holds its node. */
+bool kube_task_is_alive(const struct kube_task *task);
+
+/* --- kube_slot.c --- */
+
+void kube_slots_free(struct slot *slot, uint32_t n);
+
+/* The first reason counts. */
+void kube_slot_lose(struct slot *slot, const char *pod, const char *why);
+
+/* Its tasks are to be where job says; pods that are there stay. */
+void kube_attempt_set_slots(struct kube_attempt *a, const struct run_job *job);
+
+/* What is not wanted any more ends; told when it has. */
+void kube_attempt_shrink(struct kube_attempt *a);
+
+/* --- kube_look.c --- */
+
+struct kube_look {
+	uint32_t idle, alive; /* tasks that have not run; that hold a node */
+	bool bad;             /* one has failed, or is lost */
+	int64_t start;        /* of the last that started, or 0 */
+};
+
+struct kube_look kube_attempt_look(struct kube_attempt *a);
+
+/* --- kube_make.c --- */
+
+void kube_attempt_make(struct kube_attempt *a);
+
+/* All of them or none: the first is bound when the last is there. */
+void kube_attempt_bind(struct kube_attempt *a);
+
+/* The answer to a call of kube_ask.c. */
+void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
+                           struct kube_task *task,
+                           const struct kube_answer *answer);
+
+/* --- kube_end.c --- */
+
+/* Its pods end, with their grace. */
+void kube_task_leave(struct kube_attempt *a, struct kube_task *task,
+                     const char *why);
+void kube_attempt_take_down(struct kube_attempt *a);
+
+/* Of a node that is lost, pods stay: their end is ours to say. */
+void kube_attempt_fence(struct kube_attempt *a);
+
+void kube_attempt_tell(struct kube_attempt *a, struct run_event *ev);
+
+/* It cannot start; the first reason counts. */
+void kube_attempt_fail(struct kube_attempt *a, enum start_fault whose,
+                       const char *text);
+
+/* Nothing of it runs any more, or will. */
+void kube_attempt_tell_end(struct kube_attempt *a);
+
+/* --- kube_job.c --- */
+
+/* Look what is to be done, and do it.  May free it. */
+void kube_attempt_step(struct kube_attempt *a);
 
 void kube_job_start(struct runner *r, const struct run_job *job);
 void kube_job_resize(struct runner *r, const struct run_job *job);
@@ -196,11 +283,6 @@ void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
                   const struct kube_task *task, json_t *body);
 void kube_ask_remove(struct kube *kube, struct job_seen *job);
 void kube_asks_free(struct kube *kube);
-
-/* The answer; of kube_job.c. */
-void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
-                           struct kube_task *task,
-                           const struct kube_answer *answer);
 
 /* --- kube_recover.c --- */
 

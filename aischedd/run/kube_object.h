@@ -30,6 +30,9 @@
 /* The job goes on without this pod: what becomes of it is not its end. */
 #define KUBE_LEAVE_SHRINK "shrink"
 
+/* Where a container finds the Secret. */
+#define KUBE_JOB_DIR "/aisched/job"
+
 /* A Job controller appends "-INDEX" to make the name of a host. */
 enum { KUBE_NAME_SIZE = 64 };
 
@@ -49,6 +52,27 @@ struct kube_owner {
 void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
                       uint64_t job, uint32_t attempt);
 
+/* --- what all of them have --- */
+
+json_t *kube_object_labels(const struct kube_home *home,
+                           const struct run_job *job);
+json_t *kube_object_notes(const struct kube_home *home,
+                          const struct run_job *job);
+void kube_object_number(json_t *obj, const char *key, uint64_t n);
+
+/* With name, labels and annotations. */
+json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
+                        const char *version, const char *kind);
+
+/* Let obj go when the Job goes that has this name and uid. */
+void kube_object_own(json_t *obj, const char *name, const char *uid);
+
+/* Whether the object (a Job or a pod) is of this store and pool. */
+bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
+                         struct kube_owner *ret);
+
+/* --- each of them --- */
+
 /*
  * Fails: EINVAL what the user asks for cannot be had in this pool: no image,
  * a mount that is not allowed, root.
@@ -60,8 +84,7 @@ json_t *kube_object_secret(const struct kube_home *home,
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job);
 
-/* Let obj go when the Job goes that has this name and uid. */
-void kube_object_own(json_t *obj, const char *name, const char *uid);
+/* --- what is done to them --- */
 
 json_t *kube_object_binding(const char *namespace, const char *pod,
                             const char *uid, const char *node);
@@ -74,9 +97,5 @@ json_t *kube_object_leave(const char *uid, const char *why);
 
 /* PATCH of a Job: it has so many indexes. */
 json_t *kube_object_indexes(const char *uid, uint32_t n);
-
-/* Whether the object (a Job or a pod) is of this store and pool. */
-bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
-                         struct kube_owner *ret);
 
 #endif

@@ -84,8 +84,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
                   const uint32_t *attempt)
 {
-	struct kube *kube =
-	    (struct kube *)(void *)((char *)r - offsetof(struct kube, runner));
+	struct kube *kube = kube_of(r);
 
 	kube->want_job = xcalloc(n + 1, sizeof(*job));
 	kube->want_attempt = xcalloc(n + 1, sizeof(*attempt));

@@ -1,0 +1,143 @@
+/* kube_attempt.c - attempts, their pods, and what is known of both */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube.h"
+#include "libcommon/mem.h"
+
+uint64_t kube_key(uint64_t job, uint32_t attempt)
+{
+	return hash_bytes(attempt, &job, sizeof(job));
+}
+
+uint64_t kube_text_key(const char *text)
+{
+	return hash_bytes(0, text, strlen(text));
+}
+
+struct kube_attempt *kube_attempt_find(struct kube *kube,
+                                       const struct kube_owner *id)
+{
+	return map_find(&kube->attempts, kube_key(id->job, id->attempt));
+}
+
+struct kube_attempt *kube_attempt_new(struct kube *kube,
+                                      const struct kube_owner *id)
+{
+	struct kube_attempt *a = xcalloc(1, sizeof(*a));
+	struct kube_task *task, *next;
+
+	a->kube = kube;
+	a->id = *id;
+	TAILQ_INIT(&a->tasks);
+	kube_object_name(a->name, kube->home.cluster, id->job, id->attempt);
+	map_set(&kube->attempts, kube_key(id->job, id->attempt), a);
+	for (task = TAILQ_FIRST(&kube->loose); task; task = next) {
+		next = TAILQ_NEXT(task, of_list);
+		if (task->owner.job == id->job &&
+		    task->owner.attempt == id->attempt)
+			kube_attempt_link(a, task);
+	}
+	return a;
+}
+
+void kube_attempt_drop_orders(struct kube_attempt *a)
+{
+	json_t **objs[] = { &a->job, &a->secret, &a->service };
+
+	for (size_t i = 0; i < ARRAY_SIZE(objs); i++) {
+		json_decref(*objs[i]);
+		*objs[i] = NULL;
+	}
+}
+
+static void unlink_task(struct kube_task *task)
+{
+	struct kube_attempt *a = task->attempt;
+
+	TAILQ_REMOVE(&a->tasks, task, of_list);
+	TAILQ_INSERT_TAIL(&a->kube->loose, task, of_list);
+	task->attempt = NULL;
+}
+
+void kube_attempt_free(struct kube_attempt *a)
+{
+	struct kube *kube = a->kube;
+	struct kube_task *task;
+
+	map_del(&kube->attempts, kube_key(a->id.job, a->id.attempt));
+	while ((task = TAILQ_FIRST(&a->tasks))) {
+		unlink_task(task);
+		kube_task_count(kube, task);
+		if (task->gone)
+			kube_task_free(kube, task);
+	}
+	kube_attempt_drop_orders(a);
+	kube_slots_free(a->slot, a->nslots);
+	free(a->uid);
+	free(a);
+}
+
+/* task is among the loose ones. */
+void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
+{
+	TAILQ_REMOVE(&a->kube->loose, task, of_list);
+	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
+	task->attempt = a;
+	kube_task_count(a->kube, task);
+}
+
+struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index)
+{
+	struct kube_task *task, *found = NULL;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (task->pod.index == (int32_t)index &&
+		    (!found || !task->pod.deleting))
+			found = task;
+	return found;
+}
+
+bool kube_task_is_bound(const struct kube_task *task)
+{
+	return *task->pod.node || task->binding;
+}
+
+bool kube_task_is_alive(const struct kube_task *task)
+{
+	return kube_task_is_bound(task) && !kube_pod_is_over(&task->pod);
+}
+
+void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task)
+{
+	const struct kube_pod *pod = &task->pod;
+	const char *why = "was deleted";
+
+	if (*pod->node && !kube_nodes_is_there(a->kube->nodes, pod->node))
+		why = "the node is no longer there";
+	else if (*pod->node && !kube_nodes_is_up(a->kube->nodes, pod->node))
+		why = "the node is lost";
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (a->slot[i].seen &&
+		    kube_task_at(a, a->slot[i].index) == task)
+			kube_slot_lose(&a->slot[i], pod->name, why);
+	unlink_task(task);
+}
+
+bool kube_attempt_is_asking(const struct kube_attempt *a)
+{
+	for (int i = 0; i < ASK_KINDS; i++)
+		if (a->asking[i])
+			return true;
+	return false;
+}
+
+bool kube_attempt_any_alive(struct kube_attempt *a)
+{
+	struct kube_task *task;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (kube_task_is_alive(task))
+			return true;
+	return false;
+}

@@ -1,0 +1,155 @@
+/* kube_end.c - an attempt is taken down, and how it ended is told */
+#include <signal.h>
+#include <time.h>
+
+#include "aischedd/run/kube.h"
+#include "aischedd/run/kube_call.h"
+
+enum {
+	SLACK_MS = 15000, /* what is late by more does not come by itself */
+	EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */
+};
+
+/* --- taking down --- */
+
+void kube_task_leave(struct kube_attempt *a, struct kube_task *task,
+                     const char *why)
+{
+	if (task->leaving || *task->pod.leave || !*task->pod.node ||
+	    kube_pod_is_over(&task->pod))
+		return;
+	task->leaving = true;
+	kube_ask_pod(a, ASK_LEAVE, task, kube_object_leave(task->pod.uid, why));
+}
+
+/* The node is not going to say that it has ended. */
+static void force(struct kube_attempt *a, struct kube_task *task)
+{
+	if (task->forced)
+		return;
+	task->forced = true;
+	kube_ask_pod(a, ASK_FORCE, task,
+	             kube_object_deletion(task->pod.uid, 0));
+}
+
+void kube_attempt_fence(struct kube_attempt *a)
+{
+	struct kube_nodes *nodes = a->kube->nodes;
+	int64_t late = a->grace_s * 1000 + SLACK_MS;
+	struct kube_task *task;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		if (!*task->pod.node || kube_pod_is_over(&task->pod))
+			continue;
+		if (!kube_nodes_is_there(nodes, task->pod.node))
+			force(a, task);
+		else if (task->gone_ms && kube_now_ms() - task->gone_ms > late)
+			force(a, task);
+	}
+}
+
+void kube_attempt_take_down(struct kube_attempt *a)
+{
+	const char *why = a->stop ? "stop" : a->ending ? "failure" : "start";
+	struct kube_task *task;
+
+	if (!a->stop_ms)
+		a->stop_ms = kube_now_ms();
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		kube_task_leave(a, task, why);
+	if (a->uid && !a->asking[ASK_DELETE] && !a->job_gone &&
+	    kube_now_ms() - a->stop_ms > a->grace_s * 1000 + SLACK_MS)
+		kube_ask_job(a, ASK_DELETE, kube_object_deletion(a->uid, -1));
+}
+
+/* --- telling --- */
+
+void kube_attempt_tell(struct kube_attempt *a, struct run_event *ev)
+{
+	ev->job = a->id.job;
+	ev->attempt = a->id.attempt;
+	a->kube->fn(ev, a->kube->arg);
+}
+
+static void tell_last(struct kube_attempt *a, struct run_event *ev)
+{
+	a->over = true;
+	kube_attempt_drop_orders(a);
+	kube_attempt_tell(a, ev);
+}
+
+/* Of tasks that ended badly, the first. */
+static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
+{
+	bool bad = pod->exit_code || pod->oom;
+	bool was = worst && (worst->exit_code || worst->oom);
+
+	return !worst || (bad && !was) || (bad && pod->end < worst->end);
+}
+
+static void tell_ended(struct kube_attempt *a, const char *text)
+{
+	struct outcome o = { .peak_mem_kib = SPEC_UNSET, .text = text };
+	const struct kube_pod *worst = NULL;
+
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		struct kube_task *task = kube_task_at(a, a->slot[i].index);
+
+		if (!task || !task->pod.ended)
+			continue;
+		if (!o.start || (task->pod.start && task->pod.start < o.start))
+			o.start = task->pod.start;
+		if (task->pod.end > o.end)
+			o.end = task->pod.end;
+		o.oom |= task->pod.oom;
+		if (is_worse(&task->pod, worst))
+			worst = &task->pod;
+	}
+	if (worst)
+		o.exit_code = worst->exit_code;
+	else
+		o.signal = SIGTERM; /* it was deleted before it said */
+	if (o.exit_code > EXIT_SIGNAL && o.exit_code <= EXIT_SIGNAL + 64) {
+		o.signal = o.exit_code - EXIT_SIGNAL;
+		o.exit_code = 0;
+	}
+	if (!o.start)
+		o.start = time(NULL);
+	if (!o.end)
+		o.end = time(NULL);
+	tell_last(a, &(struct run_event){ .kind = RUN_ENDED, .outcome = &o });
+}
+
+void kube_attempt_fail(struct kube_attempt *a, enum start_fault whose,
+                       const char *text)
+{
+	if (a->fault.code || a->started)
+		return;
+	err_set(&a->fault, EIO, "%s", text);
+	a->whose = whose;
+}
+
+static const char *first_loss(const struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (a->slot[i].lost)
+			return a->slot[i].lost;
+	return NULL;
+}
+
+void kube_attempt_tell_end(struct kube_attempt *a)
+{
+	const char *lost = first_loss(a);
+
+	if (a->stop)
+		tell_ended(a, NULL);
+	else if (a->fault.code)
+		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
+		                                  .fault = a->whose,
+		                                  .text = a->fault.text });
+	else if (lost)
+		tell_last(
+		    a, &(struct run_event){ .kind = RUN_LOST, .text = lost });
+	else
+		tell_ended(a, NULL);
+}
