@@ -1,6 +1,11 @@
-/* bench_sched - how fast the scheduling core decides; one line a number */
+/*
+ * bench_sched - how fast the scheduling core decides; one line a number
+ *
+ * All lines, or those that begin with one of the words given.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "aischedd/sched/snap_text.h"
@@ -21,40 +26,45 @@ static struct buf world_new(const char *queues, uint32_t nodes)
 	return text;
 }
 
-/* Each GPU has a job of its own; they end one after the other, or never. */
+/* Each GPU has a job of its own, but for the first ones; they end one after
+ * the other, here and there, or never. */
 static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
-                       int ends)
+                       bool ends, uint32_t but)
 {
-	for (uint32_t i = 0; i < nodes * GPUS; i++) {
+	for (uint32_t i = but; i < nodes * GPUS; i++) {
 		buf_printf(text,
 		           "run %u queue=%s cpus=8 mem=64G gpus=1 preemptible "
 		           "start=%u on=n%u:g%u",
 		           i + 1, queue, 999999 - i, i / GPUS, i % GPUS);
 		if (ends)
-			buf_printf(text, " end=%u", 1000060 + i);
+			buf_printf(text, " end=%u",
+			           1000060 + i * 7919 % (nodes * GPUS));
 		buf_addc(text, '\n');
 	}
 }
 
-/* Rows of jobs that ask for gpus + i % 8 GPUs, and more CPUs with each. */
+/* Jobs of so many shapes in turn, which ask for gpus + i % 8 GPUs, and more
+ * CPUs with each. */
 static void add_rows(struct buf *text, const char *queue, uint32_t jobs,
                      uint32_t shapes, uint32_t gpus, uint32_t tasks)
 {
-	uint32_t each = jobs / shapes, first = 1000000;
-
-	for (uint32_t i = 0; i < shapes; i++, first += each)
+	for (uint32_t i = 0; i < shapes; i++) {
+		buf_puts(text, "pend ");
+		for (uint32_t k = i; k < jobs; k += shapes)
+			buf_printf(text, "%s%u", k > i ? "," : "", 1000000 + k);
 		buf_printf(text,
-		           "pend %u-%u queue=%s tasks=%u cpus=%u.%u mem=1G "
-		           "gpus=%u time=3600\n",
-		           first, first + each - 1, queue, tasks,
-		           1 + i / 80 % 7, i / 8 % 10, gpus + i % 8);
+		           " queue=%s tasks=%u cpus=%u.%u mem=1G gpus=%u "
+		           "time=3600\n",
+		           queue, tasks, 1 + i / 80 % 7, i / 8 % 10,
+		           gpus + i % 8);
+	}
 }
 
 static double now_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -138,12 +148,12 @@ static void bench_place(uint32_t nodes, uint32_t tasks)
 
 /* Nothing fits; what runs ends, or never does. */
 static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
-                       uint32_t tasks, int ends)
+                       uint32_t tasks, bool ends)
 {
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
 	struct result r;
 
-	fill_nodes(&text, nodes, "all", ends);
+	fill_nodes(&text, nodes, "all", ends, 0);
 	add_rows(&text, "all", jobs, shapes, 1, tasks);
 	r = measure(&text);
 	printf("full nodes=%u jobs=%u shapes=%u tasks=%u ends=%s promised=%u "
@@ -152,18 +162,21 @@ static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       r.promises, r.took * 1e3);
 }
 
-/* One job has ended since: its GPU is free. */
-static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes)
+/* One job has ended since: its GPU is free, and the first that waits gets
+ * it. */
+static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
+                        bool ends)
 {
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
 	struct result r;
 
-	fill_nodes(&text, nodes, "all", 0);
-	buf_printf(&text, "node last cpus=8 mem=64G gpus=1\n");
+	fill_nodes(&text, nodes, "all", ends, 1);
 	add_rows(&text, "all", jobs, shapes, 1, 1);
 	r = measure(&text);
-	printf("ended nodes=%u jobs=%u shapes=%u started=%u ms=%.2f\n", nodes,
-	       jobs, shapes, r.starts, r.took * 1e3);
+	printf("ended nodes=%u jobs=%u shapes=%u ends=%s started=%u "
+	       "promised=%u ms=%.2f\n",
+	       nodes, jobs, shapes, ends ? "known" : "unknown", r.starts,
+	       r.promises, r.took * 1e3);
 }
 
 /* As KAI measures: 1-GPU jobs of one queue have everything; another queue,
@@ -177,7 +190,7 @@ static void bench_reclaim(uint32_t nodes)
 	           nodes * GPUS);
 	text = world_new(queues.data, nodes);
 	buf_free(&queues);
-	fill_nodes(&text, nodes, "a", 0);
+	fill_nodes(&text, nodes, "a", false, 0);
 	buf_printf(&text,
 	           "pend 1000000 queue=b tasks=%u cpus=1 mem=1G gpus=4\n",
 	           nodes);
@@ -186,22 +199,55 @@ static void bench_reclaim(uint32_t nodes)
 	       r.evictions, r.took * 1e3);
 }
 
-int main(void)
+static void all_place(void)
 {
 	for (uint32_t nodes = 1250; nodes <= 20000; nodes *= 2)
 		bench_place(nodes, 1);
 	bench_place(5000, 16);
-	for (uint32_t nodes = 2500; nodes <= 20000; nodes *= 2)
-		bench_full(nodes, 100000, 1000, 1, 0);
-	bench_full(10000, 100000, 8, 1, 0);
-	bench_full(10000, 100000, 1000, 16, 0);
-	bench_full(10000, 1000000, 1000, 1, 0);
-	for (uint32_t nodes = 2500; nodes <= 20000; nodes *= 2)
-		bench_full(nodes, 100000, 1000, 1, 1);
-	bench_full(10000, 100000, 1000, 16, 1);
-	bench_ended(10000, 100000, 8);
-	bench_ended(10000, 100000, 1000);
-	for (uint32_t nodes = 125; nodes <= 2000; nodes *= 2)
+}
+
+static void all_full(void)
+{
+	for (int ends = 0; ends < 2; ends++) {
+		for (uint32_t nodes = 2500; nodes <= 20000; nodes *= 2)
+			bench_full(nodes, 100000, 1000, 1, ends);
+		bench_full(10000, 100000, 8, 1, ends);
+		bench_full(10000, 100000, 1000, 16, ends);
+	}
+	bench_full(10000, 1000000, 1000, 1, false);
+}
+
+static void all_ended(void)
+{
+	for (int ends = 0; ends < 2; ends++) {
+		bench_ended(10000, 100000, 8, ends);
+		bench_ended(10000, 100000, 1000, ends);
+	}
+}
+
+static void all_reclaim(void)
+{
+	for (uint32_t nodes = 125; nodes <= 4000; nodes *= 2)
 		bench_reclaim(nodes);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} all[] = { { "place", all_place },
+		    { "full", all_full },
+		    { "ended", all_ended },
+		    { "reclaim", all_reclaim } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		bool wanted = argc < 2;
+
+		for (int k = 1; k < argc; k++)
+			wanted |= !strcmp(argv[k], all[i].name);
+		if (wanted)
+			all[i].run();
+	}
 	return 0;
 }
