@@ -6,6 +6,7 @@
 
 #include "aischedd/sched/domain.h"
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/spare.h"
 #include "aischedd/sched/why.h"
 
 /* A node with room, once those who cost so much have left. */
@@ -233,13 +234,18 @@ void stand_back(struct evictor *e, const struct stand *to)
 bool room_is_moved(const struct evictor *e, size_t task)
 {
 	const struct moved *m = e->moved.p;
+	size_t lo = 0, hi = e->moved.n;
 
-	for (size_t i = 0; i < e->moved.n; i++) {
-		if (task >= m[i].first_task &&
-		    task - m[i].first_task < m[i].ntasks)
-			return true;
+	/* They stand in the order in which they were placed. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m[mid].first_task + m[mid].ntasks <= task)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return false;
+	return lo < e->moved.n && m[lo].first_task <= task;
 }
 
 static void close_node(struct evictor *e, uint32_t node, int sign)
@@ -317,6 +323,7 @@ static void move_step(struct evictor *e, const struct step *step)
 
 	*moved = (struct moved){ step->run, whole, place->first_task,
 		                 place->ntasks - place->first_task };
+	e->moved_at[step->run] = (uint32_t)e->moved.n - 1;
 	moved_charge(e, moved, 1);
 	for (size_t t = place->first_task; t < place->ntasks; t++) {
 		place->own[place->task[t].node] = 0;
@@ -491,178 +498,6 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Whether all that runs and is placed there holds what nobody else does. */
-static bool is_sound(const struct evictor *e, uint32_t task)
-{
-	const struct snap_task *t = &e->s->task[task];
-	const int64_t *thread = e->w->thread + e->s->node.cpu_first[t->node];
-	bool sound = work_is_sound(e->w, t) && e->w->cpu[t->node] >= 0;
-
-	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
-		sound &= thread[e->s->cpu_use[i].cpu] >= 0;
-	return sound;
-}
-
-/* The devices of the trial's tasks. */
-struct devices {
-	struct snap_task *task;
-	struct snap_cpu_use *use;
-	bool kept;
-};
-
-/* Keep them, or bring back those that were kept. */
-static void copy_devices(struct evictor *e, struct devices *d, bool keep)
-{
-	struct place *place = e->p->place;
-	struct snap_task *task = place->task + e->first_task;
-	struct snap_cpu_use *use = place->use + task->cpu_first;
-	size_t ntasks = place->ntasks - e->first_task;
-	size_t nuse = place->nuse - task->cpu_first;
-
-	if (keep == d->kept)
-		return;
-	d->kept = keep;
-	if (!keep) {
-		memcpy(task, d->task, ntasks * sizeof(*task));
-		memcpy(use, d->use, nuse * sizeof(*use));
-		return;
-	}
-	if (!d->task) {
-		d->task = arena_array(e->p->arena, struct snap_task, ntasks);
-		d->use = arena_array(e->p->arena, struct snap_cpu_use, nuse);
-	}
-	memcpy(d->task, task, ntasks * sizeof(*task));
-	memcpy(d->use, use, nuse * sizeof(*use));
-}
-
-/* A task of the trial takes devices on its node, or (sign 1) gives them
- * back. */
-static void hold_devices(struct evictor *e, size_t i, int sign)
-{
-	struct place *place = e->p->place;
-	struct snap_task *t = &place->task[i];
-	struct snap_cpu_use *use = place->use + t->cpu_first;
-	uint32_t nuse = t[1].cpu_first - t->cpu_first, req = e->c->req;
-
-	if (sign > 0) {
-		work_rest(e->w, req, t, 1);
-		work_cpus(e->w, req, t->node, use, nuse, 1);
-		return;
-	}
-	fit_task(e->w, req, t->node, t, e->use);
-	memcpy(use, e->use, nuse * sizeof(*use));
-}
-
-/* The claimant's tasks on a node get other devices there; false: there are
- * none. */
-static bool repack(struct evictor *e, uint32_t node, struct devices *old)
-{
-	const struct place *place = e->p->place;
-	int64_t n = 0;
-
-	copy_devices(e, old, true);
-	for (size_t i = e->first_task; i < place->ntasks; i++) {
-		if (place->task[i].node != node)
-			continue;
-		hold_devices(e, i, 1);
-		n++;
-	}
-	if (!n || fit_count(e->w, e->c->req, node, 0, n) < n)
-		return false;
-	for (size_t i = e->first_task; i < place->ntasks; i++) {
-		if (place->task[i].node == node)
-			hold_devices(e, i, -1);
-	}
-	return true;
-}
-
-/* Whether a run and the claimant cannot be on one node, whatever is free. */
-static bool is_exclusive(const struct evictor *e, uint32_t run)
-{
-	const struct snap *s = e->s;
-
-	return s->req.exclusive[s->run.req[run]] || s->req.exclusive[e->c->req];
-}
-
-/* Whether the claimant still fits, and within its limits, after a step was
- * taken back. */
-static bool is_spare(struct evictor *e, const struct step *step,
-                     struct devices *old)
-{
-	const struct snap *s = e->s;
-	struct verdict v;
-
-	if (is_exclusive(e, step->run) ||
-	    admit_now(e->w, &e->c->demand, &v) != WHY_None)
-		return false;
-	for (uint32_t t = s->run.task_first[step->run];
-	     t < s->run.task_first[step->run + 1]; t++) {
-		if (e->left[t] == STAYS && !is_sound(e, t) &&
-		    !repack(e, s->task[t].node, old))
-			return false;
-	}
-	return true;
-}
-
-/* A run gives up some tasks only, if that will do. */
-static bool shrink(struct evictor *e, uint32_t run, bool held)
-{
-	size_t mark = work_mark(e->w), n = e->step.n;
-	struct step *steps;
-	struct verdict v;
-
-	if (is_exclusive(e, run))
-		return false;
-	steps = arena_array(e->p->arena, struct step, n);
-	memcpy(steps, e->step.p, n * sizeof(*steps));
-	if (!victim_shrink(e, run, is_sound))
-		return false;
-	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
-	    (!held || victims_rules_hold(e))) {
-		run_refresh(e, run);
-		return true;
-	}
-	work_undo(e->w, mark);
-	e->step.n = n;
-	memcpy(e->step.p, steps, n * sizeof(*steps));
-	for (size_t i = 0; i < n; i++) {
-		if (steps[i].run == run)
-			step_tell(e, &steps[i], true);
-	}
-	return false;
-}
-
-/* Those without whom the claimant fits, too, after all, stay. */
-static void spare_all(struct evictor *e, size_t nsteps)
-{
-	bool held = victims_rules_hold(e);
-	struct devices old = { 0 };
-
-	e->use = arena_array(e->p->arena, struct snap_cpu_use,
-	                     fit_max_cpus(e->s, e->c->req));
-	for (size_t i = e->step.n; i-- > nsteps;) {
-		size_t mark = work_mark(e->w);
-		struct step step = *step_at(e, i);
-
-		if (step.seen || (step.task != SNAP_NONE && e->whole[step.run]))
-			continue;
-		old.kept = false;
-		victim_untake(e, i);
-		step_drop(e, i);
-		if (is_spare(e, &step, &old) &&
-		    (!held || victims_rules_hold(e))) {
-			run_refresh(e, step.run);
-			continue;
-		}
-		copy_devices(e, &old, false);
-		work_undo(e->w, mark);
-		step_put(e, i, step);
-		step_tell(e, &step, true);
-		if (step.task == SNAP_NONE && shrink(e, step.run, held))
-			i = e->step.n; /* they are others now */
-	}
-}
-
 /* The claimant on some of these nodes; what was found stays in the trial. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
@@ -670,7 +505,7 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 
 	if (fill_nodes(e, node, n) && clear_limits(e)) {
 		if (e->mode != MOVE)
-			spare_all(e, before.nsteps);
+			spare_steps(e, before.nsteps);
 		return true;
 	}
 	stand_back(e, &before);

@@ -148,6 +148,7 @@ struct evictor *victims_new(struct pass *p)
 	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
 	e->reach = arena_array(p->arena, uint8_t, s->node.n);
 	e->only = arena_array(p->arena, uint8_t, s->run.n);
+	e->moved_at = arena_array(p->arena, uint32_t, s->run.n);
 	for (uint32_t q = 0; q < s->queue.n; q++)
 		e->lowest[q] = INT64_MAX;
 	e->domains = domains_new(s, p->arena);
@@ -219,15 +220,14 @@ static bool may_reclaim(const struct evictor *e, uint32_t from)
 	return true;
 }
 
-/* Whether it, or one of its tasks, goes somewhere in this trial already. */
-static bool has_moved(const struct evictor *e, uint32_t run)
+/* Where it, or the last of its tasks that moves, goes in this trial; or
+ * NULL. */
+static const struct moved *moved_of(const struct evictor *e, uint32_t run)
 {
 	const struct moved *m = e->moved.p;
-	size_t i = 0;
+	uint32_t at = e->moved_at[run];
 
-	while (i < e->moved.n && m[i].run != run)
-		i++;
-	return i < e->moved.n;
+	return at < e->moved.n && m[at].run == run ? &m[at] : NULL;
 }
 
 bool victim_allowed(const struct evictor *e, uint32_t run)
@@ -237,7 +237,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 	if (e->p->settled[run] || (e->chosen && !e->only[run]))
 		return false;
 	if (e->mode == MOVE)
-		return !e->why[run] && !has_moved(e, run);
+		return !e->why[run] && !moved_of(e, run);
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
 		       e->s->run.priority[run] < e->c->priority;
@@ -333,7 +333,7 @@ static void push_step(struct evictor *e, uint32_t run, uint32_t task, bool seen)
 	struct step *step =
 	    arena_push(e->p->arena, &e->step, sizeof(struct step));
 
-	*step = (struct step){ run, task, seen };
+	*step = (struct step){ run, task, seen, false };
 }
 
 void step_drop(struct evictor *e, size_t i)
@@ -346,14 +346,6 @@ void victim_see_task(struct evictor *e, uint32_t task)
 {
 	see_task(e, task, 1);
 	push_step(e, e->owner[task], task, true);
-}
-
-void step_put(struct evictor *e, size_t i, struct step step)
-{
-	push_step(e, step.run, step.task, step.seen);
-	memmove(step_at(e, i + 1), step_at(e, i),
-	        (e->step.n - 1 - i) * sizeof(struct step));
-	*step_at(e, i) = step;
 }
 
 void victim_take_task(struct evictor *e, uint32_t task)
@@ -395,21 +387,51 @@ void victim_untake(struct evictor *e, size_t i)
 	work_add(e->w, &e->surplus[step.run], surplus_of(e->s, step.run, n));
 }
 
-/* Its steps become one for each task that it gives up. */
-static void list_given(struct evictor *e, uint32_t run)
+/* What the whole run was to lose becomes a step for each task. */
+static void push_given(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
 
-	for (size_t i = e->step.n; i-- > 0;) {
-		if (step_at(e, i)->run == run && !step_at(e, i)->seen)
-			step_drop(e, i);
-	}
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
-		if (e->left[t] != GIVEN && e->left[t] != GONE)
+		if (e->left[t] != GONE)
 			continue;
-		work_add(e->w, &e->left[t], GIVEN - e->left[t]);
+		work_add(e->w, &e->left[t], GIVEN - GONE);
 		push_step(e, run, t, false);
+	}
+}
+
+void steps_tidy(struct evictor *e, size_t first)
+{
+	uint32_t *shrunk = arena_array(e->p->arena, uint32_t, e->step.n);
+	uint32_t nshrunk = 0;
+	size_t n = first;
+
+	for (size_t i = first; i < e->step.n; i++) {
+		const struct step *it = step_at(e, i);
+		bool whole = it->task == SNAP_NONE;
+
+		if (it->stays ||
+		    (!it->seen && !whole && e->left[it->task] == STAYS))
+			continue;
+		if (whole && !e->whole[it->run])
+			shrunk[nshrunk++] = it->run;
+		else
+			*step_at(e, n++) = *it;
+	}
+	e->step.n = n;
+	for (uint32_t i = 0; i < nshrunk; i++)
+		push_given(e, shrunk[i]);
+}
+
+void victim_tell(const struct evictor *e, uint32_t run)
+{
+	const struct snap *s = e->s;
+
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (e->left[t] == GIVEN || e->left[t] == GONE)
+			tell(e, t, true);
 	}
 }
 
@@ -444,7 +466,6 @@ bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay)
 	charge(e, run, kept, true, 1);
 	work_add(e->w, &e->whole[run], -1);
 	work_add(e->w, &e->surplus[run], kept - min - e->surplus[run]);
-	list_given(e, run);
 	return true;
 }
 
@@ -489,21 +510,11 @@ void steps_refresh(struct evictor *e, size_t i)
 
 /* --- when all is known -------------------------------------------------- */
 
-/* Where it goes, or NULL. */
-static const struct moved *moved_of(const struct evictor *e, uint32_t run)
-{
-	const struct moved *m = e->moved.p;
-
-	for (size_t i = 0; i < e->moved.n; i++) {
-		if (m[i].run == run && m[i].whole)
-			return &m[i];
-	}
-	return NULL;
-}
-
 bool victim_moves(const struct evictor *e, uint32_t run)
 {
-	return moved_of(e, run);
+	const struct moved *m = moved_of(e, run);
+
+	return m && m->whole;
 }
 
 /* A step is counted as use again, or no longer. */
@@ -512,10 +523,10 @@ static void count_step(struct evictor *e, const struct step *step, int sign)
 	const struct snap *s = e->s;
 	int64_t n = 0;
 
-	if (step->seen)
+	if (step->seen || step->stays)
 		return;
 	if (step->task != SNAP_NONE) {
-		charge(e, step->run, 1, false, sign);
+		charge(e, step->run, e->left[step->task] == GIVEN, false, sign);
 		return;
 	}
 	for (uint32_t t = s->run.task_first[step->run];
@@ -558,14 +569,16 @@ bool victims_rules_hold(struct evictor *e)
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct step *step = step_at(e, i);
 
-		if (!step->seen && moved_of(e, step->run))
+		if (!step->seen && !step->stays && victim_moves(e, step->run))
 			hold = is_lawful(e, step, &top);
 	}
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct step *step = step_at(e, i);
-		const struct moved *moved = moved_of(e, step->run);
+		bool moves = victim_moves(e, step->run);
+		const struct moved *moved =
+		    moves ? moved_of(e, step->run) : NULL;
 
-		if (step->seen || loses_nothing(e, moved))
+		if (step->seen || step->stays || loses_nothing(e, moved))
 			continue;
 		hold = is_lawful(e, step, &top);
 		count_step(e, step, -1);

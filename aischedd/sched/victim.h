@@ -28,6 +28,7 @@ struct step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all */
 	bool seen;     /* it leaves anyway */
+	bool stays;    /* it need not: until steps_tidy() */
 };
 
 /* A run, or one of its tasks, that finds another place: what it gets there is
@@ -69,8 +70,9 @@ struct evictor {
 	uint8_t *only;    /* by run: just these may go, if chosen is set */
 	bool chosen;
 	struct arena_list step, moved, offers;
-	size_t first_task; /* in place: from there on they are of the trial */
-	uint64_t worst;    /* cost of the dearest offer that was taken */
+	uint32_t *moved_at; /* by run: where in moved it is, if it is */
+	size_t first_task;  /* in place: from there on they are of the trial */
+	uint64_t worst;     /* cost of the dearest offer that was taken */
 	struct snap_cpu_use *use; /* CPUs of one task */
 	int64_t todo; /* tasks to place; on so many nodes, 0: any number */
 	uint32_t nodes_left;
@@ -111,12 +113,18 @@ void victim_take(struct evictor *e, uint32_t run);
 /* Step i is taken back (the trail has both), and then forgotten. */
 void victim_untake(struct evictor *e, size_t i);
 void step_drop(struct evictor *e, size_t i);
-void step_put(struct evictor *e, size_t i, struct step step);
 
 /* Of a run that leaves keep the tasks that may stay, if these are its minimum
- * or more; then it only gives up the others (the trail has that). */
+ * or more (the trail has that); then, with steps_tidy(), it only gives up the
+ * others. */
 typedef bool may_stay_fn(const struct evictor *e, uint32_t task);
 bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay);
+
+/* Steps of those who stay, from this one on, are forgotten. */
+void steps_tidy(struct evictor *e, size_t first);
+
+/* The promises hear that what the run was to lose leaves, as they did. */
+void victim_tell(const struct evictor *e, uint32_t run);
 
 /* The promises hear of a step: its tasks leave, or not. */
 void step_tell(const struct evictor *e, const struct step *step, bool leave);

@@ -91,7 +91,12 @@ SUITE(sched_scenario)
 
 	snprintf(pattern, sizeof(pattern), "%s/tests/scenario/*.scn",
 	         top ? top : ".");
-	if (glob(pattern, 0, NULL, &files) != 0)
+	if (glob(pattern, 0, NULL, &files) != 0) {
+		fprintf(stderr,
+		        "no scenarios in '%s': $top_srcdir says where the "
+		        "sources are\n",
+		        pattern);
 		exit(EXIT_FAILURE);
+	}
 	tcase_add_loop_test(tc, scenario, 0, (int)files.gl_pathc);
 }
