@@ -51,3 +51,22 @@ bool access_job(const struct daemon *d, const struct peer *peer,
 {
 	return job->uid == peer->uid || access_operates(d, peer, job->queue);
 }
+
+static bool in_group(const char *group, const void *arg)
+{
+	const struct peer *peer = arg;
+
+	for (size_t i = 0; i < peer->ngroups; i++)
+		if (!strcmp(peer->group_name[i], group))
+			return true;
+	return false;
+}
+
+struct submitter access_submitter(const struct peer *peer)
+{
+	return (struct submitter){ .uid = peer->uid,
+		                   .gid = peer->gid,
+		                   .user = peer->user,
+		                   .in_group = in_group,
+		                   .arg = peer };
+}

@@ -97,6 +97,8 @@ struct daemon {
 /* Unix seconds; milliseconds that only grow. */
 int64_t now_s(void);
 double now_ms(void);
+/* A timer that fires after so long; less than nothing is at once. */
+void daemon_arm(struct event *event, double ms);
 
 /* The answer goes out after the commit; body is taken. */
 void daemon_answer(struct daemon *d, struct ask *ask, json_t *body);
@@ -108,26 +110,25 @@ void daemon_say(struct daemon *d, struct ask *ask, json_t *body);
 void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
 /* Another turn follows this one without waiting. */
 void daemon_go_on(struct daemon *d);
+/* The peer has left. */
+void daemon_ask_gone(struct ask *ask, void *arg);
 /* Whether this ask can still be answered. */
 bool daemon_is_open(const struct daemon *d, const struct ask *ask);
 /* Its last frame is about to be sent. */
 void daemon_end_ask(struct daemon *d, struct ask *ask);
 
-/* request.c */
+/* request.c: op.h has what it leads to */
 void daemon_request(struct ask *ask, const struct request_in *in, void *arg);
+
+/* op_mass.c */
 void daemon_slice_masses(struct daemon *d);
 void daemon_free_masses(struct daemon *d);
 
 /* wait.c */
-void daemon_wait(struct daemon *d, struct ask *ask, json_t *body);
 void daemon_check_waiters(struct daemon *d);
 void daemon_free_waiters(struct daemon *d);
 
 /* read.c */
-void daemon_list(struct daemon *d, struct ask *ask,
-                 const struct request_in *in);
-void daemon_log(struct daemon *d, struct ask *ask, const struct request_in *in);
-void daemon_dump(struct daemon *d, struct ask *ask);
 void daemon_reading_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_readings(struct daemon *d);
 
@@ -137,15 +138,24 @@ bool access_operates(const struct daemon *d, const struct peer *peer,
                      uint32_t queue);
 bool access_job(const struct daemon *d, const struct peer *peer,
                 const struct job *job);
+/* As the state knows who submits; borrows from peer. */
+struct submitter access_submitter(const struct peer *peer);
 
-/* daemon.c */
+/* status.c */
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
 json_t *daemon_status(struct daemon *d);
 
-/* Takes the configuration.  Fails: *conf is the caller's again. */
+/* runners.c */
+int daemon_new_runners(struct daemon *d, struct err *err);
+void daemon_do_effect(struct daemon *d, const struct effect *e);
+
+/* build.c: takes the configuration.  Fails: *conf is the caller's again. */
 struct daemon *daemon_new(struct conf **conf, const char *conf_path,
                           struct err *err);
-int daemon_run(struct daemon *d);
 void daemon_free(struct daemon *d);
+
+/* daemon.c */
+int daemon_run(struct daemon *d);
+void daemon_free_pass(struct daemon *d);
 
 #endif

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/daemon.h"
 #include "aischedd/listing.h"
+#include "aischedd/op.h"
 #include "aischedd/run/output.h"
 #include "aischedd/sched/snap_text.h"
 #include "aischedd/thread.h"
@@ -549,7 +549,8 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	return 0;
 }
 
-void daemon_list(struct daemon *d, struct ask *ask, const struct request_in *in)
+int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
+            struct err *err)
 {
 	static const enum listing_kind kinds[OP_N] = {
 		[OP_jobs] = LIST_JOBS,
@@ -558,7 +559,6 @@ void daemon_list(struct daemon *d, struct ask *ask, const struct request_in *in)
 		[OP_shares] = LIST_SHARES,
 	};
 	struct reading *r = xcalloc(1, sizeof(*r));
-	struct err err;
 
 	r->d = d;
 	r->ask = ask;
@@ -575,124 +575,13 @@ void daemon_list(struct daemon *d, struct ask *ask, const struct request_in *in)
 	if (listing_new(&r->listing, kinds[in->op],
 	                json_object_get(in->body, "fields"),
 	                json_string_value(json_object_get(in->body, "format")),
-	                &err) < 0 ||
-	    (in->op == OP_jobs && read_filters(r, in, &err) < 0)) {
+	                err) < 0 ||
+	    (in->op == OP_jobs && read_filters(r, in, err) < 0)) {
 		reading_free(r);
-		daemon_refuse(d, ask, &err);
-		return;
+		return -1;
 	}
 	daemon_later(d, begin, ask, r);
-}
-
-/* --- where a job's output is ------------------------------------------- */
-
-struct found_log {
-	const struct jobid *id;
-	bool found, is_array;
-	struct buf path;
-	const char *state;
-	uint32_t uid, task;
-	bool error;
-};
-
-static void past_log(const struct past_job *past, void *arg)
-{
-	const struct job *job = &past->job;
-	struct found_log *f = arg;
-
-	/* Parts of an array come whatever their tasks are. */
-	if (f->found || (f->id->tasks.n && job->tasks.n &&
-	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
-		return;
-	f->found = true;
-	f->is_array = !f->id->tasks.n && job->array == f->id->job;
-	f->state = job_state_name((enum job_state)job->state);
-	f->uid = job->uid;
-	listing_output(job, past->user, past->place ? past->place : "", f->task,
-	               f->error, &f->path);
-}
-
-static void active_log(const struct state *state, const struct job *job,
-                       struct found_log *f)
-{
-	struct job copy = *job;
-
-	if (f->id->tasks.n)
-		copy.task = idset_min(&f->id->tasks);
-	f->found = true;
-	f->state = job_state_name((enum job_state)job->state);
-	f->uid = job->uid;
-	listing_output(
-	    &copy, state_user(state, job->user)->name,
-	    job->place ? state_node(state, job->place->task[0].node)->name : "",
-	    f->task, f->error, &f->path);
-}
-
-static int find_log(struct daemon *d, struct found_log *f, struct err *err)
-{
-	const struct jobid *id = f->id;
-	struct history_query query = { .ended_only = true,
-		                       .since = NO_TIME,
-		                       .until = NO_TIME,
-		                       .after = NO_TIME,
-		                       .id = id->job,
-		                       .task = NO_TASK,
-		                       .limit = LIMIT_ARRAY };
-	const struct job *job = state_job(d->state, id->job);
-
-	if (id->tasks.n) {
-		query.task = idset_min(&id->tasks);
-		job = state_task(d->state, id->job, query.task);
-	} else if (state_array(d->state, id->job)) {
-		f->found = f->is_array = true;
-		return 0;
-	}
-	if (job) {
-		active_log(d->state, job, f);
-		return 0;
-	}
-	return store_history(store_path(d->store), &query, past_log, f, err);
-}
-
-static int check_log(const struct daemon *d, const struct peer *peer,
-                     const struct found_log *f, const char *text,
-                     struct err *err)
-{
-	if (!f->found)
-		return err_set(err, ENOENT, "there is no job %s", text);
-	if (f->is_array)
-		return err_set(err, EINVAL,
-		               "job %s is an array: name one task, as in %s_0",
-		               text, text);
-	if (f->uid != peer->uid && access_role(d, peer) < ROLE_OPERATOR)
-		return err_set(err, EPERM, "job %s is not yours", text);
 	return 0;
-}
-
-void daemon_log(struct daemon *d, struct ask *ask, const struct request_in *in)
-{
-	const char *text = json_string_value(json_object_get(in->body, "id"));
-	const char *stream =
-	    json_string_value(json_object_get(in->body, "stream"));
-	struct jobid id = { 0 };
-	struct found_log f = { .id = &id };
-	struct err err;
-
-	f.task =
-	    (uint32_t)json_integer_value(json_object_get(in->body, "task"));
-	f.error = stream && !strcmp(stream, "err");
-	if (!text)
-		err_set(&err, EPROTO, "log: id is expected");
-	if (!text || jobid_parse(&id, text, &err) < 0 ||
-	    find_log(d, &f, &err) < 0 ||
-	    check_log(d, in->peer, &f, text, &err) < 0)
-		daemon_refuse(d, ask, &err);
-	else
-		daemon_say(d, ask,
-		           json_pack("{s:s, s:s}", "path", f.path.data, "state",
-		                     f.state));
-	buf_free(&f.path);
-	idset_free(&id.tasks);
 }
 
 /* --- what the scheduler sees ------------------------------------------- */
@@ -713,7 +602,11 @@ static void dump(struct daemon *d, void *arg)
 	arena_free(arena);
 }
 
-void daemon_dump(struct daemon *d, struct ask *ask)
+int op_dump(struct daemon *d, struct ask *ask, const struct request_in *in,
+            struct err *err)
 {
+	(void)in;
+	(void)err;
 	daemon_later(d, dump, ask, ask);
+	return 0;
 }

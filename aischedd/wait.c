@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/daemon.h"
+#include "aischedd/op.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -107,27 +107,25 @@ static int target_parse(struct daemon *d, json_t *text, struct jobid *ret,
 	               json_string_value(text));
 }
 
-void daemon_wait(struct daemon *d, struct ask *ask, json_t *body)
+int op_wait(struct daemon *d, struct ask *ask, const struct request_in *in,
+            struct err *err)
 {
-	json_t *ids = json_object_get(body, "ids");
+	json_t *ids = json_object_get(in->body, "ids");
 	size_t n = json_array_size(ids);
 	struct waiter *w;
-	struct err err;
 
-	if (!json_is_array(ids) || n > LIMIT_IDS) {
-		err_set(&err, EPROTO, "wait: ids, at most %d texts", LIMIT_IDS);
-		daemon_refuse(d, ask, &err);
-		return;
-	}
+	if (!json_is_array(ids) || n > LIMIT_IDS)
+		return err_set(err, EPROTO, "wait: ids, at most %d texts",
+		               LIMIT_IDS);
 	w = xcalloc(1, sizeof(*w) + n * sizeof(struct jobid));
 	w->ask = ask;
 	for (; w->n < n; w->n++)
 		if (target_parse(d, json_array_get(ids, w->n), &w->target[w->n],
-		                 &err) < 0) {
+		                 err) < 0) {
 			waiter_free(w);
-			daemon_refuse(d, ask, &err);
-			return;
+			return -1;
 		}
 	w->next = d->waiter;
 	d->waiter = w;
+	return 0;
 }

@@ -1,0 +1,240 @@
+/* build.c - the parts of the daemon, made in order and freed */
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aischedd/daemon.h"
+#include "aischedd/thread.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+
+enum {
+	PURGE_JOBS = 1000,    /* ended jobs forgotten in one go */
+	MAX_CALLBACKS = 2000, /* heard in one turn */
+	FILES_WANTED = 4096   /* descriptors */
+};
+
+static void wake(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg; /* the loop turns */
+}
+
+static void on_term(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)fd;
+	(void)what;
+	d->quit = true;
+}
+
+static void on_hup(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)fd;
+	(void)what;
+	d->reload = true;
+}
+
+static void forget_history(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+	struct err err;
+	size_t n = 0;
+
+	(void)fd;
+	(void)what;
+	if (d->conf->history_keep != CONF_UNLIMITED &&
+	    store_purge(d->store, now_s() - d->conf->history_keep, PURGE_JOBS,
+	                &n, &err) < 0)
+		log_warning("history is kept longer: %s", err.text);
+	daemon_arm(d->hourly, n == PURGE_JOBS ? 10 : 3600e3);
+}
+
+static int make_dirs(const char *path, struct err *err)
+{
+	/* Other users' jobs reach their scripts below it. */
+	mode_t last = geteuid() == 0 ? 0711 : 0700;
+	char *copy = xstrdup(path);
+	int result = 0;
+
+	for (char *p = copy + 1; result == 0; p++) {
+		char was = *p;
+
+		if (was && was != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, was ? 0755 : last) < 0 && errno != EEXIST)
+			result = err_sys(err, "cannot make '%s'", copy);
+		*p = was;
+		if (!was)
+			break;
+	}
+	free(copy);
+	return result;
+}
+
+/* A record lock: a child that was just forked when this daemon is killed
+ * does not keep it. */
+static int lock_dir(struct daemon *d, struct err *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char *path = xasprintf("%s/lock", d->state_dir);
+	int result = 0;
+
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (d->lock_fd < 0)
+		result = err_sys(err, "cannot open '%s'", path);
+	else if (fcntl(d->lock_fd, F_SETLK, &lock) < 0)
+		result = err_set(err, EBUSY,
+		                 "another aischedd uses '%s': stop it, or set "
+		                 "another state_dir",
+		                 d->state_dir);
+	free(path);
+	return result;
+}
+
+static struct event_base *new_base(struct err *err)
+{
+	struct event_config *cfg = event_config_new();
+	struct event_base *base;
+
+	evthread_use_pthreads();
+	event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER);
+	event_config_set_max_dispatch_interval(cfg, NULL, MAX_CALLBACKS, 0);
+	base = event_base_new_with_config(cfg);
+	event_config_free(cfg);
+	if (!base)
+		err_set(err, ENOMEM, "cannot make an event loop");
+	return base;
+}
+
+static void new_timers(struct daemon *d)
+{
+	d->tick = evtimer_new(d->base, wake, d);
+	d->pace = evtimer_new(d->base, wake, d);
+	d->again = evtimer_new(d->base, wake, d);
+	d->retry = evtimer_new(d->base, wake, d);
+	d->hourly = evtimer_new(d->base, forget_history, d);
+	d->term = evsignal_new(d->base, SIGTERM, on_term, d);
+	d->intr = evsignal_new(d->base, SIGINT, on_term, d);
+	d->hup = evsignal_new(d->base, SIGHUP, on_hup, d);
+	event_add(d->term, NULL);
+	event_add(d->intr, NULL);
+	event_add(d->hup, NULL);
+	daemon_arm(d->hourly, 60e3);
+}
+
+static int build(struct daemon *d, struct err *err)
+{
+	double began = now_ms();
+
+	if (make_dirs(d->state_dir, err) < 0 || lock_dir(d, err) < 0 ||
+	    !(d->base = new_base(err)) ||
+	    !(d->store = store_open(d->state_dir, err)))
+		return -1;
+	d->state = state_new(d->conf, store_past, d->store);
+	if (store_load(d->store, d->state, now_s(), err) < 0 ||
+	    !(d->history = thread_new(d->base, err)) ||
+	    !(d->planner = thread_new(d->base, err)))
+		return -1;
+	log_notice("database loaded path=%s ms=%.0f", store_path(d->store),
+	           now_ms() - began);
+	new_timers(d);
+	if (daemon_new_runners(d, err) < 0 ||
+	    !(d->rpc = rpc_new(d->base, d->conf, daemon_request,
+	                       daemon_ask_gone, d, err)))
+		return -1;
+	return 0;
+}
+
+/* Connections are many; the database and the runners need some as well.
+ * What may not be raised is clamped. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur >= FILES_WANTED)
+		return;
+	limit.rlim_cur =
+	    limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_warning("only %llu files may be open",
+		            (unsigned long long)limit.rlim_cur);
+}
+
+struct daemon *daemon_new(struct conf **conf, const char *conf_path,
+                          struct err *err)
+{
+	struct daemon *d = xcalloc(1, sizeof(*d));
+
+	d->conf = d->first_conf = *conf;
+	d->conf_path = conf_path;
+	d->state_dir = xstrdup(d->conf->state_dir);
+	d->lock_fd = -1;
+	d->started = now_s();
+	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
+	*conf = NULL;
+	raise_files();
+	if (build(d, err) == 0)
+		return d;
+	*conf = d->conf;
+	d->first_conf = d->conf = NULL;
+	daemon_free(d);
+	return NULL;
+}
+
+static void free_event(struct event *event)
+{
+	if (event)
+		event_free(event);
+}
+
+void daemon_free(struct daemon *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->nanswers; i++)
+		if (d->answer[i].ask)
+			json_decref(d->answer[i].body);
+	d->nanswers = 0; /* rpc_free() says who is gone */
+	thread_free(d->history);
+	thread_free(d->planner);
+	daemon_free_pass(d);
+	rpc_free(d->rpc);
+	daemon_free_readings(d);
+	daemon_free_masses(d);
+	daemon_free_waiters(d);
+	for (size_t i = 0; i < d->npools; i++)
+		if (d->pool[i].runner)
+			d->pool[i].runner->ops->free(d->pool[i].runner);
+	free(d->pool);
+	state_free(d->state);
+	store_close(d->store);
+	struct event *events[] = { d->tick,   d->pace, d->again, d->retry,
+		                   d->hourly, d->term, d->intr,  d->hup };
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		free_event(events[i]);
+	if (d->base)
+		event_base_free(d->base);
+	if (d->conf != d->first_conf)
+		conf_free(d->conf);
+	conf_free(d->first_conf);
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+	map_free(&d->open);
+	free(d->answer);
+	free(d->later);
+	free(d->state_dir);
+	free(d);
+}

@@ -1,0 +1,118 @@
+/* op_log.c - where a job's output is */
+#include <string.h>
+
+#include "aischedd/listing.h"
+#include "aischedd/op.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+
+struct found_log {
+	const struct jobid *id;
+	bool found, is_array;
+	struct buf path;
+	const char *state;
+	uint32_t uid, task;
+	bool error;
+};
+
+static void past_log(const struct past_job *past, void *arg)
+{
+	const struct job *job = &past->job;
+	struct found_log *f = arg;
+
+	/* Parts of an array come whatever their tasks are. */
+	if (f->found || (f->id->tasks.n && job->tasks.n &&
+	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
+		return;
+	f->found = true;
+	f->is_array = !f->id->tasks.n && job->array == f->id->job;
+	f->state = job_state_name((enum job_state)job->state);
+	f->uid = job->uid;
+	listing_output(job, past->user, past->place ? past->place : "", f->task,
+	               f->error, &f->path);
+}
+
+static void active_log(const struct state *state, const struct job *job,
+                       struct found_log *f)
+{
+	struct job copy = *job;
+
+	if (f->id->tasks.n)
+		copy.task = idset_min(&f->id->tasks);
+	f->found = true;
+	f->state = job_state_name((enum job_state)job->state);
+	f->uid = job->uid;
+	listing_output(
+	    &copy, state_user(state, job->user)->name,
+	    job->place ? state_node(state, job->place->task[0].node)->name : "",
+	    f->task, f->error, &f->path);
+}
+
+static int find_log(struct daemon *d, struct found_log *f, struct err *err)
+{
+	const struct jobid *id = f->id;
+	struct history_query query = { .ended_only = true,
+		                       .since = NO_TIME,
+		                       .until = NO_TIME,
+		                       .after = NO_TIME,
+		                       .id = id->job,
+		                       .task = NO_TASK,
+		                       .limit = LIMIT_ARRAY };
+	const struct job *job = state_job(d->state, id->job);
+
+	if (id->tasks.n) {
+		query.task = idset_min(&id->tasks);
+		job = state_task(d->state, id->job, query.task);
+	} else if (state_array(d->state, id->job)) {
+		f->found = f->is_array = true;
+		return 0;
+	}
+	if (job) {
+		active_log(d->state, job, f);
+		return 0;
+	}
+	return store_history(store_path(d->store), &query, past_log, f, err);
+}
+
+static int check_log(const struct daemon *d, const struct peer *peer,
+                     const struct found_log *f, const char *text,
+                     struct err *err)
+{
+	if (!f->found)
+		return err_set(err, ENOENT, "there is no job %s", text);
+	if (f->is_array)
+		return err_set(err, EINVAL,
+		               "job %s is an array: name one task, as in %s_0",
+		               text, text);
+	if (f->uid != peer->uid && access_role(d, peer) < ROLE_OPERATOR)
+		return err_set(err, EPERM, "job %s is not yours", text);
+	return 0;
+}
+
+int op_log(struct daemon *d, struct ask *ask, const struct request_in *in,
+           struct err *err)
+{
+	const char *text = json_string_value(json_object_get(in->body, "id"));
+	const char *stream =
+	    json_string_value(json_object_get(in->body, "stream"));
+	struct jobid id = { 0 };
+	struct found_log f = { .id = &id };
+	int result = -1;
+
+	f.task =
+	    (uint32_t)json_integer_value(json_object_get(in->body, "task"));
+	f.error = stream && !strcmp(stream, "err");
+	if (!text)
+		return err_set(err, EPROTO, "log: id is expected");
+	if (jobid_parse(&id, text, err) == 0 && find_log(d, &f, err) == 0 &&
+	    check_log(d, in->peer, &f, text, err) == 0) {
+		daemon_say(d, ask,
+		           json_pack("{s:s, s:s}", "path", f.path.data, "state",
+		                     f.state));
+		result = 0;
+	}
+	buf_free(&f.path);
+	idset_free(&id.tasks);
+	return result;
+}

@@ -1,0 +1,251 @@
+/* runners.c - what runners are told, and what they tell */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aischedd/daemon.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+
+static struct runner *runner_of(const struct daemon *d, uint32_t node)
+{
+	uint32_t pool = state_node(d->state, node)->pool;
+
+	return pool < d->npools ? d->pool[pool].runner : NULL;
+}
+
+static void recover(struct pool_runner *p)
+{
+	uint64_t *job;
+	uint32_t *attempt;
+	size_t n = state_attempts(p->daemon->state, p->pool, &job, &attempt);
+	const char *lacks = p->runner->ops->shortcomings(p->runner);
+
+	if (lacks && *lacks)
+		log_warning("pool %s: %s", p->daemon->conf->pools[p->pool].name,
+		            lacks);
+	p->runner->ops->recover(p->runner, n, job, attempt);
+	p->recovered = true;
+	free(job);
+	free(attempt);
+}
+
+static void log_outcome(const struct run_event *ev)
+{
+	const struct outcome *o = ev->outcome;
+
+	if (ev->kind == RUN_ENDED)
+		log_info("job end job=%llu attempt=%u exit=%d signal=%d oom=%d",
+		         (unsigned long long)ev->job, ev->attempt, o->exit_code,
+		         o->signal, o->oom);
+	else if (ev->kind == RUN_LOST)
+		log_warning("job lost job=%llu attempt=%u: %s",
+		            (unsigned long long)ev->job, ev->attempt,
+		            ev->text ? ev->text : "");
+	else if (ev->kind == RUN_START_FAILED)
+		log_warning("job start_failed job=%llu attempt=%u: %s",
+		            (unsigned long long)ev->job, ev->attempt,
+		            ev->text ? ev->text : "");
+}
+
+static void job_event(struct daemon *d, const struct run_event *ev)
+{
+	static const enum event_kind kinds[] = {
+		[RUN_STARTED] = EV_started,
+		[RUN_START_FAILED] = EV_start_failed,
+		[RUN_ENDED] = EV_ended,
+		[RUN_LOST] = EV_lost,
+		[RUN_UNKNOWN] = EV_unknown,
+		[RUN_RESIZED] = EV_shrunk,
+	};
+	struct job *job = state_job(d->state, ev->job);
+	struct event_in in = {
+		.kind = kinds[ev->kind],
+		.now = now_s(),
+		.attempt = ev->attempt,
+		.suspended = ev->suspended,
+		.resize = ev->resize,
+		.rebooted = ev->rebooted,
+		.fault = ev->fault,
+		.time = ev->time,
+		.text = ev->text,
+		.outcome = ev->outcome,
+	};
+
+	log_outcome(ev);
+	if (job)
+		state_event(d->state, job, &in, NULL);
+}
+
+/* Use by others changes all the time: that is nothing to tell. */
+static void node_event(struct pool_runner *p, const struct node_info *info)
+{
+	struct state *state = p->daemon->state;
+	int n = state_node_find(state, info->name);
+	struct node was = { .gone = true };
+
+	if (n >= 0)
+		was = *state_node(state, (uint32_t)n);
+	state_node_seen(state, p->pool, info);
+	if (was.gone != info->gone || was.down != info->down ||
+	    was.cordoned != info->cordoned ||
+	    was.cpu_found != info->cpu_milli ||
+	    was.mem_found != info->mem_mib || was.ngpus != info->ngpus)
+		log_notice("node seen node=%s cpus=%lld mem_mib=%lld gpus=%u"
+		           "%s%s",
+		           info->name, (long long)(info->cpu_milli / 1000),
+		           (long long)info->mem_mib, info->ngpus,
+		           info->gone || info->down || info->cordoned ? ": "
+		                                                      : "",
+		           info->reason ? info->reason : "");
+}
+
+static void run_event(const struct run_event *ev, void *arg)
+{
+	struct pool_runner *p = arg;
+	struct daemon *d = p->daemon;
+
+	switch (ev->kind) {
+	case RUN_NODE:
+		node_event(p, ev->node);
+		if (!p->recovered)
+			recover(p);
+		break;
+	case RUN_TROUBLE:
+		if (ev->text)
+			log_warning("pool %s: %s", d->conf->pools[p->pool].name,
+			            ev->text);
+		else
+			log_notice("pool %s: well again",
+			           d->conf->pools[p->pool].name);
+		break;
+	case RUN_SYNCED:
+		state_pool_ready(d->state, p->pool, true);
+		state_lose_orphans(d->state, p->pool, now_s());
+		break;
+	default:
+		job_event(d, ev);
+	}
+}
+
+/* Tell the runner of all of it: the first time, or that its tasks changed. */
+static void do_run(struct daemon *d, struct job *job, bool resize)
+{
+	struct runner *runner = runner_of(d, job->place->task[0].node);
+	const char **names = xcalloc(job->place->ntasks, sizeof(*names));
+	struct buf script = { 0 }, env = { 0 };
+	struct run_job run;
+	struct request req;
+	struct spec spec;
+	struct err err;
+
+	state_run_job(d->state, job, &spec, &req, names, &run);
+	if (store_blob_get(d->store, job->script, &script, &err) < 0 ||
+	    store_blob_get(d->store, job->env, &env, &err) < 0) {
+		struct run_event failed = { .kind = RUN_START_FAILED,
+			                    .job = job->id,
+			                    .attempt = job->attempt,
+			                    .text = err.text };
+
+		log_err("job %llu: its script: %s", (unsigned long long)job->id,
+		        err.text);
+		if (!resize)
+			job_event(d, &failed);
+		goto out;
+	}
+	run.script = script.data;
+	run.script_len = script.len;
+	run.env = env.data;
+	run.env_len = env.len;
+	log_info("job %s job=%llu attempt=%u node=%s tasks=%u",
+	         resize ? "resize" : "start", (unsigned long long)job->id,
+	         job->attempt, names[0], run.ntasks);
+	if (resize)
+		runner->ops->resize(runner, &run);
+	else
+		runner->ops->start(runner, &run);
+out:
+	buf_free(&script);
+	buf_free(&env);
+	free(names);
+}
+
+void daemon_do_effect(struct daemon *d, const struct effect *e)
+{
+	struct job *job = state_job(d->state, e->job);
+	struct runner *r;
+
+	if (e->kind == EFFECT_FORGET) {
+		r = runner_of(d, e->node);
+		if (r)
+			r->ops->forget(r, e->job, e->attempt);
+		return;
+	}
+	/* The state may have moved on since: then this is void. */
+	if (!job || !job->place || job->attempt != e->attempt)
+		return;
+	r = runner_of(d, job->place->task[0].node);
+	if (!r)
+		return;
+	switch (e->kind) {
+	case EFFECT_START:
+		do_run(d, job, false);
+		break;
+	case EFFECT_STOP:
+		r->ops->stop(r, e->job, e->attempt, e->why, job->grace);
+		break;
+	case EFFECT_SIGNAL:
+		r->ops->signal(r, e->job, e->attempt, e->signo, e->script_only);
+		break;
+	case EFFECT_SUSPEND:
+		r->ops->suspend(r, e->job, e->attempt);
+		break;
+	case EFFECT_RESUME:
+		r->ops->resume(r, e->job, e->attempt, job->place->ntasks,
+		               job->place->task, job->place->cpu_use);
+		break;
+	case EFFECT_RESIZE:
+		if (r->ops->resize)
+			do_run(d, job, true);
+		break;
+	case EFFECT_FORGET:
+		break;
+	}
+}
+
+static const struct conf_node *this_host(const struct conf *conf)
+{
+	char name[256] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	for (size_t i = 0; i < conf->nnodes; i++)
+		if (!strcmp(conf->nodes[i].name, name))
+			return &conf->nodes[i];
+	return NULL;
+}
+
+int daemon_new_runners(struct daemon *d, struct err *err)
+{
+	d->npools = d->conf->npools;
+	d->pool = xcalloc(d->npools, sizeof(*d->pool));
+	for (size_t i = 0; i < d->npools; i++) {
+		struct pool_runner *p = &d->pool[i];
+
+		p->daemon = d;
+		p->pool = (uint32_t)i;
+		if (d->conf->pools[i].runner == RUNNER_KUBERNETES) {
+			p->runner = runner_kube_new(
+			    d->base, d->conf, &d->conf->pools[i],
+			    store_id(d->store), run_event, p);
+			recover(p);
+		}
+		if (d->conf->pools[i].runner != RUNNER_LOCAL)
+			continue;
+		p->runner =
+		    runner_local_new(d->base, d->state_dir, this_host(d->conf),
+		                     run_event, p, err);
+		if (!p->runner)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,113 @@
+/* status.c - the configuration is read again; how the daemon is */
+#include <string.h>
+#include <unistd.h>
+
+#include "aischedd/daemon.h"
+#include "config.h"
+#include "libcommon/log.h"
+
+static int same(const char *key, const char *a, const char *b, struct err *err)
+{
+	if (!strcmp(a, b))
+		return 0;
+	return err_set(err, EINVAL, "changing %s takes a restart", key);
+}
+
+static int check_reload(const struct conf *old, const struct conf *conf,
+                        struct err *err)
+{
+	if (same("cluster", old->cluster, conf->cluster, err) < 0 ||
+	    same("state_dir", old->state_dir, conf->state_dir, err) < 0 ||
+	    same("munge_socket", old->munge_socket, conf->munge_socket, err) <
+	        0)
+		return -1;
+	if (old->listen.n != conf->listen.n)
+		return same("listen", "", "changed", err);
+	for (size_t i = 0; i < old->listen.n; i++)
+		if (same("listen", old->listen.s[i], conf->listen.s[i], err) <
+		    0)
+			return -1;
+	if (old->npools != conf->npools)
+		return same("pools", "", "changed", err);
+	for (size_t i = 0; i < old->npools; i++)
+		if (same("pools", old->pools[i].name, conf->pools[i].name,
+		         err) < 0 ||
+		    old->pools[i].runner != conf->pools[i].runner)
+			return same("pools", "", "changed", err);
+	return 0;
+}
+
+int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
+{
+	struct conf *conf = conf_load(d->conf_path, warnings, err);
+
+	if (!conf)
+		return -1;
+	if (check_reload(d->conf, conf, err) < 0 ||
+	    state_reconf(d->state, conf, now_s(), err) < 0) {
+		conf_free(conf);
+		return -1;
+	}
+	if (d->conf != d->first_conf)
+		conf_free(d->conf);
+	d->conf = conf;
+	log_notice("configuration reloaded");
+	return 0;
+}
+
+static json_t *shortcomings(const struct daemon *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->npools; i++) {
+		struct runner *r = d->pool[i].runner;
+		const char *text = r ? r->ops->shortcomings(r) : NULL;
+
+		if (text && *text)
+			json_array_append_new(list, json_string(text));
+	}
+	return list;
+}
+
+static double mean(double sum, uint64_t n)
+{
+	return n ? sum / (double)n : 0;
+}
+
+json_t *daemon_status(struct daemon *d)
+{
+	const uint64_t *counts = state_counts(d->state);
+	json_t *jobs = json_object();
+	struct store_stats s;
+
+	store_stats(d->store, &s);
+	for (int i = 0; i < JOB_NSTATES; i++) {
+		char name[32];
+		const char *from = job_state_name((enum job_state)i);
+		size_t n = 0;
+
+		if (job_state_is_final((enum job_state)i))
+			continue;
+		for (; from[n] && n < sizeof(name) - 1; n++)
+			name[n] = (char)(from[n] | 0x20);
+		name[n] = '\0';
+		json_object_set_new(jobs, name,
+		                    json_integer((json_int_t)counts[i]));
+	}
+	return json_pack(
+	    "{s:s, s:s, s:i, s:I, s:o, s:I, s:I, s:I, s:{s:s, s:I, s:I}, s:I,"
+	    " s:I, s:{s:f, s:f, s:f}, s:I, s:{s:f, s:f, s:f}, s:o, s:b}",
+	    "version", PACKAGE_VERSION, "cluster", d->conf->cluster, "pid",
+	    (int)getpid(), "uptime_s", (json_int_t)(now_s() - d->started),
+	    "jobs", jobs, "queues", (json_int_t)d->conf->nqueues, "nodes",
+	    (json_int_t)state_nnodes(d->state), "connections",
+	    (json_int_t)rpc_connections(d->rpc), "store", "path",
+	    store_path(d->store), "bytes", (json_int_t)s.bytes, "wal_bytes",
+	    (json_int_t)s.wal_bytes, "turns", (json_int_t)d->turns, "passes",
+	    (json_int_t)d->stats.passes, "pass_ms", "last", d->stats.last_ms,
+	    "mean", mean(d->stats.sum_ms, d->stats.passes), "max",
+	    d->stats.max_ms, "commits", (json_int_t)s.commits, "commit_ms",
+	    "last", s.commit_ms_last, "mean", mean(s.commit_ms_sum, s.commits),
+	    "max", s.commit_ms_max, "shortcomings", shortcomings(d),
+	    "space_left", !d->full);
+}
