@@ -71,6 +71,8 @@ static const struct column job_columns[] = {
 	{ "requeue", "REQUEUE", .show = SHOW_TEXT },
 	{ "restarts", "RESTARTS", .right = true },
 	{ "max_restarts", "MAX_RESTARTS", .right = true },
+	{ "on_task_failure", "ON_TASK_FAILURE", .show = SHOW_TEXT },
+	{ "replaced_tasks", "REPLACED", .right = true },
 	{ "preemptions", "PREEMPTIONS", .right = true },
 	{ "attempt", "ATTEMPT", .right = true },
 	{ "exit", "EXIT",

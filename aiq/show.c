@@ -11,19 +11,20 @@
 #include "libcommon/parse.h"
 
 static const char *const fields[] = {
-	"display_id",     "job_id",        "name",         "user",
-	"account",        "queue",         "class",        "priority",
-	"comment",        "state",         "reason",       "reason_text",
-	"expected_start", "position",      "score",        "tasks",
-	"min_tasks",      "running_tasks", "resources",    "num_nodes",
-	"nodes",          "nodelist",      "req_nodes",    "exclude",
-	"constraint",     "licenses",      "dependency",   "submit_time",
-	"eligible_time",  "begin_time",    "deadline",     "start_time",
-	"end_time",       "elapsed",       "time_limit",   "exit_code",
-	"signal",         "restarts",      "max_restarts", "preemptions",
-	"attempt",        "requeue",       "cpu_seconds",  "peak_mem_mib",
-	"workdir",        "output",        "error",        "input",
-	"array_tasks",    "submit_host",   "topology",     "numa",
+	"display_id",     "job_id",          "name",         "user",
+	"account",        "queue",           "class",        "priority",
+	"comment",        "state",           "reason",       "reason_text",
+	"expected_start", "position",        "score",        "tasks",
+	"min_tasks",      "running_tasks",   "resources",    "num_nodes",
+	"nodes",          "nodelist",        "req_nodes",    "exclude",
+	"constraint",     "licenses",        "dependency",   "submit_time",
+	"eligible_time",  "begin_time",      "deadline",     "start_time",
+	"end_time",       "elapsed",         "time_limit",   "exit_code",
+	"signal",         "restarts",        "max_restarts", "preemptions",
+	"attempt",        "requeue",         "cpu_seconds",  "peak_mem_mib",
+	"workdir",        "output",          "error",        "input",
+	"array_tasks",    "submit_host",     "topology",     "numa",
+	"replaced_tasks", "on_task_failure",
 };
 
 /* Values of a row; NULL and false stand for null and "not there". */
@@ -285,6 +286,23 @@ static void show_usage(const json_t *job)
 	buf_free(&text);
 }
 
+/* While it runs, with what happened to the last of them. */
+static void show_replaced(const json_t *job)
+{
+	const char *why = text_of(job, "reason");
+	const char *last = text_of(job, "reason_text");
+	int64_t n;
+
+	if (!int_of(job, "replaced_tasks", &n) || n == 0)
+		return;
+	if (!last || !why || strcmp(why, reason_name(WHY_None)) != 0)
+		line("replaced", "%lld task%s", (long long)n,
+		     n == 1 ? "" : "s");
+	else
+		line("replaced", "%lld task%s; %s", (long long)n,
+		     n == 1 ? "" : "s", last);
+}
+
 static void show_starts(const json_t *job)
 {
 	int64_t n, most;
@@ -296,6 +314,8 @@ static void show_starts(const json_t *job)
 		else
 			line("restarts", "%lld", (long long)n);
 	}
+	line_text(job, "if a task fails", "on_task_failure");
+	show_replaced(job);
 	if (int_of(job, "preemptions", &n) && n > 0)
 		line("preempted", "%lld times", (long long)n);
 }

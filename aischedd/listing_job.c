@@ -357,6 +357,11 @@ static void j_preemptions(struct row_view *v)
 	put_int(v, v->job->preemptions);
 }
 
+static void j_replaced_tasks(struct row_view *v)
+{
+	put_int(v, v->job->replaced);
+}
+
 static void j_attempt(struct row_view *v)
 {
 	put_int(v, v->job->attempt);
@@ -428,6 +433,11 @@ static void j_requeue(struct row_view *v)
 static void j_max_restarts(struct row_view *v)
 {
 	put_int_or(v, v->spec.max_restarts, SPEC_UNSET);
+}
+
+static void j_on_task_failure(struct row_view *v)
+{
+	put_text(v, v->spec.on_task_failure);
 }
 
 static void j_cpu_seconds(struct row_view *v)
@@ -513,6 +523,7 @@ const struct field listing_job_fields[] = {
 	F(signal),
 	F(restarts),
 	F(preemptions),
+	F(replaced_tasks),
 	F(workdir),
 	F(output),
 	F(account),
@@ -543,6 +554,7 @@ const struct field listing_job_fields[] = {
 	G(hold),
 	G(requeue),
 	G(max_restarts),
+	G(on_task_failure),
 	G(constraint),
 	G(topology),
 	G(numa),

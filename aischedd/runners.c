@@ -42,6 +42,10 @@ static void log_outcome(const struct run_event *ev)
 		log_warning("job lost job=%llu attempt=%u: %s",
 		            (unsigned long long)ev->job, ev->attempt,
 		            ev->text ? ev->text : "");
+	else if (ev->kind == RUN_REPLACED)
+		log_notice("job replace job=%llu attempt=%u tasks=%u: %s",
+		           (unsigned long long)ev->job, ev->attempt,
+		           ev->replaced, ev->text ? ev->text : "");
 	else if (ev->kind == RUN_START_FAILED)
 		log_warning("job start_failed job=%llu attempt=%u: %s",
 		            (unsigned long long)ev->job, ev->attempt,
@@ -57,6 +61,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_LOST] = EV_lost,
 		[RUN_UNKNOWN] = EV_unknown,
 		[RUN_RESIZED] = EV_shrunk,
+		[RUN_REPLACED] = EV_replaced,
 	};
 	struct job *job = state_job(d->state, ev->job);
 	struct event_in in = {
@@ -65,6 +70,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.attempt = ev->attempt,
 		.suspended = ev->suspended,
 		.resize = ev->resize,
+		.replaced = ev->replaced,
 		.rebooted = ev->rebooted,
 		.fault = ev->fault,
 		.time = ev->time,

@@ -14,6 +14,8 @@
 #define MAX_MIB     ((int64_t)1 << 40)
 #define MAX_SECONDS (((int64_t)1 << 40) - 1)
 
+enum { RESTARTS_DEFAULT = 5 }; /* of what fails, for jobs that do not say */
+
 /* clang-format off */
 
 /* Least and greatest value of every number: a new field needs one here. */
@@ -289,13 +291,47 @@ static int check_numa(const char *s, struct err *err)
 	return 0;
 }
 
+static int failure_parse(const char *s)
+{
+	static const char *const names[] = { [FAILURE_ENDS] = "end",
+		                             [FAILURE_RESTARTS] = "restart",
+		                             [FAILURE_REPLACES] = "replace" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(s, names[i]))
+			return (int)i;
+	return -1;
+}
+
+static int check_failure(const char *s, struct err *err)
+{
+	if (failure_parse(s) < 0)
+		return err_set(err, EINVAL, "'%s': use end, restart or replace",
+		               s);
+	return 0;
+}
+
+enum task_failure spec_task_failure(const struct spec *spec)
+{
+	return spec->on_task_failure
+	           ? (enum task_failure)failure_parse(spec->on_task_failure)
+	           : FAILURE_ENDS;
+}
+
+int64_t spec_max_restarts(const struct spec *spec)
+{
+	return spec->max_restarts == SPEC_UNSET ? RESTARTS_DEFAULT
+	                                        : spec->max_restarts;
+}
+
 /* The fields whose texts have a syntax. */
 static int (*const syntax[])(const char *s, struct err *err) = {
-	[F_licenses] = check_licenses,     [F_array] = check_array,
-	[F_dependency] = check_dependency, [F_constraint] = check_constraint,
-	[F_nodelist] = check_hostlist,     [F_exclude] = check_hostlist,
-	[F_topology] = check_topology,     [F_numa] = check_numa,
-	[F_workdir] = check_workdir,       [F_args] = check_args,
+	[F_licenses] = check_licenses,       [F_array] = check_array,
+	[F_dependency] = check_dependency,   [F_constraint] = check_constraint,
+	[F_nodelist] = check_hostlist,       [F_exclude] = check_hostlist,
+	[F_topology] = check_topology,       [F_numa] = check_numa,
+	[F_workdir] = check_workdir,         [F_args] = check_args,
+	[F_on_task_failure] = check_failure,
 };
 
 static int check_length(const struct spec_field *field, size_t len,
@@ -488,6 +524,15 @@ static int check_times(const struct spec *spec, struct err *err)
 	return 0;
 }
 
+static int check_restarts(const struct spec *spec, struct err *err)
+{
+	if (spec->requeue == 0 && spec_task_failure(spec) == FAILURE_RESTARTS)
+		return err_set(err, EINVAL,
+		               "--on-task-failure=restart runs it again, "
+		               "--no-requeue never does: give only one");
+	return 0;
+}
+
 static int resolve_tasks(const struct spec *spec, struct request *req,
                          struct err *err)
 {
@@ -615,6 +660,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	struct request req = { .cpus_milli = cpus_of(spec) };
 
 	if (check_fields(spec, err) < 0 || check_times(spec, err) < 0 ||
+	    check_restarts(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
 	    check_counts(spec, &req, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||

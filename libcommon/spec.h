@@ -79,7 +79,8 @@
 	S(image)                                                          \
 	S(mount)                                                          \
 	S(args) /* the script's arguments: a JSON array of texts */       \
-	S(submit_host)
+	S(submit_host)                                                    \
+	S(on_task_failure) /* "end", "restart" or "replace" */
 
 struct spec {
 #define S(name) const char *name;
@@ -88,6 +89,9 @@ struct spec {
 #undef S
 #undef I
 };
+
+/* What becomes of a job one of whose tasks fails. */
+enum task_failure { FAILURE_ENDS, FAILURE_RESTARTS, FAILURE_REPLACES };
 
 /* The same list as data, in the same order. */
 struct spec_field {
@@ -123,6 +127,12 @@ json_t *spec_to_json(const struct spec *spec);
  */
 int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
                    struct err *err);
+
+/* FAILURE_ENDS unless it says otherwise. */
+enum task_failure spec_task_failure(const struct spec *spec);
+
+/* How often what fails is run again, when it is. */
+int64_t spec_max_restarts(const struct spec *spec);
 
 /*
  * What is asked for per task once the three ways to say it are made one.

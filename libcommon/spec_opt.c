@@ -402,8 +402,11 @@ const struct opt spec_opts[] = {
 	  set_flag, AT(spec.requeue), false },
 	{ 0, "no-requeue", "yes", "never run it again",
 	  set_no_requeue, AT(spec.requeue), true },
-	{ 0, "max-restarts", "N", "run it again at most N times",
+	{ 0, "max-restarts", "N", "run it again at most N times (5)",
 	  set_int, AT(spec.max_restarts), false },
+	{ 0, "on-task-failure", "end|restart|replace",
+	  "then all end, all start again, or that task does",
+	  set_text, AT(spec.on_task_failure), false },
 
 	{ 'C', "constraint", "FEATURES", "nodes with features: ib&(h100|a100)",
 	  set_text, AT(spec.constraint), false },

@@ -68,7 +68,8 @@ enum run_event_kind {
 	RUN_LOST,         /* nothing of it runs; how it ended is not known */
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
 	RUN_RESIZED,      /* answer to resize() */
-	RUN_TROUBLE       /* text: what holds the pool up; NULL: no longer */
+	RUN_REPLACED, /* a task failed and is started again, as the job asks */
+	RUN_TROUBLE   /* text: what holds the pool up; NULL: no longer */
 };
 
 struct run_event {
@@ -78,6 +79,7 @@ struct run_event {
 	int64_t time;                  /* RUN_STARTED: unix seconds it began */
 	bool suspended;                /* RUN_STARTED after recover() */
 	uint32_t resize;               /* RUN_RESIZED: that of the request */
+	uint32_t replaced;             /* RUN_REPLACED: tasks of it, so far */
 	enum start_fault fault;        /* RUN_START_FAILED */
 	bool rebooted;                 /* RUN_LOST: by a machine restart */
 	const char *text;              /* for a person, or NULL */

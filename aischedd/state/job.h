@@ -34,7 +34,7 @@ enum cause {
 	CAUSE_REQUEUE,
 	CAUSE_PREEMPT,
 	CAUSE_DEADLINE,
-	CAUSE_NODE_FAIL
+	CAUSE_FAILURE /* of it or its node, and it is run again */
 };
 
 /* Where the tasks of a job run and what they hold; one allocation. */
@@ -103,7 +103,9 @@ struct job {
 
 	uint32_t attempt; /* 0: never started */
 	uint32_t restarts, preemptions, start_fails;
-	int64_t priority;   /* class or asked, less nice */
+	uint32_t
+	    replaced;     /* tasks of this attempt that failed, and run again */
+	int64_t priority; /* class or asked, less nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
 	int64_t submit, eligible, begin, deadline; /* NO_TIME: none */

@@ -98,6 +98,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrink] = life_shrink,
 		[EV_shrunk] = life_shrunk,
 		[EV_grow] = life_grow,
+		[EV_replaced] = life_replaced,
 	},
 	[JOB_RUNNING] = {
 		[EV_started] = life_found_running,
@@ -115,6 +116,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrink] = life_shrink,
 		[EV_shrunk] = life_shrunk,
 		[EV_grow] = life_grow,
+		[EV_replaced] = life_replaced,
 	},
 	[JOB_SUSPENDED] = {
 		[EV_started] = life_found_suspended,
@@ -131,6 +133,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_deadline] = life_deadline,
 		[EV_shrink] = life_shrink,
 		[EV_shrunk] = life_shrunk,
+		[EV_replaced] = life_replaced,
 	},
 	[JOB_COMPLETING] = {
 		[EV_started] = life_found_completing,
@@ -140,6 +143,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_lost] = life_lost,
 		[EV_cancel] = life_cancel_completing,
 		[EV_shrunk] = life_shrunk,
+		[EV_replaced] = life_replaced,
 	},
 	[JOB_COMPLETED] = { ENDED },
 	[JOB_FAILED] = { ENDED },

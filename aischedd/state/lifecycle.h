@@ -29,7 +29,7 @@ void life_effect_suspend(struct state *state, const struct job *job,
                          enum effect_kind kind);
 
 /* lifecycle_tasks.c */
-life_fn life_shrink, life_shrunk, life_grow;
+life_fn life_shrink, life_shrunk, life_grow, life_replaced;
 life_fn life_found_running, life_found_suspended, life_found_completing;
 
 /* lifecycle_end.c */

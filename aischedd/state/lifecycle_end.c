@@ -4,8 +4,6 @@
 #include "aischedd/state/lifecycle.h"
 #include "libcommon/mem.h"
 
-enum { RESTARTS_DEFAULT = 5 }; /* by failures, for jobs that do not say */
-
 void life_stop_clock(struct job *job, int64_t now)
 {
 	job->ran = job_elapsed(job, now);
@@ -60,21 +58,24 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	names_tell(state, job->name_key, now);
 }
 
-static int64_t max_restarts(const struct job *job)
+/* Whether what failed, a task or its node, is run again: the whole job. */
+static bool comes_back(const struct job *job, bool node)
 {
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
-	return spec.max_restarts == SPEC_UNSET ? RESTARTS_DEFAULT
-	                                       : spec.max_restarts;
-}
-
-static bool asks_requeue(const struct job *job)
-{
-	struct spec spec;
-
-	spec_unpack(&spec, job->packed);
-	return spec.requeue == 1;
+	if (job->cause != CAUSE_NONE || spec.requeue == 0 ||
+	    job->restarts >= spec_max_restarts(&spec))
+		return false;
+	switch (spec_task_failure(&spec)) {
+	case FAILURE_ENDS:
+		return node && spec.requeue == 1;
+	case FAILURE_RESTARTS:
+		return true;
+	case FAILURE_REPLACES:
+		return node; /* the runner has replaced as many as it may */
+	}
+	return false;
 }
 
 void life_back_to_queue(struct state *state, struct job *job, int64_t now)
@@ -114,7 +115,7 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 			life_back_to_queue(state, job, now);
 		return;
 	case CAUSE_REQUEUE:
-	case CAUSE_NODE_FAIL:
+	case CAUSE_FAILURE:
 		job->restarts++;
 		life_back_to_queue(state, job, now);
 		return;
@@ -150,6 +151,11 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	}
 	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
 		job->start = job->resumed = o->start;
+	if (to != JOB_COMPLETED && comes_back(job, false)) {
+		/* What fails at once is not tried again at once. */
+		job->retry_at = ev->now + backoff_s(job->restarts);
+		job->cause = CAUSE_FAILURE;
+	}
 	life_settle(state, job, to, why,
 	            o->end > job->start ? o->end : job->start);
 	return 0;
@@ -162,9 +168,8 @@ int life_lost(struct state *state, struct job *job, const struct event_in *ev,
 	life_set_text(job, ev->text);
 	job->evict = EVICT_NODE_DOWN;
 	job->evict_by = 0;
-	if (job->cause == CAUSE_NONE && asks_requeue(job) &&
-	    job->restarts < max_restarts(job))
-		job->cause = CAUSE_NODE_FAIL;
+	if (comes_back(job, true))
+		job->cause = CAUSE_FAILURE;
 	life_settle(state, job, JOB_NODE_FAIL, WHY_NodeFail, ev->now);
 	return 0;
 }

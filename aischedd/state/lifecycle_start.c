@@ -58,6 +58,7 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
 	(void)err;
 	life_place(state, job, ev->place, ev->now);
 	job->attempt++;
+	job->replaced = 0;
 	job->start = ev->now;
 	job->exit_code = -1;
 	job->signal = 0;

@@ -12,7 +12,7 @@ void life_effect_stop(struct state *state, const struct job *job)
 		[CAUSE_REQUEUE] = STOP_REQUEUE,
 		[CAUSE_PREEMPT] = STOP_PREEMPT,
 		[CAUSE_DEADLINE] = STOP_DEADLINE,
-		[CAUSE_NODE_FAIL] = STOP_NODE_FAIL,
+		[CAUSE_FAILURE] = STOP_NODE_FAIL,
 	};
 
 	state_effect(state, (struct effect){ .kind = EFFECT_STOP,
@@ -48,7 +48,7 @@ int life_cancel_completing(struct state *state, struct job *job,
 	(void)ev;
 	(void)err;
 	if (job->cause == CAUSE_REQUEUE || job->cause == CAUSE_PREEMPT ||
-	    job->cause == CAUSE_NODE_FAIL) {
+	    job->cause == CAUSE_FAILURE) {
 		job->cause = CAUSE_CANCEL;
 		claim_drop(state, job);
 		state_touch(state, job);

@@ -73,6 +73,18 @@ int life_grow(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
+int life_replaced(struct state *state, struct job *job,
+                  const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	if (ev->replaced <= job->replaced)
+		return 0;
+	job->replaced = ev->replaced;
+	life_set_text(job, ev->text);
+	state_touch(state, job);
+	return 0;
+}
+
 /* --- after a restart: say again what may not have been heard ----------- */
 
 static bool is_elastic(const struct job *job)

@@ -256,7 +256,8 @@ void state_test_submit(struct state *state, const struct spec *spec,
 	X(deadline)     \
 	X(shrink)       \
 	X(shrunk)       \
-	X(grow)
+	X(grow)         \
+	X(replaced)
 
 enum event_kind {
 #define X(sym) EV_##sym,
@@ -280,9 +281,10 @@ struct event_in {
 	uint32_t nlosses;       /* shrunk: as many, of those that were told
 	                         * first; 0: all that are to leave */
 	uint32_t resize;        /* shrunk: answers this one; 0: none */
+	uint32_t replaced;      /* replaced: so many by now */
 	enum start_fault fault; /* start_failed */
 	int64_t time;           /* started */
-	const char *text;       /* start_failed, lost */
+	const char *text;       /* start_failed, lost, replaced */
 	const struct outcome *outcome; /* ended */
 	const struct placement *place; /* start, resumed, grow: copied */
 };

@@ -65,6 +65,8 @@ static const char *const steps[] = {
 	"CREATE TABLE reservation (name TEXT PRIMARY KEY, start_time INTEGER,"
 	" end_time INTEGER, repeat INTEGER, nodes TEXT, users TEXT,"
 	" guests TEXT) WITHOUT ROWID;",
+	/* Tasks that failed and were started again. */
+	"ALTER TABLE job ADD COLUMN replaced INTEGER DEFAULT 0;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -65,6 +65,7 @@ static const struct column {
 	C(I32, signal, "signal"),
 	C(I64, cpu_ms, "cpu_ms"),
 	C(I64, peak_mem_kib, "peak_mem_kib"),
+	C(U32, replaced, "replaced"),
 #undef C
 };
 

@@ -27,23 +27,24 @@ static const struct {
  * The state afterwards, "." nothing happens, "!" refused.  Columns:
  * hold release start started start_failed ended lost unknown suspend resume
  * resumed requeue preempt signal cancel time_limit deadline shrink shrunk grow
+ * replaced
  */
 static const struct {
 	enum job_state state;
 	const char *want;
 } table[] = {
 	/* clang-format off */
-	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . ." },
-	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . ." },
-	{ JOB_RUNNING,     "! ! . . . CD NF NF S . . CG CG . CG CG CG . . ." },
-	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . ." },
-	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . ." },
-	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . ." },
-	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . ." },
-	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . ." },
-	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . ." },
-	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . ." },
-	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . ." },
+	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . ." },
+	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . ." },
+	{ JOB_RUNNING,     "! ! . . . CD NF NF S . . CG CG . CG CG CG . . . ." },
+	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . ." },
+	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . ." },
+	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
+	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
+	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
+	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
+	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
+	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
 	/* clang-format on */
 };
 
@@ -161,6 +162,28 @@ static const struct {
 	  { "submit requeue max-restarts=1", "run", "lost",
 	    "jobs => 1 PD Unevaluated", "run", "lost",
 	    "jobs => 1 NF NodeFail" } },
+	{ "when a task fails, all start again, ever later, as often as may be",
+	  { "submit on-task-failure=restart max-restarts=2", "run", "tell",
+	    "end 1 3", "jobs => 1 PD StartFailed", "effects => forget 1.1",
+	    "next => 1", "plan", "jobs => 1 PD StartFailed", "+1", "run",
+	    "end 1 3", "next => 2", "+2", "run", "jobs => 1 R", "end 1 3",
+	    "jobs => 1 F NonZeroExitCode" } },
+	{ "all start again: a node that fails counts likewise",
+	  { "submit on-task-failure=restart max-restarts=1", "run", "lost",
+	    "jobs => 1 PD Unevaluated", "run", "end 1 1",
+	    "jobs => 1 F NonZeroExitCode" } },
+	{ "all start again, but not what was cancelled",
+	  { "submit on-task-failure=restart", "run", "cancel", "end 1 1",
+	    "jobs => 1 CA Cancelled" } },
+	{ "nor what ended well",
+	  { "submit on-task-failure=restart", "run", "end 1 0",
+	    "jobs => 1 CD" } },
+	{ "tasks were replaced, until too many had failed",
+	  { "submit on-task-failure=replace", "run", "replaced", "jobs => 1 R",
+	    "end 1 1", "jobs => 1 F NonZeroExitCode" } },
+	{ "tasks are replaced: on another node when theirs fails",
+	  { "submit on-task-failure=replace", "run", "lost",
+	    "jobs => 1 PD Unevaluated" } },
 	{ "a start that failed by the system is tried again, ever later",
 	  { "submit", "plan", "start_failed", "jobs => 1 PD StartFailed",
 	    "why => StartFailed: cannot fork; next try in 0:01", "plan",
@@ -234,6 +257,36 @@ START_TEST(stale_reports_change_nothing)
 }
 END_TEST
 
+START_TEST(replaced_tasks_are_counted)
+{
+	struct event_in ev = { .kind = EV_replaced,
+		               .attempt = 1,
+		               .replaced = 2,
+		               .text = "task 3 failed" };
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "on-task-failure=replace");
+	world_run(&w);
+	job = state_job(w.state, 1);
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_uint_eq(job->replaced, 2);
+	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
+	/* The runner says it again. */
+	ev.replaced = 1;
+	ev.text = "task 1 failed";
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_uint_eq(job->replaced, 2);
+	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
+	world_event(&w, 1, EV_requeue);
+	world_end(&w, 1, 0);
+	world_run(&w);
+	ck_assert_uint_eq(job->replaced, 0);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_it_used_adds_up)
 {
 	const struct outcome first = {
@@ -279,5 +332,6 @@ SUITE(lifecycle)
 	tcase_add_loop_test(tc, each_event_in_each_state, 0, ARRAY_SIZE(table));
 	tcase_add_loop_test(tc, life, 0, ARRAY_SIZE(lives));
 	tcase_add_test(tc, stale_reports_change_nothing);
+	tcase_add_test(tc, replaced_tasks_are_counted);
 	tcase_add_test(tc, what_it_used_adds_up);
 }

@@ -228,6 +228,12 @@ static const struct {
 	{ "a deadline too early",
 	  ",\"begin\":100,\"time_limit\":11,\"deadline\":110",
 	  "the deadline is before the time it begins and its time limit" },
+	{ "again and never again",
+	  ",\"on_task_failure\":\"restart\",\"requeue\":0",
+	  "--on-task-failure=restart runs it again, --no-requeue never does: "
+	  "give only one" },
+	{ "a failure that nobody knows", ",\"on_task_failure\":\"retry\"",
+	  "on_task_failure: 'retry': use end, restart or replace" },
 	{ "a bad array", ",\"array\":\"5-1\"", "array: *" },
 	{ "a bad host list", ",\"nodelist\":\"n[1-\"", "nodelist: *" },
 	{ "a bad constraint", ",\"constraint\":\"a&\"", "constraint: *" },

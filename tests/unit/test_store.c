@@ -144,43 +144,25 @@ static void describe(const struct state *state, const struct job *job,
                      struct buf *out)
 {
 	const int64_t numbers[] = {
-		(int64_t)job->id,
-		(int64_t)job->array,
-		job->task,
-		job->uid,
-		job->gid,
-		job->state,
-		job->hold,
-		job->cause,
-		job->why,
-		job->wants_resume,
-		job->signalled,
-		job->attempt,
-		job->restarts,
-		job->preemptions,
-		job->start_fails,
-		job->priority,
-		job->time_limit,
-		job->grace,
-		job->submit,
-		job->eligible,
-		job->begin,
-		job->deadline,
-		job->start,
-		job->end,
-		job->resumed,
-		job->ran,
-		job->mem_default,
-		job->retry_at,
-		job->script,
-		job->env,
-		job->exit_code,
-		job->signal,
-		job->cpu_ms,
-		job->peak_mem_kib,
-		job->charge,
-		job->evict,
-		(int64_t)job->evict_by,
+		(int64_t)job->id,  (int64_t)job->array,
+		job->task,         job->uid,
+		job->gid,          job->state,
+		job->hold,         job->cause,
+		job->why,          job->wants_resume,
+		job->signalled,    job->attempt,
+		job->restarts,     job->preemptions,
+		job->replaced,     job->start_fails,
+		job->priority,     job->time_limit,
+		job->grace,        job->submit,
+		job->eligible,     job->begin,
+		job->deadline,     job->start,
+		job->end,          job->resumed,
+		job->ran,          job->mem_default,
+		job->retry_at,     job->script,
+		job->env,          job->exit_code,
+		job->signal,       job->cpu_ms,
+		job->peak_mem_kib, job->charge,
+		job->evict,        (int64_t)job->evict_by,
 	};
 	struct spec spec;
 	json_t *asked;
@@ -363,6 +345,7 @@ START_TEST(every_field_comes_back)
 	job->restarts = 4;
 	job->preemptions = 5;
 	job->start_fails = 6;
+	job->replaced = 7;
 	job->cpu_ms = (int64_t)1 << 40;
 	job->peak_mem_kib = (int64_t)1 << 41;
 	job->exit_code = 255;
