@@ -1,0 +1,198 @@
+/* kube_lines.c - a log with a time before each line, as a cluster gives it */
+#include "aischedd/run/kube_lines.h"
+
+#include <string.h>
+
+#include "aischedd/run/kube_json.h"
+
+enum { US = 1000000 };
+
+/* --- what was had --- */
+
+static int64_t second_of(int64_t us)
+{
+	return us / US;
+}
+
+/* A line is whole. */
+static void count(struct kube_lines *l, int64_t us)
+{
+	int64_t last = second_of(l->last_us);
+
+	if (second_of(us) == last)
+		l->had[0]++;
+	else if (second_of(us) == last - 1)
+		l->had[1]++;
+	l->begun = 0;
+}
+
+/* A line begins, later than all others or not. */
+static void advance(struct kube_lines *l, int64_t us)
+{
+	int64_t step = second_of(us) - second_of(l->last_us);
+
+	l->begun_us = us;
+	if (l->any && us <= l->last_us)
+		return;
+	if (!l->any || step > 0) {
+		l->had[1] = l->any && step == 1 ? l->had[0] : 0;
+		l->had[0] = 0;
+	}
+	l->any = true;
+	l->last_us = us;
+}
+
+int64_t kube_lines_since(const struct kube_lines *l)
+{
+	return l->any ? second_of(l->last_us) - 1 : -1;
+}
+
+void kube_lines_begin(struct kube_lines *l)
+{
+	l->at = AT_STAMP;
+	l->again = l->any;
+	l->first = true;
+	l->skip = l->had[0] + l->had[1];
+	l->drop = 0;
+	l->stamp_len = l->odd_len = 0;
+}
+
+/* --- one line --- */
+
+/* Whether the line that begins now was had, all of it. */
+static bool is_old(struct kube_lines *l)
+{
+	l->drop = 0;
+	if (!l->again)
+		return false;
+	if (l->now_us > l->last_us) {
+		/* Also where the log was cut at its front meanwhile. */
+		l->again = false;
+		return false;
+	}
+	if (second_of(l->now_us) < kube_lines_since(l))
+		return true;
+	if (l->skip) {
+		l->skip--;
+		return true;
+	}
+	l->again = false;
+	if (l->begun && l->now_us == l->begun_us)
+		l->drop = l->begun;
+	return false;
+}
+
+static void begin_line(struct kube_lines *l, struct buf *out)
+{
+	l->first = false;
+	if (is_old(l)) {
+		l->at = AT_OLD;
+		return;
+	}
+	l->at = AT_TEXT;
+	if (!l->drop) {
+		l->begun = 0;
+		advance(l, l->now_us);
+		if (l->keep_times)
+			buf_add(out, l->stamp, l->stamp_len);
+	}
+}
+
+/* "2026-11-22T01:02:03.123456789Z ", as far as it has come; whether the line
+ * begins, or cannot. */
+static void add_stamp(struct kube_lines *l, char c, struct buf *out)
+{
+	bool whole = c == ' ';
+
+	if (l->stamp_len < sizeof(l->stamp) - 1)
+		l->stamp[l->stamp_len++] = c;
+	if (!whole && c != '\n' && l->stamp_len < sizeof(l->stamp) - 1)
+		return;
+	l->stamp[l->stamp_len - 1] = '\0';
+	if (whole && kube_time_parse(l->stamp, &l->now_us, NULL) == 0) {
+		l->stamp[l->stamp_len - 1] = ' ';
+		begin_line(l, out);
+		return;
+	}
+	l->stamp[l->stamp_len - 1] = c;
+	memcpy(l->odd, l->stamp, l->stamp_len);
+	l->odd_len = l->stamp_len - (c == '\n');
+	l->at = AT_ODD;
+}
+
+static int refuse(const char *text, size_t len, struct err *err)
+{
+	return err_set(err, ENODATA, "%.*s", (int)len, text);
+}
+
+/* The end of a line.  Asked for since a second, a source may begin in the
+ * middle of one that is longer than that. */
+static int end_line(struct kube_lines *l, struct err *err)
+{
+	if (l->at == AT_ODD && !(l->first && l->again))
+		return refuse(l->odd, l->odd_len, err);
+	if (l->at == AT_TEXT)
+		count(l, l->now_us);
+	l->first = false;
+	l->at = AT_STAMP;
+	l->stamp_len = l->odd_len = 0;
+	return 0;
+}
+
+static void add_odd(struct kube_lines *l, const char *data, size_t len)
+{
+	size_t room = sizeof(l->odd) - l->odd_len;
+
+	len = len < room ? len : room;
+	memcpy(l->odd + l->odd_len, data, len);
+	l->odd_len += len;
+}
+
+/* Text up to the end of its line, which is among it or not. */
+static void add_text(struct kube_lines *l, const char *data, size_t len,
+                     struct buf *out)
+{
+	size_t drop = l->drop < len ? l->drop : len;
+
+	l->drop -= drop;
+	buf_add(out, data + drop, len - drop);
+	l->begun += len - drop;
+}
+
+int kube_lines_feed(struct kube_lines *l, const char *data, size_t len,
+                    struct buf *out, struct err *err)
+{
+	const char *end = data + len;
+
+	while (data < end) {
+		const char *eol;
+		size_t n;
+
+		if (l->at == AT_STAMP) {
+			add_stamp(l, *data++, out);
+			if (l->at == AT_ODD && data[-1] == '\n' &&
+			    end_line(l, err) < 0)
+				return -1;
+			continue;
+		}
+		eol = memchr(data, '\n', (size_t)(end - data));
+		n = (size_t)((eol ? eol + 1 : end) - data);
+		if (l->at == AT_TEXT)
+			add_text(l, data, n, out);
+		else if (l->at == AT_ODD)
+			add_odd(l, data, n - (eol != NULL));
+		data += n;
+		if (eol && end_line(l, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int kube_lines_end(const struct kube_lines *l, struct err *err)
+{
+	if (l->at == AT_ODD)
+		return refuse(l->odd, l->odd_len, err);
+	if (l->at == AT_STAMP && l->stamp_len)
+		return refuse(l->stamp, l->stamp_len, err);
+	return 0;
+}
