@@ -215,6 +215,19 @@ struct turn order_first(const struct order *o, uint32_t queue)
 	return (struct turn){ SNAP_NONE, o->growers[queue].at[0] };
 }
 
+void order_next(const struct order *o, uint32_t queue, int64_t ret[RES_N])
+{
+	const struct snap *s = o->snap;
+	struct turn turn = order_first(o, queue);
+	bool starts = turn.row != SNAP_NONE;
+	uint32_t req = starts ? s->pend.req[turn.row] : s->run.req[turn.run];
+	int64_t tasks = starts ? s->req.min_tasks[req] : 1;
+
+	ret[RES_CPU] = tasks * s->req.cpus[req];
+	ret[RES_MEM] = tasks * s->req.mem[req];
+	ret[RES_GPU] = tasks * s->req.gpus[req];
+}
+
 int order_compare(const struct order *o, uint32_t a, uint32_t b)
 {
 	if (!o->rows[a].n || !o->rows[b].n)

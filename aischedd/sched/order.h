@@ -66,6 +66,8 @@ bool order_has(const struct order *o, uint32_t queue);
 
 /* It stays the first of its queue until one of the rest is said. */
 struct turn order_first(const struct order *o, uint32_t queue);
+/* What that asks for: a job at its minimum, or a task. */
+void order_next(const struct order *o, uint32_t queue, int64_t ret[RES_N]);
 /* Its job starts, or others leave for it; the next, please. */
 void order_started(struct order *o, uint32_t queue);
 void order_claimed(struct order *o, uint32_t queue);

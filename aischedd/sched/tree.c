@@ -87,22 +87,38 @@ static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 	return (x > y) - (x < y);
 }
 
-static struct ratio ratio_of(const struct tree *t, uint32_t queue)
+/* So much of a resource a queue may call its own, or CONF_NONE; with what it
+ * is guaranteed but does not ask for, if `quota` is set. */
+static int64_t own_of(const struct tree *t, uint32_t queue, int r, bool quota)
+{
+	const struct snap_queues *q = &t->snap->queue;
+	int64_t share = t->share[queue][r], most = q->limit[queue][r];
+
+	if (!rations(t->snap, queue))
+		return most == CONF_NONE ? t->capacity[r] : most;
+	if (share == CONF_NONE || !quota || q->quota[queue][r] <= share)
+		return share;
+	return most == CONF_NONE || most > q->quota[queue][r]
+	           ? q->quota[queue][r]
+	           : most;
+}
+
+/* How far it is from its share now (next NULL), or would be with this much
+ * more. */
+static struct ratio ratio_of(const struct tree *t, uint32_t queue,
+                             const int64_t *next)
 {
 	struct ratio most = { 0, 1 };
 	bool rationed = rations(t->snap, queue);
 
 	for (int r = 0; r < RES_N; r++) {
 		struct ratio one = { t->work->used[queue][r],
-			             t->share[queue][r] };
+			             own_of(t, queue, r, next) };
 
-		if (!rationed) {
-			int64_t limit = t->snap->queue.limit[queue][r];
-
-			one.share = limit == CONF_NONE ? t->capacity[r] : limit;
-		} else if (one.share == CONF_NONE) {
+		if (one.share == CONF_NONE)
 			continue;
-		}
+		if (next)
+			one.use += next[r];
 		if (!one.use && (!rationed || !t->ask[queue][r]))
 			continue;
 		if (!one.use && !one.share)
@@ -130,6 +146,9 @@ static bool before(const struct tree *t, uint32_t a, uint32_t b)
 		return cmp < 0;
 	if (priority[a] != priority[b])
 		return priority[a] > priority[b];
+	cmp = ratio_cmp(&t->next[a], &t->next[b]);
+	if (cmp)
+		return cmp < 0;
 	cmp = order_compare(t->order, leaf_of(t, a), leaf_of(t, b));
 	return cmp ? cmp < 0 : a < b;
 }
@@ -168,6 +187,18 @@ static bool has_claim(const struct tree *t, uint32_t queue)
 	return t->nkids[queue] || order_has(t->order, queue);
 }
 
+/* How far it is from its share, and how far its next claim takes it. */
+static void measure(struct tree *t, uint32_t queue)
+{
+	int64_t next[RES_N];
+
+	t->far[queue] = t->next[queue] = ratio_of(t, queue, NULL);
+	if (!has_claim(t, queue))
+		return;
+	order_next(t->order, leaf_of(t, queue), next);
+	t->next[queue] = ratio_of(t, queue, next);
+}
+
 /* Put a queue where it belongs among its siblings, in or out. */
 static void settle(struct tree *t, uint32_t queue)
 {
@@ -177,7 +208,7 @@ static void settle(struct tree *t, uint32_t queue)
 		parent = t->snap->queue.n;
 	heap = t->kid + t->kid_first[parent];
 	n = &t->nkids[parent];
-	t->far[queue] = ratio_of(t, queue);
+	measure(t, queue);
 	if (t->at[queue] == SNAP_NONE) {
 		if (has_claim(t, queue)) {
 			put(t, heap, *n, queue);
@@ -228,6 +259,7 @@ struct tree *tree_new(const struct snap *s, const struct work *work,
 	tree_shares(s, ever, t->ask, t->share, capacity, arena);
 
 	t->far = arena_array(arena, struct ratio, n);
+	t->next = arena_array(arena, struct ratio, n);
 	t->kid = arena_array(arena, uint32_t, n);
 	t->kid_first = arena_array(arena, uint32_t, n + 2);
 	t->nkids = arena_array(arena, uint32_t, n + 1);

@@ -3,10 +3,11 @@
  *
  * From the root down, always the child that is furthest below its fair share:
  * whose largest ratio of use to share, over the resources that it rations, is
- * the least.  Ties go to the higher priority of the queue, then to the better
- * of their next claims.  A queue that rations nothing is compared by its part
- * of all there is.  Shares are worked out once; what is used changes with
- * each job that the pass places.
+ * the least.  Ties go to the higher priority of the queue, then to the one that
+ * its next claim leaves the least far above its share, or its quota if that is
+ * more; then to the better of their next claims.  A queue that rations nothing
+ * is compared by its part of all there is.  Shares are worked out once; what is
+ * used changes with each job that the pass places.
  */
 #ifndef AISCHEDD_SCHED_TREE_H
 #define AISCHEDD_SCHED_TREE_H
@@ -25,7 +26,7 @@ struct tree {
 	int64_t (*share)[RES_N]; /* CONF_NONE: not rationed there */
 	struct ratio {
 		int64_t use, share; /* share 0: beyond all others */
-	} * far;                    /* by queue */
+	} * far, *next;             /* by queue: now, with its next claim */
 	uint32_t *kid_first, *kid;  /* heaps: by queue, the root is the last */
 	uint32_t *nkids;            /* that have a claim left */
 	uint32_t *at;               /* by queue: in its parent's heap */
