@@ -173,17 +173,33 @@ static bool is_within(const struct evictor *e, uint32_t queue)
 	return true;
 }
 
-static bool is_above(const struct evictor *e, uint32_t queue)
+/* Resources of which a queue uses more than its share, as bits. */
+static unsigned above(const struct evictor *e, uint32_t queue)
+{
+	const int64_t *share = e->p->tree->share[queue];
+	unsigned ret = 0;
+
+	for (unsigned r = 0; r < RES_N; r++) {
+		if (share[r] != CONF_NONE && e->w->used[queue][r] > share[r])
+			ret |= 1U << r;
+	}
+	return ret;
+}
+
+/* Resources for whose sake a run may be reclaimed, as bits: what the claimant
+ * asks for, and what it holds itself. */
+static unsigned matters(const struct evictor *e, uint32_t run)
 {
 	const int64_t *more = e->c->demand.amount;
-	const int64_t *share = e->p->tree->share[queue];
+	int64_t has[RES_N];
+	unsigned ret = 0;
 
-	for (int r = 0; r < RES_N; r++) {
-		if (share[r] != CONF_NONE && more[r] &&
-		    e->w->used[queue][r] > share[r])
-			return true;
+	work_amount(e->s, run, 1, has);
+	for (unsigned r = 0; r < RES_N; r++) {
+		if (more[r] || has[r])
+			ret |= 1U << r;
 	}
-	return false;
+	return ret;
 }
 
 bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below)
@@ -204,20 +220,21 @@ static uint32_t branch_of(const struct evictor *e, uint32_t from)
 	return from;
 }
 
-/* Whether the claimant may reclaim from that queue now. */
-static bool may_reclaim(const struct evictor *e, uint32_t from)
+/* Of which resources the branch of that queue uses too much, as bits, if the
+ * claimant may reclaim from there now. */
+static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
 	uint32_t q = e->c->demand.queue;
+	unsigned ret;
 
 	from = branch_of(e, from);
-	if (!is_above(e, from))
-		return false;
-	for (; q != SNAP_NONE && q != parent[from]; q = parent[q]) {
+	ret = above(e, from);
+	for (; ret && q != SNAP_NONE && q != parent[from]; q = parent[q]) {
 		if (!is_within(e, q))
-			return false;
+			return 0;
 	}
-	return true;
+	return ret;
 }
 
 /* Where it, or the last of its tasks that moves, goes in this trial; or
@@ -241,7 +258,8 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
 		       e->s->run.priority[run] < e->c->priority;
-	return e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue];
+	return matters(e, run) &
+	       (e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue]);
 }
 
 bool victims_allowed(struct evictor *e)
@@ -250,9 +268,11 @@ bool victims_allowed(struct evictor *e)
 	bool any = e->lowest[e->c->demand.queue] < e->c->priority;
 
 	for (uint32_t q = 0; q < s->queue.n; q++) {
-		e->allowed[q] = q != e->c->demand.queue &&
-		                e->lowest[q] != INT64_MAX && may_reclaim(e, q);
-		any |= e->allowed[q];
+		bool other =
+		    q != e->c->demand.queue && e->lowest[q] != INT64_MAX;
+
+		e->allowed[q] = other ? (uint8_t)may_reclaim(e, q) : 0;
+		any |= e->allowed[q] != 0;
 	}
 	return any;
 }
@@ -553,7 +573,7 @@ static bool is_lawful(const struct evictor *e, const struct step *step,
 	from = branch_of(e, from);
 	if (queue_is_above(e->s, parent[from], *top))
 		*top = parent[from];
-	return is_above(e, from);
+	return above(e, from) & matters(e, step->run);
 }
 
 bool victims_rules_hold(struct evictor *e)

@@ -65,7 +65,8 @@ struct evictor {
 	/* The trial. */
 	const struct claimant *c;
 	enum mode mode;
-	uint8_t *allowed; /* by queue: its runs, before anything is taken */
+	uint8_t *allowed; /* by queue: of what its branch uses more than its
+	                   * share, before anything is taken; as bits */
 	uint8_t *reach;   /* by node: the claimant is to go there */
 	uint8_t *only;    /* by run: just these may go, if chosen is set */
 	bool chosen;
