@@ -3,8 +3,8 @@
 
 #include "aischedd/sched/room.h"
 
-/* With more that move it is not tried with fewer. */
-enum { MOVES_MAX = 8 };
+/* With more that leave it is not tried with fewer. */
+enum { RUNS_MAX = 8 };
 
 /* One that is only stopped still uses memory and GPUs of its queue. */
 static void charge_kept(struct evictor *e, uint32_t run)
@@ -196,12 +196,23 @@ static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 			continue;
 		while (k < n && run[k] != step->run)
 			k++;
-		if (k == MOVES_MAX)
+		if (k == RUNS_MAX)
 			return 0;
 		run[k] = step->run;
 		n += k == n;
 	}
 	return n;
+}
+
+/* Of these runs, one bit each, as a whole. */
+static unsigned whole_of(const struct evictor *e, const uint32_t *run,
+                         uint32_t n)
+{
+	unsigned ret = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ret |= (unsigned)(e->whole[run[i]] > 0) << i;
+	return ret;
 }
 
 static bool try_again(struct evictor *e, const struct stand *before)
@@ -211,21 +222,45 @@ static bool try_again(struct evictor *e, const struct stand *before)
 	return finds_room(e, before);
 }
 
-/* Nobody moves without whom it works, too: the plan is made again from fewer
- * and fewer of them. */
-static bool fewest_moves(struct evictor *e, const struct stand *before)
+/* Whether it leaves more nodes than one: then it may have made others
+ * superfluous that were taken before it. */
+static bool is_spread(const struct evictor *e, uint32_t run)
 {
-	uint32_t run[MOVES_MAX], n = list_runs(e, run);
+	const struct snap *s = e->s;
+	uint32_t first = s->run.task_first[run];
+
+	for (uint32_t t = first; t < s->run.task_first[run + 1]; t++) {
+		if (s->task[t].node != s->task[first].node)
+			return true;
+	}
+	return false;
+}
+
+static bool any_spread(const struct evictor *e, const uint32_t *run, uint32_t n)
+{
+	while (n && !is_spread(e, run[n - 1]))
+		n--;
+	return n;
+}
+
+/* Nobody leaves without whom it works, too: the plan is made again from fewer
+ * and fewer of them. */
+static bool fewest(struct evictor *e, const struct stand *before)
+{
+	uint32_t run[RUNS_MAX], n = list_runs(e, run);
+	unsigned whole = whole_of(e, run, n);
 	bool found;
 
-	if (n < 2)
+	if (n < 2 || (e->mode != MOVE && !any_spread(e, run, n)))
 		return true;
 	for (uint32_t i = 0; i < n; i++)
 		e->only[run[i]] = 1;
 	e->chosen = true;
 	for (uint32_t i = n; i-- > 0;) {
 		e->only[run[i]] = 0;
-		e->only[run[i]] = !try_again(e, before);
+		/* Nobody goes as a whole instead. */
+		e->only[run[i]] =
+		    !try_again(e, before) || (whole_of(e, run, n) & ~whole);
 	}
 	found = try_again(e, before);
 	e->chosen = false;
@@ -244,8 +279,7 @@ static bool attempt(struct evictor *e, enum mode mode)
 	room_for_claimant(e);
 	before = stand_now(e);
 	e->first_task = before.ntasks;
-	found = finds_room(e, &before) &&
-	        (mode != MOVE || fewest_moves(e, &before));
+	found = finds_room(e, &before) && fewest(e, &before);
 	if (found)
 		decide(e, &before);
 	else

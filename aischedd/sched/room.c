@@ -35,21 +35,81 @@ static bool fits(const struct evictor *e, uint32_t node)
 	return place_fits(e->p->place, e->c->req, node, chunk(e));
 }
 
-enum { COST_NEVER = -1 };
-
-/* Whole runs cost more than tasks that a run can do without. */
-static uint64_t cost_of(const struct evictor *e, uint32_t run, bool whole,
-                        uint64_t sum)
+/* What moves with a task: all of its run, if that has none to spare. */
+static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
 	uint32_t tasks = whole ? run_ntasks(e->s, run) : 1;
 	int64_t size =
 	    e->s->req.gpus[req] ? e->s->req.gpus[req] : e->s->req.cpus[req];
 
-	if (e->mode != MOVE)
-		return ((uint64_t)whole << 32 | e->rank[run]) + 1;
-	/* Where nobody is lost, as little as can be is moved. */
-	return sum + ((uint64_t)(size * tasks) << 24) + e->rank[run] + 1;
+	return (uint64_t)(size * tasks);
+}
+
+static bool may_take(const struct evictor *e, uint32_t task)
+{
+	uint32_t run = e->owner[task];
+
+	return !e->left[task] && run != e->c->run && victim_allowed(e, run);
+}
+
+static void take(struct evictor *e, uint32_t task)
+{
+	uint32_t run = e->owner[task];
+
+	if (e->surplus[run] > 0)
+		victim_take_task(e, task);
+	else
+		victim_take(e, run);
+}
+
+/* In their order, first tasks that their runs can do without; whole runs cost
+ * more than these. */
+static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	for (int whole = 0; whole < 2; whole++) {
+		for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+			uint32_t task = e->at[i], run = e->owner[task];
+			bool all = e->surplus[run] <= 0;
+
+			if (!may_take(e, task) || (!whole && all))
+				continue;
+			*ret_cost = ((uint64_t)all << 32 | e->rank[run]) + 1;
+			take(e, task);
+			if (fits(e, node))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The task there with which the least moves, or SNAP_NONE. */
+static uint32_t least_on(const struct evictor *e, uint32_t node)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t ret = SNAP_NONE;
+
+	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+		uint32_t task = e->at[i], run = e->owner[task];
+		uint64_t size = size_of(e, run, e->surplus[run] <= 0);
+
+		if (size >= least || !may_take(e, task))
+			continue;
+		least = size;
+		ret = task;
+	}
+	return ret;
+}
+
+/* Where nobody is lost, the smaller ones first. */
+static bool take_least(struct evictor *e, uint32_t node)
+{
+	for (uint32_t task; (task = least_on(e, node)) != SNAP_NONE;) {
+		take(e, task);
+		if (fits(e, node))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -68,36 +128,8 @@ static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 		if (fits(e, node))
 			return true;
 	}
-	for (int whole = 0; whole < 2; whole++) {
-		for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
-			uint32_t task = e->at[i], run = e->owner[task];
-
-			if (e->left[task] || (!whole && e->surplus[run] <= 0) ||
-			    run == e->c->run || !victim_allowed(e, run))
-				continue;
-			*ret_cost =
-			    cost_of(e, run, e->surplus[run] <= 0, *ret_cost);
-			if (e->surplus[run] > 0)
-				victim_take_task(e, task);
-			else
-				victim_take(e, run);
-			if (fits(e, node))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* What it would cost to clear the node; false: it cannot be. */
-static bool look_at(struct evictor *e, uint32_t node, uint64_t *ret_cost)
-{
-	size_t mark = work_mark(e->w), nsteps = e->step.n;
-	bool can;
-
-	e->looks++;
-	can = clear_node(e, node, ret_cost);
-	steps_undo(e, mark, nsteps);
-	return can;
+	return e->mode == MOVE ? take_least(e, node)
+	                       : take_in_turn(e, node, ret_cost);
 }
 
 /* Those without whom it fits, too, stay: the dearest are asked first. */
@@ -118,6 +150,38 @@ static void spare(struct evictor *e, uint32_t node, size_t nsteps)
 		work_undo(e->w, mark);
 		step_tell(e, step_at(e, i), true);
 	}
+}
+
+/* What moves with these steps; of as much, the first to go. */
+static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
+{
+	uint64_t cost = 0;
+
+	for (size_t i = nsteps; i < e->step.n; i++) {
+		const struct step *step = step_at(e, i);
+		bool whole = step->task == SNAP_NONE;
+
+		if (!step->seen)
+			cost += (size_of(e, step->run, whole) << 24) +
+			        e->rank[step->run] + 1;
+	}
+	return cost;
+}
+
+/* What it would cost to clear the node; false: it cannot be. */
+static bool look_at(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	size_t mark = work_mark(e->w), nsteps = e->step.n;
+	bool can;
+
+	e->looks++;
+	can = clear_node(e, node, ret_cost);
+	if (can && e->mode == MOVE) {
+		spare(e, node, nsteps);
+		*ret_cost = cost_of_moves(e, nsteps);
+	}
+	steps_undo(e, mark, nsteps);
+	return can;
 }
 
 /* --- a trial ----------------------------------------------------------- */
