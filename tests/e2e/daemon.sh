@@ -89,7 +89,7 @@ start_daemon()
 
 daemon_answers()
 {
-	aictl ping || grep -q '^State:.Z' "/proc/$daemon_pid/status"
+	aictl ping || ! grep -q '^State:.[^Z]' "/proc/$daemon_pid/status"
 }
 
 # Cleanly; returns its exit status.

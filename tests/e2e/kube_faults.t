@@ -1,7 +1,6 @@
 #!/bin/sh
 # What goes wrong around a cluster: what is said where the admin looks, that
-# others go on, and that it mends; and that nothing is lost or doubled when the
-# daemon dies.
+# others go on, and that it mends.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -70,24 +69,6 @@ part_wake apiserver
 aicancel "$id"
 ok "it wakes, and the job ends" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
-
-# --- the daemon dies ---------------------------------------------------------
-
-for wait in 0.0 0.1 0.2 0.3 0.5 0.8; do
-	id=$(aisub --parsable --pool gpu -n 3 --wrap true)
-	sleep "$wait"
-	kill_daemon
-	start_daemon || bail "aischedd does not start again"
-	ok "killed after $wait s, the job runs" wait_for is_state "$id" RUNNING
-	is "in one Job" "$(count jobs)" 1
-	is "of three pods" "$(pods "$id" | wc -l)" 3
-	aicancel "$id"
-	sleep "$wait"
-	kill_daemon
-	start_daemon || bail "aischedd does not start again"
-	ok "killed again, it ends" wait_for is_state "$id" CANCELLED
-	ok "without a trace" wait_for nothing_is_left
-done
 
 # --- others ------------------------------------------------------------------
 

@@ -240,6 +240,27 @@ scheduler_start()
 		--cert-dir="$kube/scheduler" "$@"
 }
 
+# --- trouble ---------------------------------------------------------------
+
+# What a daemon asks with $kube/between.conf goes through a program that makes
+# trouble (between.c has the rules).
+between_start()
+{
+	: >"$kube/between.rule"
+	: >"$kube/between.calls"
+	part_start between "${top_builddir:?}/tests/kube/between" "$kube_ip:6080" \
+		"$kube_url" "$kube" "$kube/between.rule" "$kube/between.calls"
+	(kube_url=http://$kube_ip:6080 && kube_config "$kube/between.conf" '{}')
+}
+
+# [WORD]...: the rule from now on, or none; calls are counted from here.
+between()
+{
+	: >"$kube/between.calls"
+	echo "$*" >"$kube/between.new"
+	mv "$kube/between.new" "$kube/between.rule"
+}
+
 # --- pods ------------------------------------------------------------------
 
 # NAMESPACE POD NODE: as a scheduler does.

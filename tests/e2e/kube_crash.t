@@ -1,0 +1,162 @@
+#!/bin/sh
+# The daemon dies between any two calls of whatever it does in a cluster: as
+# the call arrives, and when it has been done but the daemon does not know.
+# When it is back all goes on: nothing is lost, doubled or left behind.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns="team"
+k="kube --namespace $ns"
+
+# What of ours is there, a line for each kind: "Job 1".
+objects()
+{
+	$k get jobs,pods,secrets,services -l aisched.io/cluster=test \
+		-o 'jsonpath={range .items[*]}{.kind}{"\n"}{end}' |
+		sort | uniq -c | awk '{ print $2, $1 }'
+}
+
+nothing_is_left()
+{
+	[ -z "$(objects)" ]
+}
+
+# JOB COUNT: it has so many pods that are not over, all of which run, in one
+# Job.
+runs()
+{
+	is_state "$1" RUNNING && [ "$($k get pods -l "aisched.io/job-id=$1" \
+		-o 'jsonpath={range .items[*]}{.status.phase}{"\n"}{end}' |
+		grep -v Failed | sort | uniq -c | tr -d ' ')" = "$2Running" ] &&
+		[ "$($k get jobs -l "aisched.io/job-id=$1" -o name |
+			wc -l)" -eq 1 ]
+}
+
+# JOB FIELDS
+fields()
+{
+	aiq --no-header -o "$2" "$1" | tr -s ' '
+}
+
+has_died()
+{
+	! kill -0 "$daemon_pid" 2>/dev/null
+}
+
+# COMMAND [WORD]...: it holds, or the daemon is no more.
+so_or_dead()
+{
+	has_died || "$@"
+}
+
+# What follows dies at call $n.
+arm()
+{
+	between kill "$daemon_pid" "$when" "$n"
+}
+
+# WHAT GOAL [WORD]...: begun under arm(), it reaches the goal, though the
+# daemon may have to begin again.  Sets $more where it had to.
+reaches()
+{
+	what=$1 at="its end"
+	shift
+	wait_for so_or_dead "$@" >"$dir/waited"
+	if has_died; then
+		more=yes
+		at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "$kube/between.calls")
+		wait_daemon 2>/dev/null
+		between
+		start_daemon || bail "aischedd does not start again"
+		wait_for "$@" >"$dir/waited"
+	fi
+	between
+	"$@"
+	result $? "$what, killed $when ${at:-call $n}" || cat "$dir/waited"
+}
+
+# COMMAND: for each call that is made in it.
+each_call()
+{
+	for when in before after; do
+		n=1 more=yes
+		while [ -n "$more" ]; do
+			more=
+			"$1"
+			n=$((n + 1))
+			[ $n -lt 30 ] || bail "there is no end of calls"
+		done
+	done
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8"
+kube create namespace "$ns" >/dev/null
+between_start
+
+configure "
+queue default { grace = \"1s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/between.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
+scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
+start_daemon || bail "aischedd does not start"
+
+# --- a start and a stop ------------------------------------------------------
+
+life()
+{
+	arm
+	id=$(aisub --parsable -n 2 --wrap true)
+	reaches "a start" runs "$id" 2
+	is "all is there once" "$(objects | tr '\n' ' ')" \
+		"Job 1 Pod 2 Secret 1 Service 1 "
+	arm
+	aicancel "$id"
+	reaches "a stop" is_state "$id" CANCELLED
+	ok "nothing is left" wait_for nothing_is_left
+}
+each_call life
+
+# --- one leaves for another --------------------------------------------------
+
+preemption()
+{
+	id=$(aisub --parsable --gpus-per-task 8 --nodelist gpu-0 --wrap true)
+	wait_for runs "$id" 1
+	arm
+	better=$(aisub --parsable --class interactive --gpus-per-task 8 \
+		--nodelist gpu-0 --wrap true)
+	reaches "a preemption" runs "$better" 1
+	is "the other waits" "$(fields "$id" state,preemptions)" "PENDING 1"
+	is "without a trace" "$(objects | tr "\n" " ")" "Job 1 Pod 1 Secret 1 "
+	arm
+	aicancel "$better"
+	reaches "a return" runs "$id" 1
+	is "was not lost" "$(fields "$id" restarts)" 0
+	aicancel "$id"
+	ok "nothing is left" wait_for nothing_is_left
+}
+each_call preemption
+
+# --- fewer tasks, and more ---------------------------------------------------
+
+resize()
+{
+	id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 8 --wrap true)
+	wait_for runs "$id" 2
+	arm
+	better=$(aisub --parsable --class interactive --gpus-per-task 8 \
+		--wrap true)
+	reaches "a task less" runs "$better" 1
+	ok "the other runs on" wait_for runs "$id" 1
+	arm
+	aicancel "$better"
+	reaches "a task more" runs "$id" 2
+	is "in the same attempt" "$(fields "$id" restarts,preemptions)" "0 0"
+	aicancel "$id"
+	ok "nothing is left" wait_for nothing_is_left
+}
+each_call resize
+
+done_testing
