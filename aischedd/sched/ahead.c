@@ -6,17 +6,14 @@
 #include <string.h>
 
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/stay.h"
 
 /* Points looked at in one pass: some 30 ms.  It is work that is counted, not
  * time, so that a plan is the same on every machine. */
 enum { PATIENCE = 6000000 };
 
-/* A task that is on a node until a time. */
-struct stay {
-	int64_t end;   /* SNAP_NEVER: nobody knows */
-	uint32_t run;  /* SNAP_NONE: it starts in this pass */
-	uint32_t task; /* in snap.task, or in added */
-};
+/* Room for these to begin with: most nodes have few tasks. */
+enum { POINTS = 12 };
 
 /* A task that starts in this pass. */
 struct added {
@@ -25,35 +22,33 @@ struct added {
 	uint32_t req;
 	uint32_t task; /* in place->task */
 	bool goes_on;  /* has its memory and GPUs already */
-	uint32_t next; /* of the node, or SNAP_NONE */
+	uint32_t next; /* of the node, + 1; 0: none */
 };
 
-/* What is known of a node. */
+/* What is known of a node; nothing, as long as it is zeroed. */
 struct view {
 	int64_t *at;
 	struct point *point;
 	uint32_t npoints, cap;
-	struct due *due;   /* by start */
-	int64_t first_due; /* its start, or INT64_MAX */
-	uint32_t added;    /* first of list, or SNAP_NONE */
-	bool is_new;       /* the points are those of what is there */
-	bool odd;          /* amounts alone do not say what fits */
+	struct due *due; /* by start */
+	uint32_t added;  /* first of list, + 1 */
+	bool is_new;     /* the points are those of what is there */
+	bool odd;        /* amounts alone do not say what fits */
 };
 
 struct ahead {
 	struct place *p;
 	const struct snap *s;
 	struct arena *arena;
-	struct work *then; /* as it is now, but for the node looked at */
 	struct view *view; /* by node */
 	bool changes;
 	int64_t patience;
 
-	/* Running tasks by node, as they end; unless nobody has asked. */
-	uint32_t *stay_first;
-	struct stay *stay;
-	int64_t *end;  /* by run */
-	uint8_t *gone; /* by task: told to leave in this pass */
+	/* Once somebody asks. */
+	struct stays *stays;
+	struct soon *soon;
+	struct work *then; /* of the node that is looked at */
+	uint8_t *gone;     /* by task: told to leave in this pass */
 
 	struct arena_list added;
 	size_t ntasks;        /* of place->task that are among them */
@@ -67,129 +62,11 @@ struct ahead {
 
 /* --- what is there ----------------------------------------------------- */
 
-/* When a running job has ended. */
-static int64_t run_end(const struct snap *s, uint32_t run)
-{
-	int64_t end = s->run.end[run], assumed;
-
-	if (s->run.ending[run])
-		return s->now;
-	if (s->run.suspended[run])
-		return SNAP_NEVER;
-	if (end != SNAP_NEVER)
-		return end > s->now ? end : s->now;
-	assumed = s->queue.assumed_time[s->run.queue[run]];
-	if (assumed == CONF_NONE || assumed <= 0)
-		return SNAP_NEVER;
-	while (s->run.start[run] + assumed <= s->now && assumed < INT64_MAX / 4)
-		assumed *= 2;
-	return s->run.start[run] + assumed;
-}
-
-/* SNAP_NEVER is last. */
-static bool ends_before(int64_t a, int64_t b)
-{
-	return a != b && a != SNAP_NEVER && (b == SNAP_NEVER || a < b);
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct stay *x = a, *y = b;
-
-	if (x->end != y->end)
-		return ends_before(x->end, y->end) ? -1 : 1;
-	return (x->task > y->task) - (x->task < y->task);
-}
-
-/* Most nodes have few tasks. */
-static void sort_stays(struct stay *stay, size_t n)
-{
-	if (n > 32) {
-		qsort(stay, n, sizeof(*stay), by_end);
-		return;
-	}
-	for (size_t i = 1; i < n; i++) {
-		struct stay it = stay[i];
-		size_t k = i;
-
-		for (; k && by_end(&it, &stay[k - 1]) < 0; k--)
-			stay[k] = stay[k - 1];
-		stay[k] = it;
-	}
-}
-
-/* Room for the points that most nodes have: now, when one of its tasks ends,
- * and one more.  Times are together: they are looked through. */
-static void lay_out(struct ahead *a)
-{
-	uint32_t n = a->s->node.n;
-	size_t npoints = a->stay_first[n] + 2 * (size_t)n;
-	int64_t *at = arena_array(a->arena, int64_t, npoints);
-	struct point *point = arena_array(a->arena, struct point, npoints);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct view *v = &a->view[i];
-
-		v->cap = a->stay_first[i + 1] - a->stay_first[i] + 2;
-		v->at = at;
-		v->point = point;
-		at += v->cap;
-		point += v->cap;
-	}
-}
-
-static void list_stays(struct ahead *a)
-{
-	const struct snap *s = a->s;
-	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
-	uint32_t *next;
-
-	if (a->stay_first)
-		return;
-	next = arena_array(a->arena, uint32_t, s->node.n);
-	a->stay_first = arena_array(a->arena, uint32_t, s->node.n + 1);
-	a->stay = arena_array(a->arena, struct stay, ntasks);
-	for (uint32_t t = 0; t < ntasks; t++)
-		a->stay_first[s->task[t].node + 1]++;
-	for (uint32_t i = 0; i < s->node.n; i++)
-		a->stay_first[i + 1] += a->stay_first[i];
-	memcpy(next, a->stay_first, s->node.n * sizeof(*next));
-	for (uint32_t r = 0; r < s->run.n; r++) {
-		for (uint32_t t = s->run.task_first[r];
-		     t < s->run.task_first[r + 1]; t++)
-			a->stay[next[s->task[t].node]++] =
-			    (struct stay){ a->end[r], r, t };
-	}
-	for (uint32_t i = 0; i < s->node.n; i++)
-		sort_stays(a->stay + a->stay_first[i],
-		           a->stay_first[i + 1] - a->stay_first[i]);
-	lay_out(a);
-}
-
 static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
 {
 	void *ret = arena_alloc(arena, n, size);
 
 	return n ? memcpy(ret, p, n * size) : ret;
-}
-
-static struct work *copy_work(const struct work *w, struct arena *arena)
-{
-	struct work *ret = copy(arena, w, 1, sizeof(*w));
-	size_t n = w->snap->node.n, size = sizeof(int64_t);
-
-	ret->cpu = copy(arena, w->cpu, n, size);
-	ret->mem = copy(arena, w->mem, n, size);
-	ret->gpu = copy(arena, w->gpu, n, size);
-	ret->whole = copy(arena, w->whole, n, size);
-	ret->idle = copy(arena, w->idle, n, size);
-	ret->tasks = copy(arena, w->tasks, n, size);
-	ret->sealed = copy(arena, w->sealed, n, size);
-	ret->device = copy(arena, w->device, w->snap->gpu.n, size);
-	ret->thread = copy(arena, w->thread, w->snap->cpu.n, size);
-	ret->trail = NULL;
-	ret->ntrail = ret->trail_cap = 0;
-	return ret;
 }
 
 struct ahead *ahead_new(struct place *p)
@@ -200,21 +77,32 @@ struct ahead *ahead_new(struct place *p)
 	a->p = p;
 	a->s = s;
 	a->arena = p->arena;
-	a->then = copy_work(p->work, p->arena);
 	a->view = arena_array(p->arena, struct view, s->node.n);
-	for (uint32_t i = 0; i < s->node.n; i++) {
-		a->view[i].added = SNAP_NONE;
-		a->view[i].first_due = INT64_MAX;
-	}
 	a->patience = PATIENCE;
-	a->end = arena_array(p->arena, int64_t, s->run.n);
-	a->gone = arena_array(p->arena, uint8_t,
-	                      s->run.n ? s->run.task_first[s->run.n] : 0);
-	for (uint32_t r = 0; r < s->run.n; r++) {
-		a->end[r] = run_end(s, r);
-		a->changes |= a->end[r] != SNAP_NEVER;
-	}
+	for (uint32_t r = 0; r < s->run.n && !a->changes; r++)
+		a->changes = stay_end(s, r) != SNAP_NEVER;
 	return a;
+}
+
+/* Somebody asks. */
+static struct stays *stays_of(struct ahead *a)
+{
+	const struct snap *s = a->s;
+
+	if (a->stays)
+		return a->stays;
+	a->stays = stays_new(s, a->arena);
+	a->soon = soon_new(s, a->stays, a->arena);
+	a->then = work_new_blank(s, a->arena);
+	a->gone = arena_array(a->arena, uint8_t,
+	                      s->run.n ? s->run.task_first[s->run.n] : 0);
+	return a->stays;
+}
+
+struct soon *ahead_soon(struct ahead *a)
+{
+	stays_of(a);
+	return a->soon;
 }
 
 bool ahead_changes(const struct ahead *a)
@@ -252,9 +140,10 @@ struct walk {
 	const struct due *cut; /* found less room than was kept for it */
 };
 
+/* i: + 1, as in lists. */
 static const struct added *added_at(const struct ahead *a, uint32_t i)
 {
-	return (const struct added *)a->added.p + i;
+	return (const struct added *)a->added.p + i - 1;
 }
 
 static void take_task(struct work *w, uint32_t req,
@@ -373,34 +262,39 @@ static void arrive(struct walk *w, int64_t at)
 	}
 }
 
+static uint32_t count_added(const struct ahead *a, uint32_t node)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = a->view[node].added; i; i = added_at(a, i)->next)
+		n++;
+	return n;
+}
+
 /* All that ends on the node at times that are known. */
 static void list_leaving(struct walk *w)
 {
 	struct ahead *a = w->a;
-	const struct stay *stay = a->stay + a->stay_first[w->node];
-	uint32_t n = a->stay_first[w->node + 1] - a->stay_first[w->node];
+	const struct stays *st = a->stays;
+	uint32_t n = st->first[w->node + 1] - st->first[w->node];
+	size_t most = n + count_added(a, w->node);
 	const struct added *it;
 	bool sorted = true;
 
 	w->nstays = 0;
-	for (uint32_t i = a->view[w->node].added; i != SNAP_NONE;
-	     i = added_at(a, i)->next)
-		n++;
-	if (n > a->leaving_cap) {
-		a->leaving_cap = 2 * (size_t)n;
+	if (most > a->leaving_cap) {
+		a->leaving_cap = 2 * most;
 		a->leaving = arena_array(a->arena, struct stay, a->leaving_cap);
 	}
-	n = a->stay_first[w->node + 1] - a->stay_first[w->node];
 	for (uint32_t i = 0; i < n; i++) {
-		struct stay now = stay[i];
+		struct stay now = st->stay[st->first[w->node] + i];
 
-		now.end = a->gone[now.task] ? a->s->now : a->end[now.run];
-		sorted &= now.end == stay[i].end;
+		sorted &= now.end == st->end[now.run] && !a->gone[now.task];
+		now.end = a->gone[now.task] ? a->s->now : st->end[now.run];
 		if (now.end != SNAP_NEVER)
 			a->leaving[w->nstays++] = now;
 	}
-	for (uint32_t i = a->view[w->node].added; i != SNAP_NONE;
-	     i = it->next) {
+	for (uint32_t i = a->view[w->node].added; i; i = it->next) {
 		it = added_at(a, i);
 		take_added(a, it, -1);
 		if (it->end == SNAP_NEVER)
@@ -410,14 +304,31 @@ static void list_leaving(struct walk *w)
 		sorted = false;
 	}
 	if (!sorted)
-		sort_stays(a->leaving, w->nstays);
+		stays_sort(a->leaving, w->nstays);
 	w->stay = a->leaving;
+}
+
+/* What is free on a node now, but for what was added. */
+static void fill_node(struct ahead *a, uint32_t node)
+{
+	const struct snap *s = a->s;
+	const struct stays *st = stays_of(a);
+
+	work_fill(a->then, node, WORK_NOW);
+	a->then->tasks[node] = st->first[node + 1] - st->first[node];
+	a->then->sealed[node] = 0;
+	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
+		uint32_t run = st->stay[i].run;
+
+		a->then->sealed[node] +=
+		    s->req.exclusive[s->run.req[run]] && !s->run.suspended[run];
+	}
 }
 
 static void walk_begin(struct walk *w, struct ahead *a, uint32_t node)
 {
 	*w = (struct walk){ .a = a, .node = node };
-	list_stays(a);
+	fill_node(a, node);
 	for (struct due *d = a->view[node].due; d; d = d->next)
 		d->ntasks = 0;
 	list_leaving(w);
@@ -455,7 +366,7 @@ static bool walk_on(struct walk *w)
 
 static void walk_end(struct walk *w)
 {
-	work_undo(w->a->then, 0);
+	work_commit(w->a->then); /* it is filled in anew */
 }
 
 /* --- points ------------------------------------------------------------ */
@@ -492,9 +403,11 @@ static void make_room(struct ahead *a, struct view *v)
 
 	if (v->npoints < v->cap)
 		return;
-	v->cap *= 2;
+	v->cap = v->cap ? 2 * v->cap : POINTS;
 	v->at = arena_array(a->arena, int64_t, v->cap);
 	v->point = arena_array(a->arena, struct point, v->cap);
+	if (!v->npoints)
+		return;
 	memcpy(v->at, at, v->npoints * sizeof(*at));
 	memcpy(v->point, point, v->npoints * sizeof(*point));
 }
@@ -694,7 +607,7 @@ bool ahead_allows(struct ahead *a, uint32_t node, const struct ask *ask,
 
 	*ret = NULL;
 	if (ask->whose == AHEAD_ANYBODY && until != SNAP_NEVER &&
-	    until <= v->first_due)
+	    (!v->due || until <= v->due->start))
 		return true;
 	c = ahead_course(a, node);
 	for (uint32_t i = course_at(&c, from);
@@ -735,7 +648,6 @@ void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
 		v->is_new = false;
 	if (d->resv == SNAP_NONE)
 		v->odd |= ahead_ask(a, d->req, 1).odd;
-	v->first_due = v->due->start;
 	a->changes |= d->end != SNAP_NEVER;
 	a->p->watched[node] = 1;
 	a->p->nkept++;
@@ -747,7 +659,7 @@ void ahead_add(struct ahead *a, uint32_t req)
 
 	/* One that goes on is no longer suspended: it has an end. */
 	if (p->run != SNAP_NONE)
-		a->end[p->run] = p->until;
+		stays_of(a)->end[p->run] = p->until;
 	a->changes |= p->until != SNAP_NEVER;
 	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
 	for (; a->ntasks < p->ntasks; a->ntasks++) {
@@ -760,7 +672,9 @@ void ahead_add(struct ahead *a, uint32_t req)
 			              .task = (uint32_t)a->ntasks,
 			              .goes_on = p->run != SNAP_NONE,
 			              .next = v->added };
-		v->added = (uint32_t)a->added.n - 1;
+		v->added = (uint32_t)a->added.n;
+		if (it->goes_on)
+			soon_early(a->soon, p->task[a->ntasks].node);
 		if (it->goes_on)
 			v->is_new = false;
 		else
@@ -770,9 +684,13 @@ void ahead_add(struct ahead *a, uint32_t req)
 
 void ahead_leave(struct ahead *a, uint32_t task, bool leaves)
 {
+	uint32_t node = a->s->task[task].node;
+
+	stays_of(a);
 	a->gone[task] = leaves;
 	a->changes |= leaves;
-	a->view[a->s->task[task].node].is_new = false;
+	a->view[node].is_new = false;
+	soon_early(a->soon, node);
 }
 
 /* --- who is in the way ------------------------------------------------- */
@@ -786,18 +704,17 @@ static void lowest(uint64_t *job, uint64_t other)
 uint64_t ahead_ends(struct ahead *a, uint32_t node, int64_t at)
 {
 	const struct view *v = &a->view[node];
+	const struct stays *st = stays_of(a);
 	uint64_t job = 0;
 
-	list_stays(a);
-	for (uint32_t i = a->stay_first[node]; i < a->stay_first[node + 1];
-	     i++) {
-		const struct stay *it = &a->stay[i];
+	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
+		const struct stay *it = &st->stay[i];
 
-		if (a->end[it->run] == at ||
+		if (st->end[it->run] == at ||
 		    (a->gone[it->task] && at == a->s->now))
 			lowest(&job, a->s->run.job[it->run]);
 	}
-	for (uint32_t i = v->added; i != SNAP_NONE; i = added_at(a, i)->next) {
+	for (uint32_t i = v->added; i; i = added_at(a, i)->next) {
 		if (added_at(a, i)->end == at)
 			lowest(&job, added_at(a, i)->job);
 	}
@@ -821,24 +738,22 @@ static bool holds(const struct snap *s, uint32_t req, bool suspended,
 uint64_t ahead_blocker(struct ahead *a, uint32_t node, int64_t what)
 {
 	const struct snap *s = a->s;
+	const struct stays *st = stays_of(a);
 	int64_t first = SNAP_NEVER;
 	uint64_t job = 0;
 
-	list_stays(a);
-	for (uint32_t i = a->stay_first[node]; i < a->stay_first[node + 1];
-	     i++) {
-		uint32_t run = a->stay[i].run;
+	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
+		uint32_t run = st->stay[i].run;
 
 		if (!holds(s, s->run.req[run], s->run.suspended[run], what))
 			continue;
-		if (!job || ends_before(a->end[run], first) ||
-		    (a->end[run] == first && s->run.job[run] < job)) {
-			first = a->end[run];
+		if (!job || ends_before(st->end[run], first) ||
+		    (st->end[run] == first && s->run.job[run] < job)) {
+			first = st->end[run];
 			job = s->run.job[run];
 		}
 	}
-	for (uint32_t i = a->view[node].added; i != SNAP_NONE;
-	     i = added_at(a, i)->next) {
+	for (uint32_t i = a->view[node].added; i; i = added_at(a, i)->next) {
 		const struct added *it = added_at(a, i);
 
 		if (!holds(s, it->req, false, what))

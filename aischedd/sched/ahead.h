@@ -10,6 +10,7 @@
 #define AISCHEDD_SCHED_AHEAD_H
 
 #include "aischedd/sched/place.h"
+#include "aischedd/sched/soon.h"
 
 /* One thing each that tasks take so much of. */
 enum ahead_dim {
@@ -113,6 +114,9 @@ bool ahead_changes(const struct ahead *a);
 int64_t ahead_patience(const struct ahead *a);
 void ahead_spend(struct ahead *a, size_t points);
 int64_t ahead_set_patience(struct ahead *a, int64_t points); /* was */
+
+/* Which nodes could have room first; for what is told to leave, too. */
+struct soon *ahead_soon(struct ahead *a);
 
 struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most);
 

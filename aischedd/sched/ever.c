@@ -14,7 +14,7 @@ enum ever_nodes {
 };
 
 struct ever *ever_new(const struct snap *snap, struct match *match,
-                      struct work *empty, struct arena *arena)
+                      const struct domains *domains, struct arena *arena)
 {
 	struct ever *e = arena_array(arena, struct ever, 1);
 	uint32_t most = 0;
@@ -24,11 +24,22 @@ struct ever *ever_new(const struct snap *snap, struct match *match,
 			most = snap->req.tasks[i];
 	e->snap = snap;
 	e->match = match;
-	e->empty = empty;
+	e->empty = work_new_blank(snap, arena);
+	e->known = arena_array(arena, uint8_t, snap->node.n);
 	e->nodes_with = arena_array(arena, uint32_t, most + 1);
-	e->domains = domains_new(snap, arena);
+	e->domains = domains;
 	e->usable = arena_array(arena, uint8_t, match_nclasses(match));
 	return e;
+}
+
+/* How many tasks fit on a node, at most max. */
+static int64_t count_on(const struct ever *e, uint32_t req, uint32_t node,
+                        int64_t max)
+{
+	if (!e->known[node])
+		work_fill(e->empty, node, WORK_EMPTY);
+	e->known[node] = 1;
+	return fit_count(e->empty, req, node, 0, max);
 }
 
 static bool counts(const struct ever *e, const struct allowed *a, uint32_t node,
@@ -60,7 +71,7 @@ static uint32_t count_nodes(const struct ever *e, uint32_t req,
 		if (!e->usable[match_class_of(e->match, node[i])] ||
 		    !counts(e, a, node[i], which))
 			continue;
-		fit = (uint32_t)fit_count(e->empty, req, node[i], 0, most);
+		fit = (uint32_t)count_on(e, req, node[i], most);
 		if (r->nodes[req])
 			e->nodes_with[fit]++;
 		else
@@ -183,7 +194,7 @@ static uint32_t count_counted(const struct ever *e, uint32_t req, uint32_t part,
 		for (uint32_t i = 0;
 		     a->counted[c] >> part & 1 && i < nc->nnodes; i++)
 			n += counts(e, a, nc->node[i], which) &&
-			     fit_count(e->empty, req, nc->node[i], 0, 1);
+			     count_on(e, req, nc->node[i], 1);
 	}
 	return n;
 }
@@ -233,15 +244,19 @@ static uint32_t first_down(const struct ever *e, uint32_t req)
 	return first;
 }
 
+static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
+{
+	return res == RES_CPU   ? s->node.cpu_total[node]
+	       : res == RES_MEM ? s->node.mem_total[node]
+	                        : (int64_t)1000 * node_ngpus(s, node);
+}
+
 /* The largest amount that a node which the request may use has in total, and
  * the first such node; SNAP_NONE and 0 when it may use none. */
 static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
                         int64_t *ret_amount)
 {
 	const struct allowed *a = match_req(e->match, req);
-	const int64_t *total = res == RES_CPU   ? e->empty->cpu
-	                       : res == RES_MEM ? e->empty->mem
-	                                        : e->empty->gpu;
 	uint32_t best = SNAP_NONE;
 
 	*ret_amount = 0;
@@ -255,9 +270,10 @@ static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
 			if (best != SNAP_NONE && *ret_amount >= nc->most[res])
 				break;
 			if (allowed_node(a, node) &&
-			    (best == SNAP_NONE || total[node] > *ret_amount)) {
+			    (best == SNAP_NONE ||
+			     total_of(e->snap, node, res) > *ret_amount)) {
 				best = node;
-				*ret_amount = total[node];
+				*ret_amount = total_of(e->snap, node, res);
 			}
 		}
 	}
@@ -291,7 +307,7 @@ static bool explain_numa(struct ever *e, uint32_t req, struct verdict *v)
 			int64_t gpus, cpus;
 
 			if (!allowed_node(a, node) ||
-			    !fit_count(e->empty, req, node, 0, 1))
+			    !count_on(e, req, node, 1))
 				continue;
 			fit_best_numa(e->empty, req, node, &gpus, &cpus);
 			if (found && gpus <= v->num[NUM_HAVE] &&

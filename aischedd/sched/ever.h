@@ -13,14 +13,14 @@ struct ever {
 	const struct snap *snap;
 	struct match *match;
 	struct work *empty;
+	uint8_t *known; /* by node: it is filled in there */
 	const struct domains *domains;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 	uint8_t *usable;      /* scratch, by class */
 };
 
-/* empty: of kind WORK_EMPTY. */
 struct ever *ever_new(const struct snap *snap, struct match *match,
-                      struct work *empty, struct arena *arena);
+                      const struct domains *domains, struct arena *arena);
 
 /*
  * Whether the nodes of its pools, up or not, could hold the row's first job;

@@ -274,6 +274,7 @@ static bool attempt(struct evictor *e, enum mode mode)
 	struct stand before;
 	bool found;
 
+	victims_list(e);
 	e->mode = mode;
 	e->step.n = e->moved.n = 0;
 	room_for_claimant(e);
@@ -336,5 +337,5 @@ void evict_list(struct pass *p)
 
 bool evict_has(const struct pass *p, uint32_t run)
 {
-	return p->evict && p->evict->why[run];
+	return p->evict && p->evict->order && p->evict->why[run];
 }

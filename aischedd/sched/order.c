@@ -377,6 +377,37 @@ static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
 	return m > first ? mem->count : mem->count - order_may_start(mem);
 }
 
+/* The first of a row's members, from one on, whose job is not before this. */
+static uint32_t member_from(const struct order *o, uint32_t row, uint32_t from,
+                            uint64_t job)
+{
+	uint32_t end = o->snap->pend.member_first[row + 1];
+
+	while (from < end) {
+		uint32_t mid = from + (end - from) / 2;
+
+		if (o->snap->member[mid].job >= job)
+			end = mid;
+		else
+			from = mid + 1;
+	}
+	return from;
+}
+
+/* Jobs of a row that wait, from this member on. */
+static uint64_t count_from(const struct order *o, uint32_t row, uint32_t m)
+{
+	uint32_t end = o->snap->pend.member_first[row + 1];
+	uint32_t begun, first = first_waiting(o, row, &begun);
+	uint64_t n = 0;
+
+	for (; m < end && m <= first; m++)
+		n += still_waiting(o, row, m);
+	for (; m < end; m++)
+		n += o->snap->member[m].count;
+	return n;
+}
+
 /* Spread the jobs of each waiter's row over the gaps between the n waiters of
  * one queue and score; returns how many come after the last. */
 static uint64_t count_between(const struct order *o, struct waiter *w,
@@ -385,21 +416,16 @@ static uint64_t count_between(const struct order *o, struct waiter *w,
 	uint64_t after = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t row = w[i].row;
-		uint32_t end = o->snap->pend.member_first[row + 1];
+		uint32_t row = w[i].row, last;
 		uint32_t begun, from = first_waiting(o, row, &begun);
 
 		if (o->limited[row] < from)
 			from = o->limited[row];
-		for (uint32_t m = from; m < end; m++) {
-			uint64_t job = o->snap->member[m].job;
-
-			if (job >= w[n - 1].job)
-				after += still_waiting(o, row, m);
-			else
-				w[first_after(w, n, job)].ahead +=
-				    still_waiting(o, row, m);
-		}
+		last = member_from(o, row, from, w[n - 1].job);
+		for (uint32_t m = from; m < last; m++)
+			w[first_after(w, n, o->snap->member[m].job)].ahead +=
+			    still_waiting(o, row, m);
+		after += count_from(o, row, last);
 	}
 	return after;
 }

@@ -26,8 +26,7 @@ struct place *place_new(const struct snap *snap, struct arena *arena)
 	p->snap = snap;
 	p->arena = arena;
 	p->pool = p->within = SNAP_NONE;
-	p->work = work_new(snap, WORK_NOW, arena);
-	p->empty = work_new(snap, WORK_EMPTY, arena);
+	p->work = work_new(snap, arena);
 	p->match = match_new(snap, arena);
 	p->shelf = shelf_new(p->work, p->match, arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);

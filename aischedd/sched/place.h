@@ -16,7 +16,7 @@
 struct place {
 	const struct snap *snap;
 	struct arena *arena;
-	struct work *work, *empty;
+	struct work *work;
 	struct match *match;
 	struct shelf *shelf;
 	uint32_t *own; /* by node: tasks of the job being placed */

@@ -31,7 +31,7 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->order = order_new(snap, p->capacity, arena);
 	p->place = place_new(snap, arena);
 	p->promises = promises_new(p->place);
-	p->ever = ever_new(snap, p->place->match, p->place->empty, arena);
+	p->ever = ever_new(snap, p->place->match, p->place->domains, arena);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
 	p->settled = arena_array(arena, uint8_t, snap->run.n);
@@ -579,7 +579,7 @@ int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)
 	arena = arena_new();
 	if (admit_ever(snap, row, &v) == WHY_None)
 		ever_fits(ever_new(snap, match_new(snap, arena),
-		                   work_new(snap, WORK_EMPTY, arena), arena),
+		                   domains_new(snap, arena), arena),
 		          row, &v);
 	if (v.why == WHY_NeverFits || v.why == WHY_ExceedsQueueLimit) {
 		verdict_text(snap, row, &v, &text);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aischedd/sched/ahead.h"
-#include "aischedd/sched/domain.h"
+#include "aischedd/sched/score.h"
 #include "aischedd/sched/why.h"
 
 /* For one search when somebody asks, see ahead_patience(). */
@@ -45,17 +45,22 @@ struct promises {
 	struct bar **bar; /* by queue, and one for all */
 	struct ask ask;   /* of the request that is being placed */
 	struct refusal refusal;
+	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	/* Of a search. */
-	struct scratch step, best, with, node, sorted, first, room;
+	uint8_t *usable; /* by class: of the pool in which it looks */
+	struct scratch step, best, with, room;
 };
 
 /* The search for a job's earliest start. */
 struct seek {
 	struct promises *ps;
 	struct ask ask;
-	int64_t tasks, length; /* SNAP_NEVER: it never ends */
-	uint32_t nodes;        /* exactly, or 0 */
-	int64_t bound;         /* it starts no later than this */
+	int64_t tasks, length;   /* SNAP_NEVER: it never ends */
+	uint32_t nodes;          /* exactly, or 0 */
+	int64_t bound;           /* it starts no later than this */
+	struct soon_order *soon; /* nodes by when they could have room */
+	int64_t room;            /* tasks for which there is room then */
+	size_t next_tighten;     /* with so many steps */
 	struct step *step;
 	size_t nsteps;
 	struct step *best; /* those up to the bound where it starts then */
@@ -119,6 +124,9 @@ struct promises *promises_new(struct place *place)
 	ps->ahead = ahead_new(place);
 	ps->bar = arena_array(place->arena, struct bar *, s->queue.n + 1);
 	ps->ask.req = SNAP_NONE;
+	ps->usable =
+	    arena_array(place->arena, uint8_t, match_nclasses(place->match));
+	snap_capacity(s, ps->capacity);
 	for (uint32_t i = 0; i < s->resv.n; i++) {
 		if (s->resv.end[i] > s->now)
 			keep_reservation(ps, i);
@@ -364,6 +372,16 @@ static void tighten(struct seek *sk)
 		sk->nsteps--;
 }
 
+/* The same, if there may be room enough: with the first node for a single
+ * task, and each time that there are twice as many steps. */
+static void tighten_now_and_then(struct seek *sk)
+{
+	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
+		return;
+	tighten(sk);
+	sk->next_tighten = sk->tasks > 1 ? 2 * sk->nsteps : 0;
+}
+
 static void make_room(struct seek *sk, size_t n)
 {
 	struct scratch *it = &sk->ps->step;
@@ -462,6 +480,7 @@ static void look_at_kept(struct seek *sk, uint32_t node, struct course c)
 		if (at >= c.at[i])
 			add_step(sk, at, node, room_for(sk, &k, at), &was);
 	}
+	sk->room += was;
 }
 
 /* Where nothing is kept, room only grows. */
@@ -487,17 +506,25 @@ static void look_at(struct seek *sk, uint32_t node)
 		add_step(sk, c.at[i], node,
 		         count ? count[i] : ask_count(&sk->ask, &c.point[i]),
 		         &was);
+	sk->room += was;
 }
 
-/* Look for an earlier start in a group of nodes that may be used together. */
-static void look_among(struct seek *sk, const uint32_t *node, uint32_t n)
+static bool is_patient(const struct seek *sk)
 {
-	int64_t at;
+	return ahead_patience(sk->ps->ahead) > 0;
+}
 
-	sk->nsteps = 0;
-	for (uint32_t i = 0; i < n && ahead_patience(sk->ps->ahead) > 0; i++)
-		look_at(sk, node[i]);
-	at = first_time(sk);
+static void look_begin(struct seek *sk)
+{
+	sk->nsteps = sk->next_tighten = 0;
+	sk->room = 0;
+}
+
+/* What was found is the best so far: an earlier start is sought. */
+static void look_end(struct seek *sk)
+{
+	int64_t at = first_time(sk);
+
 	if (at == SNAP_NEVER)
 		return;
 	while (sk->nsteps && sk->step[sk->nsteps - 1].at > at)
@@ -508,90 +535,98 @@ static void look_among(struct seek *sk, const uint32_t *node, uint32_t n)
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
-/* Nodes that are up and that it may use, of a pool: from a class on; returns
- * where the next pool begins.  Those on which room is kept come last: the
- * others soon tell how early it must be, and are looked at with less work. */
-static uint32_t list_pool(const struct promises *ps, const struct allowed *a,
-                          uint32_t class, uint32_t *node, uint32_t *ret_n)
+/* Whether the request may ever run on a node of a pool that is ready. */
+static bool may_be_used(const struct seek *sk, uint32_t node)
 {
-	const struct match *m = ps->p->match;
-	const struct snap *s = ps->s;
-	uint32_t pool = match_class(m, a->class[class])->pool;
-	uint32_t n = 0, last = s->node.n;
+	const struct promises *ps = sk->ps;
+	const struct allowed *a = match_req(ps->p->match, sk->ask.req);
 
-	for (; class < a->nclasses; class ++) {
-		const struct node_class *c = match_class(m, a->class[class]);
-
-		if (c->pool != pool)
-			break;
-		for (uint32_t i = 0; i < c->nnodes; i++) {
-			uint32_t it = c->node[i];
-
-			if (s->node.state[it] != NODE_UP ||
-			    !allowed_node(a, it))
-				continue;
-			if (ps->p->watched[it])
-				node[--last] = it;
-			else
-				node[n++] = it;
-		}
-	}
-	memmove(node + n, node + last, (s->node.n - last) * sizeof(*node));
-	*ret_n = s->pool.ready[pool] ? n + s->node.n - last : 0;
-	return class;
+	return ps->usable[match_class_of(ps->p->match, node)] &&
+	       ps->s->node.state[node] == NODE_UP && allowed_node(a, node);
 }
 
-/* The same nodes, those of each domain of a level together; first: where the
- * ones of each begin, domain.n: those in none. */
-static const uint32_t *sort_by_domain(struct promises *ps, const uint32_t *node,
-                                      uint32_t n, uint8_t level,
-                                      uint32_t *first)
+/* On all nodes of a pool together, those first that could have room first. */
+static void look_in_pool(struct seek *sk)
 {
-	const struct snap *s = ps->s;
-	uint32_t *ret = RESERVE(ps, sorted, uint32_t, n);
+	struct soon *soon = ahead_soon(sk->ps->ahead);
+	uint32_t node;
 
-	memset(first, 0, (s->domain.n + 2) * sizeof(*first));
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < n; i++) {
-			uint32_t d = domain_of(s, node[i], level);
-
-			d = d == SNAP_NONE ? s->domain.n : d;
-			if (pass)
-				ret[first[d]++] = node[i];
-			else
-				first[d + 1]++;
-		}
-		for (uint32_t d = 0; !pass && d <= s->domain.n; d++)
-			first[d + 1] += first[d];
+	look_begin(sk);
+	for (uint32_t i = 0;
+	     is_patient(sk) && soon_get(soon, sk->soon, i, sk->bound, &node);
+	     i++) {
+		if (node == SNAP_NONE || !may_be_used(sk, node))
+			continue;
+		look_at(sk, node);
+		tighten_now_and_then(sk);
 	}
-	/* Each begins where the one before it has ended. */
-	memmove(first + 1, first, (s->domain.n + 1) * sizeof(*first));
-	first[0] = 0;
-	return ret;
+	look_end(sk);
 }
 
+/* In one of the domains of the level that it needs. */
+static void look_in_domains(struct seek *sk, uint8_t level)
+{
+	struct promises *ps = sk->ps;
+	const struct domains *d = ps->p->domains;
+	struct soon *soon = ahead_soon(ps->ahead);
+
+	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
+		look_begin(sk);
+		for (uint32_t k = d->first[d->at[i]];
+		     k < d->end[d->at[i]] && is_patient(sk); k++) {
+			uint32_t node = d->node[k];
+
+			if (soon_could(soon, sk->soon, node, sk->bound) &&
+			    may_be_used(sk, node))
+				look_at(sk, node);
+		}
+		look_end(sk);
+	}
+}
+
+/* Of what a task needs the most as a part of all that there is. */
+static enum resource scarcest(const struct promises *ps, const int64_t *need)
+{
+	enum resource most = RES_CPU;
+
+	for (int r = 0; r < RES_N; r++) {
+		if ((__int128)need[r] * ps->capacity[most] >
+		    (__int128)need[most] * ps->capacity[r])
+			most = r;
+	}
+	return most;
+}
+
+/* In one pool after the other: a later one has to have it earlier. */
 static void look_everywhere(struct seek *sk)
 {
 	struct promises *ps = sk->ps;
 	const struct snap *s = ps->s;
-	const struct allowed *a = match_req(ps->p->match, sk->ask.req);
-	uint32_t *node = RESERVE(ps, node, uint32_t, s->node.n);
-	uint32_t *first = RESERVE(ps, first, uint32_t, s->domain.n + 2);
-	uint8_t level = s->req.need[sk->ask.req];
-	uint32_t n;
+	const struct match *m = ps->p->match;
+	uint32_t req = sk->ask.req;
+	const struct allowed *a = match_req(ps->p->match, req);
+	const int64_t need[RES_N] = { s->req.cpus[req], s->req.mem[req],
+		                      s->req.gpus[req] };
+	enum resource res = scarcest(ps, need);
+	uint8_t level = s->req.need[req];
+	bool is_new;
 
-	for (uint32_t c = 0; c < a->nclasses;) {
-		const uint32_t *sorted;
+	sk->soon = soon_for(ahead_soon(ps->ahead), res, need[res], &is_new);
+	if (is_new)
+		ahead_spend(ps->ahead, s->node.n);
+	for (uint32_t c = 0, from = 0; c < a->nclasses; from = c) {
+		uint32_t pool = match_class(m, a->class[c])->pool;
 
-		c = list_pool(ps, a, c, node, &n);
-		if (level == LEVEL_NONE) {
-			look_among(sk, node, n);
-			continue;
-		}
-		sorted = sort_by_domain(ps, node, n, level, first);
-		for (uint32_t d = 0; d < s->domain.n; d++)
-			look_among(sk, sorted + first[d],
-			           first[d + 1] - first[d]);
+		for (; c < a->nclasses &&
+		       match_class(m, a->class[c])->pool == pool;
+		     c++)
+			ps->usable[a->class[c]] = s->pool.ready[pool];
+		if (level == LEVEL_NONE)
+			look_in_pool(sk);
+		else
+			look_in_domains(sk, level);
+		for (; from < c; from++)
+			ps->usable[a->class[from]] = 0;
 	}
 }
 

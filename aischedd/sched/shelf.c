@@ -399,6 +399,88 @@ static void find_largest(struct shelf *shelf, struct arena *arena)
 	}
 }
 
+/* One node to be put on the shelf for the first time. */
+struct first {
+	uint32_t class, node;
+	uint8_t tree;
+	int64_t key_gpu, key_cpu;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct first *x = a, *y = b;
+
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (x->tree != y->tree)
+		return x->tree < y->tree ? -1 : 1;
+	if (x->key_gpu != y->key_gpu)
+		return x->key_gpu < y->key_gpu ? -1 : 1;
+	if (x->key_cpu != y->key_cpu)
+		return x->key_cpu < y->key_cpu ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* A tree of nodes in order: each hangs below the last one of higher rank; what
+ * was below that is before it.  last: scratch, the right edge. */
+static uint32_t build(struct shelf *shelf, const struct first *it, uint32_t n,
+                      uint32_t *last)
+{
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t node = it[i].node, below = SNAP_NONE;
+		struct leaf *l = &shelf->leaf[node];
+
+		/* As in join(): of equals the later is above. */
+		while (depth && shelf->leaf[last[depth - 1]].rank <= l->rank) {
+			below = last[--depth];
+			pull(shelf, below);
+		}
+		l->kid[0] = below;
+		l->kid[1] = SNAP_NONE;
+		if (depth)
+			shelf->leaf[last[depth - 1]].kid[1] = node;
+		last[depth++] = node;
+	}
+	while (depth > 1)
+		pull(shelf, last[--depth]);
+	pull(shelf, last[0]);
+	return last[0];
+}
+
+static void fill_shelf(struct shelf *shelf, struct arena *arena)
+{
+	const struct snap *s = shelf->work->snap;
+	struct first *it = arena_array(arena, struct first, s->node.n);
+	uint32_t *last = arena_array(arena, uint32_t, s->node.n), n = 0;
+	bool sorted = true;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		const struct leaf *l = &shelf->leaf[i];
+
+		shelf->tree[i] = (uint8_t)first_tree(s, i);
+		if (shelf->tree[i] == SHELF_NONE)
+			continue;
+		count_node(shelf, i, 1);
+		it[n++] =
+		    (struct first){ match_class_of(shelf->match, i), i,
+			            shelf->tree[i], l->key_gpu, l->key_cpu };
+		sorted &= n < 2 || by_place(&it[n - 2], &it[n - 1]) < 0;
+	}
+	if (!sorted)
+		qsort(it, n, sizeof(*it), by_place);
+	for (uint32_t i = 0, end; i < n; i = end) {
+		end = i;
+		while (end < n && it[end].class == it[i].class &&
+		       it[end].tree == it[i].tree)
+			end++;
+		shelf->root[it[i].class][it[i].tree] =
+		    build(shelf, it + i, end - i, last);
+		shelf->count[it[i].class][it[i].tree] = end - i;
+	}
+}
+
 struct shelf *shelf_new(const struct work *w, const struct match *m,
                         struct arena *arena)
 {
@@ -422,15 +504,9 @@ struct shelf *shelf_new(const struct work *w, const struct match *m,
 			shelf->root[c][t] = SNAP_NONE;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		enum shelf_tree tree = first_tree(w->snap, i);
-
-		shelf->tree[i] = SHELF_NONE;
 		shelf->leaf[i].rank = rank_of(i);
 		read_node(shelf, i);
-		if (tree != SHELF_NONE) {
-			shelf_move(shelf, i, tree);
-			count_node(shelf, i, 1);
-		}
 	}
+	fill_shelf(shelf, arena);
 	return shelf;
 }

@@ -37,17 +37,10 @@ static int64_t work_lost(const struct snap *s, uint32_t run)
 	return (s->now - s->run.start[run]) * each * run_ntasks(s, run);
 }
 
-static bool may_leave(struct pass *p, uint32_t run)
+static bool may_leave(const struct snap *s, uint32_t run)
 {
-	const struct snap *s = p->snap;
-
-	if (!s->run.preemptible[run] || s->run.ending[run])
-		return false;
-	if (s->run.safe_until[run] > s->now) {
-		pass_wake(p, s->run.safe_until[run]);
-		return false;
-	}
-	return true;
+	return s->run.preemptible[run] && !s->run.ending[run] &&
+	       s->run.safe_until[run] <= s->now;
 }
 
 /* Tasks that a run of so many could give up: none while it is stopped. */
@@ -61,23 +54,20 @@ static int64_t surplus_of(const struct snap *s, uint32_t run, int64_t ntasks)
 static void list_victims(struct evictor *e)
 {
 	const struct snap *s = e->s;
-	struct victim *v = arena_array(e->p->arena, struct victim, s->run.n);
+	struct victim *v = arena_array(e->p->arena, struct victim, e->norder);
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->run.n; i++) {
-		int64_t *lowest = &e->lowest[s->run.queue[i]];
-
 		e->rank[i] = SNAP_NONE;
-		if (!may_leave(e->p, i))
+		if (!may_leave(s, i))
 			continue;
-		v[e->norder++] =
+		v[n++] =
 		    (struct victim){ i, s->run.priority[i], work_lost(s, i),
 			             s->run.start[i], s->run.job[i] };
 		e->surplus[i] = surplus_of(s, i, run_ntasks(s, i));
-		if (s->run.priority[i] < *lowest)
-			*lowest = s->run.priority[i];
 	}
-	qsort(v, e->norder, sizeof(*v), by_turn);
-	for (uint32_t i = 0; i < e->norder; i++) {
+	qsort(v, n, sizeof(*v), by_turn);
+	for (uint32_t i = 0; i < n; i++) {
 		e->order[i] = v[i].run;
 		e->rank[v[i].run] = i;
 	}
@@ -129,32 +119,52 @@ struct evictor *victims_new(struct pass *p)
 {
 	const struct snap *s = p->snap;
 	struct evictor *e = arena_array(p->arena, struct evictor, 1);
-	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 
 	e->p = p;
 	e->s = s;
 	e->w = p->place->work;
-	e->order = arena_array(p->arena, uint32_t, s->run.n);
-	e->rank = arena_array(p->arena, uint32_t, s->run.n);
-	e->owner = arena_array(p->arena, uint32_t, ntasks);
-	e->first = arena_array(p->arena, uint32_t, s->node.n + 1);
-	e->lowest = arena_array(p->arena, int64_t, s->queue.n);
-	e->surplus = arena_array(p->arena, int64_t, s->run.n);
-	e->whole = arena_array(p->arena, int64_t, s->run.n);
-	e->left = arena_array(p->arena, int64_t, ntasks);
-	e->why = arena_array(p->arena, uint8_t, s->run.n);
-	e->suspend = arena_array(p->arena, uint8_t, s->run.n);
-	e->by = arena_array(p->arena, uint64_t, s->run.n);
 	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
-	e->reach = arena_array(p->arena, uint8_t, s->node.n);
-	e->only = arena_array(p->arena, uint8_t, s->run.n);
-	e->moved_at = arena_array(p->arena, uint32_t, s->run.n);
+	e->lowest = arena_array(p->arena, int64_t, s->queue.n);
 	for (uint32_t q = 0; q < s->queue.n; q++)
 		e->lowest[q] = INT64_MAX;
-	e->domains = domains_new(s, p->arena);
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		int64_t *lowest = &e->lowest[s->run.queue[i]];
+
+		if (may_leave(s, i)) {
+			e->norder++;
+			if (s->run.priority[i] < *lowest)
+				*lowest = s->run.priority[i];
+		} else if (s->run.preemptible[i] && !s->run.ending[i]) {
+			pass_wake(p, s->run.safe_until[i]);
+		}
+	}
+	return e;
+}
+
+void victims_list(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	struct arena *arena = e->p->arena;
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+
+	if (e->order)
+		return;
+	e->order = arena_array(arena, uint32_t, s->run.n);
+	e->rank = arena_array(arena, uint32_t, s->run.n);
+	e->owner = arena_array(arena, uint32_t, ntasks);
+	e->first = arena_array(arena, uint32_t, s->node.n + 1);
+	e->surplus = arena_array(arena, int64_t, s->run.n);
+	e->whole = arena_array(arena, int64_t, s->run.n);
+	e->left = arena_array(arena, int64_t, ntasks);
+	e->why = arena_array(arena, uint8_t, s->run.n);
+	e->suspend = arena_array(arena, uint8_t, s->run.n);
+	e->by = arena_array(arena, uint64_t, s->run.n);
+	e->reach = arena_array(arena, uint8_t, s->node.n);
+	e->only = arena_array(arena, uint8_t, s->run.n);
+	e->moved_at = arena_array(arena, uint32_t, s->run.n);
+	e->domains = e->p->place->domains;
 	list_victims(e);
 	list_tasks(e);
-	return e;
 }
 
 /* --- the rules --------------------------------------------------------- */

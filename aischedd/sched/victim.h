@@ -44,13 +44,15 @@ struct evictor {
 	const struct snap *s;
 	struct work *w;
 
-	uint32_t *order; /* runs that may go, the first to go first */
-	uint32_t norder;
+	uint32_t norder; /* runs that may go */
+	int64_t *lowest; /* by queue: least priority of such runs */
+
+	/* Once somebody may take from them. */
+	uint32_t *order;      /* they, the first to go first */
 	uint32_t *rank;       /* by run: its place in order, or SNAP_NONE;
 	                       * those that leave already come first */
 	uint32_t *owner;      /* by task: its run */
 	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
-	int64_t *lowest;      /* by queue: least priority of such runs */
 	int64_t *surplus;     /* by run: tasks it could give up */
 	int64_t *whole;       /* by run: all of it leaves */
 	int64_t *left;        /* by task: STAYS, ... */
@@ -85,6 +87,9 @@ static inline struct step *step_at(const struct evictor *e, size_t i)
 }
 
 struct evictor *victims_new(struct pass *p);
+
+/* Before the first trial: who goes when, and where their tasks are. */
+void victims_list(struct evictor *e);
 
 /* Whether there is anybody whom the claimant may take from. */
 bool victims_allowed(struct evictor *e);

@@ -162,10 +162,13 @@ static void alloc_users(struct work *w)
 	const struct snap *s = w->snap;
 	size_t n = 0, size = 1;
 
+	w->nusers = arena_array(w->arena, uint32_t, s->queue.n);
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		w->nusers[q] = count_user_queues(s, q);
 	for (uint32_t i = 0; i < s->run.n; i++)
-		n += count_user_queues(s, s->run.queue[i]);
+		n += w->nusers[s->run.queue[i]];
 	for (uint32_t i = 0; i < s->pend.n; i++)
-		n += count_user_queues(s, s->pend.queue[i]);
+		n += w->nusers[s->pend.queue[i]];
 	while (size <= n * 2)
 		size *= 2;
 	w->user_key = arena_array(w->arena, uint64_t, size);
@@ -173,34 +176,80 @@ static void alloc_users(struct work *w)
 	w->user_mask = size - 1;
 }
 
-static void charge_run(struct work *w, uint32_t run)
+static void count_tasks(struct work *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
-	uint32_t req = s->run.req[run];
-	int64_t amount[RES_N];
+	/* A suspended job lends its CPUs, so its node is open. */
+	bool seals =
+	    s->req.exclusive[s->run.req[run]] && !s->run.suspended[run];
 
-	if (!s->run.ending[run]) {
-		work_amount(s, run, run_ntasks(s, run), amount);
-		work_charge(w, s->run.queue[run], amount,
-		            !s->run.preemptible[run], 1);
-		work_charge_job(w, s->run.queue[run], s->run.user[run],
-		                amount[RES_GPU], true, 1);
-	}
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		w->tasks[s->task[t].node]++;
-		/* A suspended job lends its CPUs, so its node is open. */
-		if (s->req.exclusive[req] && !s->run.suspended[run])
+		if (seals)
 			w->sealed[s->task[t].node]++;
 	}
 }
 
-static void copy_node(struct work *w, uint32_t i, bool empty)
+static void count_user(struct work *w, uint32_t run, int64_t gpus)
+{
+	const struct snap *s = w->snap;
+
+	for (uint32_t q = s->run.queue[run]; q != SNAP_NONE;
+	     q = s->queue.parent[q]) {
+		int64_t *use;
+
+		if (!queue_counts_users(s, q))
+			continue;
+		use = work_user(w, q, s->run.user[run]);
+		use[USER_JOBS]++;
+		use[USER_GPUS] += gpus;
+	}
+}
+
+static void charge_run(struct work *w, uint32_t run)
+{
+	const struct snap *s = w->snap;
+	uint32_t queue = s->run.queue[run];
+	int64_t *used = w->used[queue], *firm = w->firm[queue];
+	int64_t amount[RES_N];
+
+	if (s->run.ending[run])
+		return;
+	work_amount(s, run, run_ntasks(s, run), amount);
+	for (int r = 0; r < RES_N; r++)
+		used[r] += amount[r];
+	for (int r = 0; r < RES_N && !s->run.preemptible[run]; r++)
+		firm[r] += amount[r];
+	w->jobs[queue]++;
+	if (w->nusers[queue])
+		count_user(w, run, amount[RES_GPU]);
+}
+
+/* What is used below a queue is used by it. */
+static void sum_up(struct work *w)
+{
+	for (uint32_t q = w->snap->queue.n; q-- > 0;) {
+		uint32_t parent = w->snap->queue.parent[q];
+
+		if (parent == SNAP_NONE)
+			continue;
+		for (int r = 0; r < RES_N; r++) {
+			w->used[parent][r] += w->used[q][r];
+			w->firm[parent][r] += w->firm[q][r];
+		}
+		w->jobs[parent] += w->jobs[q];
+	}
+}
+
+void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 {
 	const struct snap_nodes *n = &w->snap->node;
+	bool empty = kind == WORK_EMPTY;
 
 	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
+	w->gpu[i] = w->whole[i] = w->idle[i] = 0;
 	for (uint32_t d = n->gpu_first[i]; d < n->gpu_first[i + 1]; d++) {
 		w->device[d] = empty ? 1000 : w->snap->gpu.free[d];
 		w->gpu[i] += w->device[d];
@@ -223,30 +272,33 @@ static uint32_t count_cores(const struct snap *s)
 	return n;
 }
 
-struct work *work_new(const struct snap *snap, enum work_kind kind,
-                      struct arena *arena)
+struct work *work_new_blank(const struct snap *snap, struct arena *arena)
 {
 	struct work *w = arena_array(arena, struct work, 1);
-	int64_t *per_node =
-	    arena_array(arena, int64_t, 7 * (size_t)snap->node.n);
+	size_t n = snap->node.n;
 
 	w->snap = snap;
 	w->arena = arena;
-	w->cpu = per_node;
-	w->mem = w->cpu + snap->node.n;
-	w->gpu = w->mem + snap->node.n;
-	w->whole = w->gpu + snap->node.n;
-	w->idle = w->whole + snap->node.n;
-	w->tasks = w->idle + snap->node.n;
-	w->sealed = w->tasks + snap->node.n;
-	w->device = arena_array(arena, int64_t, snap->gpu.n);
-	w->thread = arena_array(arena, int64_t, snap->cpu.n);
+	/* In one piece: where nobody looks there is no memory. */
+	w->cpu = arena_array(arena, int64_t, 7 * n + snap->gpu.n + snap->cpu.n);
+	w->mem = w->cpu + n;
+	w->gpu = w->mem + n;
+	w->whole = w->gpu + n;
+	w->idle = w->whole + n;
+	w->tasks = w->idle + n;
+	w->sealed = w->tasks + n;
+	w->device = w->sealed + n;
+	w->thread = w->device + snap->gpu.n;
 	w->core = arena_array(arena, struct work_core, count_cores(snap));
-	for (uint32_t i = 0; i < snap->node.n; i++)
-		copy_node(w, i, kind == WORK_EMPTY);
-	if (kind == WORK_EMPTY)
-		return w;
+	return w;
+}
 
+struct work *work_new(const struct snap *snap, struct arena *arena)
+{
+	struct work *w = work_new_blank(snap, arena);
+
+	for (uint32_t i = 0; i < snap->node.n; i++)
+		work_fill(w, i, WORK_NOW);
 	w->license = arena_array(arena, int64_t, snap->license.n);
 	w->used = arena_alloc(arena, snap->queue.n, sizeof(*w->used));
 	w->firm = arena_alloc(arena, snap->queue.n, sizeof(*w->firm));
@@ -256,7 +308,8 @@ struct work *work_new(const struct snap *snap, enum work_kind kind,
 	alloc_users(w);
 	for (uint32_t i = 0; i < snap->run.n; i++) {
 		charge_run(w, i);
-		work_commit(w);
+		count_tasks(w, i);
 	}
+	sum_up(w);
 	return w;
 }

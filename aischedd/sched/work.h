@@ -42,6 +42,8 @@ struct work {
 	int64_t (*firm)[RES_N]; /* of that, by jobs that may not be preempted */
 	int64_t *jobs;          /* one a queue: running, likewise */
 
+	uint32_t *nusers;       /* one a queue: it and those above it that
+	                         * count users */
 	uint64_t *user_key;     /* open addressing: queue and user, + 1 */
 	int64_t (*user_use)[2]; /* enum user_count */
 	size_t user_mask;
@@ -54,11 +56,14 @@ struct work {
 
 enum user_count { USER_JOBS, USER_GPUS };
 
-/* WORK_EMPTY: as if nothing ran, for what could ever fit. */
+struct work *work_new(const struct snap *snap, struct arena *arena);
+
+/* Without queues and users, and of nodes only those that are filled in: with
+ * what is free now, or as if nothing ran; tasks there are not counted. */
 enum work_kind { WORK_NOW, WORK_EMPTY };
 
-struct work *work_new(const struct snap *snap, enum work_kind kind,
-                      struct arena *arena);
+struct work *work_new_blank(const struct snap *snap, struct arena *arena);
+void work_fill(struct work *w, uint32_t node, enum work_kind kind);
 
 static inline size_t work_mark(const struct work *w)
 {

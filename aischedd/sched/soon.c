@@ -1,0 +1,234 @@
+/* soon.c - which nodes could have room first */
+#include "aischedd/sched/soon.h"
+
+/* Orders of one resource: for nothing, for less than one, for each up to
+ * eight, then for one and a half and two times as much, again and again. */
+enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
+
+/* Seconds from now, and the node: together they are what is sorted by.  What
+ * is later than can be said is as late as can be said. */
+#define LATEST ((int64_t)UINT32_MAX - 1)
+
+struct soon_order {
+	uint32_t n, nsorted;
+	uint64_t *key; /* sorted ones, then a heap whose root is the last */
+	const uint32_t *in;
+};
+
+/* Of one resource. */
+struct supply {
+	const int64_t *have; /* by node: free now */
+	uint32_t *gives;     /* by place in stays */
+	/* By level and node: 1 + seconds until it has as much; 0: never. */
+	uint32_t *in[LEVELS];
+	struct soon_order *order[LEVELS];
+};
+
+struct soon {
+	const struct snap *s;
+	const struct stays *stays;
+	struct arena *arena;
+	int64_t least[LEVELS];        /* of a level */
+	struct supply *supply[RES_N]; /* once asked for */
+	uint8_t *is_early;            /* by node */
+	struct arena_list early;
+};
+
+struct soon *soon_new(const struct snap *s, const struct stays *stays,
+                      struct arena *arena)
+{
+	struct soon *soon = arena_array(arena, struct soon, 1);
+
+	soon->s = s;
+	soon->stays = stays;
+	soon->arena = arena;
+	soon->is_early = arena_array(arena, uint8_t, s->node.n);
+	soon->least[1] = 1;
+	for (int i = 2; i < LEVELS; i++) {
+		if (i - 1 <= EACH_UP_TO)
+			soon->least[i] = (i - 1) * UNIT;
+		else
+			soon->least[i] = i % 2 ? soon->least[i - 1] / 3 * 4
+			                       : soon->least[i - 1] / 2 * 3;
+	}
+	return soon;
+}
+
+void soon_early(struct soon *soon, uint32_t node)
+{
+	if (soon->is_early[node])
+		return;
+	soon->is_early[node] = 1;
+	*(uint32_t *)arena_push(soon->arena, &soon->early, sizeof(uint32_t)) =
+	    node;
+}
+
+static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
+{
+	int64_t *have = arena_array(arena, int64_t, s->node.n);
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		for (uint32_t d = s->node.gpu_first[i];
+		     d < s->node.gpu_first[i + 1]; d++)
+			have[i] += s->gpu.free[d];
+	}
+	return have;
+}
+
+/* What each task gives back; returns the most that a node ever has. */
+static int64_t look_up(struct soon *soon, struct supply *sup,
+                       const int64_t *each)
+{
+	const struct snap *s = soon->s;
+	const struct stays *st = soon->stays;
+	int64_t most = 0;
+
+	sup->gives = arena_array(soon->arena, uint32_t, st->first[s->node.n]);
+	for (uint32_t node = 0; node < s->node.n; node++) {
+		int64_t sum = sup->have[node];
+
+		for (uint32_t i = st->first[node]; i < st->first[node + 1];
+		     i++) {
+			int64_t gives = each[s->run.req[st->stay[i].run]];
+
+			sup->gives[i] =
+			    gives < UINT32_MAX ? (uint32_t)gives : UINT32_MAX;
+			sum += sup->gives[i];
+		}
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+/* In how many seconds a node has as much as each level says, if everybody
+ * leaves on time and nobody comes. */
+static void find_times(struct soon *soon, struct supply *sup, uint32_t node)
+{
+	const struct stays *st = soon->stays;
+	int64_t have = sup->have[node], in = 0;
+	uint32_t i = st->first[node], end = st->first[node + 1];
+
+	for (int level = 0; level < LEVELS && sup->in[level]; level++) {
+		for (; have < soon->least[level]; i++) {
+			if (i == end || st->stay[i].end == SNAP_NEVER)
+				return;
+			in = st->stay[i].end - soon->s->now;
+			have += sup->gives[i];
+		}
+		sup->in[level][node] =
+		    (uint32_t)(in < LATEST ? in : LATEST) + 1;
+	}
+}
+
+static struct supply *supply_new(struct soon *soon, enum resource res)
+{
+	const struct snap *s = soon->s;
+	struct supply *sup = arena_array(soon->arena, struct supply, 1);
+	int64_t most;
+
+	if (res == RES_CPU)
+		sup->have = s->node.cpu_free;
+	else if (res == RES_MEM)
+		sup->have = s->node.mem_free;
+	else
+		sup->have = gpus_free(s, soon->arena);
+	most = look_up(soon, sup,
+	               res == RES_CPU   ? s->req.cpus
+	               : res == RES_MEM ? s->req.mem
+	                                : s->req.gpus);
+	for (int i = 0; i < LEVELS && soon->least[i] <= most; i++)
+		sup->in[i] = arena_array(soon->arena, uint32_t, s->node.n);
+	for (uint32_t i = 0; i < s->node.n; i++)
+		find_times(soon, sup, i);
+	return sup;
+}
+
+/* Place i of the heap. */
+static uint64_t *heap_at(const struct soon_order *o, uint32_t i)
+{
+	return &o->key[o->n - 1 - i];
+}
+
+static void sink(struct soon_order *o, uint32_t i, uint64_t it)
+{
+	uint32_t n = o->n - o->nsorted;
+
+	for (uint32_t kid; (kid = 2 * i + 1) < n; i = kid) {
+		if (kid + 1 < n && *heap_at(o, kid + 1) < *heap_at(o, kid))
+			kid++;
+		if (*heap_at(o, kid) >= it)
+			break;
+		*heap_at(o, i) = *heap_at(o, kid);
+	}
+	*heap_at(o, i) = it;
+}
+
+static void sort_next(struct soon_order *o)
+{
+	uint64_t first = *heap_at(o, 0), last = o->key[o->nsorted];
+
+	o->key[o->nsorted++] = first;
+	if (o->nsorted < o->n)
+		sink(o, 0, last);
+}
+
+static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
+{
+	uint32_t n = soon->s->node.n;
+	struct soon_order *o = arena_array(soon->arena, struct soon_order, 1);
+
+	o->in = in;
+	o->key = arena_array(soon->arena, uint64_t, in ? n : 0);
+	for (uint32_t i = 0; in && i < n; i++) {
+		if (in[i])
+			o->key[o->n++] = (uint64_t)in[i] << 32 | i;
+	}
+	for (uint32_t i = o->n / 2; i-- > 0;)
+		sink(o, i, *heap_at(o, i));
+	return o;
+}
+
+struct soon_order *soon_for(struct soon *soon, enum resource res,
+                            int64_t amount, bool *ret_new)
+{
+	struct supply *sup = soon->supply[res];
+	int level = 0;
+
+	if (!sup)
+		sup = soon->supply[res] = supply_new(soon, res);
+	while (level + 1 < LEVELS && soon->least[level + 1] <= amount)
+		level++;
+	*ret_new = !sup->order[level];
+	if (*ret_new)
+		sup->order[level] = order_new(soon, sup->in[level]);
+	return sup->order[level];
+}
+
+static bool is_by(const struct soon *soon, uint32_t in, int64_t by)
+{
+	return in && in - 1 <= by - soon->s->now;
+}
+
+bool soon_get(struct soon *soon, struct soon_order *o, uint32_t i, int64_t by,
+              uint32_t *ret_node)
+{
+	if (i < soon->early.n) {
+		*ret_node = ((uint32_t *)soon->early.p)[i];
+		return true;
+	}
+	i -= (uint32_t)soon->early.n;
+	if (i == o->n)
+		return false;
+	if (i == o->nsorted)
+		sort_next(o);
+	*ret_node = (uint32_t)o->key[i];
+	if (soon->is_early[*ret_node])
+		*ret_node = SNAP_NONE;
+	return is_by(soon, (uint32_t)(o->key[i] >> 32), by);
+}
+
+bool soon_could(const struct soon *soon, const struct soon_order *o,
+                uint32_t node, int64_t by)
+{
+	return soon->is_early[node] || (o->in && is_by(soon, o->in[node], by));
+}
