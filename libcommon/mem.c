@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,10 +112,12 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
-/* Its pages are zero already and need not be there until they are used. */
-static void *alloc_large(struct arena *arena, size_t bytes)
+/* What is large and zeroed need not be there until it is used. */
+static void *alloc_large(struct arena *arena, size_t bytes, bool zeroed)
 {
-	struct chunk *c = xcalloc(1, sizeof(*c) + bytes), *was = arena->chunk;
+	struct chunk *c = zeroed ? xcalloc(1, sizeof(*c) + bytes)
+	                         : xmalloc(sizeof(*c) + bytes);
+	struct chunk *was = arena->chunk;
 
 	chunk_add(arena, c, bytes);
 	c->used = bytes;
@@ -128,16 +131,18 @@ static void *alloc_large(struct arena *arena, size_t bytes)
 	return c->data;
 }
 
-void *arena_alloc(struct arena *arena, size_t n, size_t size)
+static size_t aligned(size_t bytes)
 {
 	const size_t align = _Alignof(max_align_t);
-	size_t bytes = (product(n, size) + align - 1) / align * align;
+
+	return (bytes + align - 1) / align * align;
+}
+
+static void *alloc_small(struct arena *arena, size_t bytes)
+{
 	size_t room = CHUNK_BYTES;
 	struct chunk *c = arena->chunk;
-	void *p;
 
-	if (bytes > CHUNK_MAX_BYTES)
-		return alloc_large(arena, bytes);
 	if (!c || c->size - c->used < bytes) {
 		while (room < bytes ||
 		       (room < arena->used && room < CHUNK_MAX_BYTES))
@@ -145,10 +150,26 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size)
 		c = xmalloc(sizeof(*c) + room);
 		chunk_add(arena, c, room);
 	}
-	p = c->data + c->used;
 	c->used += bytes;
 	arena->used += bytes;
-	return memset(p, 0, bytes);
+	return c->data + c->used - bytes;
+}
+
+void *arena_alloc(struct arena *arena, size_t n, size_t size)
+{
+	size_t bytes = aligned(product(n, size));
+
+	if (bytes > CHUNK_MAX_BYTES)
+		return alloc_large(arena, bytes, true);
+	return memset(alloc_small(arena, bytes), 0, bytes);
+}
+
+void *arena_alloc_raw(struct arena *arena, size_t n, size_t size)
+{
+	size_t bytes = aligned(product(n, size));
+
+	return bytes > CHUNK_MAX_BYTES ? alloc_large(arena, bytes, false)
+	                               : alloc_small(arena, bytes);
 }
 
 char *arena_strdup(struct arena *arena, const char *s)

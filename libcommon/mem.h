@@ -32,11 +32,15 @@ void arena_free(struct arena *arena); /* NULL is fine */
 
 /* Zeroed and aligned for any type; valid until arena_free(). */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
+/* The same, but with whatever was there before: for what is filled at once. */
+void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
 size_t arena_used(const struct arena *arena); /* bytes handed out */
 
 #define arena_array(arena, type, n) \
 	((type *)arena_alloc((arena), (n), sizeof(type)))
+#define arena_array_raw(arena, type, n) \
+	((type *)arena_alloc_raw((arena), (n), sizeof(type)))
 
 /* A list that grows in an arena; what it outgrows stays there. */
 struct arena_list {

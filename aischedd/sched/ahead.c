@@ -79,8 +79,7 @@ struct ahead *ahead_new(struct place *p)
 	a->arena = p->arena;
 	a->view = arena_array(p->arena, struct view, s->node.n);
 	a->patience = PATIENCE;
-	for (uint32_t r = 0; r < s->run.n && !a->changes; r++)
-		a->changes = stay_end(s, r) != SNAP_NEVER;
+	a->changes = stays_change(s);
 	return a;
 }
 

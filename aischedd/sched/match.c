@@ -22,6 +22,7 @@ struct match {
 
 	uint32_t nclasses;
 	struct node_class *class;
+	struct arena_list classes; /* of which class is the array */
 	uint32_t *class_of;
 	uint32_t *by_pool; /* classes in order of pools */
 	uint32_t *found;   /* scratch: classes */
@@ -142,6 +143,7 @@ static uint32_t find_class(struct match *m, uint32_t *slot, size_t mask,
                            const uint64_t *bits, size_t size)
 {
 	size_t i = hash_bytes(0, bits, size) & mask;
+	struct node_class *class;
 	uint64_t *copy;
 
 	for (; slot[i]; i = (i + 1) & mask) {
@@ -149,7 +151,9 @@ static uint32_t find_class(struct match *m, uint32_t *slot, size_t mask,
 			return slot[i] - 1;
 	}
 	copy = arena_alloc(m->arena, size, 1);
-	m->class[m->nclasses].word = memcpy(copy, bits, size);
+	class = arena_push(m->arena, &m->classes, sizeof(*class));
+	class->word = memcpy(copy, bits, size);
+	m->class = m->classes.p;
 	slot[i] = ++m->nclasses;
 	return slot[i] - 1;
 }
@@ -164,7 +168,6 @@ static void classify_nodes(struct match *m)
 	while (nslots < 2 * (size_t)n)
 		nslots *= 2;
 	slot = arena_array(m->arena, uint32_t, nslots);
-	m->class = arena_array(m->arena, struct node_class, n);
 	m->class_of = arena_array(m->arena, uint32_t, n);
 	for (uint32_t i = 0; i < n; i++) {
 		memset(bits, 0, size);

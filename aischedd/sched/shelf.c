@@ -2,7 +2,6 @@
 #include "aischedd/sched/shelf.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "aischedd/sched/mix.h"
 
@@ -401,24 +400,55 @@ static void find_largest(struct shelf *shelf, struct arena *arena)
 
 /* One node to be put on the shelf for the first time. */
 struct first {
-	uint32_t class, node;
-	uint8_t tree;
+	uint32_t shelf; /* class and tree */
+	uint32_t node;
 	int64_t key_gpu, key_cpu;
 };
 
-static int by_place(const void *a, const void *b)
+static bool goes_first(const struct first *x, const struct first *y)
 {
-	const struct first *x = a, *y = b;
-
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	if (x->tree != y->tree)
-		return x->tree < y->tree ? -1 : 1;
+	if (x->shelf != y->shelf)
+		return x->shelf < y->shelf;
 	if (x->key_gpu != y->key_gpu)
-		return x->key_gpu < y->key_gpu ? -1 : 1;
+		return x->key_gpu < y->key_gpu;
 	if (x->key_cpu != y->key_cpu)
-		return x->key_cpu < y->key_cpu ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+		return x->key_cpu < y->key_cpu;
+	return x->node < y->node;
+}
+
+/* Where the order that begins at i ends. */
+static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
+{
+	if (i < n)
+		i++;
+	while (i < n && goes_first(&it[i - 1], &it[i]))
+		i++;
+	return i;
+}
+
+/* Nodes are in order here and there: merge what is. */
+static const struct first *sort_nodes(struct first *it, struct first *other,
+                                      uint32_t n)
+{
+	while (run_end(it, 0, n) < n) {
+		struct first *from = it;
+
+		for (uint32_t i = 0, mid, end; i < n; i = end) {
+			uint32_t a = i, b = mid = run_end(it, i, n);
+
+			end = run_end(it, mid, n);
+			for (uint32_t k = i; k < end; k++) {
+				bool first =
+				    b == end ||
+				    (a < mid && goes_first(&it[a], &it[b]));
+
+				other[k] = first ? it[a++] : it[b++];
+			}
+		}
+		it = other;
+		other = from;
+	}
+	return it;
 }
 
 /* A tree of nodes in order: each hangs below the last one of higher rank; what
@@ -452,32 +482,34 @@ static uint32_t build(struct shelf *shelf, const struct first *it, uint32_t n,
 static void fill_shelf(struct shelf *shelf, struct arena *arena)
 {
 	const struct snap *s = shelf->work->snap;
-	struct first *it = arena_array(arena, struct first, s->node.n);
-	uint32_t *last = arena_array(arena, uint32_t, s->node.n), n = 0;
-	bool sorted = true;
+	struct first *unsorted =
+	    arena_array_raw(arena, struct first, s->node.n);
+	struct first *other = arena_array_raw(arena, struct first, s->node.n);
+	uint32_t *last = arena_array_raw(arena, uint32_t, s->node.n), n = 0;
+	const struct first *it;
 
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		const struct leaf *l = &shelf->leaf[i];
+		uint32_t class = match_class_of(shelf->match, i);
 
 		shelf->tree[i] = (uint8_t)first_tree(s, i);
 		if (shelf->tree[i] == SHELF_NONE)
 			continue;
 		count_node(shelf, i, 1);
-		it[n++] =
-		    (struct first){ match_class_of(shelf->match, i), i,
-			            shelf->tree[i], l->key_gpu, l->key_cpu };
-		sorted &= n < 2 || by_place(&it[n - 2], &it[n - 1]) < 0;
+		unsorted[n++] =
+		    (struct first){ class * SHELF_NTREES + shelf->tree[i], i,
+			            l->key_gpu, l->key_cpu };
 	}
-	if (!sorted)
-		qsort(it, n, sizeof(*it), by_place);
+	it = sort_nodes(unsorted, other, n);
 	for (uint32_t i = 0, end; i < n; i = end) {
+		uint32_t class = it[i].shelf / SHELF_NTREES;
+		uint32_t tree = it[i].shelf % SHELF_NTREES;
+
 		end = i;
-		while (end < n && it[end].class == it[i].class &&
-		       it[end].tree == it[i].tree)
+		while (end < n && it[end].shelf == it[i].shelf)
 			end++;
-		shelf->root[it[i].class][it[i].tree] =
-		    build(shelf, it + i, end - i, last);
-		shelf->count[it[i].class][it[i].tree] = end - i;
+		shelf->root[class][tree] = build(shelf, it + i, end - i, last);
+		shelf->count[class][tree] = end - i;
 	}
 }
 
@@ -491,7 +523,7 @@ struct shelf *shelf_new(const struct work *w, const struct match *m,
 	shelf->match = m;
 	shelf->worth = mix_worth(w->snap);
 	find_largest(shelf, arena);
-	shelf->leaf = arena_array(arena, struct leaf, n);
+	shelf->leaf = arena_array_raw(arena, struct leaf, n);
 	shelf->tree = arena_array(arena, uint8_t, n);
 	shelf->root = arena_alloc(arena, nclasses, sizeof(*shelf->root));
 	shelf->count = arena_alloc(arena, nclasses, sizeof(*shelf->count));

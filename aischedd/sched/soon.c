@@ -83,7 +83,8 @@ static int64_t look_up(struct soon *soon, struct supply *sup,
 	const struct stays *st = soon->stays;
 	int64_t most = 0;
 
-	sup->gives = arena_array(soon->arena, uint32_t, st->first[s->node.n]);
+	sup->gives =
+	    arena_array_raw(soon->arena, uint32_t, st->first[s->node.n]);
 	for (uint32_t node = 0; node < s->node.n; node++) {
 		int64_t sum = sup->have[node];
 
@@ -178,7 +179,7 @@ static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
 	struct soon_order *o = arena_array(soon->arena, struct soon_order, 1);
 
 	o->in = in;
-	o->key = arena_array(soon->arena, uint64_t, in ? n : 0);
+	o->key = arena_array_raw(soon->arena, uint64_t, in ? n : 0);
 	for (uint32_t i = 0; in && i < n; i++) {
 		if (in[i])
 			o->key[o->n++] = (uint64_t)in[i] << 32 | i;

@@ -22,6 +22,21 @@ int64_t stay_end(const struct snap *s, uint32_t run)
 	return s->run.start[run] + assumed;
 }
 
+bool stays_change(const struct snap *s)
+{
+	bool assumes = false;
+
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		assumes |= s->queue.assumed_time[q] != CONF_NONE;
+	for (uint32_t r = 0; r < s->run.n; r++) {
+		if ((assumes || s->run.ending[r] ||
+		     s->run.end[r] != SNAP_NEVER) &&
+		    stay_end(s, r) != SNAP_NEVER)
+			return true;
+	}
+	return false;
+}
+
 static int by_end(const void *a, const void *b)
 {
 	const struct stay *x = a, *y = b;
@@ -54,9 +69,9 @@ struct stays *stays_new(const struct snap *s, struct arena *arena)
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0, *next;
 
 	st->first = arena_array(arena, uint32_t, s->node.n + 1);
-	st->stay = arena_array(arena, struct stay, ntasks);
-	st->end = arena_array(arena, int64_t, s->run.n);
-	next = arena_array(arena, uint32_t, s->node.n);
+	st->stay = arena_array_raw(arena, struct stay, ntasks);
+	st->end = arena_array_raw(arena, int64_t, s->run.n);
+	next = arena_array_raw(arena, uint32_t, s->node.n);
 	for (uint32_t t = 0; t < ntasks; t++)
 		st->first[s->task[t].node + 1]++;
 	for (uint32_t i = 0; i < s->node.n; i++) {

@@ -27,6 +27,9 @@ struct stays *stays_new(const struct snap *snap, struct arena *arena);
 /* When a running job has ended at the latest, as far as is known. */
 int64_t stay_end(const struct snap *snap, uint32_t run);
 
+/* Whether any ends at a time that is known. */
+bool stays_change(const struct snap *snap);
+
 /* SNAP_NEVER is last. */
 static inline bool ends_before(int64_t a, int64_t b)
 {

@@ -219,8 +219,10 @@ static void charge_run(struct work *w, uint32_t run)
 	work_amount(s, run, run_ntasks(s, run), amount);
 	for (int r = 0; r < RES_N; r++)
 		used[r] += amount[r];
-	for (int r = 0; r < RES_N && !s->run.preemptible[run]; r++)
-		firm[r] += amount[r];
+	if (!s->run.preemptible[run]) {
+		for (int r = 0; r < RES_N; r++)
+			firm[r] += amount[r];
+	}
 	w->jobs[queue]++;
 	if (w->nusers[queue])
 		count_user(w, run, amount[RES_GPU]);
