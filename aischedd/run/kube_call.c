@@ -397,7 +397,8 @@ static void explain(const struct kube_call *call, CURLcode code,
 	}
 }
 
-/* The same again as soon as the server takes requests. */
+/* The same again as soon as the server takes requests.  The lease does not
+ * wait for that, and so needs a pause of its own. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {
@@ -406,6 +407,8 @@ static void retry(struct kube_call *call, int code, const char *reason,
 		answer_failure(call, code, reason, err);
 	else if (is_late(call))
 		give_up(call);
+	else if (call->rank == KUBE_LEASE)
+		call_rest(call, http_backoff(call->http, call->tries));
 	else
 		http_enqueue(call, true);
 }

@@ -458,6 +458,26 @@ START_TEST(the_lease_does_not_wait_for_others)
 }
 END_TEST
 
+START_TEST(the_lease_leaves_an_absent_server_some_peace)
+{
+	struct result lease;
+
+	server_free(w.server);
+	w.server = NULL;
+	w.limits.backoff_ms = w.limits.backoff_max_ms = 100;
+	world_http(&w);
+	result_send(&w, &lease,
+	            (struct kube_request){ .method = KUBE_PUT,
+	                                   .rank = KUBE_LEASE,
+	                                   .path = "/lease",
+	                                   .deadline_ms = 400 });
+	world_run(&w, &lease.done);
+	ck_assert_int_eq(lease.err.code, ETIMEDOUT);
+	ck_assert_uint_gt(kube_http_sent(w.http), 0);
+	ck_assert_uint_le(kube_http_sent(w.http), 5);
+}
+END_TEST
+
 /* --- too much --- */
 
 static char *many(const char *before, char c, size_t n)
@@ -741,6 +761,7 @@ SUITE(kube_http)
 	tcase_add_test(tc, a_proxy_is_asked);
 	tcase_add_test(tc, a_proxy_learns_no_secrets);
 	tcase_add_test(tc, the_lease_does_not_wait_for_others);
+	tcase_add_test(tc, the_lease_leaves_an_absent_server_some_peace);
 	tcase_add_loop_test(tc, flood_case, 0, ARRAY_SIZE(floods));
 	tcase_add_test(tc, headers_without_end_are_refused);
 	tcase_add_test(tc, bytes_are_given_as_they_come);
