@@ -63,21 +63,39 @@ static void take(struct evictor *e, uint32_t task)
 		victim_take(e, run);
 }
 
+/* The next to go from a node, or SNAP_NONE: in their order, of runs with tasks
+ * to spare if not `whole`. */
+static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
+                        uint32_t *i)
+{
+	for (; *i < e->first[node + 1]; ++*i) {
+		uint32_t task = e->at[*i];
+
+		if (may_take(e, task) &&
+		    (whole || e->surplus[e->owner[task]] > 0))
+			return task;
+	}
+	return SNAP_NONE;
+}
+
 /* In their order, first tasks that their runs can do without; whole runs cost
  * more than these. */
 static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	for (int whole = 0; whole < 2; whole++) {
-		for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
-			uint32_t task = e->at[i], run = e->owner[task];
+		uint32_t i = e->first[node], task;
+
+		while ((task = next_on(e, node, whole, &i)) != SNAP_NONE) {
+			uint32_t run = e->owner[task];
 			bool all = e->surplus[run] <= 0;
 
-			if (!may_take(e, task) || (!whole && all))
-				continue;
 			*ret_cost = ((uint64_t)all << 32 | e->rank[run]) + 1;
 			take(e, task);
 			if (fits(e, node))
 				return true;
+			/* It may have made others lawful. */
+			if (e->mode == STRICT)
+				i = e->first[node];
 		}
 	}
 	return false;
