@@ -333,7 +333,7 @@ static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 struct taken {
 	int64_t (*from)[RES_N];    /* what it lost as a branch */
 	int64_t (*largest)[RES_N]; /* the most of that by one run */
-	uint8_t (*matters)[RES_N]; /* claimants ask for it, or it lost it */
+	uint8_t (*loses)[RES_N];   /* some of it, by whoever leaves or moves */
 	int64_t (*by)[RES_N];      /* for whom below it others lost it */
 };
 
@@ -359,16 +359,15 @@ static int check_reclaim(const struct audit *a, const struct eviction *e,
 {
 	const struct snap *s = a->s;
 	uint32_t from = branch(s, s->run.queue[e->run], by->queue);
-	int64_t ask[RES_N], loses[RES_N];
+	int64_t loses[RES_N];
 
 	if (e->why != EVICT_RECLAIM)
 		return check_bad(a, s->run.job[e->run],
 		                 "is of another queue than job %llu",
 		                 (unsigned long long)by->job);
-	amount_of(s, by->req, by->tasks, ask);
 	amount_of_run(s, e->run, e->nlosses, loses);
 	for (int r = 0; r < RES_N; r++) {
-		t->matters[from][r] |= ask[r] || loses[r];
+		t->loses[from][r] |= loses[r] > 0;
 		if (a->moved[e->run])
 			continue;
 		/* Who is suspended keeps the rest. */
@@ -437,8 +436,8 @@ static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 		int64_t most = u->base[q][r] + u->more[q][r] - t->from[q][r] +
 		               t->largest[q][r];
 
-		taken |= t->matters[q][r];
-		above |= t->matters[q][r] && share != CONF_NONE && most > share;
+		taken |= t->loses[q][r];
+		above |= t->loses[q][r] && share != CONF_NONE && most > share;
 		if (t->by[q][r] && share != CONF_NONE &&
 		    u->base[q][r] - u->lost[q][r] + u->held[q][r] +
 		            t->by[q][r] >
@@ -462,7 +461,7 @@ int check_rules(struct audit *a)
 
 	t.from = arena_alloc(a->arena, s->queue.n, sizeof(*t.from));
 	t.largest = arena_alloc(a->arena, s->queue.n, sizeof(*t.largest));
-	t.matters = arena_alloc(a->arena, s->queue.n, sizeof(*t.matters));
+	t.loses = arena_alloc(a->arena, s->queue.n, sizeof(*t.loses));
 	t.by = arena_alloc(a->arena, s->queue.n, sizeof(*t.by));
 	for (uint32_t i = 0; i < a->plan->nevictions; i++) {
 		const struct eviction *e = &a->plan->eviction[i];

@@ -196,17 +196,15 @@ static unsigned above(const struct evictor *e, uint32_t queue)
 	return ret;
 }
 
-/* Resources for whose sake a run may be reclaimed, as bits: what the claimant
- * asks for, and what it holds itself. */
-static unsigned matters(const struct evictor *e, uint32_t run)
+/* Resources that a run holds, as bits. */
+static unsigned held_by(const struct evictor *e, uint32_t run)
 {
-	const int64_t *more = e->c->demand.amount;
 	int64_t has[RES_N];
 	unsigned ret = 0;
 
 	work_amount(e->s, run, 1, has);
 	for (unsigned r = 0; r < RES_N; r++) {
-		if (more[r] || has[r])
+		if (has[r])
 			ret |= 1U << r;
 	}
 	return ret;
@@ -268,7 +266,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
 		       e->s->run.priority[run] < e->c->priority;
-	return matters(e, run) &
+	return held_by(e, run) &
 	       (e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue]);
 }
 
@@ -583,7 +581,7 @@ static bool is_lawful(const struct evictor *e, const struct step *step,
 	from = branch_of(e, from);
 	if (queue_is_above(e->s, parent[from], *top))
 		*top = parent[from];
-	return above(e, from) & matters(e, step->run);
+	return above(e, from) & held_by(e, step->run);
 }
 
 bool victims_rules_hold(struct evictor *e)
