@@ -40,8 +40,9 @@ static struct room room_copy(const struct audit *a, const struct room *from)
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		r.gpu[i] = from ? from->gpu[i] : s->gpu.free[i];
-	for (uint32_t i = 0; i < s->cpu.n; i++)
-		r.thread[i] = from ? from->thread[i] : s->cpu.free[i];
+	snap_threads(s, r.thread);
+	for (uint32_t i = 0; from && i < s->cpu.n; i++)
+		r.thread[i] = from->thread[i];
 	return r;
 }
 

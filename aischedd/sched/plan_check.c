@@ -56,8 +56,7 @@ static void begin(struct check *c)
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		c->gpu[i] = s->gpu.free[i];
-	for (uint32_t i = 0; i < s->cpu.n; i++)
-		c->thread[i] = s->cpu.free[i];
+	snap_threads(s, c->thread);
 	begin_runs(c);
 }
 

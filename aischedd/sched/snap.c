@@ -423,3 +423,24 @@ int snap_check(const struct snap *snap, struct err *err)
 	}
 	return 0;
 }
+
+void snap_threads(const struct snap *s, int64_t *ret)
+{
+	for (uint32_t i = 0; i < s->cpu.n; i++)
+		ret[i] = 1000;
+	for (uint32_t run = 0; run < s->run.n && s->cpu.n; run++) {
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1] && !s->run.suspended[run];
+		     t++) {
+			const struct snap_task *task = &s->task[t];
+			int64_t *thread = ret + s->node.cpu_first[task->node];
+
+			for (uint32_t u = task->cpu_first;
+			     u < task[1].cpu_first; u++)
+				thread[s->cpu_use[u].cpu] -=
+				    s->cpu_use[u].milli;
+		}
+	}
+	for (uint32_t i = 0; i < s->cpu.n; i++)
+		ret[i] = s->cpu.free[i] < ret[i] ? s->cpu.free[i] : ret[i];
+}

@@ -247,8 +247,18 @@ static inline uint32_t rule_count(int32_t item)
 	return item < RULE_OR ? (uint32_t)RULE_OR - (uint32_t)item : 0;
 }
 
+/* Whether a run is what leaves of the one before it. */
+static inline bool snap_is_part(const struct snap *s, uint32_t run)
+{
+	return run && s->run.job[run - 1] == s->run.job[run];
+}
+
 /* Indices in range, slices ascending, parents before children, free within
  * total, members ascending.  Fails: EINVAL, says which entry. */
 int snap_check(const struct snap *snap, struct err *err);
+
+/* Free thousandths of each CPU; below 0 where somebody leaves who was suspended
+ * and whose CPUs others have got. */
+void snap_threads(const struct snap *snap, int64_t *ret);
 
 #endif

@@ -26,8 +26,7 @@
 		.space = SPACE_LEVEL                          \
 	}
 
-static const char *const order_names[] = { "pack", "spread", "best_fit",
-	                                   NULL };
+static const char *const order_names[] = { "pack", "spread", "best_fit", NULL };
 static const char *const job_order_names[] = { "points", "shortest", "smallest",
 	                                       NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
@@ -208,8 +207,9 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		for (uint32_t k = t->cpu_first; k < t[1].cpu_first; k++)
 			take(&thread[s->cpu_use[k].cpu], s->cpu_use[k].milli);
 	}
+	/* A job that gives up tasks keeps its licences. */
 	for (uint32_t i = s->req.license_first[req];
-	     i < s->req.license_first[req + 1]; i++)
+	     i < s->req.license_first[req + 1] && !snap_is_part(s, run); i++)
 		f->license[s->license_use[i].license] -=
 		    s->license_use[i].count;
 }

@@ -49,12 +49,6 @@ static void ask_pending(const struct snap *s, uint32_t row, struct ever *ever,
 	ask_more(s, s->pend.queue[row], req, jobs * s->req.tasks[req], ask);
 }
 
-/* Who leaves wants to come back; what a job gives up it asks for anyway. */
-static bool is_part(const struct snap *s, uint32_t run)
-{
-	return run && s->run.job[run - 1] == s->run.job[run];
-}
-
 void tree_shares(const struct snap *s, struct ever *ever, int64_t (*ask)[RES_N],
                  int64_t (*share)[RES_N], const int64_t capacity[RES_N],
                  struct arena *arena)
@@ -62,8 +56,10 @@ void tree_shares(const struct snap *s, struct ever *ever, int64_t (*ask)[RES_N],
 	uint8_t *rationed = arena_array(arena, uint8_t, s->queue.n);
 
 	find_rationed(s, rationed);
+	/* Who leaves wants to come back; what a job gives up it asks for
+	 * anyway. */
 	for (uint32_t i = 0; i < s->run.n; i++) {
-		if (rationed[s->run.queue[i]] && !is_part(s, i))
+		if (rationed[s->run.queue[i]] && !snap_is_part(s, i))
 			ask_more(s, s->run.queue[i], s->run.req[i],
 			         s->req.tasks[s->run.req[i]], ask);
 	}

@@ -258,7 +258,7 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 		w->whole[i] += w->device[d] == 1000;
 	}
 	for (uint32_t t = n->cpu_first[i]; t < n->cpu_first[i + 1]; t++) {
-		w->thread[t] = empty ? 1000 : w->snap->cpu.free[t];
+		w->thread[t] = empty ? 1000 : w->thread_now[t];
 		w->idle[i] += w->thread[t] == 1000;
 	}
 }
@@ -272,6 +272,14 @@ static uint32_t count_cores(const struct snap *s)
 			n = s->cpu.core[i] + 1u;
 	}
 	return n;
+}
+
+static const int64_t *threads_now(const struct snap *s, struct arena *arena)
+{
+	int64_t *ret = arena_array(arena, int64_t, s->cpu.n);
+
+	snap_threads(s, ret);
+	return ret;
 }
 
 struct work *work_new_blank(const struct snap *snap, struct arena *arena)
@@ -291,6 +299,7 @@ struct work *work_new_blank(const struct snap *snap, struct arena *arena)
 	w->sealed = w->tasks + n;
 	w->device = w->sealed + n;
 	w->thread = w->device + snap->gpu.n;
+	w->thread_now = threads_now(snap, arena);
 	w->core = arena_array(arena, struct work_core, count_cores(snap));
 	return w;
 }

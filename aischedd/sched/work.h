@@ -33,9 +33,10 @@ struct work {
 	int64_t *tasks;     /* tasks there */
 	int64_t *sealed;    /* tasks of exclusive jobs there */
 
-	int64_t *device;        /* one a device: free thousandths */
-	int64_t *thread;        /* one a CPU of a slice: free thousandths */
-	struct work_core *core; /* scratch of fit.c, by number of the core */
+	int64_t *device;           /* one a device: free thousandths */
+	int64_t *thread;           /* one a CPU of a slice: free thousandths */
+	const int64_t *thread_now; /* as they are in the snapshot */
+	struct work_core *core;    /* scratch of fit.c, by number of the core */
 
 	int64_t *license;       /* free */
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */

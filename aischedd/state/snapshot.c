@@ -165,6 +165,12 @@ struct left {
 	uint16_t *gpu, *thread;
 };
 
+/* Others may have the CPUs of one that was suspended and now ends. */
+static void take_thread(uint16_t *nfree, uint16_t milli)
+{
+	*nfree -= milli < *nfree ? milli : *nfree;
+}
+
 /* Suspended jobs gave their CPUs back. */
 static void take_off(const struct build *b, struct job *job,
                      const struct placement *p, const struct left *left)
@@ -187,8 +193,8 @@ static void take_off(const struct build *b, struct job *job,
 		left->cpu[t->node] -= req->cpus;
 		for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
 			if (p->cpu_use[c].cpu < state->node[t->node].ncpus)
-				thread[p->cpu_use[c].cpu] -=
-				    p->cpu_use[c].milli;
+				take_thread(&thread[p->cpu_use[c].cpu],
+				            p->cpu_use[c].milli);
 	}
 }
 
