@@ -39,6 +39,22 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 	return sound;
 }
 
+/* Whether a task and the claimant are on one node, which one of them wants for
+ * itself. */
+static bool is_alone(const struct evictor *e, uint32_t task)
+{
+	const struct snap *s = e->s;
+
+	return e->p->place->own[s->task[task].node] &&
+	       (s->req.exclusive[s->run.req[e->owner[task]]] ||
+	        s->req.exclusive[e->c->req]);
+}
+
+static bool may_stay(const struct evictor *e, uint32_t task)
+{
+	return !is_alone(e, task) && is_sound(e, task);
+}
+
 /* --- other devices for the claimant ------------------------------------ */
 
 static int by_node(const void *a, const void *b)
@@ -152,14 +168,6 @@ static void bring_back(struct sparing *sp)
 
 /* --- one step ---------------------------------------------------------- */
 
-/* Whether a run and the claimant cannot be on one node, whatever is free. */
-static bool is_exclusive(const struct evictor *e, uint32_t run)
-{
-	const struct snap *s = e->s;
-
-	return s->req.exclusive[s->run.req[run]] || s->req.exclusive[e->c->req];
-}
-
 /* Whether the claimant still fits, and within its limits, after a step of the
  * run was taken back. */
 static bool is_spare(struct sparing *sp, uint32_t run)
@@ -168,13 +176,13 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	const struct snap *s = e->s;
 	struct verdict v;
 
-	if (is_exclusive(e, run) ||
-	    admit_now(e->w, &e->c->demand, &v) != WHY_None)
+	if (admit_now(e->w, &e->c->demand, &v) != WHY_None)
 		return false;
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
-		if (e->left[t] == STAYS && !is_sound(e, t) &&
-		    !repack(sp, s->task[t].node))
+		if (e->left[t] == STAYS &&
+		    (is_alone(e, t) ||
+		     (!is_sound(e, t) && !repack(sp, s->task[t].node))))
 			return false;
 	}
 	return true;
@@ -208,7 +216,7 @@ static bool can_shrink(struct sparing *sp, uint32_t run)
 	size_t mark = work_mark(e->w);
 	struct verdict v;
 
-	if (is_exclusive(e, run) || !victim_shrink(e, run, is_sound))
+	if (!victim_shrink(e, run, may_stay))
 		return false;
 	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
 	    (!sp->held || victims_rules_hold(e))) {
