@@ -327,6 +327,15 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
+/* As they were decided: the smaller ones may have found parts of devices that
+ * a larger one takes if it comes first. */
+static int by_index(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	return x->index < y->index ? -1 : 1;
+}
+
 /* Whether the nodes are still those that it may have. */
 static bool is_valid(struct pass *p, const struct holder *h)
 {
@@ -392,7 +401,8 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 		h->cpus = s->req.cpus[h->req];
 		h->over = !is_valid(p, h);
 	}
-	if (!arrange(c, by_type) && !arrange(c, by_numa))
+	if (!arrange(c, by_type) && !arrange(c, by_numa) &&
+	    !arrange(c, by_index))
 		arrange(c, by_type);
 	return c;
 }
