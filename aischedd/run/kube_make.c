@@ -174,5 +174,5 @@ void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
 	}
 	/* What was refused is asked for again by the tick, not at once. */
 	if (!err || err->code == EEXIST || a->fault.code || a->over)
-		kube_attempt_step(a);
+		kube_attempt_touch(a);
 }
