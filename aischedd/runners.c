@@ -211,8 +211,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		               job->place->task, job->place->cpu_use);
 		break;
 	case EFFECT_RESIZE:
-		if (r->ops->resize)
-			do_run(d, job, true);
+		do_run(d, job, true);
 		break;
 	case EFFECT_FORGET:
 		break;

@@ -434,9 +434,12 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
+	/* Never below the other one: it goes up before that, and down after.
+	 * Not there where the kernel does not account for swap. */
+	if (dir)
+		write_number(dir, "memory.memsw.limit_in_bytes", bytes);
 	if (!dir || write_number(dir, "memory.limit_in_bytes", bytes) < 0)
 		return -1;
-	/* Not there where the kernel does not account for swap. */
 	write_number(dir, "memory.memsw.limit_in_bytes", bytes);
 	return 0;
 }

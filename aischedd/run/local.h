@@ -1,7 +1,8 @@
 /*
  * local.h - the runner of this machine, as its own files see it
  *
- * local.c starts shepherds and talks to them; local_recover.c finds out what
+ * local_ask.c is what the daemon may ask, such as to start a shepherd;
+ * local_attempt.c talks to shepherds; local_recover.c finds out what
  * became of attempts whose shepherd does not answer: after a restart of the
  * daemon, and when one was killed.
  */
@@ -43,7 +44,7 @@ struct attempt {
 	struct event *readable;
 	int order_fd, child_fd; /* until the nursery has them; then -1 */
 
-	json_t *stop; /* to be sent once it is connected again, or NULL */
+	json_t *stop, *resize; /* to be sent once it is connected, or NULL */
 
 	struct claim claim; /* while dying; its texts are in arena */
 	struct arena *arena;
@@ -80,20 +81,46 @@ struct local {
 	size_t awaited;     /* attempts of recover() without an answer */
 };
 
-/* --- local.c --- */
+static inline struct local *local_of(struct runner *r)
+{
+	return (struct local *)(void *)((char *)r -
+	                                offsetof(struct local, runner));
+}
+
+/* --- local_attempt.c --- */
 
 void local_name(char ret[48], uint64_t job, uint32_t attempt);
 struct attempt *attempt_find(struct local *l, uint64_t job, uint32_t attempt);
 struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt);
-/* Talk over fd from now on. */
+void attempt_free(struct attempt *a);
+/* Talk over fd from now on, or no longer. */
 void attempt_connect(struct attempt *a, int fd);
+void attempt_hang_up(struct attempt *a);
 void attempt_send(struct attempt *a, json_t *msg);
+/* Send it, or keep it in *kept until its shepherd is found again. */
+void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
 /* Look after it at the next tick. */
 void attempt_queue(struct attempt *a);
 /* Fill in who and deliver; an answer of recover() is counted. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
 /* That was its last event; strays and forgotten ones are removed. */
 void attempt_done(struct attempt *a);
+
+/* --- local_ask.c: as in runner.h --- */
+
+void local_start(struct runner *r, const struct run_job *job);
+/* Hand it to the nursery; false: it has no room for more, try again. */
+bool attempt_launch(struct attempt *a);
+void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
+                enum stop_why why, int64_t grace);
+void local_signal(struct runner *r, uint64_t job, uint32_t attempt, int signo,
+                  bool script_only);
+void local_suspend(struct runner *r, uint64_t job, uint32_t attempt);
+void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
+                  uint32_t ntasks, const struct snap_task *task,
+                  const struct snap_cpu_use *cpu_use);
+void local_resize(struct runner *r, const struct run_job *job);
+void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
 
 /* --- local_nursery.c --- */
 

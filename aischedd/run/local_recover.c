@@ -217,9 +217,7 @@ void local_find_strays(struct local *l)
 void local_recover(struct runner *r, size_t n, const uint64_t *job,
                    const uint32_t *attempt)
 {
-	struct local *l =
-	    (struct local *)(void *)((char *)r -
-	                             offsetof(struct local, runner));
+	struct local *l = local_of(r);
 
 	for (size_t i = 0; i < n; i++) {
 		struct attempt *a;

@@ -190,6 +190,25 @@ static const char *environ_value(const struct buf *env, const char *name)
 	return NULL;
 }
 
+static bool is_there(pid_t pid, const char *name, const char *value,
+                     struct buf *env)
+{
+	const char *has;
+
+	read_environ(pid, env);
+	has = environ_value(env, name);
+	return has && !strcmp(has, value);
+}
+
+bool proc_has_env(pid_t pid, const char *name, const char *value)
+{
+	struct buf env = { 0 };
+	bool has = is_there(pid, name, value, &env);
+
+	buf_free(&env);
+	return has;
+}
+
 size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
                      void *arg)
 {
@@ -200,11 +219,7 @@ size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
 	if (!dir)
 		return 0;
 	for (pid_t pid; (pid = next_pid(dir));) {
-		const char *has;
-
-		read_environ(pid, &env);
-		has = environ_value(&env, name);
-		if (!has || strcmp(has, value))
+		if (!is_there(pid, name, value, &env))
 			continue;
 		fn(pid, arg);
 		found++;

@@ -7,6 +7,7 @@
 #ifndef AISCHEDD_RUN_PROC_H
 #define AISCHEDD_RUN_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,6 +27,9 @@ int64_t proc_memory_kib(pid_t pid);
 /* The same with shared pages divided among those who share them; slower.
  * Falls back to proc_memory_kib() where that may not be read. */
 int64_t proc_memory_exact_kib(pid_t pid);
+
+/* Whether its initial environment has this variable with this value. */
+bool proc_has_env(pid_t pid, const char *name, const char *value);
 
 /* Call fn for each process whose initial environment has this variable
  * with this value; their number. */

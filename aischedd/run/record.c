@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libcommon/buf.h"
+#include "libcommon/parse.h"
 
 #define CLAIM_FILE "claim"
 
@@ -102,6 +102,15 @@ int record_sync(int fd, int dirfd, struct err *err)
 	if (parent >= 0)
 		close(parent);
 	return status;
+}
+
+void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
+{
+	buf_printf(out, "task %" PRIu32, rank);
+	if (signo)
+		buf_printf(out, " was ended by SIG%s", signal_name(signo));
+	else
+		buf_printf(out, " ended with exit status %d", exit_code);
 }
 
 json_t *outcome_to_json(const struct outcome *out)

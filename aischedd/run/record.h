@@ -16,6 +16,7 @@
 
 #include "aischedd/run/cgroup.h"
 #include "aischedd/run/runner.h"
+#include "libcommon/buf.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 
@@ -69,6 +70,9 @@ int record_fail(int fd, enum start_fault fault, const char *text,
 /* What is known about the attempt whose directory this is; texts live in the
  * arena.  A line that is cut counts as not written.  Cannot fail. */
 void record_read(int dirfd, struct record *ret, struct arena *arena);
+
+/* What a person is told of a task that failed: "task 3 ended with ...". */
+void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo);
 
 /* An outcome as JSON, and back. */
 json_t *outcome_to_json(const struct outcome *out);

@@ -147,7 +147,7 @@ struct runner_ops {
 	 * It goes on with these tasks: others are stopped as by stop(), those
 	 * that do not run yet are started.  RUN_RESIZED, with job->resize,
 	 * when the others are gone.  May be said again at any time, also
-	 * before RUN_STARTED.  NULL: this runner cannot.
+	 * before RUN_STARTED.
 	 */
 	void (*resize)(struct runner *r, const struct run_job *job);
 	/* The end, or that it did not start, is committed: what is kept about

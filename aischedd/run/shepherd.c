@@ -49,6 +49,19 @@ static void tell_started(struct shepherd *s)
 	                  s->suspended));
 }
 
+void tell_replaced(struct shepherd *s)
+{
+	tell(s,
+	     json_pack("{s:s s:I s:s}", "event", "replaced", "tasks",
+	               (json_int_t)s->replaced, "text", s->last_failure.data));
+}
+
+void tell_resized(struct shepherd *s)
+{
+	tell(s, json_pack("{s:s s:I}", "event", "resized", "resize",
+	                  (json_int_t)s->resize));
+}
+
 static void tell_failed(struct shepherd *s, enum start_fault fault,
                         const char *text)
 {
@@ -82,22 +95,29 @@ static void do_signal(struct shepherd *s, int signo, bool script_only)
 		return;
 	}
 	for (uint32_t i = 0; i < s->ntasks; i++)
-		if (!s->task[i].ended)
+		if (s->task[i].state == TASK_RUNS)
 			kill(s->task[i].pid, signo);
 }
 
 static void do_resume(struct shepherd *s, json_t *place)
 {
-	if (order_place_from_json(&s->order, place, s->arena, NULL) == 0)
-		tasks_bind(s);
+	gang_place(s, place);
 	job_resume(s);
+}
+
+/* Answered by gang_step() when nobody leaves any more. */
+static void do_resize(struct shepherd *s, json_t *place, json_int_t resize)
+{
+	gang_place(s, place);
+	s->resizing = true;
+	s->resize = (uint32_t)resize;
 }
 
 /* What is not understood comes from a newer daemon and is left alone. */
 static void obey(struct shepherd *s, json_t *msg)
 {
 	const char *what, *why;
-	json_int_t grace;
+	json_int_t grace, resize;
 	json_t *place;
 	int signo, only;
 
@@ -115,6 +135,10 @@ static void obey(struct shepherd *s, json_t *msg)
 	else if (!strcmp(what, "resume") &&
 	         !json_unpack(msg, "{s:o}", "place", &place))
 		do_resume(s, place);
+	else if (!strcmp(what, "resize") &&
+	         !json_unpack(msg, "{s:o s:I}", "place", &place, "resize",
+	                      &resize))
+		do_resize(s, place, resize);
 }
 
 static void hear(struct shepherd *s)
@@ -156,6 +180,8 @@ static void welcome(struct shepherd *s)
 		close(s->conn);
 	s->conn = fd;
 	tell_started(s);
+	if (s->replaced)
+		tell_replaced(s);
 }
 
 static int listen_ctl(struct shepherd *s, struct err *err)

@@ -15,14 +15,27 @@
 #include "aischedd/run/cgroup.h"
 #include "aischedd/run/order.h"
 #include "aischedd/run/record.h"
+#include "libcommon/buf.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 
+enum task_state {
+	TASK_DUE, /* is to be started, maybe again */
+	TASK_RUNS,
+	TASK_ENDED
+};
+
 /* One process that the job consists of; what it starts is not listed. */
 struct task {
-	pid_t pid;
-	bool ended;
-	int fd[3]; /* stdin, stdout, stderr; shared by tasks of one name */
+	uint32_t rank;
+	enum task_state state;
+	bool moved;    /* to other CPUs than it had */
+	pid_t pid;     /* of its last process, 0: it had none yet */
+	int fd[3];     /* stdin, stdout, stderr; shared by tasks of one name */
+	int report;    /* what it says if it cannot become the script, or -1 */
+	int64_t at;    /* monotonic ms: when it is to be started; of one that
+	                * leaves: killed */
+	int64_t pause; /* ms between two rounds of SIGKILL */
 };
 
 /* An open file of the job. */
@@ -45,15 +58,26 @@ struct shepherd {
 	int ngroups;
 	const char *home, *shell;
 
-	struct task *task;
-	uint32_t ntasks, alive;
-	struct file *file; /* outputs, each once */
+	struct arena *place; /* of the order's tasks and CPUs; NULL: arena */
+
+	struct task *task; /* [ntasks] as in the order, or one for all */
+	uint32_t ntasks;
+	uint32_t alive;       /* of these: not TASK_ENDED */
+	struct task *leaving; /* [nleaving] were told to */
+	uint32_t nleaving;
+	size_t leaving_cap;
+	bool resizing;           /* the daemon waits for an answer, */
+	uint32_t resize;         /* with this number */
+	uint32_t replaced;       /* tasks that failed and were started again */
+	struct buf last_failure; /* what happened to the last of them */
+	struct file *file;       /* outputs, each once */
 	size_t nfiles, files_cap;
 
 	int listen_fd, conn, signal_fd;
-	bool suspended;
+	bool suspended, frozen; /* frozen: by its group, not by signals */
 	bool ending;       /* SIGTERM was sent, or only leftovers are left */
 	bool childless;    /* nothing of the job is left */
+	struct buf cpus;   /* those of the group, as the kernel reads them */
 	bool watch_memory; /* no group limits it: we do */
 	bool out_of_memory;
 	int64_t kill_at, look_at; /* monotonic ms; 0: not at all */
@@ -70,15 +94,48 @@ struct shepherd {
  */
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err);
-/* Bind the processes to the CPUs that order.job has now. */
-void tasks_bind(struct shepherd *s);
+/* One more task, or one that failed.  Fails: the job goes on without it. */
+int task_start(struct shepherd *s, uint32_t i, struct err *err);
+/* What it said if it could not become the script: 1; else 0. */
+int task_report(struct task *t, struct err *err);
 /* A line of ours in every stderr of the job. */
 void tasks_say(struct shepherd *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* --- shepherd_limit.c: what the processes may use --- */
+
+/* Make the group. */
+void limits_make(struct shepherd *s);
+/* The job has other tasks, or CPUs, than it had. */
+void limits_change(struct shepherd *s);
+/* Of the process that becomes task i; of task i and all below it. */
+void limits_bind_self(const struct shepherd *s, uint32_t i);
+void limits_bind(const struct shepherd *s, uint32_t i);
+
+/* --- shepherd_gang.c: tasks that come, fail and leave --- */
+
+/*
+ * The job goes on with the tasks and CPUs of a new place: those that run and
+ * have none there leave, those that are missing are started.
+ */
+void gang_place(struct shepherd *s, json_t *place);
+/* The process has ended, with this status of wait(). */
+void gang_task_ended(struct shepherd *s, pid_t pid, int status);
+/* Start and kill what is due. */
+void gang_step(struct shepherd *s, int64_t now);
+/* When something is, monotonic ms, or 0. */
+int64_t gang_due(const struct shepherd *s);
+/* --- shepherd.c --- */
+
+void tell_replaced(struct shepherd *s);
+void tell_resized(struct shepherd *s);
+
 /* --- shepherd_end.c: signals, memory and the end --- */
 
+int64_t monotonic_ms(void);
 int64_t job_mem_mib(const struct shepherd *s);
+/* Call fn for each process of the job; their number. */
+size_t job_each(struct shepherd *s, proc_fn *fn, void *arg);
 /* To every process of the job. */
 void job_signal(struct shepherd *s, int signo);
 void job_suspend(struct shepherd *s);

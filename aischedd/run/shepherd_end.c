@@ -20,7 +20,7 @@
 #define LOOK_SHARE        20  /* looking takes at most this part of a CPU */
 #define STOP_ROUNDS       10
 
-static int64_t monotonic_ms(void)
+int64_t monotonic_ms(void)
 {
 	struct timespec t;
 
@@ -30,10 +30,10 @@ static int64_t monotonic_ms(void)
 
 int64_t job_mem_mib(const struct shepherd *s)
 {
-	return s->order.job.req->mem_mib * s->order.job.ntasks;
+	return s->order.job.req->mem_mib * (s->order.job.ntasks + s->nleaving);
 }
 
-static size_t each_process(struct shepherd *s, proc_fn *fn, void *arg)
+size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
 {
 	return cgroup_holds(&s->cg) ? cgroup_procs(&s->cg, fn, arg)
 	                            : proc_descendants(getpid(), fn, arg);
@@ -46,7 +46,7 @@ static void signal_one(pid_t pid, void *arg)
 
 void job_signal(struct shepherd *s, int signo)
 {
-	each_process(s, signal_one, &signo);
+	job_each(s, signal_one, &signo);
 }
 
 void job_suspend(struct shepherd *s)
@@ -55,12 +55,13 @@ void job_suspend(struct shepherd *s)
 	size_t n = 0, before;
 
 	s->suspended = true;
-	if (cgroup_freeze(&s->cg, true) == 0)
+	s->frozen = cgroup_freeze(&s->cg, true) == 0;
+	if (s->frozen)
 		return;
 	/* Until a round finds no process that was born during the last. */
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		before = n;
-		n = each_process(s, signal_one, &signo);
+		n = job_each(s, signal_one, &signo);
 		if (n == before)
 			break;
 	}
@@ -71,8 +72,9 @@ void job_resume(struct shepherd *s)
 	if (!s->suspended)
 		return;
 	s->suspended = false;
-	if (cgroup_freeze(&s->cg, false) < 0)
+	if (!s->frozen || cgroup_freeze(&s->cg, false) < 0)
 		job_signal(s, SIGCONT);
+	s->frozen = false;
 }
 
 static void kill_by(struct shepherd *s, int64_t when)
@@ -124,11 +126,11 @@ static void look_at_memory(struct shepherd *s)
 	int64_t limit = job_mem_mib(s) * 1024, begin = monotonic_ms();
 	int64_t kib = 0, pause, cost;
 
-	each_process(s, add_memory, &kib);
+	job_each(s, add_memory, &kib);
 	if (kib > limit) {
 		/* Pages that are shared were counted more than once. */
 		kib = 0;
-		each_process(s, add_memory_exact, &kib);
+		job_each(s, add_memory_exact, &kib);
 	}
 	if (kib > s->peak_kib)
 		s->peak_kib = kib;
@@ -151,23 +153,6 @@ static int64_t time_us(const struct timeval *tv)
 	return tv->tv_sec * INT64_C(1000000) + tv->tv_usec;
 }
 
-static void task_ended(struct shepherd *s, uint32_t i, int status)
-{
-	struct outcome *out = &s->outcome;
-
-	s->task[i].ended = true;
-	s->alive--;
-	if (!status || out->exit_code || out->signal)
-		return;
-	out->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	if (!s->alive || s->ending)
-		return;
-	/* A gang is whole or it is not. */
-	tasks_say(s, "task %" PRIu32 " failed, ending the others", i);
-	job_end(s, s->order.job.grace);
-}
-
 static void reap(struct shepherd *s)
 {
 	struct rusage use;
@@ -178,9 +163,7 @@ static void reap(struct shepherd *s)
 		s->cpu_us += time_us(&use.ru_utime) + time_us(&use.ru_stime);
 		if (use.ru_maxrss > s->peak_kib)
 			s->peak_kib = use.ru_maxrss;
-		for (uint32_t i = 0; i < s->ntasks; i++)
-			if (s->task[i].pid == pid)
-				task_ended(s, i, status);
+		gang_task_ended(s, pid, status);
 	}
 	/* Descendants whose parents died are our children. */
 	s->childless = pid < 0;
@@ -191,7 +174,8 @@ bool job_step(struct shepherd *s)
 	int64_t now = monotonic_ms();
 
 	reap(s);
-	if (s->childless)
+	gang_step(s, now);
+	if (s->childless && !s->alive)
 		return true;
 	if (!s->alive && !s->ending) {
 		/* Time for a tee to write what it has read. */
@@ -209,8 +193,10 @@ bool job_step(struct shepherd *s)
 
 int job_timeout(const struct shepherd *s)
 {
-	int64_t at = s->kill_at, left;
+	int64_t at = s->kill_at, due = gang_due(s), left;
 
+	if (due && (!at || due < at))
+		at = due;
 	if (s->watch_memory && !s->out_of_memory && (!at || s->look_at < at))
 		at = s->look_at;
 	if (!at)

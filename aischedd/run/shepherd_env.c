@@ -47,13 +47,13 @@ uint32_t env_nprocs(const struct run_job *job)
 
 static bool is_gang(const struct env_of *e)
 {
-	return e->order->job.ntasks > 1;
+	return e->order->job.req->tasks > 1;
 }
 
-/* One process a task, and more than one. */
+/* One process a task, and more than one, or room for more. */
 static bool is_ranked(const struct env_of *e)
 {
-	return env_nprocs(&e->order->job) > 1;
+	return is_gang(e) && e->order->job.spec->launch_script != 1;
 }
 
 static uint64_t gpus_of_job(const struct run_job *job)
@@ -76,7 +76,7 @@ void env_gpus(const struct env_of *e, struct buf *out)
 {
 	const struct run_job *job = &e->order->job;
 
-	gpu_list(out, env_nprocs(job) == job->ntasks ? job->task[e->rank].gpus
+	gpu_list(out, env_nprocs(job) == job->ntasks ? job->task[e->slot].gpus
 	                                             : gpus_of_job(job));
 }
 
@@ -417,7 +417,7 @@ static const struct env_var {
 	TWIN("PROCID", rank),
 	TWIN("LOCALID", rank),
 	TWIN("GTIDS", ranks),
-	TWIN("TASK_PID", task_pid),
+	{ TASK_PID_VAR, "SLURM_TASK_PID", task_pid },
 	TWIN("PRIO_PROCESS", zero),
 	TWIN("ARRAY_JOB_ID", array_job),
 	TWIN("ARRAY_TASK_ID", array_task),

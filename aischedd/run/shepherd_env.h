@@ -12,10 +12,14 @@
 
 #include "aischedd/run/order.h"
 
+/* Holds the pid of the task: tells its processes from those of others. */
+#define TASK_PID_VAR "AISCHED_TASK_PID"
+
 /* One process of the job. */
 struct env_of {
 	const struct order *order;
-	uint32_t rank; /* 0 for a script that runs once */
+	uint32_t slot; /* its task of the order */
+	uint32_t rank; /* both are 0 for a script that runs once */
 	pid_t pid;
 	int64_t start;      /* unix seconds */
 	const char *tmpdir; /* its private one */

@@ -2,9 +2,7 @@
 #include "aischedd/run/shepherd.h"
 
 #include <fcntl.h>
-#include <linux/mempolicy.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,176 +17,11 @@
 #include "aischedd/run/shepherd_user.h"
 #include "libcommon/buf.h"
 
-#define MAX_PIDS  32768
-#define MAX_NUMA  256
-#define LONG_BITS (8 * sizeof(unsigned long))
-
 /* What a process that could not become a task says before it ends. */
 struct failure {
 	enum start_fault fault;
 	struct err err;
 };
-
-/* The CPUs of one process: a slice of cpu_use. */
-static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
-                    uint32_t *ret_end)
-{
-	const struct run_job *job = &s->order.job;
-
-	/* One process for several tasks has the CPUs of all of them. */
-	*ret_first = job->task[s->ntasks == job->ntasks ? i : 0].cpu_first;
-	*ret_end =
-	    job->task[s->ntasks == job->ntasks ? i + 1 : job->ntasks].cpu_first;
-}
-
-/* --- limits of the group --- */
-
-/* What the CPUs of the whole job come to. */
-struct cpu_sum {
-	struct buf list; /* "0,4", as the kernel reads it */
-	int64_t milli;
-	bool whole, part; /* it has some that are its own, some it shares */
-};
-
-static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
-{
-	const struct run_job *job = &s->order.job;
-	uint32_t n = s->order.bind ? order_uses(job) : 0;
-
-	*ret = (struct cpu_sum){ 0 };
-	for (uint32_t i = 0; i < n; i++) {
-		const struct snap_cpu_use *use = &job->cpu_use[i];
-
-		buf_printf(&ret->list, "%s%u", i ? "," : "", use->cpu);
-		ret->milli += use->milli;
-		ret->whole = ret->whole || use->milli >= 1000;
-		ret->part = ret->part || use->milli < 1000;
-	}
-	if (n)
-		return;
-	ret->milli = job->req->cpus_milli * job->ntasks;
-	ret->part = true;
-}
-
-/* Own CPUs are limit enough; where one is shared, time must be divided. */
-static void limit_cpus(struct shepherd *s, const struct cpu_sum *sum)
-{
-	if (sum->whole)
-		cgroup_set_cpus(&s->cg, sum->list.data, NULL);
-	if (sum->part)
-		cgroup_limit_cpu(&s->cg, sum->milli);
-}
-
-static void make_group(struct shepherd *s)
-{
-	struct cpu_sum sum;
-
-	cpu_sum(s, &sum);
-	/* Each directory costs a short job a noticeable part of its time. */
-	if (!sum.whole)
-		s->cg.dir[CG_CPUSET] = NULL;
-	if (!sum.part)
-		s->cg.dir[CG_CPU] = NULL;
-	cgroup_make(&s->cg);
-	s->watch_memory = cgroup_limit_memory(&s->cg, job_mem_mib(s)) < 0;
-	cgroup_limit_pids(&s->cg, MAX_PIDS);
-	limit_cpus(s, &sum);
-	buf_free(&sum.list);
-}
-
-/* --- binding --- */
-
-/*
- * Directly by the kernel's numbers, which the daemon got from hwloc: to load
- * a topology in each shepherd takes longer than many a job.
- */
-struct cpus {
-	cpu_set_t *set;
-	size_t size;
-};
-
-static void bind_thread(pid_t tid, void *arg)
-{
-	const struct cpus *cpus = arg;
-
-	sched_setaffinity(tid, cpus->size, cpus->set);
-}
-
-static void bind_process(pid_t pid, void *arg)
-{
-	proc_threads(pid, bind_thread, arg);
-}
-
-static struct cpus cpus_new(const struct shepherd *s, uint32_t first,
-                            uint32_t end)
-{
-	const struct snap_cpu_use *use = s->order.job.cpu_use;
-	struct cpus cpus;
-	int max = 0;
-
-	for (uint32_t i = first; i < end; i++)
-		max = use[i].cpu > max ? use[i].cpu : max;
-	cpus.set = CPU_ALLOC((size_t)max + 1);
-	cpus.size = CPU_ALLOC_SIZE((size_t)max + 1);
-	CPU_ZERO_S(cpus.size, cpus.set);
-	for (uint32_t i = first; i < end; i++)
-		CPU_SET_S(use[i].cpu, cpus.size, cpus.set);
-	return cpus;
-}
-
-/* Memory near the CPUs; only of there when the job insists on it. */
-static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
-{
-	const char *numa = s->order.job.spec->numa;
-	bool strict = numa && !strcmp(numa, "strict");
-	unsigned long mask[MAX_NUMA / LONG_BITS] = { 0 };
-
-	if (!s->order.cpu_numa)
-		return;
-	for (uint32_t i = first; i < end; i++) {
-		unsigned node = s->order.cpu_numa[i];
-
-		mask[node / LONG_BITS] |= 1UL << node % LONG_BITS;
-	}
-	/* Kernels before 5.15 lack PREFERRED_MANY and go without. */
-	syscall(SYS_set_mempolicy, strict ? MPOL_BIND : MPOL_PREFERRED_MANY,
-	        mask, MAX_NUMA + 1);
-}
-
-static void bind_self(const struct shepherd *s, uint32_t i)
-{
-	uint32_t first, end;
-	struct cpus cpus;
-
-	cpus_of(s, i, &first, &end);
-	if (first == end || !s->order.bind)
-		return;
-	cpus = cpus_new(s, first, end);
-	bind_thread(0, &cpus);
-	CPU_FREE(cpus.set);
-	bind_memory(s, first, end);
-}
-
-void tasks_bind(struct shepherd *s)
-{
-	struct cpu_sum sum;
-	uint32_t first, end;
-
-	cpu_sum(s, &sum);
-	limit_cpus(s, &sum);
-	buf_free(&sum.list);
-	for (uint32_t i = 0; i < s->ntasks; i++) {
-		struct cpus cpus;
-
-		cpus_of(s, i, &first, &end);
-		if (s->task[i].ended || first == end || !s->order.bind)
-			continue;
-		cpus = cpus_new(s, first, end);
-		bind_process(s->task[i].pid, &cpus);
-		proc_descendants(s->task[i].pid, bind_process, &cpus);
-		CPU_FREE(cpus.set);
-	}
-}
 
 /* --- one task --- */
 
@@ -231,7 +63,8 @@ static char **environment(struct shepherd *s, uint32_t i)
 {
 	struct env_of e = {
 		.order = &s->order,
-		.rank = i,
+		.slot = i,
+		.rank = s->task[i].rank,
 		.pid = getpid(),
 		.start = s->outcome.start,
 		.tmpdir = files_tmpdir(s),
@@ -268,7 +101,7 @@ static int task_prepare(struct shepherd *s, uint32_t i, struct failure *f)
 	if (cgroup_join(&s->cg, &f->err) < 0)
 		return -1;
 	reset_oom_score();
-	bind_self(s, i);
+	limits_bind_self(s, i);
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(t->fd[fd], fd) < 0)
 			return err_sys(&f->err, "cannot pass on files");
@@ -303,18 +136,25 @@ static void task_main(struct shepherd *s, uint32_t i, int report)
 	_exit(127);
 }
 
+static int fork_task(struct shepherd *s, uint32_t i, int report,
+                     struct err *err)
+{
+	pid_t pid = cgroup_fork(&s->cg);
+
+	if (pid < 0)
+		return err_sys(err, "cannot start a process");
+	if (pid == 0)
+		task_main(s, i, report);
+	s->task[i].pid = pid;
+	s->task[i].state = TASK_RUNS;
+	return 0;
+}
+
 static int fork_tasks(struct shepherd *s, int report, struct err *err)
 {
-	for (uint32_t i = 0; i < s->ntasks; i++) {
-		pid_t pid = cgroup_fork(&s->cg);
-
-		if (pid < 0)
-			return err_sys(err, "cannot start a process");
-		if (pid == 0)
-			task_main(s, i, report);
-		s->task[i].pid = pid;
-		s->alive++;
-	}
+	for (uint32_t i = 0; i < s->ntasks; i++)
+		if (fork_task(s, i, report, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -344,20 +184,61 @@ static int launch(struct shepherd *s, enum start_fault *ret_fault,
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err)
 {
-	s->ntasks = env_nprocs(&s->order.job);
-	s->task = arena_array(s->arena, struct task, s->ntasks);
+	s->ntasks = s->alive = env_nprocs(&s->order.job);
+	s->task = xcalloc(s->ntasks, sizeof(*s->task));
+	for (uint32_t i = 0; i < s->ntasks; i++) {
+		s->task[i].rank = i;
+		s->task[i].report = -1;
+		for (int k = 0; k < 3; k++)
+			s->task[i].fd[k] = -1;
+	}
 	*ret_fault = FAULT_SYSTEM;
 	if (user_find(s, ret_fault, err) < 0 ||
 	    files_make(s, ret_fault, err) < 0 ||
 	    files_open(s, ret_fault, err) < 0)
 		return -1;
-	make_group(s);
+	limits_make(s);
 	/* From here on something of the job may run: after a power failure
 	 * too it must be known that it may have. */
 	*ret_fault = FAULT_SYSTEM;
 	if (record_sync(s->claim_fd, s->dirfd, err) < 0)
 		return -1;
 	return launch(s, ret_fault, err);
+}
+
+/* Others run meanwhile: what it has to say is read when it has ended. */
+int task_start(struct shepherd *s, uint32_t i, struct err *err)
+{
+	enum start_fault fault;
+	int report[2], status;
+
+	if (files_open_task(s, i, &fault, err) < 0)
+		return -1;
+	if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(err, "cannot make a pipe");
+	status = fork_task(s, i, report[1], err);
+	close(report[1]);
+	if (status < 0)
+		close(report[0]);
+	else
+		s->task[i].report = report[0];
+	return status;
+}
+
+int task_report(struct task *t, struct err *err)
+{
+	struct failure f;
+	ssize_t n;
+
+	if (t->report < 0)
+		return 0;
+	n = read(t->report, &f, sizeof(f));
+	close(t->report);
+	t->report = -1;
+	if (n != (ssize_t)sizeof(f))
+		return 0;
+	*err = f.err;
+	return 1;
 }
 
 void tasks_say(struct shepherd *s, const char *fmt, ...)
@@ -376,6 +257,7 @@ void tasks_say(struct shepherd *s, const char *fmt, ...)
 
 		for (uint32_t j = 0; j < i && !again; j++)
 			again = s->task[j].fd[2] == p.fd;
+		again = again || p.fd < 0; /* it has not begun */
 		/* A full pipe that nobody reads must not hold us up. */
 		if (again || poll(&p, 1, 0) != 1)
 			continue;

@@ -343,14 +343,16 @@ static int open_task(struct shepherd *s, uint32_t i,
 	const struct spec *spec = s->order.job.spec;
 	struct task *t = &s->task[i];
 
-	t->fd[0] = input(s, i, ret_fault, err);
+	if (t->fd[0] >= 0)
+		close(t->fd[0]); /* it is read from its beginning again */
+	t->fd[0] = input(s, t->rank, ret_fault, err);
 	if (t->fd[0] < 0)
 		return -1;
-	t->fd[1] = output(s, spec->output, i, ret_fault, err);
+	t->fd[1] = output(s, spec->output, t->rank, ret_fault, err);
 	if (t->fd[1] < 0)
 		return -1;
-	t->fd[2] =
-	    spec->error ? output(s, spec->error, i, ret_fault, err) : t->fd[1];
+	t->fd[2] = spec->error ? output(s, spec->error, t->rank, ret_fault, err)
+	                       : t->fd[1];
 	return t->fd[2] < 0 ? -1 : 0;
 }
 
@@ -363,6 +365,18 @@ int files_open(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 	if (!status)
 		status = check_user_side(s, ret_fault, err);
 	for (uint32_t i = 0; !status && i < s->ntasks; i++)
+		status = open_task(s, i, ret_fault, err);
+	user_leave(s);
+	return status;
+}
+
+int files_open_task(struct shepherd *s, uint32_t i, enum start_fault *ret_fault,
+                    struct err *err)
+{
+	int status = user_enter(s, err);
+
+	*ret_fault = FAULT_SYSTEM;
+	if (!status)
 		status = open_task(s, i, ret_fault, err);
 	user_leave(s);
 	return status;

@@ -23,6 +23,9 @@ int files_make(struct shepherd *s, enum start_fault *ret_fault,
                struct err *err);
 int files_open(struct shepherd *s, enum start_fault *ret_fault,
                struct err *err);
+/* Those of one task, that starts later or again. */
+int files_open_task(struct shepherd *s, uint32_t i, enum start_fault *ret_fault,
+                    struct err *err);
 
 /* "/dir/script" and "/dir/tmp"; in the arena. */
 const char *files_script(struct shepherd *s);

@@ -221,11 +221,11 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 	struct fixture f;
 
 	fixture_init(&f);
-	f.order.job.ntasks = 3;
+	f.req.tasks = f.order.job.ntasks = 3;
 	f.order.node_gpus = 8;
 	f.task[0].gpus = 1;
 	f.task[1].gpus = 6;
-	f.e.rank = 1;
+	f.e.slot = f.e.rank = 1;
 	check(&f, (const char *const[][2]){ { "RANK", "1" },
 	                                    { "LOCAL_RANK", "1" },
 	                                    { "WORLD_SIZE", "3" },
@@ -242,7 +242,7 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 	                                    { NULL, NULL } });
 	/* A script that runs once has all of them and starts the ranks. */
 	f.spec.launch_script = 1;
-	f.e.rank = 0;
+	f.e.slot = f.e.rank = 0;
 	check(&f, (const char *const[][2]){ { "RANK", "unset" },
 	                                    { "WORLD_SIZE", "unset" },
 	                                    { "MASTER_ADDR", "127.0.0.1" },
@@ -250,6 +250,24 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 	                                    { "SLURM_GTIDS", "0" },
 	                                    { "SLURM_NTASKS", "3" },
 	                                    { "CUDA_VISIBLE_DEVICES", "0,1,2" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+/* It may be alone for now; others will come, and are told of it. */
+START_TEST(a_task_of_an_elastic_job_has_its_rank)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.req.tasks = 3;
+	f.order.node_gpus = 8;
+	f.task[0].gpus = 2;
+	f.e.rank = 2;
+	check(&f, (const char *const[][2]){ { "RANK", "2" },
+	                                    { "WORLD_SIZE", "1" },
+	                                    { "MASTER_ADDR", "127.0.0.1" },
+	                                    { "CUDA_VISIBLE_DEVICES", "1" },
 	                                    { NULL, NULL } });
 }
 END_TEST
@@ -580,6 +598,7 @@ SUITE(run)
 	tcase_add_test(tc, what_was_not_asked_for_is_not_echoed);
 	tcase_add_test(tc, what_was_asked_for_is_echoed);
 	tcase_add_test(tc, each_task_of_a_gang_has_its_rank);
+	tcase_add_test(tc, a_task_of_an_elastic_job_has_its_rank);
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
 	tcase_add_test(tc, the_submitters_variables_go_along);
 	tcase_add_test(tc, an_order_arrives_as_it_was);

@@ -48,7 +48,7 @@ enum mode { MODE_SELF, MODE_OTHER, MODE_PLAIN, NMODES };
 struct seen {
 	enum run_event_kind kind;
 	uint64_t job;
-	uint32_t attempt;
+	uint32_t attempt, replaced, resize;
 	bool suspended, rebooted;
 	enum start_fault fault;
 	struct outcome out;
@@ -74,6 +74,9 @@ struct job {
 	const char *script;
 	const char *env, *args, *output, *error, *input, *workdir;
 	uint32_t tasks; /* 1 unless given */
+	uint32_t most;  /* that it may come to have; as tasks unless given */
+	uint32_t resize;
+	const char *on_task_failure;
 	int64_t cpus_milli, mem_mib, grace;
 	uint32_t cpu; /* the first of its CPUs */
 	bool whole;   /* one process with the whole allocation */
@@ -93,6 +96,8 @@ static void on_event(const struct run_event *ev, void *arg)
 	*s = (struct seen){ .kind = ev->kind,
 		            .job = ev->job,
 		            .attempt = ev->attempt,
+		            .replaced = ev->replaced,
+		            .resize = ev->resize,
 		            .suspended = ev->suspended,
 		            .rebooted = ev->rebooted,
 		            .fault = ev->fault };
@@ -231,7 +236,9 @@ static void finish(struct world *w)
 
 /* --- jobs --- */
 
-static void start(struct world *w, const struct job *j)
+/* fn: start or resize. */
+static void order(struct world *w, const struct job *j,
+                  void (*fn)(struct runner *r, const struct run_job *job))
 {
 	uint32_t ntasks = j->tasks ? j->tasks : 1;
 	int64_t milli = j->cpus_milli ? j->cpus_milli : 1000;
@@ -240,7 +247,7 @@ static void start(struct world *w, const struct job *j)
 	const char *node[MAX_TASKS];
 	char workdir[80];
 	struct buf script = { 0 };
-	struct request req = { .tasks = ntasks,
+	struct request req = { .tasks = j->most ? j->most : ntasks,
 		               .min_tasks = ntasks,
 		               .cpus_milli = milli,
 		               .mem_mib = j->mem_mib ? j->mem_mib : 512 };
@@ -267,6 +274,7 @@ static void start(struct world *w, const struct job *j)
 		.env = j->env,
 		.env_len = j->env ? strlen(j->env) + 1 : 0,
 		.append = j->append,
+		.resize = j->resize,
 	};
 
 	snprintf(workdir, sizeof(workdir), "%s/work", w->dir);
@@ -278,6 +286,8 @@ static void start(struct world *w, const struct job *j)
 	spec.workdir = j->workdir ? j->workdir : workdir;
 	spec.args = j->args;
 	spec.launch_script = j->whole;
+	spec.on_task_failure = j->on_task_failure;
+	spec.max_restarts = 1;
 	for (uint32_t i = 0; i < ntasks; i++) {
 		node[i] = "here";
 		task[i + 1].cpu_first = i + 1;
@@ -289,8 +299,13 @@ static void start(struct world *w, const struct job *j)
 	buf_puts(&script, j->script);
 	job.script = script.data;
 	job.script_len = script.len;
-	w->r->ops->start(w->r, &job);
+	fn(w->r, &job);
 	buf_free(&script);
+}
+
+static void start(struct world *w, const struct job *j)
+{
+	order(w, j, w->r->ops->start);
 }
 
 static const struct seen *run_job(struct world *w, const struct job *j)
@@ -755,8 +770,195 @@ START_TEST(a_gang_ends_with_its_first_failure)
 	expect(&w, RUN_STARTED, 1);
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 3);
 	ck_assert_str_eq(content(&w, "out"),
-	                 "aischedd: error: task 1 failed, ending the "
-	                 "others\n");
+	                 "aischedd: error: task 1 ended with exit status "
+	                 "3, ending the others\n");
+	finish(&w);
+}
+END_TEST
+
+static void resume_on(struct world *w, uint64_t job, uint16_t cpu)
+{
+	struct snap_task task[2] = { { 0 }, { .cpu_first = 1 } };
+	struct snap_cpu_use use = { cpu, 1000 };
+
+	w->r->ops->resume(w->r, job, 1, 1, task, &use);
+}
+
+START_TEST(a_task_that_succeeds_ends_nobody)
+{
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	make_pipe(&w, "go");
+	/* The first is gone when the second begins to wait. */
+	start(&w, &(struct job){ .id = 1,
+	                         .tasks = 2,
+	                         .cpus_milli = 500,
+	                         .script = "[ $RANK = 1 ] || { echo $$ >go; "
+	                                   "exit 0; }; read pid <go; "
+	                                   "while kill -0 $pid 2>/dev/null; do "
+	                                   "sleep 0.01; done; echo alone; "
+	                                   "exit 4" });
+	expect(&w, RUN_STARTED, 1);
+	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 4);
+	ck_assert_str_eq(content(&w, "out"), "alone\n");
+	finish(&w);
+}
+END_TEST
+
+/* What it left behind is gone by then, though it began its own session. */
+START_TEST(a_task_that_failed_is_replaced_alone)
+{
+	const struct seen *s;
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	make_pipe(&w, "go");
+	start(&w, &(struct job){ .id = 1,
+	                         .tasks = 2,
+	                         .cpus_milli = 500,
+	                         .on_task_failure = "replace",
+	                         .output = "out-%t",
+	                         .script =
+	                             "echo $RANK/$WORLD_SIZE\n"
+	                             "[ $RANK = 1 ] || { read x <go; exit; }\n"
+	                             "if [ -e left ]; then\n"
+	                             "grep -qs sleep /proc/$(cat left)/cmdline "
+	                             "&& echo left\n"
+	                             "echo x >go; exit\nfi\n"
+	                             "setsid sleep 1000 & echo $! >left\n"
+	                             "while ! grep -qs sleep /proc/$!/cmdline\n"
+	                             "do sleep 0.01; done\n"
+	                             "exit 3" });
+	expect(&w, RUN_STARTED, 1);
+	s = expect(&w, RUN_REPLACED, 1);
+	ck_assert_uint_eq(s->replaced, 1);
+	ck_assert_str_eq(s->text,
+	                 "task 1 ended with exit status 3 and starts again");
+	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 0);
+	/* Once each, in any order. */
+	ck_assert_uint_eq(strlen(content(&w, "out-0")),
+	                  strlen("0/2\naischedd: error: task 1 ended with exit "
+	                         "status 3 and starts again\n"));
+	ck_assert_str_eq(
+	    content(&w, "out-1"),
+	    "1/2\naischedd: error: task 1 ended with exit status 3 "
+	    "and starts again\n1/2\n");
+	finish(&w);
+}
+END_TEST
+
+START_TEST(as_many_are_replaced_as_may_be)
+{
+	const struct seen *s;
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	start(&w, &(struct job){ .id = 1,
+	                         .tasks = 2,
+	                         .cpus_milli = 500,
+	                         .grace = 1000,
+	                         .on_task_failure = "replace",
+	                         .script = "[ $RANK = 1 ] || exec sleep 1000; "
+	                                   "kill -KILL $$" });
+	expect(&w, RUN_STARTED, 1);
+	expect(&w, RUN_REPLACED, 1);
+	s = expect(&w, RUN_ENDED, 1);
+	ck_assert_int_eq(s->out.signal, SIGKILL);
+	ck_assert_str_eq(s->text, "task 1 was ended by SIGKILL");
+	finish(&w);
+}
+END_TEST
+
+/* It says on a pipe of its own that it is there, and waits without a child,
+ * which might not hear of the signal. */
+#define ELASTIC                                                      \
+	"trap 'echo $RANK left >>log; exit 0' TERM; exec 3<>never; " \
+	"echo $RANK/$WORLD_SIZE >>log; echo up >pipe$RANK; "         \
+	"while :; do read x <&3; done"
+
+static void resize(struct world *w, uint32_t tasks, uint32_t number)
+{
+	order(w,
+	      &(struct job){ .id = 1,
+	                     .tasks = tasks,
+	                     .most = 3,
+	                     .resize = number,
+	                     .script = ELASTIC,
+	                     .cpus_milli = 500 },
+	      w->r->ops->resize);
+	ck_assert_uint_eq(expect(w, RUN_RESIZED, 1)->resize, number);
+}
+
+static void start_elastic(struct world *w, uint32_t tasks)
+{
+	static const char *const pipes[] = { "pipe0", "pipe1", "pipe2" };
+
+	for (uint32_t i = 0; i < 3; i++)
+		make_pipe(w, pipes[i]);
+	make_pipe(w, "never");
+	start(w, &(struct job){ .id = 1,
+	                        .tasks = tasks,
+	                        .most = 3,
+	                        .script = ELASTIC,
+	                        .grace = 1000,
+	                        .cpus_milli = 500 });
+	expect(w, RUN_STARTED, 1);
+	for (uint32_t i = 0; i < tasks; i++)
+		hear(w, pipes[i]);
+}
+
+START_TEST(tasks_come_and_the_highest_leave)
+{
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	start_elastic(&w, 1);
+	resize(&w, 2, 1);
+	hear(&w, "pipe1");
+	resize(&w, 3, 2);
+	hear(&w, "pipe2");
+	resize(&w, 2, 3);
+	ck_assert_str_eq(content(&w, "log"), "0/1\n1/2\n2/3\n2 left\n");
+	/* The next daemon says it again. */
+	daemon_ends(&w);
+	daemon_begins(&w);
+	recover(&w, 1, &(uint64_t){ 1 });
+	expect(&w, RUN_STARTED, 1);
+	expect(&w, RUN_SYNCED, 0);
+	resize(&w, 2, 0);
+	resize(&w, 3, 4);
+	hear(&w, "pipe2");
+	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 1000);
+	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 0);
+	ck_assert_msg(
+	    !strncmp(content(&w, "log"), "0/1\n1/2\n2/3\n2 left\n2/3\n", 23),
+	    "%s", content(&w, "log"));
+	finish(&w);
+}
+END_TEST
+
+START_TEST(who_leaves_a_suspended_job_hears_of_it)
+{
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	start_elastic(&w, 2);
+	w.r->ops->suspend(w.r, 1, 1);
+	resize(&w, 1, 1);
+	ck_assert_ptr_nonnull(strstr(content(&w, "log"), "1 left\n"));
+	/* The other has stood still, and ends as soon as it goes on. */
+	w.r->ops->signal(w.r, 1, 1, SIGTERM, false);
+	resize(&w, 1, 2);
+	ck_assert_ptr_null(strstr(content(&w, "log"), "0 left\n"));
+	resume_on(&w, 1, 0);
+	expect(&w, RUN_ENDED, 1);
+	ck_assert_ptr_nonnull(strstr(content(&w, "log"), "0 left\n"));
 	finish(&w);
 }
 END_TEST
@@ -815,14 +1017,6 @@ START_TEST(it_is_bound_to_the_cpus_of_the_plan)
 	finish(&w);
 }
 END_TEST
-
-static void resume_on(struct world *w, uint64_t job, uint16_t cpu)
-{
-	struct snap_task task[2] = { { 0 }, { .cpu_first = 1 } };
-	struct snap_cpu_use use = { cpu, 1000 };
-
-	w->r->ops->resume(w->r, job, 1, 1, task, &use);
-}
 
 START_TEST(it_goes_on_with_other_cpus)
 {
@@ -1235,6 +1429,11 @@ SUITE(run_local)
 		the_output_says_why_it_was_stopped,
 		signals_go_to_all_or_to_the_script,
 		a_gang_ends_with_its_first_failure,
+		a_task_that_succeeds_ends_nobody,
+		a_task_that_failed_is_replaced_alone,
+		as_many_are_replaced_as_may_be,
+		tasks_come_and_the_highest_leave,
+		who_leaves_a_suspended_job_hears_of_it,
 		a_launched_script_runs_once,
 		too_much_memory_is_told_from_other_ends,
 		it_is_bound_to_the_cpus_of_the_plan,

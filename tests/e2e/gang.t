@@ -1,0 +1,136 @@
+#!/bin/sh
+# Tasks of a job start and end together; what happens when one of them fails.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+# JOB FIELD VALUE
+has()
+{
+	[ "$(field "$1" "$2")" = "$3" ]
+}
+
+# JOB: how many processes it has, by their TMPDIR.
+processes()
+{
+	grep -alF "$dir/state/run/$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
+}
+
+# --- all end ------------------------------------------------------------------
+
+gate a b
+id=$(submit -n 3 --wrap "[ \$RANK = 1 ] || exit 0; $(at_gate a); exit 4")
+wait_for is_state "$id" RUNNING
+wait_for "[ \"\$(processes $id)\" -le 2 ]"
+is "tasks that end well end nobody" "$(state_of "$id")" RUNNING
+open_gate a
+becomes "the last one decides" "$id" FAILED
+is "with its exit status" "$(field "$id" exit_code)" 4
+is "and aiq says which it was" "$(field "$id" reason_text)" \
+	"task 1 ended with exit status 4"
+
+id=$(submit -n 3 --wrap "[ \$RANK = 2 ] || exec sleep 1000
+	$(at_gate a); kill -USR1 \$\$")
+wait_for is_state "$id" RUNNING
+open_gate a
+becomes "one that fails ends the others" "$id" FAILED
+is "and says by which signal" "$(field "$id" reason_text)" \
+	"task 2 was ended by SIGUSR1"
+is "nothing of them is left" "$(processes "$id")" 0
+
+# --- all start again ------------------------------------------------------------
+
+id=$(submit -n 2 --on-task-failure=restart --max-restarts 1 -o again.out \
+	--wrap "echo \$AISCHED_RESTART_COUNT:\$RANK
+	[ \$RANK = 1 ] || exec sleep 1000; $(at_gate a); exit 6")
+wait_for is_state "$id" RUNNING
+open_gate a
+waits "a gang that starts again waits a moment" "$id" StartFailed \
+	"task 1 ended with exit status 6; next try in"
+becomes "and all of it starts again" "$id" RUNNING
+is "which counts" "$(field "$id" restarts)" 1
+kill_daemon
+start_daemon
+open_gate a
+becomes "as often as it may" "$id" FAILED
+is "then it has failed" "$(field "$id" exit_code)" 6
+is "each task ran in each attempt" \
+	"$(grep '^.*:[01]$' again.out | LC_ALL=C sort | tr '\n' ' ')" ":0 :1 1:0 1:1 "
+fails "never and again" 2 "give only one" \
+	aisub --on-task-failure=restart --no-requeue --wrap true
+misuse "something else" "use end, restart or replace" \
+	aisub --on-task-failure=ignore --wrap true
+
+# --- one starts again -----------------------------------------------------------
+
+cat >one <<END
+#!/bin/sh
+#AISUB -n 3 --on-task-failure=replace -o one-%t.out
+echo "pid \$\$ of \$RANK/\$WORLD_SIZE"
+[ \$RANK = 1 ] || exec cat $dir/gate.b
+$(at_gate a)
+[ -e healed ] || exit 7
+$(at_gate a)
+END
+id=$(submit one)
+wait_for is_state "$id" RUNNING
+open_gate a
+ok "aiq counts tasks that were replaced" \
+	wait_for has "$id" replaced_tasks 1
+is "the job runs" "$(state_of "$id")" RUNNING
+is "and was not started again" "$(field "$id" restarts)" 0
+like "aiq says which it was" "$(aiq "$id")" \
+	'replaced +1 task; task 1 ended with exit status 7 and starts again'
+kill_daemon
+open_gate a
+wait_for "[ \"\$(grep -c pid one-1.out)\" -eq 3 ]"
+start_daemon
+ok "also while the daemon is away" wait_for has "$id" replaced_tasks 2
+is "with the rank that it had" \
+	"$(sed -n 's/^pid .* of //p' one-1.out | tr '\n' ' ')" "1/3 1/3 1/3 "
+is "the others have noticed nothing" \
+	"$(grep -c pid one-0.out)$(grep -c pid one-2.out)" 11
+touch healed
+open_gate a
+open_gate a
+# Both read from one pipe.
+open_gate b
+wait_for "[ \"\$(processes $id)\" -le 1 ]"
+[ "$(processes "$id")" = 0 ] || open_gate b
+becomes "it ends well when all do" "$id" COMPLETED
+is "and what was replaced is kept" "$(field "$id" replaced_tasks)" 2
+
+id=$(submit -n 2 --on-task-failure=replace --max-restarts 1 \
+	--wrap '[ $RANK = 1 ] || exec sleep 1000; exit 8')
+becomes "too many failures end all" "$id" FAILED
+is "with the status of the last" "$(field "$id" exit_code)" 8
+id=$(submit -n 2 --on-task-failure=replace --wrap \
+	"[ \$RANK = 1 ] || exec sleep 1000; $(at_gate a); exit 9")
+wait_for is_state "$id" RUNNING
+open_gate a
+wait_for has "$id" replaced_tasks 1
+aicancel --wait "$id"
+is "one that is cancelled meanwhile is cancelled" "$(state_of "$id")" CANCELLED
+
+# --- all start, or none -----------------------------------------------------------
+
+mkdir -p outs/out-2
+id=$(submit -n 3 -o outs/out-%t --wrap 'echo began; exec sleep 1000')
+becomes "where one cannot start none does" "$id" FAILED
+is "which is its user's fault" "$(field "$id" reason)" JobLaunchFailure
+is "no task ran" "$(cat outs/out-[01])" ""
+
+# Files are what this machine lacks then, and another might have.
+# shellcheck disable=SC3045 # every sh has it
+ulimit -n 200
+restart
+id=$(submit -n 150 -c 0.01 --mem-per-task 1M -o many/%t --wrap 'echo began')
+waits "where there is no room for all, all wait for another try" "$id" \
+	StartFailed ".*Too many open files; next try in"
+is "no task ran there, too" "$(cat many/* | wc -l)" 0
+is "and nothing is held for it" "$(field "$id" running_tasks)" 0
+id2=$(submit -n 4 --wrap true)
+becomes "so others run" "$id2" COMPLETED
+aicancel --wait "$id"
+
+done_testing
