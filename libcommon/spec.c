@@ -550,6 +550,10 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 		return err_set(err, EINVAL,
 		               "--min-tasks %lld is more than the %lld tasks",
 		               (long long)least, (long long)tasks);
+	if (least < tasks && spec->launch_script == 1)
+		return err_set(err, EINVAL,
+		               "--min-tasks: a script that runs once cannot "
+		               "come to have more tasks; use --launch=tasks");
 	if (nodes > tasks)
 		return err_set(err, EINVAL,
 		               "%lld nodes for %lld tasks: some would be idle",

@@ -353,26 +353,6 @@ static int check_request(struct state *state, const struct spec *spec,
 	return 0;
 }
 
-/* A shepherd starts all tasks of a job, and none later. */
-static int check_elastic(const struct state *state, const struct spec *spec,
-                         uint32_t queue, struct err *err)
-{
-	const struct conf *conf = state->conf;
-	uint64_t pools = spec_pools(state, spec, queue);
-	struct request req;
-
-	spec_request(spec, 0, &req);
-	for (size_t i = 0; i < conf->npools && req.min_tasks < req.tasks; i++)
-		if (pools >> i & 1 && conf->pools[i].runner == RUNNER_LOCAL)
-			return err_set(err, EINVAL,
-			               "--min-tasks: on pool '%s', which is "
-			               "this machine, a job keeps the tasks "
-			               "with which it starts; name another "
-			               "with --pool",
-			               conf->pools[i].name);
-	return 0;
-}
-
 int submit_check_spec(struct state *state, const struct spec *spec,
                       const struct submitter *who, uint32_t queue, int64_t now,
                       struct err *err)
@@ -388,8 +368,6 @@ int submit_check_spec(struct state *state, const struct spec *spec,
 	if (!spec->cpus || !spec->mem)
 		return err_set(err, EINVAL, "a task needs some %s",
 		               spec->cpus ? "memory" : "CPU");
-	if (check_elastic(state, spec, queue, err) < 0)
-		return -1;
 	job = state_make_job(state, spec, who, queue, state->next_id, now);
 	result = state_check_fit(state, job, err);
 	job_free(job);

@@ -171,7 +171,7 @@ START_TEST(evict_case)
 }
 END_TEST
 
-/* On a pool that can, it starts with less and wants to be looked at again. */
+/* It starts with less and wants to be looked at again. */
 START_TEST(elastic_jobs_grow_in_the_next_pass)
 {
 	static const char *const steps[] = { "submit tasks=3 min-tasks=2",
@@ -185,23 +185,8 @@ START_TEST(elastic_jobs_grow_in_the_next_pass)
 		                             NULL };
 	struct world w;
 
-	world_with_node(&w, "pool far { }\nqueue batch { }\n");
-	world_play(&w, "", steps);
-	world_fini(&w);
-}
-END_TEST
-
-START_TEST(this_machine_has_no_elastic_jobs)
-{
-	struct world w;
-
 	world_with_node(&w, NULL);
-	ck_assert_uint_eq(world_submit(&w, "tasks=3 min-tasks=2"), 0);
-	ck_assert_str_eq(w.err.text,
-	                 "--min-tasks: on pool 'here', which is this machine, "
-	                 "a job keeps the tasks with which it starts; name "
-	                 "another with --pool");
-	ck_assert_uint_eq(world_submit(&w, "tasks=3 min-tasks=3"), 1);
+	world_play(&w, "", steps);
 	world_fini(&w);
 }
 END_TEST
@@ -263,7 +248,6 @@ SUITE(evict)
 {
 	tcase_add_loop_test(tc, evict_case, 0, (int)ARRAY_SIZE(cases));
 	tcase_add_test(tc, elastic_jobs_grow_in_the_next_pass);
-	tcase_add_test(tc, this_machine_has_no_elastic_jobs);
 	tcase_add_test(tc, answers_that_were_overtaken);
 	tcase_add_test(tc, claims_outlive_a_runner_that_is_away);
 }

@@ -212,6 +212,10 @@ static const struct {
 	  "4294967296 tasks: a job has at most 65536" },
 	{ "min_tasks above tasks", ",\"tasks\":2,\"min_tasks\":3",
 	  "--min-tasks 3 is more than the 2 tasks" },
+	{ "one process cannot grow",
+	  ",\"tasks\":2,\"min_tasks\":1,\"launch_script\":1",
+	  "--min-tasks: a script that runs once cannot come to have more "
+	  "tasks; use --launch=tasks" },
 	{ "GPUs that cannot be divided", ",\"gpus_job\":3,\"tasks\":2",
 	  "3 GPUs cannot be divided evenly among 2 tasks" },
 	{ "tasks that cannot be divided among GPUs",

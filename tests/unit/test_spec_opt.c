@@ -277,8 +277,7 @@ END_TEST
 /* Options that have no effect yet are not shown. */
 START_TEST(shown_options)
 {
-	static const char *const hidden[] = { "cron", "cron-policy",
-		                              "min-tasks" };
+	static const char *const hidden[] = { "cron", "cron-policy" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 		const struct opt *opt = opt_find(spec_opts, hidden[i]);

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Jobs with --min-tasks: more tasks come when there is room, and leave first.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+configure 'queue default { grace = "20s" }
+pool here { runner = local }
+node "'"$(uname -n)"'" { pool = here  cpus = 4  memory = "4G" }'
+aictl reload
+
+# Each task says who it is, and that it leaves.
+mkfifo -m 666 "$dir/never"
+cat >elastic <<END
+#!/bin/sh
+trap 'echo "task \$RANK leaves"; exit 0' TERM
+exec 3<>$dir/never
+echo "task \$RANK of \$WORLD_SIZE"
+while :; do read x <&3; done
+END
+
+# JOB N: so many of its tasks run, as aiq shows it.
+has_tasks()
+{
+	[ "$(field "$1" running_tasks)" = "$2" ]
+}
+
+# JOB N: so many said that they began, and that they left.
+has_begun()
+{
+	[ "$(grep -c ' of ' "slurm-$1.out")" -eq "$2" ]
+}
+
+has_left()
+{
+	[ "$(grep -c ' leaves' "slurm-$1.out")" -eq "$2" ]
+}
+
+# JOB: how many processes it has, by their TMPDIR.
+processes()
+{
+	grep -alF "$dir/state/run/$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
+}
+
+# --- it grows ---------------------------------------------------------------
+
+full=$(sleeper -c 2 --class interactive)
+becomes "half of the machine is taken" "$full" RUNNING
+id=$(submit -n 4 --min-tasks 1 -c 1 elastic)
+ok "it starts with what there is" wait_for has_tasks "$id" 2
+wait_for has_begun "$id" 2
+like "aiq says how many run" "$(aiq "$id")" "4 tasks .at least 1., 2 running"
+aicancel --wait "$full"
+ok "it grows when room comes" wait_for has_tasks "$id" 4
+ok "by tasks that run" wait_for has_begun "$id" 4
+is "each with a rank of its own" \
+	"$(sed -n 's/task \(.\) of .*/\1/p' "slurm-$id.out" | sort | tr -d '\n')" 0123
+is "all of them processes of it" "$(processes "$id")" 4
+
+# --- and shrinks --------------------------------------------------------------
+
+high=$(sleeper -c 1 --class interactive)
+becomes "another takes room" "$high" RUNNING
+ok "it gave up a task" wait_for has_tasks "$id" 3
+is "the highest, which was told" "$(grep leaves "slurm-$id.out")" \
+	"task 3 leaves"
+is "the others went on" "$(processes "$id")" 3
+is "and that was no preemption of it" "$(field "$id" preemptions)" 0
+is "nor a restart" "$(field "$id" restarts)" 0
+
+# A daemon that is killed before it has heard that they left.
+gate slow
+cat >slow <<END
+#!/bin/sh
+trap 'echo "task \$RANK leaves"; cat $dir/gate.slow; exit 0' TERM
+exec 3<>$dir/never
+echo "task \$RANK of \$WORLD_SIZE"
+while :; do read x <&3; done
+END
+aicancel --wait "$id" "$high"
+id=$(submit -n 3 --min-tasks 2 -c 1 slow)
+wait_for has_tasks "$id" 3
+wait_for has_begun "$id" 3
+high=$(sleeper -c 2 --class interactive)
+wait_for has_left "$id" 1
+kill_daemon
+start_daemon
+is "a new daemon knows that one leaves" "$(field "$id" running_tasks)" 2
+waits "and for whom" "$high" Preempting "1 job leaves for it .job $id.*"
+open_gate slow
+becomes "it starts when that is gone" "$high" RUNNING
+is "nobody else was told" "$(grep -c leaves "slurm-$id.out")" 1
+
+# --- never below ------------------------------------------------------------
+
+more=$(sleeper -c 1)
+waits "what it needs at least it keeps" "$more" Resources ".*"
+is "its tasks still run" "$(processes "$id")" 2
+aicancel --wait "$high" "$more"
+ok "a rank that left comes again" wait_for has_begun "$id" 4
+is "which is the same" "$(tail -n 1 "slurm-$id.out")" "task 2 of 3"
+
+# --- whatever happens meanwhile ------------------------------------------------
+
+# A shepherd that is killed takes all of them along.
+shepherd=$(grep -alF "$dir/state/run/$id." /proc/[0-9]*/environ 2>/dev/null |
+	sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | head -n 1)
+shepherd=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$shepherd/status")
+kill -KILL "$shepherd"
+becomes "one whose shepherd is killed is lost" "$id" NODE_FAIL
+ok "with all of its tasks" wait_for "[ \"\$(processes $id)\" = 0 ]"
+
+# --- what cannot be --------------------------------------------------------
+
+fails "one process cannot grow" 2 "use --launch=tasks" \
+	aisub -n 4 --min-tasks 2 --launch=script --wrap true
+fails "at least more than all" 2 "is more than the 4 tasks" \
+	aisub -n 4 --min-tasks 5 --wrap true
+
+done_testing
