@@ -80,8 +80,10 @@ void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
 	bool news =
 	    !http->trouble.code || strcmp(http->trouble.text, err->text);
 
-	/* Those that went out together fail together, and count once. */
-	if (!http->failures || started_ms >= http->failed_ms) {
+	/* Those that went out together fail together, and count once.  A Lease
+	 * that goes out in a pause does not make it longer. */
+	if (!http->failures ||
+	    (started_ms >= http->failed_ms && now >= http->closed_until)) {
 		http->failures++;
 		http->failed_ms = now;
 		http->closed_until = now + http_backoff(http, http->failures);
