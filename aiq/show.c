@@ -145,11 +145,14 @@ static void show_why(const json_t *job)
 	const char *why = text_of(job, "reason");
 	const char *because = text_of(job, "reason_text");
 	struct buf text = { 0 };
-	int64_t t, now = time(NULL);
+	int64_t t, n, now = time(NULL);
 
 	if (why && strcmp(why, reason_name(WHY_None)) != 0)
 		line("reason", "%s%s%s", why, because ? ": " : "",
 		     because ? because : "");
+	else if (because && *because &&
+	         !(int_of(job, "replaced_tasks", &n) && n))
+		line("held up", "%s", because); /* its start, or its end */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
 		return;
 	if (int_of(job, "expected_start", &t)) {

@@ -46,6 +46,9 @@ static void log_outcome(const struct run_event *ev)
 		log_notice("job replace job=%llu attempt=%u tasks=%u: %s",
 		           (unsigned long long)ev->job, ev->attempt,
 		           ev->replaced, ev->text ? ev->text : "");
+	else if (ev->kind == RUN_NOTED && ev->text)
+		log_notice("job wait job=%llu attempt=%u: %s",
+		           (unsigned long long)ev->job, ev->attempt, ev->text);
 	else if (ev->kind == RUN_START_FAILED)
 		log_warning("job start_failed job=%llu attempt=%u: %s",
 		            (unsigned long long)ev->job, ev->attempt,
@@ -62,6 +65,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_UNKNOWN] = EV_unknown,
 		[RUN_RESIZED] = EV_shrunk,
 		[RUN_REPLACED] = EV_replaced,
+		[RUN_NOTED] = EV_noted,
 	};
 	struct job *job = state_job(d->state, ev->job);
 	struct event_in in = {

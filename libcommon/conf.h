@@ -105,7 +105,7 @@ struct conf_scheduling {
 	int64_t backfill_depth, age_weight, size_weight, fairshare_weight;
 	int64_t hold_after; /* s; a queue's max_wait stands before it */
 	int64_t fairshare_half_life, resume_cooldown, max_evictions_per_hour;
-	int64_t start_timeout, evict_timeout; /* s */
+	int64_t start_timeout, evict_timeout, node_timeout; /* s */
 };
 
 struct conf {

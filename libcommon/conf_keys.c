@@ -254,6 +254,8 @@ static const struct key scheduling_keys[] = {
 	    RANGE(1, MAX_SECONDS)),
 	KEY("evict_timeout", TIME, evict_timeout, .initial = "2m",
 	    RANGE(1, MAX_SECONDS)),
+	KEY("node_timeout", TIME, node_timeout, .initial = "2m",
+	    RANGE(1, MAX_SECONDS)),
 };
 #undef AT
 

@@ -8,12 +8,26 @@
 
 #include "libcommon/mem.h"
 
-enum { TICK_S = 1 };
+enum {
+	TICK_S = 1,
+	REFUSAL_MS = 400000 /* a start is tried again sooner */
+};
 
 /* --- trouble ----------------------------------------------------------- */
 
+/* Of jobs that have gone since nobody asks any more. */
+static const char *refusal(const struct kube *kube)
+{
+	for (int i = 0; i < ASK_KINDS; i++)
+		if (kube->refusal[i].err.code &&
+		    kube_now_ms() - kube->refusal[i].ms < REFUSAL_MS)
+			return kube->refusal[i].err.text;
+	return NULL;
+}
+
 static const char *trouble(const struct kube *kube)
 {
+	const char *text = kube_lease_trouble(kube->lease);
 	const struct err *err = kube_http_trouble(kube->http);
 
 	if (err)
@@ -21,7 +35,7 @@ static const char *trouble(const struct kube *kube)
 	for (int i = 0; i < SEE_N; i++)
 		if (kube->blind[i].code)
 			return kube->blind[i].text;
-	return kube_lease_trouble(kube->lease);
+	return text ? text : refusal(kube);
 }
 
 /* It is told when it begins, changes and is over. */
@@ -154,26 +168,13 @@ static void step_all(struct kube *kube)
 	free(key);
 }
 
-/* What has come together is looked at together. */
-static void on_soon(evutil_socket_t fd, short what, void *arg)
-{
-	struct kube *kube = arg;
-	struct kube_attempt *a;
-
-	(void)fd, (void)what;
-	while ((a = TAILQ_FIRST(&kube->touched))) {
-		TAILQ_REMOVE(&kube->touched, a, of_touched);
-		a->touched = false;
-		kube_attempt_step(a);
-	}
-}
-
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube *kube = arg;
 
 	(void)fd, (void)what;
 	step_all(kube);
+	kube_sweep(kube);
 	tell_trouble(kube);
 }
 
@@ -231,7 +232,6 @@ static void runner_free(struct runner *r)
 		kube_watch_free(kube->watch[i]);
 	kube_http_free(kube->http);
 	event_free(kube->tick);
-	event_free(kube->soon);
 	kube_asks_free(kube);
 	attempts_free(kube);
 	kube_pods_free(kube);
@@ -279,8 +279,6 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->arg = arg;
 	TAILQ_INIT(&kube->loose);
 	TAILQ_INIT(&kube->asks);
-	TAILQ_INIT(&kube->touched);
-	kube->soon = event_new(base, -1, 0, on_soon, kube);
 	kube->nodes =
 	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,

@@ -55,6 +55,7 @@ struct job_seen {
 	struct kube_owner owner;
 	uint32_t indexes, tasks;         /* now; that it was started with */
 	bool marked, deleting, removing; /* by whomever; asked by us */
+	int64_t rest_ms; /* its removal was refused: not before then */
 };
 
 /* One task of a job as it is wanted. */
@@ -76,7 +77,17 @@ enum ask_kind {
 	ASK_DELETE, /* the Job, of an attempt that does not end */
 	ASK_FORCE,  /* delete a pod without waiting for its node */
 	ASK_REMOVE, /* the Job of nobody */
+	ASK_WHY,    /* the cluster makes none of its pods */
 	ASK_KINDS
+};
+
+/* Refused calls that are not those of a start are made again after this. */
+enum { KUBE_REST_MS = 5000 };
+
+/* Why calls of a kind are not allowed; code 0: they are. */
+struct refusal {
+	struct err err;
+	int64_t ms; /* the last time */
 };
 
 /* A call under way. */
@@ -91,14 +102,11 @@ struct ask {
 TAILQ_HEAD(asks, ask);
 
 struct kube_attempt {
-	TAILQ_ENTRY(kube_attempt) of_touched; /* where touched */
-	bool touched;
 	struct kube *kube;
 	struct kube_owner id;
 	char name[KUBE_NAME_SIZE];
 	char *uid; /* of its Job; NULL: not known */
 	struct kube_tasks tasks;
-	struct map at; /* of tasks: by index, the one that counts */
 
 	bool ordered; /* we know what it is to be: start() was called */
 	json_t *job, *secret, *service; /* to be made; NULL: they are */
@@ -111,6 +119,9 @@ struct kube_attempt {
 	int64_t grace_s;
 	int64_t since_ms; /* it was begun; 0: not yet */
 	int64_t waits_ms; /* since when an image cannot be had; 0: it can */
+	int64_t why_ms;   /* when to look next why it has no pods; 0: unknown */
+	int64_t rest_ms;  /* nothing is asked before then */
+	bool noted;       /* RUN_NOTED was told, with a text */
 
 	unsigned asking[ASK_KINDS];
 	bool job_gone;    /* it was there and is not */
@@ -143,10 +154,10 @@ struct kube {
 	bool synced[SEE_N];
 	struct err
 	    blind[SEE_N]; /* why a watch does not work; code 0: it does */
-	struct event *tick, *soon;
+	struct refusal refusal[ASK_KINDS];
+	struct event *tick;
 
-	struct map attempts;                /* by job and attempt */
-	TAILQ_HEAD(, kube_attempt) touched; /* are to look again */
+	struct map attempts;     /* by job and attempt */
 	struct map pods;         /* of ours, by uid: struct kube_task */
 	struct map others;       /* by uid: struct other of kube_pods.c */
 	struct map jobs;         /* by name: struct job_seen */
@@ -197,14 +208,16 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
-/* It looks again, once, when all that has come by now was heard. */
-void kube_attempt_touch(struct kube_attempt *a);
-
 /* The objects that are yet to be made. */
 void kube_attempt_drop_orders(struct kube_attempt *a);
 
-/* One of its pods is new, has changed, or (gone) is no more. */
+/* Its Job is known, and so, which pods are its own. */
+void kube_attempt_set_uid(struct kube_attempt *a, const char *uid);
+
+/* A loose pod that says it is of this attempt: whether its Job made it. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
+
+/* One of its pods is no more. */
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task);
 
 bool kube_attempt_is_asking(const struct kube_attempt *a);
@@ -217,15 +230,20 @@ bool kube_task_is_bound(const struct kube_task *task);
 /* It holds its node. */
 bool kube_task_is_alive(const struct kube_task *task);
 
+/* It was deleted for good, and nobody who could say that it has ended is
+ * there: the object goes with its Job. */
+bool kube_task_is_given_up(const struct kube_task *task);
+
+/* Why a pod is gone that was not to go. */
+const char *kube_task_loss(const struct kube_attempt *a,
+                           const struct kube_task *task);
+
 /* --- kube_slot.c --- */
 
 void kube_slots_free(struct slot *slot, uint32_t n);
 
 /* The first reason counts. */
 void kube_slot_lose(struct slot *slot, const char *pod, const char *why);
-
-/* NULL: no task is to be the pod of that index. */
-struct slot *kube_slot_at(struct kube_attempt *a, uint32_t index);
 
 /* Its tasks are to be where job says; pods that are there stay. */
 void kube_attempt_set_slots(struct kube_attempt *a, const struct run_job *job);
@@ -247,6 +265,9 @@ struct kube_look kube_attempt_look(struct kube_attempt *a);
 
 void kube_attempt_make(struct kube_attempt *a);
 
+/* All of its pods are there, or were. */
+bool kube_attempt_is_made(struct kube_attempt *a);
+
 /* All of them or none: the first is bound when the last is there. */
 void kube_attempt_bind(struct kube_attempt *a);
 
@@ -254,6 +275,14 @@ void kube_attempt_bind(struct kube_attempt *a);
 void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
                            struct kube_task *task,
                            const struct kube_answer *answer);
+
+/* --- kube_why.c --- */
+
+/* Its Job is there, and some of its pods are not: look why, now and then. */
+void kube_attempt_ask_why(struct kube_attempt *a);
+
+/* The answer. */
+void kube_attempt_told_why(struct kube_attempt *a, const json_t *events);
 
 /* --- kube_end.c --- */
 
@@ -266,6 +295,9 @@ void kube_attempt_take_down(struct kube_attempt *a);
 void kube_attempt_fence(struct kube_attempt *a);
 
 void kube_attempt_tell(struct kube_attempt *a, struct run_event *ev);
+
+/* Say what holds it up; NULL: nothing any more. */
+void kube_attempt_note(struct kube_attempt *a, const char *text);
 
 /* It cannot start; the first reason counts. */
 void kube_attempt_fail(struct kube_attempt *a, enum start_fault whose,
@@ -286,6 +318,9 @@ void kube_job_stop(struct runner *r, uint64_t job, uint32_t attempt,
 void kube_job_forget(struct runner *r, uint64_t job, uint32_t attempt);
 
 /* --- kube_ask.c --- */
+
+/* Events about its Job that warn. */
+void kube_ask_why(struct kube_attempt *a);
 
 /* body is taken; of: see struct ask; a may be NULL for ASK_REMOVE. */
 void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube.h"
+#include "aischedd/run/kube_call.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -30,6 +31,7 @@ static const struct call {
 	[ASK_DELETE] = { KUBE_DELETE, KUBE_STOP, "/apis/batch/v1", "/jobs", "",
 	                 true },
 	[ASK_FORCE] = { KUBE_DELETE, KUBE_STOP, "/api/v1", "/pods", "", true },
+	[ASK_WHY] = { KUBE_GET, KUBE_READ, "/api/v1", "/events", "", false },
 	[ASK_REMOVE] = { KUBE_DELETE, KUBE_CLEAN, "/apis/batch/v1", "/jobs", "",
 	                 true },
 };
@@ -52,8 +54,26 @@ static void on_removed(struct ask *ask, const struct kube_answer *answer)
 	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
 
 	/* Gone, or another one by now; else asked for again by a sweep. */
-	if (job && answer->err && answer->err->code != ENOENT)
+	if (job && answer->err && answer->err->code != ENOENT) {
 		job->removing = false;
+		job->rest_ms = kube_now_ms() + KUBE_REST_MS;
+	}
+}
+
+/* What an admin may mend, until the same is no longer refused. */
+static void mind(struct ask *ask, const struct kube_answer *answer)
+{
+	struct refusal *refusal = &ask->kube->refusal[ask->kind];
+
+	if (!answer->code)
+		return;
+	if (answer->code != 403) {
+		refusal->err.code = 0;
+		return;
+	}
+	refusal->ms = kube_now_ms();
+	if (!refusal->err.code) /* the first of many of its kind will do */
+		refusal->err = *answer->err;
 }
 
 static void on_answer(const struct kube_answer *answer, void *arg)
@@ -61,6 +81,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	struct ask *ask = arg;
 	struct kube_attempt *a = kube_attempt_find(ask->kube, &ask->owner);
 
+	mind(ask, answer);
 	if (ask->kind == ASK_REMOVE)
 		on_removed(ask, answer);
 	else if (a)
@@ -89,6 +110,8 @@ static void ask(struct kube *kube, enum ask_kind kind,
 	if (call->one)
 		kube_path_name(&path, name);
 	buf_puts(&path, call->sub);
+	if (kind == ASK_WHY)
+		kube_path_query(&path, "fieldSelector", name);
 	kube_http_send(kube->http,
 	               &(struct kube_request){
 			   .method = call->method,
@@ -106,6 +129,15 @@ void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body)
 {
 	a->asking[kind]++;
 	ask(a->kube, kind, &a->id, a->name, NULL, body);
+}
+
+void kube_ask_why(struct kube_attempt *a)
+{
+	char *about = xasprintf("involvedObject.uid=%s,type=Warning", a->uid);
+
+	a->asking[ASK_WHY]++;
+	ask(a->kube, ASK_WHY, &a->id, about, NULL, NULL);
+	free(about);
 }
 
 void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,

@@ -1,5 +1,4 @@
 /* kube_attempt.c - attempts, their pods, and what is known of both */
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,29 +25,13 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id)
 {
 	struct kube_attempt *a = xcalloc(1, sizeof(*a));
-	struct kube_task *task, *next;
 
 	a->kube = kube;
 	a->id = *id;
 	TAILQ_INIT(&a->tasks);
 	kube_object_name(a->name, kube->home.cluster, id->job, id->attempt);
 	map_set(&kube->attempts, kube_key(id->job, id->attempt), a);
-	for (task = TAILQ_FIRST(&kube->loose); task; task = next) {
-		next = TAILQ_NEXT(task, of_list);
-		if (task->owner.job == id->job &&
-		    task->owner.attempt == id->attempt)
-			kube_attempt_link(a, task);
-	}
 	return a;
-}
-
-void kube_attempt_touch(struct kube_attempt *a)
-{
-	if (a->touched)
-		return;
-	a->touched = true;
-	TAILQ_INSERT_TAIL(&a->kube->touched, a, of_touched);
-	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
 void kube_attempt_drop_orders(struct kube_attempt *a)
@@ -61,29 +44,13 @@ void kube_attempt_drop_orders(struct kube_attempt *a)
 	}
 }
 
-/* Of pods with the same index the newest counts that is not going. */
-static void set_at(struct kube_attempt *a, struct kube_task *task)
-{
-	struct kube_task *was = map_find(&a->at, (uint32_t)task->pod.index);
-
-	if (task->pod.index >= 0 && (!was || !task->pod.deleting))
-		map_set(&a->at, (uint32_t)task->pod.index, task);
-}
-
 static void unlink_task(struct kube_task *task)
 {
 	struct kube_attempt *a = task->attempt;
-	struct kube_task *other;
 
 	TAILQ_REMOVE(&a->tasks, task, of_list);
 	TAILQ_INSERT_TAIL(&a->kube->loose, task, of_list);
 	task->attempt = NULL;
-	if (map_find(&a->at, (uint32_t)task->pod.index) != task)
-		return;
-	map_del(&a->at, (uint32_t)task->pod.index);
-	TAILQ_FOREACH(other, &a->tasks, of_list)
-		if (other->pod.index == task->pod.index)
-			set_at(a, other);
 }
 
 void kube_attempt_free(struct kube_attempt *a)
@@ -92,9 +59,6 @@ void kube_attempt_free(struct kube_attempt *a)
 	struct kube_task *task;
 
 	map_del(&kube->attempts, kube_key(a->id.job, a->id.attempt));
-	if (a->touched)
-		TAILQ_REMOVE(&kube->touched, a, of_touched);
-	map_free(&a->at);
 	while ((task = TAILQ_FIRST(&a->tasks))) {
 		unlink_task(task);
 		kube_task_count(kube, task);
@@ -107,19 +71,37 @@ void kube_attempt_free(struct kube_attempt *a)
 	free(a);
 }
 
-/* task is among the loose ones. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 {
+	if (!a->uid || strcmp(task->pod.owner, a->uid) != 0)
+		return;
 	TAILQ_REMOVE(&a->kube->loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
-	set_at(a, task);
 	kube_task_count(a->kube, task);
+}
+
+void kube_attempt_set_uid(struct kube_attempt *a, const char *uid)
+{
+	struct kube_task *task, *next;
+
+	free(a->uid);
+	a->uid = xstrdup(uid);
+	for (task = TAILQ_FIRST(&a->kube->loose); task; task = next) {
+		next = TAILQ_NEXT(task, of_list);
+		kube_attempt_link(a, task);
+	}
 }
 
 struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index)
 {
-	return map_find(&a->at, index);
+	struct kube_task *task, *found = NULL;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (task->pod.index == (int32_t)index &&
+		    (!found || !task->pod.deleting))
+			found = task;
+	return found;
 }
 
 bool kube_task_is_bound(const struct kube_task *task)
@@ -129,22 +111,34 @@ bool kube_task_is_bound(const struct kube_task *task)
 
 bool kube_task_is_alive(const struct kube_task *task)
 {
-	return kube_task_is_bound(task) && !kube_pod_is_over(&task->pod);
+	return kube_task_is_bound(task) && !kube_pod_is_over(&task->pod) &&
+	       !kube_task_is_given_up(task);
+}
+
+bool kube_task_is_given_up(const struct kube_task *task)
+{
+	return task->forced && task->pod.deleting;
+}
+
+const char *kube_task_loss(const struct kube_attempt *a,
+                           const struct kube_task *task)
+{
+	const struct kube_nodes *nodes = a->kube->nodes;
+
+	if (*task->pod.node && !kube_nodes_is_there(nodes, task->pod.node))
+		return "the node is no longer there";
+	if (*task->pod.node && !kube_nodes_is_up(nodes, task->pod.node))
+		return "the node is lost";
+	return "was deleted";
 }
 
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task)
 {
-	const struct kube_pod *pod = &task->pod;
-	const char *why = "was deleted";
-
-	if (*pod->node && !kube_nodes_is_there(a->kube->nodes, pod->node))
-		why = "the node is no longer there";
-	else if (*pod->node && !kube_nodes_is_up(a->kube->nodes, pod->node))
-		why = "the node is lost";
 	for (uint32_t i = 0; i < a->nslots; i++)
 		if (a->slot[i].seen &&
 		    kube_task_at(a, a->slot[i].index) == task)
-			kube_slot_lose(&a->slot[i], pod->name, why);
+			kube_slot_lose(&a->slot[i], task->pod.name,
+			               kube_task_loss(a, task));
 	unlink_task(task);
 }
 

@@ -35,13 +35,15 @@ static void force(struct kube_attempt *a, struct kube_task *task)
 void kube_attempt_fence(struct kube_attempt *a)
 {
 	struct kube_nodes *nodes = a->kube->nodes;
+	int64_t down = a->kube->conf->scheduling.node_timeout * 1000;
 	int64_t late = a->grace_s * 1000 + SLACK_MS;
 	struct kube_task *task;
 
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		if (!*task->pod.node || kube_pod_is_over(&task->pod))
 			continue;
-		if (!kube_nodes_is_there(nodes, task->pod.node))
+		if (!kube_nodes_is_there(nodes, task->pod.node) ||
+		    kube_nodes_down_ms(nodes, task->pod.node) > down)
 			force(a, task);
 		else if (task->gone_ms && kube_now_ms() - task->gone_ms > late)
 			force(a, task);
@@ -69,6 +71,15 @@ void kube_attempt_tell(struct kube_attempt *a, struct run_event *ev)
 	ev->job = a->id.job;
 	ev->attempt = a->id.attempt;
 	a->kube->fn(ev, a->kube->arg);
+}
+
+void kube_attempt_note(struct kube_attempt *a, const char *text)
+{
+	if (a->noted == (text != NULL) || a->over)
+		return;
+	a->noted = text != NULL;
+	kube_attempt_tell(
+	    a, &(struct run_event){ .kind = RUN_NOTED, .text = text });
 }
 
 static void tell_last(struct kube_attempt *a, struct run_event *ev)

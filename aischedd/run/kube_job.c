@@ -8,15 +8,20 @@
 static void check_timeout(struct kube_attempt *a)
 {
 	int64_t s = a->kube->conf->scheduling.start_timeout;
-	char text[64];
+	bool made = kube_attempt_is_made(a);
+	char text[128];
 
 	if (!a->since_ms)
 		a->since_ms = kube_now_ms();
+	if (!made)
+		kube_attempt_ask_why(a);
 	if (s <= 0 || kube_now_ms() - a->since_ms < s * 1000)
 		return;
-	snprintf(text, sizeof(text), "not all of it ran after %lld s",
+	snprintf(text, sizeof(text), "%s after %lld s",
+	         made ? "not all of its pods ran"
+	              : "the cluster had not made all of its pods",
 	         (long long)s);
-	kube_attempt_fail(a, FAULT_SYSTEM, text);
+	kube_attempt_fail(a, made ? FAULT_SYSTEM : FAULT_POOL, text);
 }
 
 /* Its Job goes, and all that the Job owns.  What is to be kept of it, as its
@@ -42,12 +47,14 @@ static void step_started(struct kube_attempt *a, int64_t start)
 static void act(struct kube_attempt *a)
 {
 	bool down = a->stop || a->fault.code || a->ending;
+	bool rests = kube_now_ms() < a->rest_ms;
 	struct kube_look look;
 
 	if (!down && a->ordered && !a->started)
 		check_timeout(a);
 	look = kube_attempt_look(a);
-	kube_attempt_fence(a);
+	if (!rests)
+		kube_attempt_fence(a);
 	if (a->job_gone && !a->started && !kube_attempt_any_alive(a))
 		kube_attempt_fail(a, FAULT_SYSTEM, "its Job was deleted");
 	if (!a->fault.code && !a->stop && a->ordered && !a->started &&
@@ -56,9 +63,9 @@ static void act(struct kube_attempt *a)
 	if (a->started && look.bad)
 		a->ending = true; /* one ends all, as on any machine */
 	down = a->stop || a->fault.code || a->ending;
-	if (down) {
+	if (!rests && down) {
 		kube_attempt_take_down(a);
-	} else if (a->ordered) {
+	} else if (!rests && a->ordered) {
 		kube_attempt_make(a);
 		kube_attempt_bind(a);
 		kube_attempt_shrink(a);

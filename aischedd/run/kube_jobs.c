@@ -27,7 +27,7 @@ static void job_lose(struct kube *kube, struct job_seen *job)
 	map_del(&kube->jobs, kube_text_key(job->name));
 	if (a && a->uid && !strcmp(a->uid, job->uid)) {
 		a->job_gone = true;
-		kube_attempt_touch(a);
+		kube_attempt_step(a);
 	}
 	job_free(job);
 }
@@ -39,11 +39,16 @@ static void on_job(struct kube *kube, const json_t *obj, bool deleted)
 	const char *uid = json_string_value(json_object_get(meta, "uid"));
 	const json_t *notes = json_object_get(meta, "annotations");
 	const json_t *spec = json_object_get(obj, "spec");
+	char our_name[KUBE_NAME_SIZE];
 	struct kube_owner owner;
 	struct job_seen *job;
 
 	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner))
 		return;
+	kube_object_name(our_name, kube->home.cluster, owner.job,
+	                 owner.attempt);
+	if (strcmp(name, our_name) != 0)
+		return; /* somebody has copied what we say of ours */
 	job = map_find(&kube->jobs, kube_text_key(name));
 	if (job && strcmp(job->uid, uid) != 0) {
 		job_lose(kube, job);

@@ -50,6 +50,16 @@ static void fail_for_pod(struct kube_attempt *a, const struct kube_pod *pod)
 	free(text);
 }
 
+/* "Evicted: The node was low on resource: memory." */
+static void lose(struct slot *slot, const struct kube_pod *pod)
+{
+	char *why = xasprintf("%s%s%s", pod->reason, *pod->message ? ": " : "",
+	                      pod->message);
+
+	kube_slot_lose(slot, pod->name, why);
+	free(why);
+}
+
 struct kube_look kube_attempt_look(struct kube_attempt *a)
 {
 	struct kube_look look = { 0 };
@@ -70,10 +80,16 @@ struct kube_look kube_attempt_look(struct kube_attempt *a)
 			look.start = task->pod.start;
 		if (!a->started)
 			fail_for_pod(a, &task->pod);
+		if (kube_task_is_given_up(task)) {
+			kube_slot_lose(slot, task->pod.name,
+			               kube_task_loss(a, task));
+			look.bad = true;
+			continue;
+		}
 		if (!kube_pod_is_over(&task->pod))
 			continue;
 		if (kube_pod_is_lost(&task->pod))
-			kube_slot_lose(slot, task->pod.name, task->pod.reason);
+			lose(slot, &task->pod);
 		else if (task->pod.deleting && !a->stop && !a->ending)
 			kube_slot_lose(slot, task->pod.name, "was deleted");
 		look.bad |= task->pod.exit_code || task->pod.oom || slot->lost;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube.h"
+#include "aischedd/run/kube_call.h"
 #include "libcommon/mem.h"
 
 void kube_attempt_make(struct kube_attempt *a)
@@ -25,11 +26,18 @@ void kube_attempt_make(struct kube_attempt *a)
 		             kube_object_indexes(a->uid, a->indexes));
 }
 
-static bool may_bind(struct kube_attempt *a, const struct kube_task *task)
+static bool may_bind(const struct kube_task *task)
 {
 	return task && !kube_task_is_bound(task) && !task->pod.deleting &&
-	       !kube_pod_is_over(&task->pod) &&
-	       !strcmp(task->pod.owner, a->uid);
+	       !kube_pod_is_over(&task->pod);
+}
+
+bool kube_attempt_is_made(struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (!kube_task_at(a, a->slot[i].index) && !a->slot[i].seen)
+			return false;
+	return true;
 }
 
 void kube_attempt_bind(struct kube_attempt *a)
@@ -38,13 +46,12 @@ void kube_attempt_bind(struct kube_attempt *a)
 
 	if (!a->uid || a->secret || a->service)
 		return;
-	for (uint32_t i = 0; i < a->nslots; i++)
-		if (!kube_task_at(a, a->slot[i].index) && !a->slot[i].seen)
-			return;
+	if (!kube_attempt_is_made(a))
+		return;
 	for (uint32_t i = 0; i < a->nslots; i++) {
 		struct kube_task *task = kube_task_at(a, a->slot[i].index);
 
-		if (!may_bind(a, task))
+		if (!may_bind(task))
 			continue;
 		task->binding = true;
 		kube_ask_pod(a, ASK_BIND, task,
@@ -69,8 +76,19 @@ static void refused(struct kube_attempt *a, const struct err *err)
 	kube_attempt_fail(a,
 	                  err->code == EINVAL || err->code == EMSGSIZE
 	                      ? FAULT_USER
-	                      : FAULT_SYSTEM,
+	                      : FAULT_POOL,
 	                  err->text);
+}
+
+/* Of what has started.  What is there and not allowed may be some day; what
+ * is not there any more the watch tells. */
+static bool is_to_rest(struct kube_attempt *a, const struct err *err)
+{
+	if (!err || err->code == ENOENT || is_worth_another(err))
+		return false;
+	a->rest_ms = kube_now_ms() + KUBE_REST_MS;
+	kube_attempt_note(a, err->text);
+	return true;
 }
 
 static void have_job(struct kube_attempt *a, json_t *obj)
@@ -86,12 +104,11 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 		                       "is not ours: delete it",
 		                       a->name, a->kube->pool->namespace);
 
-		kube_attempt_fail(a, FAULT_SYSTEM, text);
+		kube_attempt_fail(a, FAULT_POOL, text);
 		free(text);
 		return;
 	}
-	free(a->uid);
-	a->uid = xstrdup(uid);
+	kube_attempt_set_uid(a, uid);
 	a->have =
 	    (uint32_t)json_integer_value(json_object_get(spec, "completions"));
 	json_decref(a->job);
@@ -150,29 +167,37 @@ void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
 		on_object(a, kind, answer);
 		break;
 	case ASK_INDEXES:
-		if (!err)
+		if (!is_to_rest(a, err) && !err)
 			a->have = a->indexes;
 		break;
 	case ASK_BIND:
 		on_bound(a, task, err);
 		break;
 	case ASK_LEAVE:
-		if (err && task && is_worth_another(err))
+		if (task &&
+		    (is_to_rest(a, err) || (err && is_worth_another(err))))
 			task->leaving = false;
 		break;
 	case ASK_FORCE:
-		if (err && task)
+		if (task && (is_to_rest(a, err) || err))
 			task->forced = false;
 		break;
 	case ASK_DELETE:
+		is_to_rest(a, err);
 		if (!err || err->code == ENOENT)
 			a->job_gone = true;
+		break;
+	case ASK_WHY:
+		if (!err)
+			kube_attempt_told_why(a, answer->body);
 		break;
 	case ASK_REMOVE:
 	case ASK_KINDS:
 		break;
 	}
+	if (!err)
+		kube_attempt_note(a, NULL);
 	/* What was refused is asked for again by the tick, not at once. */
 	if (!err || err->code == EEXIST || a->fault.code || a->over)
-		kube_attempt_touch(a);
+		kube_attempt_step(a);
 }

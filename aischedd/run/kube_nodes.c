@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_call.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
@@ -24,6 +25,7 @@ struct kube_node {
 	bool marked; /* of before the list that is being read */
 	bool dirty;  /* to be told */
 	bool down, cordoned;
+	int64_t down_ms; /* since when it is down, as far as we know */
 	char *reason;
 	struct kube_amount have, used;
 	char *gpu_type; /* or NULL */
@@ -167,6 +169,13 @@ bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *name)
 	return node && node->exists && !node->down;
 }
 
+int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)
+{
+	const struct kube_node *node = find(nodes, name);
+
+	return node && node->down ? kube_now_ms() - node->down_ms : 0;
+}
+
 /* --- reading --- */
 
 static bool matches_one(const json_t *labels, char *term)
@@ -301,6 +310,8 @@ static void read_health(struct kube_node *node, const json_t *obj)
 		ready = is ? is : "";
 		why = text && *text ? text : "its kubelet says so";
 	}
+	if (!node->down)
+		node->down_ms = kube_now_ms();
 	node->down = strcmp(ready, "True") != 0;
 	node->cordoned = json_is_true(json_object_get(spec, "unschedulable"));
 	set(&node->reason, node->down       ? xasprintf("not ready: %s", why)

@@ -37,6 +37,9 @@ void kube_nodes_flush(struct kube_nodes *nodes);
 
 /* Whether the node is there and is heard of. */
 bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *node);
+
+/* For how long it has not been ready, as far as we have seen; 0: it is. */
+int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *node);
 bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *node);
 
 /* Levels of the topology that no node has a label for, or NULL. */

@@ -49,7 +49,6 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 		TAILQ_INSERT_TAIL(&kube->loose, task, of_list);
 		map_set(&kube->pods, key, task);
 	} else {
-		pod->index = task->pod.index; /* whatever its labels say now */
 		kube_pod_fini(&task->pod);
 	}
 	task->pod = *pod;
@@ -65,13 +64,15 @@ static void task_deleted(struct kube *kube, struct kube_task *task)
 	struct kube_attempt *a = task->attempt;
 
 	task->gone = true;
-	if (a)
-		kube_attempt_touch(a);
-	if (a && kube_pod_is_over(&task->pod))
+	if (a && kube_pod_is_over(&task->pod)) {
+		kube_attempt_step(a);
 		return;
+	}
 	if (a)
 		kube_attempt_lose(a, task);
 	kube_task_free(kube, task);
+	if (a)
+		kube_attempt_step(a);
 }
 
 static void on_task(struct kube *kube, struct kube_pod *pod,
@@ -88,7 +89,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 		kube_attempt_link(a, task);
 	kube_task_count(kube, task);
 	if (a)
-		kube_attempt_touch(a);
+		kube_attempt_step(a);
 }
 
 /* --- pods of others --- */

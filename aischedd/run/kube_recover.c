@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube.h"
+#include "aischedd/run/kube_call.h"
 #include "libcommon/mem.h"
 
 static struct job_seen *job_of(struct kube *kube, const struct kube_owner *id)
@@ -66,7 +67,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		return;
 	}
 	a = kube_attempt_new(kube, id);
-	a->uid = xstrdup(job->uid);
+	kube_attempt_set_uid(a, job->uid);
 	a->have = job->indexes;
 	if (!find_slots(a, job->tasks)) {
 		answer(kube, id, RUN_UNKNOWN, 0);
@@ -121,7 +122,7 @@ void kube_try_recover(struct kube *kube)
 void kube_sweep_one(struct kube *kube, struct job_seen *job)
 {
 	if (kube->recovered && kube_lease_left_ms(kube->lease) &&
-	    !job->removing && !job->deleting &&
+	    !job->removing && !job->deleting && kube_now_ms() >= job->rest_ms &&
 	    !kube_attempt_find(kube, &job->owner))
 		kube_ask_remove(kube, job);
 }

@@ -56,7 +56,8 @@ struct outcome {
 
 enum start_fault {
 	FAULT_SYSTEM, /* another node, or later, might do: tried again */
-	FAULT_USER    /* no such shell, output not writable: FAILED */
+	FAULT_USER,   /* no such shell, output not writable: FAILED */
+	FAULT_POOL    /* later might do, on any node */
 };
 
 enum run_event_kind {
@@ -69,6 +70,7 @@ enum run_event_kind {
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
 	RUN_RESIZED,      /* answer to resize() */
 	RUN_REPLACED, /* a task failed and is started again, as the job asks */
+	RUN_NOTED,    /* text: what it waits for meanwhile; NULL: nothing */
 	RUN_TROUBLE   /* text: what holds the pool up; NULL: no longer */
 };
 

@@ -72,6 +72,16 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
+/* What holds up the start or the end that is under way. */
+static int noted(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	life_set_text(job, ev->text);
+	state_touch(state, job);
+	return 0;
+}
+
 /* --- the table --------------------------------------------------------- */
 
 #define ENDED [EV_cancel] = nothing
@@ -99,6 +109,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrunk] = life_shrunk,
 		[EV_grow] = life_grow,
 		[EV_replaced] = life_replaced,
+		[EV_noted] = noted,
 	},
 	[JOB_RUNNING] = {
 		[EV_started] = life_found_running,
@@ -117,6 +128,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrunk] = life_shrunk,
 		[EV_grow] = life_grow,
 		[EV_replaced] = life_replaced,
+		[EV_noted] = noted,
 	},
 	[JOB_SUSPENDED] = {
 		[EV_started] = life_found_suspended,
@@ -144,6 +156,7 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 		[EV_cancel] = life_cancel_completing,
 		[EV_shrunk] = life_shrunk,
 		[EV_replaced] = life_replaced,
+		[EV_noted] = noted,
 	},
 	[JOB_COMPLETED] = { ENDED },
 	[JOB_FAILED] = { ENDED },

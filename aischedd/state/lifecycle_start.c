@@ -114,7 +114,8 @@ int life_start_failed(struct state *state, struct job *job,
 		            ev->now);
 		return 0;
 	}
-	nodes_blame(state, job, ev->now);
+	if (ev->fault != FAULT_POOL)
+		nodes_blame(state, job, ev->now);
 	job->retry_at = ev->now + backoff_s(job->start_fails++);
 	life_back_to_queue(state, job, ev->now);
 	return 0;

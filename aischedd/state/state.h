@@ -257,7 +257,8 @@ void state_test_submit(struct state *state, const struct spec *spec,
 	X(shrink)       \
 	X(shrunk)       \
 	X(grow)         \
-	X(replaced)
+	X(replaced)     \
+	X(noted)
 
 enum event_kind {
 #define X(sym) EV_##sym,
@@ -284,7 +285,7 @@ struct event_in {
 	uint32_t replaced;      /* replaced: so many by now */
 	enum start_fault fault; /* start_failed */
 	int64_t time;           /* started */
-	const char *text;       /* start_failed, lost, replaced */
+	const char *text;       /* start_failed, lost, replaced, noted */
 	const struct outcome *outcome; /* ended */
 	const struct placement *place; /* start, resumed, grow: copied */
 };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What goes wrong around a cluster: what is said where the admin looks, that
-# others go on, and that it mends.
+# What goes wrong around a cluster: what is said where the admin looks and of
+# the job, that others go on, and that it mends.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -17,13 +17,31 @@ count()
 
 nothing_is_left()
 {
-	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
+	[ -z "$($k get jobs,pods,secrets,services -l aisched.io/cluster=test \
+		-o name)" ]
 }
 
 # TEXT: the daemon's status has it.
 status_has()
 {
 	aictl status | grep -qF -- "$1"
+}
+
+well()
+{
+	! status_has "Pool 'gpu'"
+}
+
+# JOB TEXT: what is said of it has that.
+says()
+{
+	aiq "$1" | grep -qF -- "$2"
+}
+
+# TEXT: the log has it.
+logged()
+{
+	grep -qF -- "$1" "$log"
 }
 
 # JOB [FIELD]: of its pods, one a line.
@@ -40,68 +58,272 @@ pods_run()
 	[ "$(pods "$1" .status.phase | grep -c Running)" -eq "$2" ]
 }
 
+# JOB PHASE STATUS: its pod becomes so, as a kubelet would say it.
+pod_ends()
+{
+	$k patch pod "$(pods "$1")" --subresource=status --type=merge \
+		-p "{\"status\": {\"phase\": \"$2\", $3}}" >/dev/null
+}
+
+# NAME RESOURCE VERB: user little may.
+allow()
+{
+	$k create role "$1" --resource="$2" --verb="$3" >/dev/null &&
+		$k create rolebinding "$1" --role="$1" --user=little >/dev/null
+}
+
+# JOB: it ends, and all that was made for it.
+end()
+{
+	aicancel "$1"
+	ok "it ends" wait_for is_state "$1" CANCELLED
+	ok "without a trace" wait_for nothing_is_left
+}
+
 ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8"
+between_start
+kube_user little /CN=little
+kube_cert stranger /CN=stranger
 
 configure "
-queue default { grace = \"2s\" }
+queue default { grace = \"1s\" }
 pool here { runner = local }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/used.conf\"
-	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
+scheduling { start_timeout = \"8s\"  node_timeout = \"2s\" }"
 start_daemon || bail "aischedd does not start"
+
+# [OPTION]...
+sub()
+{
+	aisub --parsable --pool gpu "$@" --wrap true
+}
 
 # --- what an admin has to mend ----------------------------------------------
 
 ok "a kubeconfig that is missing is named" wait_for status_has "used.conf'"
 id=$(aisub --parsable --pool here --wrap true)
 ok "other pools go on" wait_for is_state "$id" COMPLETED
-cp "$kube/admin.conf" "$kube/used.conf"
-ok "with it, it is a namespace" wait_for status_has \
-	'namespaces "jobs" not found'
-kube create namespace "$ns" >/dev/null
-id=$(aisub --parsable --pool gpu --wrap true)
-ok "with that, jobs run" wait_for is_state "$id" RUNNING
-unlike "and all is well" "$(aictl status)" "Pool 'gpu'"
+id=$(sub)
+like "jobs for this one wait" "$(aiq "$id")" "PENDING"
 
+sed "s,$kube/ca.crt,$kube/stranger.crt," "$kube/little.conf" >"$kube/new.conf"
+mv "$kube/new.conf" "$kube/used.conf"
+ok "then the certificate is refused" wait_for status_has \
+	"the certificate of API server '$kube_url' is refused"
+cp "$kube/little.conf" "$kube/new.conf"
+mv "$kube/new.conf" "$kube/used.conf"
+ok "then the right to look at nodes is missing" wait_for status_has \
+	"user 'little' may not list nodes; allow it with the rule {apiGroups: \
+[\"\"], resources: [nodes], verbs: [list]}"
+kube create clusterrole see --resource=nodes,pods,jobs.batch \
+	--verb=list,watch >/dev/null
+kube create clusterrolebinding see --clusterrole=see --user=little >/dev/null
+kube create clusterrole lease --resource=leases.coordination.k8s.io \
+	--verb=get,create,update >/dev/null
+kube create clusterrolebinding lease --clusterrole=lease --user=little \
+	>/dev/null
+ok "then it is the namespace" wait_for status_has 'namespaces "jobs" not found'
+kube create namespace "$ns" >/dev/null
+ok "then the right to make Jobs" wait_for says "$id" \
+	"user 'little' may not create jobs in namespace 'jobs'; allow it with"
+ok "which the status says, too" wait_for status_has "may not create jobs"
+allow make jobs.batch create,get,delete
+allow bind pods/binding create
+ok "then Secrets" wait_for says "$id" "may not create secrets"
+allow hide secrets,services create
+ok "with that, it runs" wait_for is_state "$id" RUNNING
+ok "and all is well" wait_for well
+
+aicancel "$id"
+ok "it may not be ended: that is said of the job" wait_for says "$id" \
+	"user 'little' may not patch pods"
+ok "in the status" wait_for status_has "may not patch pods"
+ok "and in the log" logged "may not patch pods"
+is "it has not ended" "$(state_of "$id")" COMPLETING
+allow stop pods patch,delete
+ok "until it may" wait_for is_state "$id" CANCELLED
+ok "without a trace" wait_for nothing_is_left
+ok "all is well again" wait_for well
+
+# --- what others decide ------------------------------------------------------
+
+$k create quota none --hard=count/jobs.batch=0 >/dev/null
+quota_counts()
+{
+	$k get quota none -o jsonpath='{.status.used}' | grep -q .
+}
+wait_for quota_counts
+id=$(sub)
+ok "a quota on Jobs is a reason to wait" wait_for says "$id" "exceeded quota"
+is "no more than that" "$(state_of "$id")" PENDING
+$k delete quota none >/dev/null
+ok "until there is none" wait_for is_state "$id" RUNNING
+end "$id"
+
+allow why events list
+$k create quota none --hard=pods=0 >/dev/null
+wait_for quota_counts
+id=$(sub)
+ok "so is one on pods" wait_for says "$id" "exceeded quota: none"
+$k delete quota none >/dev/null
+ok "until there is none" wait_for is_state "$id" RUNNING
+end "$id"
+
+name=aj-test-$((id + 1))-1
+$k create job "$name" --image=theirs >/dev/null
+id=$(sub)
+ok "a Job of that name that is not ours is named" wait_for logged \
+	"Job '$name' in namespace 'jobs' exists and is not ours: delete it"
+ok "the next attempt runs" wait_for is_state "$id" RUNNING
+is "theirs is left alone" "$($k get job "$name" \
+	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs
+
+# A Job that says what ours says, and so do its pods.
+$k get job "aj-test-$id-2" -o json | sed -e "s,\"aj-test-$id-2\",\"forged\",
+	/\"\(uid\|controller-uid\|batch.kubernetes.io.controller-uid\)\":/d" |
+	$k create -f - >/dev/null
+forged()
+{
+	pods "$id" | grep forged
+}
+ok "pods are forged" wait_for forged
+aicancel "$id"
+ok "our own end" wait_for is_state "$id" CANCELLED
+is "a pod that only says it is ours is left alone" "$($k get pod "$(forged)" \
+	-o 'jsonpath={.spec.nodeName}{.spec.activeDeadlineSeconds}')" ""
+is "and so is a Job" "$($k get job forged \
+	-o 'jsonpath={.metadata.name}{.metadata.deletionTimestamp}')" forged
+$k delete job forged "$name" >/dev/null
+
+# --- what the cluster says of pods -------------------------------------------
+
+ended='"containerStatuses": [{"name": "job", "image": "a", "imageID": "",
+	"ready": false, "restartCount": 0, "state": {"terminated":
+	{"exitCode": 0, "reason": "OOMKilled"}}}]'
+id=$(sub)
+ok "a job runs" wait_for pods_run "$id" 1
+pod_ends "$id" Succeeded "$ended"
+ok "some process of it had no memory: that is its end" \
+	wait_for is_state "$id" OUT_OF_MEMORY
+
+id=$(sub --no-requeue)
+wait_for pods_run "$id" 1
+pod_ends "$id" Failed '"reason": "Evicted", "message": "low on disk"'
+ok "one is evicted" wait_for is_state "$id" NODE_FAIL
+like "and is told why" "$(aiq "$id")" "Evicted: low on disk"
+id=$(sub --requeue)
+wait_for pods_run "$id" 1
+pod_ends "$id" Failed '"reason": "Evicted", "message": "low on disk"'
+restarted()
+{
+	[ "$(aiq --no-header -o restarts "$1")" = "$2" ]
+}
+ok "one that may starts again" eval \
+	"wait_for restarted $id 1 && wait_for pods_run $id 1"
+end "$id"
+
+# Pods are bound, and none runs.
+part_hang kwok
+id=$(sub -n 2 --requeue)
+asked_to_leave()
+{
+	[ "$(pods "$1" '.metadata.annotations.aisched\.io/leave' |
+		grep -c "$2")" -eq 2 ]
+}
+ok "a gang that does not run in time is taken down" \
+	wait_for asked_to_leave "$id" start
+part_wake kwok
+ok "and is said to be that" wait_for says "$id" "not all of its pods ran"
+ok "it starts again, whole" eval \
+	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
+
+# Its kubelet is gone.
+part_hang kwok
+kube patch node "$(pods "$id" .spec.nodeName | head -n 1)" \
+	--subresource=status --type=merge -p '{"status": {"conditions":
+		[{"type": "Ready", "status": "Unknown", "message": "silent"}]}}' \
+	>/dev/null
+ok "a node is not ready for too long: the gang is lost" \
+	wait_for restarted "$id" 1
+ok "it is told so" logged "the node is lost"
+part_wake kwok
+ok "and runs elsewhere, or again" eval \
+	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
+end "$id"
+
+id=$(sub -n 2 --gpus-per-task 8)
+ok "on two nodes" wait_for is_state "$id" RUNNING
+kube delete node gpu-1 >/dev/null
+ok "one of which is removed" wait_for is_state "$id" NODE_FAIL
+like "it says so" "$(aiq "$id")" "gpu-1"
+ok "nothing is left" wait_for nothing_is_left
+kube_nodes 1 other 8
+
+# --- the server --------------------------------------------------------------
+
+cp "$kube/between.conf" "$kube/new.conf"
+mv "$kube/new.conf" "$kube/used.conf"
+# shellcheck disable=SC2119
+restart || bail "aischedd does not start again"
+
+between slow 2000
+id=$(sub)
+ok "each call takes two seconds: a job runs" wait_for is_state "$id" RUNNING
+aicancel "$id"
+ok "and ends" wait_for is_state "$id" CANCELLED
+between
+
+# CALLS: so many were made.
+called()
+{
+	[ "$(wc -l <"$kube/between.calls")" -ge "$1" ]
+}
+for code in 429 500 503 409; do
+	wait_for nothing_is_left
+	between say "$code" POST
+	id=$(sub)
+	ok "it is answered with $code, and asked again" wait_for called 2
+	between
+	ok "until the job runs" wait_for is_state "$id" RUNNING
+	aicancel "$id"
+done
+between say 422 jobs
+id=$(sub)
+ok "what is wrong is not tried again" wait_for is_state "$id" FAILED
+like "but told" "$(aiq "$id")" "trouble on request"
+between
+
+id=$(sub)
+wait_for is_state "$id" RUNNING
+between cut 100 watch=1
+pod=$(pods "$id")
+$k annotate pod "$pod" a=b >/dev/null
+kube annotate node gpu-0 a=b >/dev/null
+between say 410 watch=1
+pod_ends "$id" Failed "$(echo "$ended" | sed 's/0, "reason.*"/7/')"
+ok "news that break off are listed anew" wait_for is_state "$id" FAILED
+is "and nothing was missed" "$(aiq --no-header -o exit "$id")" 7
+between
+
+id=$(sub)
+ok "a job runs" wait_for is_state "$id" RUNNING
 part_hang apiserver
 ok "the API server hangs: the job runs on" is_state "$id" RUNNING
 part_wake apiserver
-aicancel "$id"
-ok "it wakes, and the job ends" wait_for is_state "$id" CANCELLED
-ok "without a trace" wait_for nothing_is_left
-
-# --- others ------------------------------------------------------------------
-
-kube --namespace "$ns" patch lease aischedd-test --type=merge --patch \
-	'{"spec": {"holderIdentity": "somebody"}}' >/dev/null
-ok "another daemon acts: this one waits" wait_for status_has \
-	"'somebody' holds Lease"
-ok "until that does not" wait_for eval "! status_has 'holds Lease'"
-
-# --- more, or fewer tasks ----------------------------------------------------
-
-id=$(aisub --parsable --pool gpu -n 4 --min-tasks 1 --gpus-per-task 4 \
-	--wrap true)
-ok "an elastic job has all there is" wait_for pods_run "$id" 4
-other=$(aisub --parsable --pool gpu --class interactive --gpus-per-task 8 \
-	--wrap true)
-ok "gives some to a better one" wait_for is_state "$other" RUNNING
-ok "and goes on with the rest" wait_for pods_run "$id" 2
-is "running" "$(state_of "$id")" RUNNING
-aicancel "$other"
-ok "and grows again" wait_for pods_run "$id" 4
-aicancel "$id"
-ok "it ends" wait_for is_state "$id" CANCELLED
-ok "without a trace" wait_for nothing_is_left
-
-# --- nodes -------------------------------------------------------------------
-
-id=$(aisub --parsable --pool gpu -n 2 --gpus-per-task 8 --wrap true)
-ok "on two nodes" wait_for is_state "$id" RUNNING
-kube delete node gpu-1 >/dev/null
-deadline_s=150 # the cluster takes its time to give up its pods
-ok "one of which is lost" wait_for is_state "$id" NODE_FAIL
-like "it says so" "$(aiq "$id")" "gpu-1"
-ok "nothing is left" wait_for nothing_is_left
+part_kill apiserver
+part_kill etcd
+part_kill controllers
+ok "then it is gone" wait_for status_has "cannot be reached"
+etcd_start
+# shellcheck disable=SC2119
+apiserver_start
+# shellcheck disable=SC2119
+controllers_start
+ok "it is back, with its database" wait_for well
+is "the job has run all the time" "$(aiq --no-header -o state,restarts "$id" |
+	tr -s ' ')" "RUNNING 0"
+end "$id"
 
 done_testing

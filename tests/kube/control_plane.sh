@@ -96,13 +96,13 @@ kube_signed()
 		-addext basicConstraints=critical,CA:FALSE
 }
 
-# FILE USER: a kubeconfig; USER is JSON.
+# FILE USER [URL]: a kubeconfig; USER is JSON.
 kube_config()
 {
 	(umask 077 && cat >"$1") <<-END
 		{"apiVersion": "v1", "kind": "Config",
 		"current-context": "test",
-		"clusters": [{"name": "test", "cluster": {"server": "$kube_url",
+		"clusters": [{"name": "test", "cluster": {"server": "${3-$kube_url}",
 			"certificate-authority": "$kube/ca.crt"}}],
 		"users": [{"name": "user", "user": $2}],
 		"contexts": [{"name": "test",
@@ -250,7 +250,7 @@ between_start()
 	: >"$kube/between.calls"
 	part_start between "${top_builddir:?}/tests/kube/between" "$kube_ip:6080" \
 		"$kube_url" "$kube" "$kube/between.rule" "$kube/between.calls"
-	(kube_url=http://$kube_ip:6080 && kube_config "$kube/between.conf" '{}')
+	kube_config "$kube/between.conf" '{}' "http://$kube_ip:6080"
 }
 
 # [WORD]...: the rule from now on, or none; calls are counted from here.

@@ -27,24 +27,24 @@ static const struct {
  * The state afterwards, "." nothing happens, "!" refused.  Columns:
  * hold release start started start_failed ended lost unknown suspend resume
  * resumed requeue preempt signal cancel time_limit deadline shrink shrunk grow
- * replaced
+ * replaced noted
  */
 static const struct {
 	enum job_state state;
 	const char *want;
 } table[] = {
 	/* clang-format off */
-	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . ." },
-	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . ." },
-	{ JOB_RUNNING,     "! ! . . . CD NF NF S . . CG CG . CG CG CG . . . ." },
-	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . ." },
-	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . ." },
-	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
-	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
-	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
-	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
-	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
-	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . ." },
+	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . ." },
+	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . ." },
+	{ JOB_RUNNING,     "! ! . . . CD NF NF S . . CG CG . CG CG CG . . . . ." },
+	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . ." },
+	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
 	/* clang-format on */
 };
 
@@ -295,6 +295,48 @@ START_TEST(replaced_tasks_are_counted)
 }
 END_TEST
 
+START_TEST(what_holds_it_up_is_told)
+{
+	struct event_in ev = { .kind = EV_noted,
+		               .attempt = 1,
+		               .text = "it may not be stopped" };
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	world_run(&w);
+	job = state_job(w.state, 1);
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_str_eq(world_why(&w, 1), "None: it may not be stopped");
+	ev.text = NULL;
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_str_eq(world_why(&w, 1), "None: ");
+	world_fini(&w);
+}
+END_TEST
+
+/* Two jobs that failed to start there make a node suspect, else. */
+START_TEST(what_is_wrong_with_a_pool_is_no_fault_of_a_node)
+{
+	struct event_in ev = { .kind = EV_start_failed,
+		               .attempt = 1,
+		               .fault = FAULT_POOL,
+		               .text = "exceeded quota" };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	for (uint64_t id = 1; id <= 3; id++) {
+		world_submit(&w, "");
+		world_plan(&w);
+		state_event(w.state, state_job(w.state, id), &ev, NULL);
+		ck_assert_int_eq(state_job(w.state, id)->state, JOB_PENDING);
+	}
+	ck_assert_int_eq(state_node(w.state, 0)->fails, 0);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_it_used_adds_up)
 {
 	const struct outcome first = {
@@ -341,5 +383,7 @@ SUITE(lifecycle)
 	tcase_add_loop_test(tc, life, 0, ARRAY_SIZE(lives));
 	tcase_add_test(tc, stale_reports_change_nothing);
 	tcase_add_test(tc, replaced_tasks_are_counted);
+	tcase_add_test(tc, what_holds_it_up_is_told);
+	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
 	tcase_add_test(tc, what_it_used_adds_up);
 }
