@@ -195,11 +195,13 @@ static int check_resource(struct audit *a, int r)
 }
 
 /* Whether a row asks for something cannot be told where it is said to wait for
- * a runner: for one of its pools, or for all. */
+ * a runner (for one of its pools, or for all), or nothing is said of it. */
 static bool can_judge(const struct audit *a)
 {
 	for (uint32_t row = 0; row < a->plan->nverdicts; row++) {
-		if (a->plan->verdict[row].why == WHY_RunnerDown)
+		enum reason why = a->plan->verdict[row].why;
+
+		if (why == WHY_RunnerDown || why == WHY_Unevaluated)
 			return false;
 	}
 	return true;

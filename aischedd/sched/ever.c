@@ -28,6 +28,7 @@ struct ever *ever_new(const struct snap *snap, struct match *match,
 	e->known = arena_array(arena, uint8_t, snap->node.n);
 	e->nodes_with = arena_array(arena, uint32_t, most + 1);
 	e->domains = domains;
+	e->fits = arena_array(arena, uint8_t, snap->req.n);
 	e->usable = arena_array(arena, uint8_t, match_nclasses(match));
 	return e;
 }
@@ -378,10 +379,13 @@ static void explain(struct ever *e, uint32_t req, struct verdict *v)
 bool ever_fits(struct ever *e, uint32_t row, struct verdict *v)
 {
 	uint32_t req = e->snap->pend.req[row], got;
-	uint32_t pool = unready_pool(e->snap, req);
+	uint32_t pool;
 
-	if (could_hold(e, req, EVER_ALL, &got))
+	if (!e->fits[req])
+		e->fits[req] = could_hold(e, req, EVER_ALL, &got);
+	if (e->fits[req])
 		return true;
+	pool = unready_pool(e->snap, req);
 	v->num[NUM_GOT] = got;
 	v->why = WHY_NeverFits;
 	if (pool != SNAP_NONE) {

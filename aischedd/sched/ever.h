@@ -17,6 +17,7 @@ struct ever {
 	const struct domains *domains;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 	uint8_t *usable;      /* scratch, by class */
+	uint8_t *fits;        /* by request: it is known to */
 };
 
 struct ever *ever_new(const struct snap *snap, struct match *match,

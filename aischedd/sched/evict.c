@@ -335,6 +335,11 @@ void evict_list(struct pass *p)
 	}
 }
 
+uint64_t evict_looks(const struct pass *p)
+{
+	return p->evict ? p->evict->looks : 0;
+}
+
 bool evict_has(const struct pass *p, uint32_t run)
 {
 	return p->evict && p->evict->order && p->evict->why[run];

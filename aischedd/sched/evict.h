@@ -31,6 +31,9 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered);
 /* Whether the run, or some of its tasks, leaves with this pass. */
 bool evict_has(const struct pass *p, uint32_t run);
 
+/* How much was tried in this pass. */
+uint64_t evict_looks(const struct pass *p);
+
 /* All evictions of the pass, one a run, for the plan. */
 void evict_list(struct pass *p);
 

@@ -235,6 +235,27 @@ int order_compare(const struct order *o, uint32_t a, uint32_t b)
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
 }
 
+int64_t order_hold_after(const struct order *o, uint32_t row)
+{
+	return o->max_wait[row] != CONF_NONE ? o->max_wait[row]
+	                                     : o->snap->policy.hold_after;
+}
+
+/* Whoever was judged by an earlier pass has none, unless he holds others
+ * back. */
+static bool has_turn(const struct order *o, uint32_t row)
+{
+	switch (o->snap->pend.judged[row]) {
+	case JUDGED_WAITS:
+		return false;
+	case JUDGED_BLOCKED:
+		return !o->snap->policy.backfill ||
+		       order_hold_after(o, row) != CONF_NONE;
+	default:
+		return true;
+	}
+}
+
 void order_open(struct order *o)
 {
 	const struct snap *s = o->snap;
@@ -242,7 +263,7 @@ void order_open(struct order *o)
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct heap *h = &o->rows[s->pend.queue[row]];
 
-		if (advance(o, row))
+		if (advance(o, row) && has_turn(o, row))
 			h->at[h->n++] = row;
 	}
 	for (uint32_t run = 0; run < s->run.n; run++) {

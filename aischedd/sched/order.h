@@ -77,6 +77,10 @@ void order_grown(struct order *o, uint32_t queue);
 /* Nothing more of it can start. */
 void order_drop(struct order *o, uint32_t queue);
 
+/* Seconds after which a job that cannot be promised a start holds back those
+ * behind it, or CONF_NONE. */
+int64_t order_hold_after(const struct order *o, uint32_t row);
+
 /* The sign of the comparison of two leaves' next claims. */
 int order_compare(const struct order *o, uint32_t a, uint32_t b);
 

@@ -31,6 +31,7 @@ struct pass {
 	uint32_t *more;          /* by run: the last node by which it grows */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
+	int64_t spent;  /* of the budget */
 	uint32_t asked; /* row whose expected start somebody wants to know */
 
 	/* What is decided. */

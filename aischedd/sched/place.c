@@ -247,6 +247,7 @@ static bool accept(uint32_t node, void *arg)
 {
 	const struct trial *t = arg;
 
+	t->p->looks++;
 	return allowed_node(t->allowed, node) &&
 	       domain_has(t->p->snap, t->inside, node) &&
 	       !(t->wanted && t->p->own[node]) &&

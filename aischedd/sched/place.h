@@ -27,9 +27,10 @@ struct place {
 	/* Whose claim is being placed, see place_for(). */
 	uint64_t job;
 	uint32_t queue;
-	int64_t until; /* what is placed ends by then, or SNAP_NEVER */
-	uint32_t run;  /* that it goes on with, or SNAP_NONE */
-	bool grows;    /* it has other tasks */
+	int64_t until;  /* what is placed ends by then, or SNAP_NEVER */
+	uint32_t run;   /* that it goes on with, or SNAP_NONE */
+	uint64_t looks; /* nodes that were looked at in this pass */
+	bool grows;     /* it has other tasks */
 
 	/* What is promised to others (promise.h). */
 	struct promises *promises; /* NULL: nothing */

@@ -14,10 +14,14 @@ static struct verdict *verdicts_new(const struct snap *snap,
 {
 	struct verdict *v = arena_array(arena, struct verdict, snap->pend.n);
 
-	for (uint32_t i = 0; i < snap->pend.n; i++)
-		v[i] = (struct verdict){ .why = WHY_None,
-			                 .name = SNAP_NONE,
+	for (uint32_t i = 0; i < snap->pend.n; i++) {
+		uint8_t judged = snap->pend.judged[i];
+
+		v[i] = (struct verdict){ .name = SNAP_NONE,
 			                 .expected = SNAP_NEVER };
+		v[i].kept = judged == JUDGED_WAITS || judged == JUDGED_BLOCKED;
+		v[i].why = v[i].kept ? WHY_Unevaluated : WHY_None;
+	}
 	return v;
 }
 
@@ -217,28 +221,35 @@ enum answer {
 	WAITS     /* it waits, and so do those like it */
 };
 
-/* Seconds after which a job that cannot be promised a start holds back those
- * behind it, or CONF_NONE. */
-static int64_t hold_after(const struct pass *p, uint32_t row)
-{
-	int64_t max_wait = p->order->max_wait[row];
-
-	return max_wait != CONF_NONE ? max_wait : p->snap->policy.hold_after;
-}
-
-/* Keep a place for the row's next job, if it can be known when. */
-static enum answer promise(struct pass *p, uint32_t row)
+/* One that cannot be promised a start holds back those behind it if it has
+ * waited for long. */
+static enum answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
-	struct verdict *v = &p->verdict[row];
 	const struct snap_member *m = &s->member[p->order->next[row]];
-	int64_t at, wait = hold_after(p, row);
-	uint64_t blocker = 0;
+	int64_t wait = order_hold_after(p->order, row);
 
 	if (!s->policy.backfill) {
 		promise_bar(p->promises, SNAP_NONE, s->pend.req[row], m->job);
 		return WAITS;
 	}
+	if (wait != CONF_NONE && s->now - m->since >= wait)
+		promise_bar(p->promises, s->pend.queue[row], s->pend.req[row],
+		            m->job);
+	if (wait != CONF_NONE)
+		pass_wake(p, m->since + wait);
+	return WAITS;
+}
+
+/* Keep a place for the row's next job, if it can be known when. */
+static enum answer promise(struct pass *p, uint32_t row)
+{
+	struct verdict *v = &p->verdict[row];
+	uint64_t blocker = 0;
+	int64_t at;
+
+	if (!p->snap->policy.backfill)
+		return hold_back(p, row);
 	at = promise_make(p->promises, row, &blocker);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
@@ -247,14 +258,7 @@ static enum answer promise(struct pass *p, uint32_t row)
 			    promise_expect(p->promises, row, &blocker);
 		v->job = blocker ? blocker : v->job;
 	}
-	if (at != SNAP_NEVER)
-		return PROMISED;
-	if (wait != CONF_NONE && s->now - m->since >= wait)
-		promise_bar(p->promises, s->pend.queue[row], s->pend.req[row],
-		            m->job);
-	if (wait != CONF_NONE)
-		pass_wake(p, m->since + wait);
-	return WAITS;
+	return at != SNAP_NEVER ? PROMISED : hold_back(p, row);
 }
 
 /* Whether others leave for the row's next job. */
@@ -384,6 +388,8 @@ static enum answer serve_row(struct pass *p, uint32_t row)
 	struct verdict limit = *v;
 	enum reason why;
 
+	if (v->kept)
+		return hold_back(p, row);
 	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
 		return WAITS;
 	why = admit_now(p->place->work, &d, &limit);
@@ -435,12 +441,40 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 	return evict_for(p, &c, false) ? CLAIMS : WAITS;
 }
 
+/* So many nodes are looked at in the time in which a claim is answered. */
+enum { LOOKS_A_CLAIM = 64 };
+
+static int64_t count_looks(const struct pass *p)
+{
+	return (int64_t)(p->place->looks + evict_looks(p)) / LOOKS_A_CLAIM;
+}
+
+static enum answer ask(struct pass *p, struct turn turn)
+{
+	bool counts = turn.row == SNAP_NONE ||
+	              (!p->verdict[turn.row].kept &&
+	               p->snap->pend.judged[turn.row] != JUDGED_PROMISED);
+	int64_t before = count_looks(p);
+	enum answer answer = turn.row == SNAP_NONE ? serve_grower(p, turn.run)
+	                                           : serve_row(p, turn.row);
+
+	if (counts)
+		p->spent += 1 + count_looks(p) - before;
+	return answer;
+}
+
+static bool is_spent(const struct pass *p)
+{
+	int64_t budget = p->snap->policy.budget;
+
+	return budget != CONF_NONE && p->spent >= budget;
+}
+
 static void serve(struct pass *p, uint32_t queue)
 {
 	struct turn turn = order_first(p->order, queue);
 	bool grows = turn.row == SNAP_NONE;
-	enum answer answer =
-	    grows ? serve_grower(p, turn.run) : serve_row(p, turn.row);
+	enum answer answer = ask(p, turn);
 
 	if (answer == WAITS)
 		order_drop(p->order, queue);
@@ -470,6 +504,19 @@ static void name_blockers(struct pass *p)
 		    v->name != SNAP_NONE)
 			v->job = promise_blocker(p->promises, v->name,
 			                         v->num[NUM_WHAT]);
+	}
+}
+
+/* Those whose turn did not come before the budget was spent. */
+static void say_unevaluated(struct pass *p)
+{
+	for (uint32_t q = 0; q < p->snap->queue.n; q++) {
+		const struct heap *h = &p->order->rows[q];
+
+		for (uint32_t i = 0; i < h->n; i++) {
+			if (p->verdict[h->at[i]].why == WHY_None)
+				say(p, h->at[i], WHY_Unevaluated, SNAP_NONE);
+		}
 	}
 }
 
@@ -514,10 +561,12 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 {
 	const struct place *place = p->place;
 	struct plan *plan = arena_array(arena, struct plan, 1);
+	uint32_t queue;
 
 	evict_list(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
+	plan->partial = tree_first(p->tree, &queue);
 	plan->nverdicts = p->snap->pend.n;
 	plan->verdict = p->verdict;
 	plan->share = copy(arena, p->tree->share, p->snap->queue.n,
@@ -554,8 +603,9 @@ const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
 	order_open(p->order);
 	p->tree = tree_new(snap, p->place->work, p->order, p->ever, p->capacity,
 	                   scratch);
-	while (tree_first(p->tree, &queue))
+	while (tree_first(p->tree, &queue) && !is_spent(p))
 		serve(p, queue);
+	say_unevaluated(p);
 	complete_verdicts(p);
 	plan = plan_of(p, arena);
 	arena_free(scratch);

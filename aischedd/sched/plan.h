@@ -28,6 +28,8 @@ struct verdict {
 	uint32_t name;     /* node, queue, pool or licence they speak of */
 	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the next of its queue */
+	bool kept;         /* the row was judged by an earlier pass: what that
+	                    * said still holds.  why is WHY_Unevaluated */
 };
 
 /* One job starts (or goes on, for a row that resumes). */
@@ -85,6 +87,8 @@ struct plan {
 	const uint32_t *loss;
 	const struct claim *claim;
 	const uint32_t *claim_node;
+	bool partial; /* the budget was spent: plan again at once, with what
+	               * was said in snap.pend.judged */
 	int64_t wake; /* plan again then though nothing has changed, or
 	               * SNAP_NEVER */
 	const struct snap_task *task; /* one more than used */

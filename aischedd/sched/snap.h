@@ -34,6 +34,10 @@ struct snap_policy {
 	 * seven), for all of the largest pool, for no past use at all. */
 	int64_t age_weight, size_weight, fairshare_weight;
 	int64_t hold_after; /* s; see order.h, or CONF_NONE */
+	/* Claims that are answered before a pass stops, where more than a few
+	 * nodes are looked at for one: work that is counted, not time, so
+	 * that a plan is the same on every machine.  CONF_NONE: all. */
+	int64_t budget;
 };
 
 struct snap_pools {
@@ -143,6 +147,18 @@ struct snap_license_use {
 };
 
 /*
+ * What a pass that stopped before all had their turn said of a row; the next
+ * one goes on from there, and asks for these no more.
+ */
+enum judged {
+	JUDGED_NO,
+	JUDGED_WAITS,   /* not for room: nobody is held back by it */
+	JUDGED_BLOCKED, /* it finds no room */
+	JUDGED_PROMISED /* a start: it is asked again, to be promised it again,
+	                 * which is not counted */
+};
+
+/*
  * Waiting jobs that are alike in all that the policy looks at are one row.
  * Its members are in order of submission; an array is one member that
  * counts its unstarted tasks.  Only eligible jobs are here: held, dependent
@@ -150,6 +166,7 @@ struct snap_license_use {
  */
 struct snap_pend {
 	uint32_t n;
+	const uint8_t *judged; /* enum judged */
 	const uint32_t *req, *queue, *user;
 	const int64_t *priority; /* class + own - nice; higher first */
 	const uint32_t *member_first;

@@ -31,6 +31,8 @@ static const char *const job_order_names[] = { "points", "shortest", "smallest",
 	                                       NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const numa_names[] = { "any", "prefer", "strict", NULL };
+static const char *const judged_names[] = { "no", "waits", "blocked",
+	                                    "promised", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
 
 static const struct field policy_fields[] = {
@@ -42,6 +44,7 @@ static const struct field policy_fields[] = {
 	VALUE("size", FIELD_I64, policy.size_weight, 0),
 	VALUE("fairshare", FIELD_I64, policy.fairshare_weight, 10),
 	VALUE("hold_after", FIELD_I64, policy.hold_after, CONF_NONE),
+	VALUE("budget", FIELD_I64, policy.budget, CONF_NONE),
 };
 
 static const struct field pool_fields[] = {
@@ -127,6 +130,7 @@ static const struct field pend_fields[] = {
 	VALUE("nonpreemptible", FIELD_NOT, pend.preemptible, 1),
 	VALUE("barred", FIELD_FLAG, pend.barred, 0),
 	VALUE("light", FIELD_U16, pend.light, 1000),
+	NAME("judged", pend.judged, JUDGED_NO, judged_names),
 };
 
 #define SECTION(word, name, count)                              \

@@ -38,6 +38,7 @@
  *	latter half used; g- and c- are none; g0/500 is half of device 0)
  *	NODES: n0,n1*4: held, one a task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
+ *             judged=
  *	since=TIME,... claim=NODES REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start
@@ -73,6 +74,7 @@ void snap_write(const struct snap *snap, struct buf *out);
  *	claim 15 n0,n1*2
  *	claim run 14 n3
  *	wake 1200
+ *	partial
  *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
  *
  * all of it as it was decided, then each row that waits: its first waiting

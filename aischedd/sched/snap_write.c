@@ -720,6 +720,8 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 	}
 	if (plan->wake > s->now)
 		buf_printf(out, "wake %lld\n", (long long)plan->wake);
+	if (plan->partial)
+		buf_puts(out, "partial\n");
 	for (uint32_t row = 0; row < plan->nverdicts; row++) {
 		if (plan->verdict[row].why != WHY_None)
 			put_wait(s, row, &plan->verdict[row], started, out);

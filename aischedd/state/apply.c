@@ -288,6 +288,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	v = arena_array(state->plan_arena, struct verdict, plan->nverdicts);
 	if (plan->nverdicts)
 		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
+	round_keep(state, v, plan->nverdicts);
 	state->verdict = v;
 	snap_capacity(snap, state->plan_capacity);
 	keep_shares(state, plan);
@@ -310,7 +311,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	/* It may have come while there was planned. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	/* What was done was planned: by itself it needs no other pass. */
-	state->want_plan = changed || a.more;
+	state->want_plan = round_end(state, plan, changed || a.more);
 	arena_free(*arena);
 	*arena = NULL;
 }

@@ -15,6 +15,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->past = past;
 	state->past_arg = arg;
 	state->next_id = 1;
+	round_init(&state->round);
 	state->wake = state->resv_next = NO_TIME;
 	state->queue = xcalloc(conf->nqueues, sizeof(*state->queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
@@ -95,6 +96,7 @@ void state_free(struct state *state)
 	free(state->effect);
 	free(state->taken);
 	arena_free(state->plan_arena);
+	round_fini(&state->round);
 	free(state);
 }
 
@@ -207,6 +209,7 @@ void state_touch_array(struct state *state, struct array *array)
 void state_replan(struct state *state)
 {
 	state->want_plan = true;
+	state->nchanges++;
 }
 
 bool state_wants_plan(const struct state *state)

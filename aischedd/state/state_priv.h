@@ -120,6 +120,14 @@ struct state {
 	size_t neffects, effect_cap, taken_cap;
 
 	bool want_plan;
+	uint64_t nchanges; /* that had to do with what is planned */
+	struct round {
+		int64_t budget;      /* of a pass */
+		bool goes_on;        /* the last one did not ask all */
+		bool stale;          /* something changed since it began */
+		uint64_t gen, noted; /* of state: when the last one ended */
+		struct verdict *was; /* by row, while the next is planned */
+	} round;
 	/* Of the last plan: the verdicts, and a snapshot without jobs that has
 	 * the names of which they speak. */
 	struct arena *plan_arena;
@@ -129,6 +137,21 @@ struct state {
 	int64_t plan_capacity[RES_N];
 	uint64_t plan_serial;
 };
+
+/* round.c: passes that go on where the one before stopped */
+void round_init(struct round *round);
+void round_fini(struct round *round);
+
+/* The snapshot is for the next pass: what it may cost, and what was said by
+ * those before it in this round. */
+void round_begin(struct state *state, struct snap *snap, struct arena *arena);
+
+/* What was said, and still holds, replaces what the plan left out. */
+void round_keep(struct state *state, struct verdict *verdict, uint32_t n);
+
+/* The plan was applied; more: there is more to decide.  Whether another pass
+ * is to follow. */
+bool round_end(struct state *state, const struct plan *plan, bool more);
 
 /* state.c */
 void state_touch(struct state *state, struct job *job); /* to be written */

@@ -16,9 +16,10 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 {
 	uint32_t n = 2 + roll(d, 8);
 
-	buf_printf(t, "policy age=1%s%s%s\n", PICK(d, "", "", " backfill=no"),
+	buf_printf(t, "policy age=1%s%s%s%s\n", PICK(d, "", "", " backfill=no"),
 	           PICK(d, "", "", " consolidate=no"),
-	           PICK(d, "", "", " hold_after=0"));
+	           PICK(d, "", "", " hold_after=0"),
+	           PICK(d, "", "", "", " budget=3"));
 	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
 	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
 	           PICK(d, "", "", "", "", " ready=no"));

@@ -230,7 +230,7 @@ static const char everything[] =
     "now 1000\n"
     "gen 7\n"
     "policy order=shortest backfill=no depth=3 consolidate=no age=5 size=6"
-    " fairshare=7 hold_after=60\n"
+    " fairshare=7 hold_after=60 budget=9\n"
     "pool a order=spread\n"
     "queue q quota=gpus:2 limit=cpus:8 weight=2 priority=-1 max_jobs=9"
     " max_jobs_user=8 max_gpus_user=1.5 assumed_time=60 max_wait=3600\n"
@@ -243,7 +243,7 @@ static const char everything[] =
     "pend 13 user=u nonpreemptible resumes since=0\n"
     "pend 15 user=u barred light=250 since=900 tasks=2 claim=n0,n1\n"
     "pend 16-20 user=u since=900*2,950,980\n"
-    "pend 21-23 user=v\n";
+    "pend 21-23 user=v judged=blocked\n";
 
 START_TEST(everything_comes_back)
 {

@@ -514,6 +514,8 @@ static const char *play(struct world *w, const char *verb, const char *object,
 		return forget_past(w), "";
 	if (!strcmp(verb, "look"))
 		return world_look(w), "";
+	if (!strcmp(verb, "budget"))
+		return w->state->round.budget = (int64_t)id, "";
 	if (!strcmp(verb, "wants"))
 		return state_wants_plan(w->state) ? "yes" : "no";
 	if (!strcmp(verb, "operator") || !strcmp(verb, "user"))
