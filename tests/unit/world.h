@@ -97,7 +97,8 @@ const char *world_event_name(enum event_kind kind);
 /*
  * Steps, NULL at the end; "STEP => TEXT" is checked, "!..." is a refusal.
  *	submit OPTIONS · EVENT [JOB] · end JOB STATUS · split JOB TASKS
- *	plan · run · budget CLAIMS · commit · forget (the past) · +SECONDS · operator · user
+ *	plan · run · commit · forget (the past) · +SECONDS · operator · user
+ *	budget CLAIMS (of a pass)
  *	look · decide TEXT · wants (a plan?) · snap KEYWORD (its lines)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
  *	drain NODE · undrain NODE · node NAME CPUS
