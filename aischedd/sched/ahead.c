@@ -92,7 +92,7 @@ static struct stays *stays_of(struct ahead *a)
 		return a->stays;
 	a->stays = stays_new(s, a->arena);
 	a->soon = soon_new(s, a->stays, a->arena);
-	a->then = work_new_blank(s, a->arena);
+	a->then = work_new_blank(s, a->p->work, a->arena);
 	a->gone = arena_array(a->arena, uint8_t,
 	                      s->run.n ? s->run.task_first[s->run.n] : 0);
 	return a->stays;

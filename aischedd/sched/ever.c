@@ -24,7 +24,7 @@ struct ever *ever_new(const struct snap *snap, struct match *match,
 			most = snap->req.tasks[i];
 	e->snap = snap;
 	e->match = match;
-	e->empty = work_new_blank(snap, arena);
+	e->empty = work_new_blank(snap, NULL, arena);
 	e->known = arena_array(arena, uint8_t, snap->node.n);
 	e->nodes_with = arena_array(arena, uint32_t, most + 1);
 	e->domains = domains;

@@ -282,7 +282,8 @@ static const int64_t *threads_now(const struct snap *s, struct arena *arena)
 	return ret;
 }
 
-struct work *work_new_blank(const struct snap *snap, struct arena *arena)
+struct work *work_new_blank(const struct snap *snap, const struct work *like,
+                            struct arena *arena)
 {
 	struct work *w = arena_array(arena, struct work, 1);
 	size_t n = snap->node.n;
@@ -299,15 +300,16 @@ struct work *work_new_blank(const struct snap *snap, struct arena *arena)
 	w->sealed = w->tasks + n;
 	w->device = w->sealed + n;
 	w->thread = w->device + snap->gpu.n;
-	w->thread_now = threads_now(snap, arena);
+	w->thread_now = like ? like->thread_now : NULL;
 	w->core = arena_array(arena, struct work_core, count_cores(snap));
 	return w;
 }
 
 struct work *work_new(const struct snap *snap, struct arena *arena)
 {
-	struct work *w = work_new_blank(snap, arena);
+	struct work *w = work_new_blank(snap, NULL, arena);
 
+	w->thread_now = threads_now(snap, arena);
 	for (uint32_t i = 0; i < snap->node.n; i++)
 		work_fill(w, i, WORK_NOW);
 	w->license = arena_array(arena, int64_t, snap->license.n);

@@ -60,10 +60,12 @@ enum user_count { USER_JOBS, USER_GPUS };
 struct work *work_new(const struct snap *snap, struct arena *arena);
 
 /* Without queues and users, and of nodes only those that are filled in: with
- * what is free now, or as if nothing ran; tasks there are not counted. */
+ * what is free now, or as if nothing ran; tasks there are not counted.  like:
+ * a full one of the same snapshot, or NULL: nobody asks what is free now. */
 enum work_kind { WORK_NOW, WORK_EMPTY };
 
-struct work *work_new_blank(const struct snap *snap, struct arena *arena);
+struct work *work_new_blank(const struct snap *snap, const struct work *like,
+                            struct arena *arena);
 void work_fill(struct work *w, uint32_t node, enum work_kind kind);
 
 static inline size_t work_mark(const struct work *w)
