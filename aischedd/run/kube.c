@@ -168,6 +168,20 @@ static void step_all(struct kube *kube)
 	free(key);
 }
 
+/* What has come together is looked at together. */
+static void on_soon(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube *kube = arg;
+	struct kube_attempt *a;
+
+	(void)fd, (void)what;
+	while ((a = TAILQ_FIRST(&kube->touched))) {
+		TAILQ_REMOVE(&kube->touched, a, of_touched);
+		a->touched = false;
+		kube_attempt_step(a);
+	}
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube *kube = arg;
@@ -232,6 +246,7 @@ static void runner_free(struct runner *r)
 		kube_watch_free(kube->watch[i]);
 	kube_http_free(kube->http);
 	event_free(kube->tick);
+	event_free(kube->soon);
 	kube_asks_free(kube);
 	attempts_free(kube);
 	kube_pods_free(kube);
@@ -279,6 +294,8 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->arg = arg;
 	TAILQ_INIT(&kube->loose);
 	TAILQ_INIT(&kube->asks);
+	TAILQ_INIT(&kube->touched);
+	kube->soon = event_new(base, -1, 0, on_soon, kube);
 	kube->nodes =
 	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,

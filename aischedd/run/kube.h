@@ -102,11 +102,14 @@ struct ask {
 TAILQ_HEAD(asks, ask);
 
 struct kube_attempt {
+	TAILQ_ENTRY(kube_attempt) of_touched; /* where touched */
+	bool touched;
 	struct kube *kube;
 	struct kube_owner id;
 	char name[KUBE_NAME_SIZE];
 	char *uid; /* of its Job; NULL: not known */
 	struct kube_tasks tasks;
+	struct map at; /* of tasks: by index, the one that counts */
 
 	bool ordered; /* we know what it is to be: start() was called */
 	json_t *job, *secret, *service; /* to be made; NULL: they are */
@@ -155,9 +158,10 @@ struct kube {
 	struct err
 	    blind[SEE_N]; /* why a watch does not work; code 0: it does */
 	struct refusal refusal[ASK_KINDS];
-	struct event *tick;
+	struct event *tick, *soon;
 
-	struct map attempts;     /* by job and attempt */
+	struct map attempts;                /* by job and attempt */
+	TAILQ_HEAD(, kube_attempt) touched; /* are to look again */
 	struct map pods;         /* of ours, by uid: struct kube_task */
 	struct map others;       /* by uid: struct other of kube_pods.c */
 	struct map jobs;         /* by name: struct job_seen */
@@ -208,6 +212,9 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
+/* It looks again, once, when all that has come by now was heard. */
+void kube_attempt_touch(struct kube_attempt *a);
+
 /* The objects that are yet to be made. */
 void kube_attempt_drop_orders(struct kube_attempt *a);
 
@@ -244,6 +251,9 @@ void kube_slots_free(struct slot *slot, uint32_t n);
 
 /* The first reason counts. */
 void kube_slot_lose(struct slot *slot, const char *pod, const char *why);
+
+/* NULL: no task is to be the pod of that index. */
+struct slot *kube_slot_at(struct kube_attempt *a, uint32_t index);
 
 /* Its tasks are to be where job says; pods that are there stay. */
 void kube_attempt_set_slots(struct kube_attempt *a, const struct run_job *job);

@@ -1,4 +1,5 @@
 /* kube_attempt.c - attempts, their pods, and what is known of both */
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,15 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
 	return a;
 }
 
+void kube_attempt_touch(struct kube_attempt *a)
+{
+	if (a->touched)
+		return;
+	a->touched = true;
+	TAILQ_INSERT_TAIL(&a->kube->touched, a, of_touched);
+	event_active(a->kube->soon, EV_TIMEOUT, 0);
+}
+
 void kube_attempt_drop_orders(struct kube_attempt *a)
 {
 	json_t **objs[] = { &a->job, &a->secret, &a->service };
@@ -44,13 +54,29 @@ void kube_attempt_drop_orders(struct kube_attempt *a)
 	}
 }
 
+/* Of pods with the same index the newest counts that is not going. */
+static void set_at(struct kube_attempt *a, struct kube_task *task)
+{
+	struct kube_task *was = map_find(&a->at, (uint32_t)task->pod.index);
+
+	if (task->pod.index >= 0 && (!was || !task->pod.deleting))
+		map_set(&a->at, (uint32_t)task->pod.index, task);
+}
+
 static void unlink_task(struct kube_task *task)
 {
 	struct kube_attempt *a = task->attempt;
+	struct kube_task *other;
 
 	TAILQ_REMOVE(&a->tasks, task, of_list);
 	TAILQ_INSERT_TAIL(&a->kube->loose, task, of_list);
 	task->attempt = NULL;
+	if (map_find(&a->at, (uint32_t)task->pod.index) != task)
+		return;
+	map_del(&a->at, (uint32_t)task->pod.index);
+	TAILQ_FOREACH(other, &a->tasks, of_list)
+		if (other->pod.index == task->pod.index)
+			set_at(a, other);
 }
 
 void kube_attempt_free(struct kube_attempt *a)
@@ -59,6 +85,9 @@ void kube_attempt_free(struct kube_attempt *a)
 	struct kube_task *task;
 
 	map_del(&kube->attempts, kube_key(a->id.job, a->id.attempt));
+	if (a->touched)
+		TAILQ_REMOVE(&kube->touched, a, of_touched);
+	map_free(&a->at);
 	while ((task = TAILQ_FIRST(&a->tasks))) {
 		unlink_task(task);
 		kube_task_count(kube, task);
@@ -78,6 +107,7 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 	TAILQ_REMOVE(&a->kube->loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
+	set_at(a, task);
 	kube_task_count(a->kube, task);
 }
 
@@ -95,13 +125,7 @@ void kube_attempt_set_uid(struct kube_attempt *a, const char *uid)
 
 struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index)
 {
-	struct kube_task *task, *found = NULL;
-
-	TAILQ_FOREACH(task, &a->tasks, of_list)
-		if (task->pod.index == (int32_t)index &&
-		    (!found || !task->pod.deleting))
-			found = task;
-	return found;
+	return map_find(&a->at, index);
 }
 
 bool kube_task_is_bound(const struct kube_task *task)

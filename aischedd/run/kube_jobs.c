@@ -27,7 +27,7 @@ static void job_lose(struct kube *kube, struct job_seen *job)
 	map_del(&kube->jobs, kube_text_key(job->name));
 	if (a && a->uid && !strcmp(a->uid, job->uid)) {
 		a->job_gone = true;
-		kube_attempt_step(a);
+		kube_attempt_touch(a);
 	}
 	job_free(job);
 }

@@ -199,5 +199,5 @@ void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
 		kube_attempt_note(a, NULL);
 	/* What was refused is asked for again by the tick, not at once. */
 	if (!err || err->code == EEXIST || a->fault.code || a->over)
-		kube_attempt_step(a);
+		kube_attempt_touch(a);
 }

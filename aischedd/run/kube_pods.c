@@ -49,6 +49,7 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 		TAILQ_INSERT_TAIL(&kube->loose, task, of_list);
 		map_set(&kube->pods, key, task);
 	} else {
+		pod->index = task->pod.index; /* whatever its labels say now */
 		kube_pod_fini(&task->pod);
 	}
 	task->pod = *pod;
@@ -64,15 +65,13 @@ static void task_deleted(struct kube *kube, struct kube_task *task)
 	struct kube_attempt *a = task->attempt;
 
 	task->gone = true;
-	if (a && kube_pod_is_over(&task->pod)) {
-		kube_attempt_step(a);
+	if (a)
+		kube_attempt_touch(a);
+	if (a && kube_pod_is_over(&task->pod))
 		return;
-	}
 	if (a)
 		kube_attempt_lose(a, task);
 	kube_task_free(kube, task);
-	if (a)
-		kube_attempt_step(a);
 }
 
 static void on_task(struct kube *kube, struct kube_pod *pod,
@@ -89,7 +88,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 		kube_attempt_link(a, task);
 	kube_task_count(kube, task);
 	if (a)
-		kube_attempt_step(a);
+		kube_attempt_touch(a);
 }
 
 /* --- pods of others --- */

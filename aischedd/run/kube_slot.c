@@ -21,6 +21,17 @@ void kube_slot_lose(struct slot *slot, const char *pod, const char *why)
 		    xasprintf("pod %s on node %s: %s", pod, slot->node, why);
 }
 
+struct slot *kube_slot_at(struct kube_attempt *a, uint32_t index)
+{
+	/* Unless it has been resized. */
+	if (index < a->nslots && a->slot[index].index == index)
+		return &a->slot[index];
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (a->slot[i].index == index)
+			return &a->slot[i];
+	return NULL;
+}
+
 static bool index_is_taken(struct kube_attempt *a, const struct slot *slot,
                            uint32_t n, uint32_t index)
 {
@@ -91,11 +102,7 @@ void kube_attempt_shrink(struct kube_attempt *a)
 	bool alive = false;
 
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
-		bool wanted = false;
-
-		for (uint32_t i = 0; !wanted && i < a->nslots; i++)
-			wanted = a->slot[i].index == (uint32_t)task->pod.index;
-		if (wanted)
+		if (kube_slot_at(a, (uint32_t)task->pod.index))
 			continue;
 		kube_task_leave(a, task, KUBE_LEAVE_SHRINK);
 		alive |= kube_task_is_alive(task);
