@@ -46,7 +46,7 @@ struct conf_pool {
 	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: ratio of its nodes */
 	/* kubernetes only */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
-	const char *gpu_resource, *service_account;
+	const char *gpu_resource, *service_account, *user_annotation;
 	struct strlist allow_mounts, image_pull_secrets;
 	int64_t log_limit; /* bytes */
 	bool run_as_root;

@@ -85,11 +85,12 @@ static int check_listen(const char *s, struct err *err)
 	    s, sizeof(un.sun_path));
 }
 
+/* Users of a cluster have names like system:serviceaccount:team:ci. */
 static int check_user(const char *s, struct err *err)
 {
-	const char *name = *s == '@' ? s + 1 : s;
+	bool group = *s == '@';
 
-	if (*name && !strpbrk(name, " ,:/"))
+	if (s[group] && !strpbrk(s + group, group ? " ,:/" : " ,"))
 		return 0;
 	return err_set(err, EINVAL,
 	               "bad name '%s': use that of a user, or @GROUP", s);
@@ -155,6 +156,7 @@ static const struct key pool_keys[] = {
 	KEY("gpu_resource", TEXT, gpu_resource, .initial = "nvidia.com/gpu",
 	    .check = check_feature, .special = true),
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
+	KEY("user_annotation", TEXT, user_annotation),
 	KEY("allow_mounts", LIST, allow_mounts),
 	KEY("image_pull_secrets", LIST, image_pull_secrets,
 	    .check = conf_check_name),

@@ -80,7 +80,8 @@
 	S(mount)                                                          \
 	S(args) /* the script's arguments: a JSON array of texts */       \
 	S(submit_host)                                                    \
-	S(on_task_failure) /* "end", "restart" or "replace" */
+	S(on_task_failure) /* "end", "restart" or "replace" */            \
+	S(kube_uid) /* the Job of a cluster that it is; aisub sets none */
 
 struct spec {
 #define S(name) const char *name;

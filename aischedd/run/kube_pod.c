@@ -29,10 +29,18 @@ struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 	return a;
 }
 
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static struct kube_amount sum(struct kube_amount a, struct kube_amount b)
 {
-	return (struct kube_amount){ a.cpu_milli + b.cpu_milli,
-		                     a.mem_mib + b.mem_mib, a.gpus + b.gpus };
+	return (struct kube_amount){ add(a.cpu_milli, b.cpu_milli),
+		                     add(a.mem_mib, b.mem_mib),
+		                     add(a.gpus, b.gpus) };
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -47,19 +55,31 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 		                     larger(a.gpus, b.gpus) };
 }
 
+/* What is only limited is asked for, too; in pods the API server has said so
+ * already, in templates of Jobs it has not. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {
 	const json_t *resources = json_object_get(container, "resources");
+	const json_t *requests = json_object_get(resources, "requests");
+	struct kube_amount a = kube_amount_read(requests, gpu, true);
+	struct kube_amount limit =
+	    kube_amount_read(json_object_get(resources, "limits"), gpu, true);
 
-	return kube_amount_read(json_object_get(resources, "requests"), gpu,
-	                        true);
+	if (!json_object_get(requests, "cpu"))
+		a.cpu_milli = limit.cpu_milli;
+	if (!json_object_get(requests, "memory"))
+		a.mem_mib = limit.mem_mib;
+	if (!json_object_get(requests, gpu))
+		a.gpus = limit.gpus;
+	return a;
 }
 
 /* Sidecars start between the other init containers and stay. */
-static struct kube_amount pod_use(const json_t *spec, const char *gpu)
+struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 {
 	struct kube_amount run = { 0 }, stay = { 0 }, init = { 0 }, whole;
-	const json_t *c, *resources = json_object_get(spec, "resources");
+	const json_t *resources = json_object_get(spec, "resources");
+	const json_t *c, *requests;
 	size_t i;
 
 	json_array_foreach(json_object_get(spec, "containers"), i, c)
@@ -74,12 +94,13 @@ static struct kube_amount pod_use(const json_t *spec, const char *gpu)
 		init = most(init, with);
 	}
 	run = most(sum(run, stay), init);
-	/* Said for the pod as a whole, it wins. */
-	resources = json_object_get(resources, "requests");
-	whole = kube_amount_read(resources, gpu, true);
-	if (json_object_get(resources, "cpu"))
+	/* Said for the pod as a whole, it wins; a mere limit where no
+	 * container says anything. */
+	requests = json_object_get(resources, "requests");
+	whole = asked(spec, gpu);
+	if (json_object_get(requests, "cpu") || !run.cpu_milli)
 		run.cpu_milli = whole.cpu_milli;
-	if (json_object_get(resources, "memory"))
+	if (json_object_get(requests, "memory") || !run.mem_mib)
 		run.mem_mib = whole.mem_mib;
 	return sum(run, kube_amount_read(json_object_get(spec, "overhead"), gpu,
 	                                 true));
@@ -210,7 +231,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.message = text(status, "message"),
 		.waits = xstrdup(""),
 		.waits_why = xstrdup(""),
-		.use = pod_use(spec, gpu),
+		.use = kube_pod_use(spec, gpu),
 	};
 	read_container(ret, json_array_get(list, 0));
 	return 0;

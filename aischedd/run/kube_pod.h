@@ -56,6 +56,9 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
 /* Whether it ended for another reason than that what it ran has ended. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
 
+/* What a pod of this spec uses. */
+struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
+
 /* A map of resources, as "allocatable"; up: what is asked for, not what is. */
 struct kube_amount kube_amount_read(const json_t *map, const char *gpu,
                                     bool up);

@@ -1,0 +1,39 @@
+#include <assert.h>
+#include <string.h>
+
+#include "aischedd/run/kube_foreign.h"
+#include "tests/fuzz/fuzz.h"
+
+static const struct conf_pool pool = { .name = "gpu",
+	                               .namespace = "ns",
+	                               .gpu_resource = "nvidia.com/gpu",
+	                               .user_annotation = "aisched.io/user" };
+static const struct kube_home home = { &pool, "c1", "store1" };
+
+/* Whatever a Job says, what comes of it is a request that could be sent. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *obj = json_loadb((const char *)data, size, 0, NULL);
+	struct arena *arena = arena_new();
+	struct kube_foreign f;
+	const char *user;
+	struct spec spec, again;
+	struct err err;
+
+	if (kube_foreign_look(obj, &home, &f, &err) == 0)
+		assert(*f.name && *f.uid && (f.ours || !f.job));
+	if (kube_foreign_read(obj, &pool, 1000, arena, &spec, &user, &err) ==
+	    0) {
+		json_t *wire = spec_to_json(&spec);
+
+		assert(spec.tasks > 0 && !strcmp(spec.kube_uid, f.uid));
+		assert(!user || *user);
+		assert(spec_from_json(&again, wire, arena, &err) == 0);
+		json_decref(wire);
+	} else {
+		assert(err.text[0]);
+	}
+	arena_free(arena);
+	json_decref(obj);
+	return 0;
+}
