@@ -215,6 +215,7 @@ void daemon_free(struct daemon *d)
 	daemon_free_readings(d);
 	daemon_free_masses(d);
 	daemon_free_waiters(d);
+	daemon_free_adoptees(d);
 	for (size_t i = 0; i < d->npools; i++)
 		if (d->pool[i].runner)
 			d->pool[i].runner->ops->free(d->pool[i].runner);

@@ -157,6 +157,7 @@ static void pass_done(struct task *task)
 	    now_ms() + (rest < PASS_MAX_WAIT_MS ? rest : PASS_MAX_WAIT_MS);
 	pass_free(pass);
 	d->pass = NULL;
+	daemon_explain_soon(d);
 }
 
 static void plan(struct daemon *d)

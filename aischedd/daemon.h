@@ -52,6 +52,13 @@ struct pool_runner {
 	bool recovered;
 };
 
+/* A job that others made, and what they were told of it. */
+struct adoptee {
+	uint64_t job;
+	enum reason told;
+	bool waits; /* told is valid */
+};
+
 struct daemon {
 	struct event_base *base;
 	struct conf *conf;
@@ -80,7 +87,9 @@ struct daemon {
 	struct reading *readings; /* listings under way */
 	struct mass *mass;        /* slices go on in the next turn */
 	struct waiter *waiter;
-	struct map open; /* asks that are not answered yet */
+	struct map open;       /* asks that are not answered yet */
+	struct map adoptees;   /* that have not ended, by job */
+	struct event *explain; /* their owners are told why they wait */
 
 	struct event *tick;  /* the state's next alarm */
 	struct event *pace;  /* the next pass may begin */
@@ -123,6 +132,13 @@ void daemon_request(struct ask *ask, const struct request_in *in, void *arg);
 /* op_mass.c */
 void daemon_slice_masses(struct daemon *d);
 void daemon_free_masses(struct daemon *d);
+
+/* adopt.c: jobs that others made in a cluster */
+void daemon_adopt(struct pool_runner *p, const struct adoption *a);
+void daemon_adopted(struct daemon *d, const struct effect *e);
+void daemon_take_back(struct daemon *d, const struct run_event *ev);
+void daemon_explain_soon(struct daemon *d); /* after a plan */
+void daemon_free_adoptees(struct daemon *d);
 
 /* wait.c */
 void daemon_check_waiters(struct daemon *d);

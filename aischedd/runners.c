@@ -66,6 +66,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_RESIZED] = EV_shrunk,
 		[RUN_REPLACED] = EV_replaced,
 		[RUN_NOTED] = EV_noted,
+		[RUN_WITHDRAWN] = EV_cancel,
 	};
 	struct job *job = state_job(d->state, ev->job);
 	struct event_in in = {
@@ -133,6 +134,12 @@ static void run_event(const struct run_event *ev, void *arg)
 		state_pool_ready(d->state, p->pool, true);
 		state_lose_orphans(d->state, p->pool, now_s());
 		break;
+	case RUN_ADOPT:
+		daemon_adopt(p, ev->adopt);
+		break;
+	case RUN_TAKEN_BACK:
+		daemon_take_back(d, ev);
+		break;
 	default:
 		job_event(d, ev);
 	}
@@ -180,15 +187,31 @@ out:
 	free(names);
 }
 
+static void do_drain(const struct daemon *d, struct runner *r, uint32_t n)
+{
+	const struct node *node = state_node(d->state, n);
+
+	r->ops->drain(r, node->name,
+	              !node->drained ? NULL
+	              : node->reason ? node->reason
+	                             : "");
+}
+
 void daemon_do_effect(struct daemon *d, const struct effect *e)
 {
 	struct job *job = state_job(d->state, e->job);
 	struct runner *r;
 
-	if (e->kind == EFFECT_FORGET) {
+	if (e->kind == EFFECT_ADOPT) {
+		daemon_adopted(d, e);
+		return;
+	}
+	if (e->kind == EFFECT_FORGET || e->kind == EFFECT_DRAIN) {
 		r = runner_of(d, e->node);
-		if (r)
+		if (r && e->kind == EFFECT_FORGET)
 			r->ops->forget(r, e->job, e->attempt);
+		else if (r && r->ops->drain)
+			do_drain(d, r, e->node);
 		return;
 	}
 	/* The state may have moved on since: then this is void. */
@@ -218,6 +241,8 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		do_run(d, job, true);
 		break;
 	case EFFECT_FORGET:
+	case EFFECT_ADOPT:
+	case EFFECT_DRAIN:
 		break;
 	}
 }

@@ -196,6 +196,8 @@ static void act_on(struct sim *sim, const struct effect *effect)
 		break;
 	case EFFECT_SIGNAL:
 	case EFFECT_FORGET:
+	case EFFECT_ADOPT:
+	case EFFECT_DRAIN:
 		break;
 	}
 }

@@ -1,5 +1,6 @@
 /* kube.c - the runner of a cluster: what it hears, and who is told */
 #include "aischedd/run/kube.h"
+#include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
 
 #include <event2/event.h>
@@ -22,7 +23,9 @@ static const char *refusal(const struct kube *kube)
 		if (kube->refusal[i].err.code &&
 		    kube_now_ms() - kube->refusal[i].ms < REFUSAL_MS)
 			return kube->refusal[i].err.text;
-	return NULL;
+	if (kube->undrained.code)
+		return kube->undrained.text;
+	return kube->mute.code ? kube->mute.text : NULL;
 }
 
 static const char *trouble(const struct kube *kube)
@@ -103,6 +106,8 @@ static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
 	struct kube *kube = arg;
 
 	kube_nodes_news(kube->nodes, news, obj);
+	if (obj)
+		kube_drain_seen(kube, obj, news == KUBE_DELETED);
 	if (news == KUBE_SYNCED)
 		kube_nodes_flush(kube->nodes);
 	heard(kube, SEE_NODES, news, err);
@@ -112,6 +117,7 @@ static void on_pods(enum kube_news news, json_t *obj, const struct err *err,
                     void *arg)
 {
 	kube_pods_news(arg, news, obj);
+	kube_adopt_pods_news(arg, news);
 	heard(arg, SEE_PODS, news, err);
 }
 
@@ -119,6 +125,7 @@ static void on_jobs(enum kube_news news, json_t *obj, const struct err *err,
                     void *arg)
 {
 	kube_jobs_news(arg, news, obj);
+	kube_adopt_news(arg, news);
 	heard(arg, SEE_JOBS, news, err);
 }
 
@@ -135,7 +142,7 @@ static void watch(struct kube *kube)
 			kube_path_name(&path, kube->pool->namespace);
 			buf_puts(&path, "/jobs");
 			kube_path_query(&path, "labelSelector",
-			                KUBE_LABEL_CLUSTER);
+			                KUBE_LABEL_QUEUE);
 		} else {
 			buf_puts(&path, i == SEE_NODES ? "/api/v1/nodes"
 			                               : "/api/v1/pods");
@@ -189,6 +196,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	step_all(kube);
 	kube_sweep(kube);
+	kube_adopt_step_all(kube);
+	kube_drain_step(kube);
 	tell_trouble(kube);
 }
 
@@ -202,6 +211,8 @@ static void on_lease(void *arg)
 	kube_try_recover(kube);
 	kube_sweep(kube);
 	step_all(kube);
+	kube_adopt_step_all(kube);
+	kube_drain_step(kube);
 }
 
 /* --- beginning and end ------------------------------------------------- */
@@ -251,6 +262,9 @@ static void runner_free(struct runner *r)
 	attempts_free(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
+	kube_adopt_free(kube);
+	kube_notes_free(kube);
+	kube_drain_free(kube);
 	kube_nodes_free(kube->nodes);
 	buf_free(&kube->lacks);
 	buf_free(&kube->told);
@@ -270,6 +284,9 @@ static const struct runner_ops kube_ops = {
 	.resize = kube_job_resize,
 	.forget = kube_job_forget,
 	.recover = kube_recover,
+	.adopt = kube_adopt_told,
+	.explain = kube_adopt_explain,
+	.drain = kube_drain,
 	.shortcomings = kube_shortcomings,
 	.free = runner_free,
 };
@@ -296,6 +313,9 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	TAILQ_INIT(&kube->asks);
 	TAILQ_INIT(&kube->touched);
 	kube->soon = event_new(base, -1, 0, on_soon, kube);
+	TAILQ_INIT(&kube->adopt_calls);
+	TAILQ_INIT(&kube->sayings);
+	TAILQ_INIT(&kube->drain_calls);
 	kube->nodes =
 	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "aischedd/run/kube_drain.h"
 #include "aischedd/run/kube_http.h"
 #include "aischedd/run/kube_lease.h"
 #include "aischedd/run/kube_nodes.h"
@@ -33,6 +34,7 @@
 struct event;
 struct event_base;
 struct kube;
+struct kube_adoptee;
 
 /* A pod of a Job of ours. */
 struct kube_task {
@@ -138,6 +140,10 @@ struct kube_attempt {
 	bool forgotten; /* goes as soon as nothing is asked */
 };
 
+/* Calls about Jobs that others made, and Events on them, under way. */
+TAILQ_HEAD(adopt_calls, adopt_call);
+TAILQ_HEAD(sayings, saying);
+
 enum { SEE_NODES, SEE_PODS, SEE_JOBS, SEE_N };
 
 struct kube {
@@ -167,6 +173,16 @@ struct kube {
 	struct map jobs;         /* by name: struct job_seen */
 	struct kube_tasks loose; /* tasks without attempt */
 	struct asks asks;
+
+	struct map adoptees; /* Jobs that others made, by uid */
+	struct map adopted;  /* those that are jobs, by number */
+	struct adopt_calls adopt_calls;
+	struct sayings sayings;
+	unsigned nsayings;
+	struct map drains; /* nodes of kube_drain.c, by name */
+	struct drain_calls drain_calls;
+	struct err undrained; /* why a node is not cordoned; code 0: all are */
+	struct err mute; /* why Events cannot be written; code 0: they can */
 
 	/* recover(): what is to be answered, until it can be. */
 	uint64_t *want_job;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "aischedd/run/kube.h"
+#include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
 
 static void check_timeout(struct kube_attempt *a)
@@ -111,7 +111,7 @@ void kube_job_start(struct runner *r, const struct run_job *job)
 	struct kube_owner id = { job->job, job->attempt };
 	struct kube_attempt *a = kube_attempt_find(kube, &id);
 
-	if (a && (a->ordered || a->over))
+	if (kube_adopt_start(kube, job) || (a && (a->ordered || a->over)))
 		return;
 	if (!a)
 		a = kube_attempt_new(kube, &id);
@@ -124,7 +124,7 @@ void kube_job_resize(struct runner *r, const struct run_job *job)
 	struct kube_owner id = { job->job, job->attempt };
 	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
 
-	if (!a || a->over)
+	if (kube_adopt_start(kube_of(r), job) || !a || a->over)
 		return;
 	a->ordered = true;
 	a->grace_s = job->grace;
@@ -140,8 +140,8 @@ void kube_job_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	struct kube_owner id = { job, attempt };
 	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
 
-	(void)why;
-	if (!a || a->over)
+	if (kube_adopt_stop(kube_of(r), job, attempt, why, grace) || !a ||
+	    a->over)
 		return;
 	a->stop = true;
 	a->grace_s = grace;
@@ -153,7 +153,7 @@ void kube_job_forget(struct runner *r, uint64_t job, uint32_t attempt)
 	struct kube_owner id = { job, attempt };
 	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
 
-	if (!a)
+	if (kube_adopt_forget(kube_of(r), job, attempt) || !a)
 		return;
 	a->over = a->forgotten = true;
 	kube_attempt_step(a);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube.h"
+#include "aischedd/run/kube_adopt.h"
 #include "libcommon/mem.h"
 
 static uint32_t number_of(const json_t *value)
@@ -32,7 +32,7 @@ static void job_lose(struct kube *kube, struct job_seen *job)
 	job_free(job);
 }
 
-static void on_job(struct kube *kube, const json_t *obj, bool deleted)
+static void on_job(struct kube *kube, json_t *obj, bool deleted)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
 	const char *name = json_string_value(json_object_get(meta, "name"));
@@ -43,8 +43,10 @@ static void on_job(struct kube *kube, const json_t *obj, bool deleted)
 	struct kube_owner owner;
 	struct job_seen *job;
 
-	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner))
+	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner)) {
+		kube_adopt_seen(kube, obj, deleted);
 		return;
+	}
 	kube_object_name(our_name, kube->home.cluster, owner.job,
 	                 owner.attempt);
 	if (strcmp(name, our_name) != 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_drain.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
@@ -155,6 +156,14 @@ void kube_nodes_use(struct kube_nodes *nodes, const char *name,
 		touch(nodes, node);
 }
 
+void kube_nodes_retell(struct kube_nodes *nodes, const char *name)
+{
+	struct kube_node *node = find(nodes, name);
+
+	if (node && node->there)
+		touch(nodes, node);
+}
+
 bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *name)
 {
 	const struct kube_node *node = find(nodes, name);
@@ -290,6 +299,16 @@ static void set(char **text, char *to)
 	*text = to;
 }
 
+/* By us with the reason that we were given, or by whoever could. */
+static char *read_cordon(const json_t *obj)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *why = json_string_value(json_object_get(
+	    json_object_get(meta, "annotations"), KUBE_NOTE_DRAINED));
+
+	return xstrdup(why && *why ? why : "cordoned in its cluster");
+}
+
 static void read_health(struct kube_node *node, const json_t *obj)
 {
 	const json_t *spec = json_object_get(obj, "spec"), *c;
@@ -315,7 +334,7 @@ static void read_health(struct kube_node *node, const json_t *obj)
 	node->down = strcmp(ready, "True") != 0;
 	node->cordoned = json_is_true(json_object_get(spec, "unschedulable"));
 	set(&node->reason, node->down       ? xasprintf("not ready: %s", why)
-	                   : node->cordoned ? xstrdup("cordoned")
+	                   : node->cordoned ? read_cordon(obj)
 	                                    : NULL);
 }
 

@@ -40,6 +40,10 @@ bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *node);
 
 /* For how long it has not been ready, as far as we have seen; 0: it is. */
 int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *node);
+
+/* Tell it although nothing has changed: what it said was forgotten. */
+void kube_nodes_retell(struct kube_nodes *nodes, const char *name);
+
 bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *node);
 
 /* Levels of the topology that no node has a label for, or NULL. */

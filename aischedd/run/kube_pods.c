@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube.h"
+#include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
 #include "libcommon/mem.h"
 
@@ -173,12 +173,18 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 	struct kube_owner owner;
 	struct kube_pod pod;
 	struct err err;
+	uint64_t key;
 
 	if (kube_pod_read(obj, kube->pool->gpu_resource, &pod, &err) < 0)
 		return;
 	if (kube_object_is_ours(obj, &kube->home, &owner) &&
 	    !strcmp(pod.namespace, kube->pool->namespace)) {
 		on_task(kube, &pod, &owner, deleted); /* takes it */
+		return;
+	}
+	key = kube_text_key(pod.uid);
+	if (kube_adopt_pod(kube, &pod, deleted)) {
+		other_free(kube, key); /* if its Job was not known before */
 		return;
 	}
 	on_other(kube, &pod, deleted);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube.h"
+#include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
 #include "libcommon/mem.h"
 
@@ -61,6 +61,8 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	struct kube_task *task;
 	int64_t start = 0;
 
+	if (kube_adopt_recover(kube, id))
+		return;
 	if (!job || job->owner.job != id->job ||
 	    job->owner.attempt != id->attempt) {
 		answer(kube, id, RUN_UNKNOWN, 0);
@@ -117,6 +119,7 @@ void kube_try_recover(struct kube *kube)
 	free(attempt);
 	kube->fn(&(struct run_event){ .kind = RUN_SYNCED }, kube->arg);
 	kube_sweep(kube);
+	kube_adopt_step_all(kube);
 }
 
 void kube_sweep_one(struct kube *kube, struct job_seen *job)

@@ -50,6 +50,7 @@ struct outcome {
 	bool oom;             /* some process of it was killed for memory */
 	int64_t start, end;   /* unix seconds */
 	int64_t cpu_ms;       /* all tasks together */
+	bool late;            /* it was ended for running too long */
 	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
 	const char *text;     /* what a person should know, or NULL */
 };
@@ -69,9 +70,29 @@ enum run_event_kind {
 	RUN_LOST,         /* nothing of it runs; how it ended is not known */
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
 	RUN_RESIZED,      /* answer to resize() */
-	RUN_REPLACED, /* a task failed and is started again, as the job asks */
-	RUN_NOTED,    /* text: what it waits for meanwhile; NULL: nothing */
-	RUN_TROUBLE   /* text: what holds the pool up; NULL: no longer */
+	RUN_REPLACED,  /* a task failed and is started again, as the job asks */
+	RUN_NOTED,     /* text: what it waits for meanwhile; NULL: nothing */
+	RUN_TROUBLE,   /* text: what holds the pool up; NULL: no longer */
+	RUN_ADOPT,     /* somebody made a job with other means */
+	RUN_WITHDRAWN, /* that one's owner deleted it */
+	RUN_TAKEN_BACK /* that one's owner stopped it: it waits again */
+};
+
+/* A job that was not submitted: a Job that somebody made with kubectl. */
+struct adoption {
+	const char *uid;  /* by which the cluster knows it */
+	const char *name; /* "NAMESPACE/NAME", for the log */
+	const char *user;
+	const struct spec *spec; /* NULL: it cannot be taken */
+	const char *why;         /* then: why not */
+};
+
+/* What has become of it. */
+struct adopted {
+	const char *uid;      /* NULL: as was said of this job before */
+	uint64_t job;         /* 0: it was refused */
+	enum job_state state; /* final: nothing more will come */
+	const char *why;      /* refused */
 };
 
 struct run_event {
@@ -87,6 +108,7 @@ struct run_event {
 	const char *text;              /* for a person, or NULL */
 	const struct outcome *outcome; /* RUN_ENDED */
 	const struct node_info *node;  /* RUN_NODE */
+	const struct adoption *adopt;  /* RUN_ADOPT */
 };
 
 typedef void run_event_fn(const struct run_event *ev, void *arg);
@@ -161,6 +183,18 @@ struct runner_ops {
 	 * is not named is ended. */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt);
+	/*
+	 * Answers RUN_ADOPT after the commit; said of each such job after a
+	 * start, before anything is heard of the cluster, and of each that has
+	 * ended.  May be repeated.  False: that was known.  This and the next
+	 * two are NULL in a runner that has no use for them.
+	 */
+	bool (*adopt)(struct runner *r, const struct adopted *what);
+	/* Why such a job waits, for those who look at it elsewhere. */
+	void (*explain)(struct runner *r, uint64_t job, const char *code,
+	                const char *text);
+	/* Nobody else is to use the node, either; reason NULL: they may. */
+	void (*drain)(struct runner *r, const char *node, const char *reason);
 	/* What this machine cannot enforce, one sentence each; "" is all. */
 	const char *(*shortcomings)(struct runner *r);
 	void (*free)(struct runner *r); /* jobs go on */

@@ -96,6 +96,7 @@ struct job {
 	uint8_t state, hold, cause, why; /* enums; why: an ended job's reason */
 	bool dirty, is_new, wants_resume, signalled;
 	bool reserved;      /* it names a reservation */
+	bool adopted;       /* it is a Job that others made in its cluster */
 	bool preemptible;   /* its class says */
 	uint8_t on_preempt; /* enum preempt_how: its queue says */
 	uint8_t evict;      /* enum evict: for others, the last time */

@@ -56,6 +56,8 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 		array_lost_tasks(state, job);
 	deps_ended(state, job, now);
 	names_tell(state, job->name_key, now);
+	if (job->adopted)
+		adopt_tell(state, job);
 }
 
 /* Whether what failed, a task or its node, is run again: the whole job. */
@@ -139,7 +141,10 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	if (o->peak_mem_kib > job->peak_mem_kib)
 		job->peak_mem_kib = o->peak_mem_kib;
 	life_set_text(job, o->text);
-	if (o->oom) {
+	if (o->late) {
+		to = JOB_TIMEOUT;
+		why = WHY_TimeLimit;
+	} else if (o->oom) {
 		to = JOB_OUT_OF_MEMORY;
 		why = WHY_OutOfMemory;
 	} else if (o->signal) {

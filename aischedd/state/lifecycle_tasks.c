@@ -100,7 +100,8 @@ int life_found_running(struct state *state, struct job *job,
 {
 	(void)err;
 	usage_charge(state, job, ev->now); /* nodes may be others */
-	if (is_elastic(job))
+	/* What stands on the Job of others does not say where tasks are. */
+	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)
 		life_effect_suspend(state, job, EFFECT_RESUME);

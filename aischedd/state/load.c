@@ -117,6 +117,7 @@ int state_load_job(struct state *state, struct job **taken,
 	job->leave_by = NO_TIME;
 	spec_unpack(&spec, job->packed);
 	job->reserved = spec.reservation != NULL;
+	job->adopted = spec.kube_uid != NULL;
 	job_set_manners(state, job, &spec);
 	if (job->array && !state_array(state, job->array)) {
 		err_set(err, EINVAL,
@@ -195,7 +196,12 @@ void state_loaded(struct state *state, int64_t now)
 		state_arm(state, job);
 		if (job->state == JOB_PENDING)
 			deps_begin(state, job, now);
+		if (job->adopted)
+			adopt_tell(state, job);
 	}
+	for (uint32_t n = 0; n < state->nnodes; n++)
+		if (state->node[n].drained)
+			node_tell_drain(state, n);
 }
 
 /* --- for the runners --------------------------------------------------- */

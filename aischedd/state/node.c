@@ -194,7 +194,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->gone = info->gone;
 	node->down = info->down;
 	node->cordoned = info->cordoned;
-	if (info->reason || !node->drained)
+	/* Why it is drained is not forgotten for less than its loss. */
+	if (!node->drained || info->down || info->gone)
 		set_text(&node->reason, info->reason);
 	node->ncpus_found = info->ncpus;
 	node->ngpus = info->ngpus;
@@ -247,6 +248,12 @@ bool state_pool_is_ready(const struct state *state, uint32_t pool)
 	return state->pool_ready[pool];
 }
 
+void node_tell_drain(struct state *state, uint32_t node)
+{
+	state_effect(state,
+	             (struct effect){ .kind = EFFECT_DRAIN, .node = node });
+}
+
 int state_drain(struct state *state, uint32_t n, bool drained,
                 const char *reason, struct err *err)
 {
@@ -256,6 +263,7 @@ int state_drain(struct state *state, uint32_t n, bool drained,
 		return err_set(err, EINVAL, "draining needs a reason: -r TEXT");
 	node->drained = drained;
 	set_text(&node->reason, drained ? reason : NULL);
+	node_tell_drain(state, n);
 	node->dirty = state->nodes_dirty = true;
 	state->gen++;
 	state_replan(state);

@@ -82,7 +82,9 @@ enum effect_kind {
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
 	EFFECT_RESIZE, /* to the tasks that it has by then */
-	EFFECT_FORGET
+	EFFECT_FORGET,
+	EFFECT_ADOPT, /* a job that is a Job of its cluster: how it stands */
+	EFFECT_DRAIN  /* a node: whether it is drained */
 };
 
 struct effect {
@@ -92,7 +94,9 @@ struct effect {
 	enum stop_why why;
 	int signo;
 	bool script_only;
-	uint32_t node; /* FORGET: the job is gone by then */
+	uint32_t node;        /* FORGET: the job is gone by then; DRAIN */
+	uint32_t pool;        /* ADOPT */
+	enum job_state state; /* ADOPT: it may be gone by then, too */
 };
 
 struct state;
@@ -218,6 +222,10 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
                            uint64_t id, int64_t now);
 void state_admit(struct state *state, struct job *job, const struct spec *spec,
                  int64_t now);
+
+/* The user of a cluster who has this name.  No system knows him: his uid is
+ * one that none gives out, made of the name. */
+uint32_t state_foreign_uid(const struct state *state, const char *name);
 
 /* What the plan would say of it if it were submitted now (--test-only);
  * the state is as before.  Text gets the sentence. */

@@ -158,6 +158,11 @@ void state_touch(struct state *state, struct job *job); /* to be written */
 void state_touch_array(struct state *state, struct array *array);
 void state_replan(struct state *state);
 void state_effect(struct state *state, struct effect effect);
+
+/* adopt.c: its runner is told how it stands. */
+void adopt_tell(struct state *state, const struct job *job);
+/* node.c: the same of a node that is drained, or is not. */
+void node_tell_drain(struct state *state, uint32_t node);
 void state_alarm(struct state *state, int64_t at, uint64_t job);
 /* For all that may be due of it later. */
 void state_arm(struct state *state, const struct job *job);

@@ -466,6 +466,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->submit = now;
 	job->packed = spec_pack(spec);
 	job->reserved = spec->reservation != NULL;
+	job->adopted = spec->kube_uid != NULL;
 	job->mem_default =
 	    state_default_mem(state, spec_pools(state, spec, queue));
 	job_set_priority(state, job, spec);
@@ -504,6 +505,8 @@ void state_admit(struct state *state, struct job *job, const struct spec *spec,
 	state_add_job(state, job);
 	state_arm(state, job);
 	deps_begin(state, job, now);
+	if (job->adopted)
+		adopt_tell(state, job);
 }
 
 /* --- divided ----------------------------------------------------------- */

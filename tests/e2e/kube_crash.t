@@ -159,4 +159,54 @@ resize()
 }
 each_call resize
 
+# --- a Job made with kubectl -------------------------------------------------
+
+# What it is, once it is queued.
+number()
+{
+	id=$($k get job "$name" -o \
+		'jsonpath={.metadata.labels.aisched\.io/job-id}') &&
+		[ -n "$id" ]
+}
+
+trains()
+{
+	number && is_state "$id" RUNNING && [ "$($k get pods -l "train=$name" \
+		--field-selector status.phase=Running -o name | wc -l)" -eq 2 ]
+}
+
+# What no job is: cancelled, or twice.
+is_cancelled()
+{
+	is_state "$id" CANCELLED && ! $k get job "$name" >/dev/null 2>&1 &&
+		[ "$(aiq --all --history --no-header -o name | grep -cx "$name")" = 1 ]
+}
+
+adoption()
+{
+	name=train-$when-$n
+	arm
+	$k create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": {"name": "$name",
+			"labels": {"aisched.io/queue": "default"}},
+		"spec": {"suspend": true, "parallelism": 2, "completions": 2,
+		"template": {"metadata": {"labels": {"train": "$name"}},
+			"spec": {"schedulerName": "aisched",
+			"terminationGracePeriodSeconds": 1,
+			"restartPolicy": "Never",
+			"containers": [{"name": "a", "image": "a"}]}}}}
+		END
+	reaches "an adoption" trains
+	is "in one attempt" "$(fields "$id" restarts,preemptions)" "0 0"
+	arm
+	aictl requeue "$id" >/dev/null
+	reaches "its return" trains
+	is "in two" "$(fields "$id" restarts,preemptions)" "1 0"
+	arm
+	aicancel "$id"
+	reaches "its end" is_cancelled
+}
+each_call adoption
+
 done_testing

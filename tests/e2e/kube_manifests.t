@@ -21,13 +21,14 @@ nothing_is_left()
 	[ -z "$(kube --namespace "$ns" get jobs,pods,secrets,services -o name)" ]
 }
 
-# USER SPEC LABELS POD_SPEC [POD_LABELS]: may a user make a Job with these?
-# Nothing comes of it.
+# USER SPEC LABELS POD_SPEC [POD_LABELS [ANNOTATIONS]]: may a user make a Job
+# with these?  Nothing comes of it.
 try_job()
 {
 	kube --namespace "$ns" --as "$1" create --dry-run=server -f - <<-END
 		{"apiVersion": "batch/v1", "kind": "Job",
-		"metadata": {"name": "try", "labels": {$3}},
+		"metadata": {"name": "try", "labels": {$3},
+			"annotations": {${6-}}},
 		"spec": {$2 "template": {"metadata": {"labels": {${5-}}},
 			"spec": {"restartPolicy": "Never", $4
 			"containers": [{"name": "a", "image": "a"}]}}}}
@@ -133,20 +134,26 @@ denied "nor one that looks like ours" "job-id" \
 denied "nor one whose pods do" "job-id of pods" \
 	try_job alice "$suspend" "$queue" "$ours" '"aisched.io/job-id": "1"'
 
-ok "a pod that waits is allowed" try_pod alice "$ns" "" "$ours"
-denied "not one for another scheduler" "schedulerName" \
+denied "nor one of another daemon" "label aisched.io/cluster" \
+	try_job alice "$suspend" "$queue, \"aisched.io/cluster\": \"c\"" "$ours"
+denied "nor one of somebody else" "must be your name" \
+	try_job alice "$suspend" "$queue" "$ours" '' '"aisched.io/user": "bob"'
+ok "but one of hers" \
+	try_job alice "$suspend" "$queue" "$ours" '' '"aisched.io/user": "alice"'
+
+denied "a pod of no Job" "made by Jobs only" try_pod alice "$ns" "" "$ours"
+denied "nor one for another scheduler" "schedulerName" \
 	try_pod alice "$ns" "" ""
 denied "nor one on a node" "nodeName" \
 	try_pod alice "$ns" "" "$ours \"nodeName\": \"gpu-0\","
-denied "nor one that looks like ours" "job-id" \
-	try_pod alice "$ns" '"aisched.io/job-id": "1"' "$ours"
 ok "elsewhere pods are as they like" try_pod alice default "" ""
 denied "but may not use the nodes of ours" "not be tolerated" \
 	try_pod alice default "" '"tolerations":
 		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
 
-# It waits for good: no job of ours.
-kube --namespace "$ns" create -f - >/dev/null <<-END
+# One of a Job, as far as the policies can see; it waits for good.
+controller=system:serviceaccount:kube-system:job-controller
+kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
 	"spec": {"schedulerName": "aisched", "containers": [{"name": "a",
 		"image": "a", "resources": {"requests": {"cpu": "1"}}}]}}
@@ -190,6 +197,59 @@ ok "another runs" wait_for is_state "$id" RUNNING
 aicancel "$id"
 ok "and is cancelled" wait_for is_state "$id" CANCELLED
 ok "nothing is left, either" wait_for nothing_is_left
+
+# --- a Job of somebody else, with these rights and rules --------------------
+
+kube --namespace "$ns" --as alice create -f - >/dev/null <<-END
+	{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "hers",
+	"labels": {"aisched.io/queue": "vision"}, "annotations": {
+		"aisched.io/user": "alice", "aisched.io/hold": "yes"}},
+	"spec": {"suspend": true, "template": {"spec": {
+		"schedulerName": "aisched", "restartPolicy": "Never",
+		"containers": [{"name": "a", "image": "a"}]}}}}
+	END
+held()
+{
+	# shellcheck disable=SC2046 # as words
+	set -- $(aiq --all --no-header -o job_id,name,user,reason)
+	id=$1
+	[ "$2 $3 $4" = "hers alice JobHeldUser" ]
+}
+ok "her Job is queued" wait_for held
+her()
+{
+	kube --namespace "$ns" --as alice "$@"
+}
+denied "she cannot start it" "only aischedd resumes" \
+	her patch job hers -p '{"spec": {"suspend": false}}'
+denied "nor give it to another queue" "queue cannot change" \
+	her label job hers --overwrite aisched.io/queue=language
+denied "nor make it another job" "job-id" \
+	her label job hers --overwrite aisched.io/job-id=7
+denied "nor give it away" "must be your name" \
+	her annotate job hers --overwrite aisched.io/user=bob
+denied "nor say whose it is" "whose a Job is" \
+	her annotate job hers --overwrite aisched.io/store=mine
+ok "but note something" her annotate job hers note=mine
+aictl release "$id" >/dev/null
+ok "it runs" wait_for is_state "$id" RUNNING
+is_told()
+{
+	kube --namespace "$ns" get events -o \
+		'jsonpath={.items[*].reason}' | grep -q Started
+}
+ok "which is told" wait_for is_told
+ok "she may delete it" her delete job hers --wait=false
+ok "and it is cancelled" wait_for is_state "$id" CANCELLED
+ok "again nothing is left" wait_for nothing_is_left
+
+is_cordoned()
+{
+	[ "$(kube get node gpu-1 -o \
+		'jsonpath={.spec.unschedulable}')" = true ]
+}
+aictl drain gpu-1 -r "bad fan" >/dev/null
+ok "a node that is drained is cordoned" wait_for is_cordoned
 is "nothing was forbidden" "$(forbidden)" "$before"
 
 # --- and no more ------------------------------------------------------------
@@ -200,6 +260,9 @@ may "nor makes them elsewhere" no create secrets --namespace aisched-system
 may "nor Jobs" no create jobs --namespace default
 may "it makes no pods" no create pods --namespace "$ns"
 may "it deletes none of others" no delete pods --namespace default
-may "it leaves nodes alone" no patch nodes
+may "it cordons nodes" yes patch nodes
+may "but leaves them be" no delete nodes
+may "it writes Events" yes create events.events.k8s.io --namespace "$ns"
+may "but not elsewhere" no create events.events.k8s.io --namespace default
 
 done_testing

@@ -1,0 +1,220 @@
+/* adopt.c - jobs that others made in a cluster: taken, followed, explained */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/daemon.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+
+enum { EXPLAIN_S = 1 }; /* plans come faster than people read */
+
+static struct runner *runner_at(const struct daemon *d, uint32_t pool)
+{
+	return pool < d->npools ? d->pool[pool].runner : NULL;
+}
+
+/* --- taking ------------------------------------------------------------ */
+
+static bool no_group(const char *group, const void *arg)
+{
+	(void)group, (void)arg;
+	return false;
+}
+
+/* The same Job is never taken twice: the key of its submission is its uid. */
+static bool find(struct daemon *d, const char *uid, uint32_t owner,
+                 uint64_t *ret)
+{
+	char token[64];
+	uint32_t count;
+
+	snprintf(token, sizeof(token), "kube:%.50s", uid);
+	return store_token_find(d->store, token, owner, ret, &count);
+}
+
+static void keep(struct daemon *d, const char *uid, uint32_t owner,
+                 uint64_t job, int64_t now)
+{
+	char token[64];
+
+	snprintf(token, sizeof(token), "kube:%.50s", uid);
+	store_token(d->store, token, owner, job, 1, now);
+}
+
+static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
+                struct err *err)
+{
+	const struct submitter who = { .uid = owner,
+		                       .gid = owner,
+		                       .user = a->user,
+		                       .in_group = no_group };
+	int64_t now = now_s(), nothing;
+	uint64_t ahead = 0, id;
+	uint32_t queue;
+
+	if (d->full) {
+		*err = d->full_err;
+		return -1;
+	}
+	if (state_check_submit(d->state, a->spec, &who, now, &ahead, &queue,
+	                       err) < 0 ||
+	    (nothing = store_blob(d->store, "", 0, err)) < 0)
+		return -1;
+	id = state_take_ids(d->state, 1);
+	state_submit(d->state, a->spec, &who, queue, nothing, nothing, id, now);
+	keep(d, a->uid, owner, id, now);
+	log_info("job adopt job=%llu job_of=%s user=%s queue=%s",
+	         (unsigned long long)id, a->name, a->user, a->spec->queue);
+	return 0;
+}
+
+static void refuse(const struct pool_runner *p, const struct adoption *a,
+                   const char *why)
+{
+	struct adopted no = { .uid = a->uid, .why = why };
+
+	if (p->runner->ops->adopt(p->runner, &no))
+		log_warning("job refuse job_of=%s user=%s: %s", a->name,
+		            a->user, why);
+}
+
+/* It ended, and there is a Job of it still. */
+static void say_over(const struct pool_runner *p, const char *uid, uint64_t id)
+{
+	struct adopted over = { .uid = uid, .job = id };
+	struct past past;
+
+	/* What history has forgotten is not run again for that. */
+	over.state = JOB_CANCELLED;
+	if (store_past(id, NO_TASK, &past, p->daemon->store) == 0)
+		over.state = past.state;
+	p->runner->ops->adopt(p->runner, &over);
+}
+
+void daemon_adopt(struct pool_runner *p, const struct adoption *a)
+{
+	struct daemon *d = p->daemon;
+	uint32_t owner = state_foreign_uid(d->state, a->user);
+	struct job *job;
+	struct err err;
+	uint64_t id;
+
+	if (!a->spec) {
+		refuse(p, a, a->why);
+	} else if (!find(d, a->uid, owner, &id)) {
+		if (take(d, a, owner, &err) < 0)
+			refuse(p, a, err.text);
+	} else if (!(job = state_job(d->state, id))) {
+		say_over(p, a->uid, id);
+	}
+	/* Else it was taken, and the runner is told after the commit. */
+}
+
+/* --- following --------------------------------------------------------- */
+
+void daemon_adopted(struct daemon *d, const struct effect *e)
+{
+	struct runner *runner = runner_at(d, e->pool);
+	struct adopted is = { .job = e->job, .state = e->state };
+	struct job *job = state_job(d->state, e->job);
+	struct adoptee *a = map_find(&d->adoptees, e->job);
+	struct spec spec;
+
+	if (!runner || !runner->ops->adopt)
+		return;
+	if (job) {
+		spec_unpack(&spec, job->packed);
+		is.uid = spec.kube_uid;
+		is.state = (enum job_state)job->state;
+	}
+	if (!job) {
+		free(map_del(&d->adoptees, e->job));
+	} else if (!a) {
+		a = xcalloc(1, sizeof(*a));
+		a->job = e->job;
+		map_set(&d->adoptees, e->job, a);
+	}
+	runner->ops->adopt(runner, &is);
+}
+
+/* Back to the queue; a job that never comes back ends. */
+void daemon_take_back(struct daemon *d, const struct run_event *ev)
+{
+	struct job *job = state_job(d->state, ev->job);
+	struct event_in in = { .kind = EV_requeue,
+		               .now = now_s(),
+		               .attempt = ev->attempt };
+
+	if (!job || state_event(d->state, job, &in, NULL) == 0)
+		return;
+	in.kind = EV_cancel;
+	state_event(d->state, job, &in, NULL);
+}
+
+/* --- explaining -------------------------------------------------------- */
+
+static void explain(struct daemon *d, struct adoptee *a)
+{
+	const struct job *job = state_job(d->state, a->job);
+	struct buf text = { 0 };
+	struct runner *runner;
+	int64_t expected;
+	uint32_t position;
+	enum reason why;
+	struct spec spec;
+
+	if (!job || job->state != JOB_PENDING) {
+		a->waits = false;
+		return;
+	}
+	why = state_why(d->state, job, now_s(), &text, &expected, &position);
+	if (!a->waits || a->told != why) {
+		spec_unpack(&spec, job->packed);
+		runner =
+		    runner_at(d, (uint32_t)conf_pool_find(d->conf, spec.pool));
+		if (runner)
+			runner->ops->explain(runner, a->job, reason_name(why),
+			                     text.data ? text.data : "");
+		a->waits = true;
+		a->told = why;
+	}
+	buf_free(&text);
+}
+
+static void explain_all(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+	struct adoptee *a;
+	size_t at = 0;
+
+	(void)fd, (void)what;
+	while ((a = map_each(&d->adoptees, &at)))
+		explain(d, a);
+}
+
+void daemon_explain_soon(struct daemon *d)
+{
+	struct timeval soon = { .tv_sec = EXPLAIN_S };
+
+	if (!d->adoptees.n)
+		return;
+	if (!d->explain)
+		d->explain = evtimer_new(d->base, explain_all, d);
+	if (!evtimer_pending(d->explain, NULL))
+		event_add(d->explain, &soon);
+}
+
+void daemon_free_adoptees(struct daemon *d)
+{
+	struct adoptee *a;
+	size_t at = 0;
+
+	if (d->explain)
+		event_free(d->explain);
+	while ((a = map_each(&d->adoptees, &at)))
+		free(a);
+	map_free(&d->adoptees);
+}

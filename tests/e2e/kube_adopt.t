@@ -1,0 +1,280 @@
+#!/bin/sh
+# Jobs made with kubectl: queued, explained, started, preempted and ended like
+# any other, and taken once, whatever is killed.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns="jobs"
+k="kube --namespace $ns"
+
+# NAME GPUS [SPEC [ANNOTATIONS [POD]]]: a Job in queue "team".
+make_job()
+{
+	$k create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": {"name": "$1", "labels": {
+			"aisched.io/queue": "${queue:-team}"},
+			"annotations": {${4-}}},
+		"spec": {"suspend": true, ${3-} "template": {
+			"metadata": {"labels": {"app": "$1"}},
+			"spec": {"restartPolicy": "Never",
+			"terminationGracePeriodSeconds": 1, ${5-}
+			"schedulerName": "${scheduler:-aisched}",
+			"containers": [{"name": "a", "image": "a",
+				"resources": {"limits": {
+				"nvidia.com/gpu": "$2"}}}]}}}}
+	END
+}
+
+# NAME PATH: of a Job.
+job_says()
+{
+	$k get job "$1" -o "jsonpath={$2}"
+}
+
+# NAME: its number, once it has one.
+has_id()
+{
+	id=$(job_says "$1" '.metadata.labels.aisched\.io/job-id')
+	[ -n "$id" ]
+}
+
+# NAME: wait for that.
+id_of()
+{
+	wait_for has_id "$1" && echo "$id"
+}
+
+# JOB FIELD
+field()
+{
+	aiq --no-header -o "$2" "$1"
+}
+
+# NAME [PATH]: of its pods, one a line.
+pods()
+{
+	$k get pods -l "app=$1" -o \
+		"jsonpath={range .items[*]}{${2:-.metadata.name}}{'\n'}{end}" |
+		sort
+}
+
+# NAME REASON: an Event on it says so; $note is what it says.
+says()
+{
+	note=$($k get events.events.k8s.io -o json | jq -r --arg job "$1" \
+		--arg reason "$2" '[.items[] | select(.regarding.kind == "Job"
+		and .regarding.name == $job and .reason == $reason) | .note] |
+		last // ""')
+	[ -n "$note" ]
+}
+
+# NAME
+is_suspended()
+{
+	[ "$(job_says "$1" .spec.suspend)" = true ]
+}
+
+no_job()
+{
+	! $k get job "$1" >/dev/null 2>&1
+}
+
+# NAME N: so many of its pods run.
+has_pods()
+{
+	[ "$(pods "$1" .status.phase | grep -c Running)" = "$2" ]
+}
+
+# NAME EXIT: its pods end.
+end_pods()
+{
+	$k annotate pods -l "app=$1" --overwrite \
+		sim.aisched.io/runtime=100ms sim.aisched.io/exit-code="$2" \
+		>/dev/null
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 4"
+kube create namespace "$ns" >/dev/null
+
+configure "
+queue default { grace = \"1s\" }
+queue team { grace = \"1s\"  quota { gpus = 8 }  users = {\"k8s:jobs\", \"ann\"} }
+queue others { grace = \"1s\"  users = {\"nobody\"} }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	user_annotation = \"aisched.io/user\" }
+scheduling { start_timeout = \"30s\" }"
+start_daemon || bail "aischedd does not start"
+two_nodes()
+{
+	[ "$(aiq --nodes --no-header -o state | grep -ci idle)" = 2 ]
+}
+ok "its nodes are seen" wait_for two_nodes
+
+# --- one that runs ----------------------------------------------------------
+
+make_job one 2
+id=$(id_of one)
+ok "a Job becomes a job" wait_for is_state "$id" RUNNING
+is "of its namespace" "$(field "$id" user)" k8s:jobs
+is "with its name" "$(field "$id" name)" one
+is "in its queue" "$(field "$id" queue)" team
+is "with what its pods ask for" "$(field "$id" gpus)" 2
+is "its pod is on the node of the plan" "$(pods one .spec.nodeName)" \
+	"$(field "$id" nodelist)"
+ok "an Event says that it is queued" wait_for says one Queued
+like "and as what" "$note" "job $id "
+ok "and that it was started" wait_for says one Started
+end_pods one 0
+ok "it is completed" wait_for is_state "$id" COMPLETED
+is "and stays to be looked at" "$(job_says one .status.succeeded)" 1
+
+make_job bad 1 '"backoffLimit": 0,'
+id=$(id_of bad)
+ok "another runs" wait_for is_state "$id" RUNNING
+end_pods bad 7
+ok "fails" wait_for is_state "$id" FAILED
+is "as its pod did" "$(aiq --no-header -o exit "$id")" 7
+
+# --- a gang, pods that are replaced -----------------------------------------
+
+make_job gang 2 '"parallelism": 4, "completions": 4,
+	"completionMode": "Indexed",'
+id=$(id_of gang)
+ok "a gang runs" wait_for is_state "$id" RUNNING
+is "two on each node" "$(pods gang .spec.nodeName | uniq -c |
+	awk '{ print $1 }' | tr '\n' ' ')" "2 2 "
+node=$($k get pods -l app=gang,batch.kubernetes.io/job-completion-index=3 \
+	-o 'jsonpath={.items[0].spec.nodeName}')
+$k annotate pod -l app=gang,batch.kubernetes.io/job-completion-index=3 \
+	sim.aisched.io/runtime=100ms sim.aisched.io/exit-code=1 >/dev/null
+replaced()
+{
+	[ "$($k get pods \
+		-l app=gang,batch.kubernetes.io/job-completion-index=3 \
+		--field-selector status.phase=Running \
+		-o 'jsonpath={.items[0].spec.nodeName}')" = "$1" ]
+}
+ok "a pod that fails is replaced in its place" wait_for replaced "$node"
+is "and the job goes on" "$(field "$id" state)" RUNNING
+
+# --- waiting, and being told why --------------------------------------------
+
+make_job waits 4
+waits=$(id_of waits)
+ok "another one waits" wait_for is_state "$waits" PENDING
+ok "an Event says why" wait_for says waits \
+	"$(field "$waits" reason)"
+like "in a sentence" "$note" "GPU"
+ok "it stays suspended" is_suspended waits
+is "without pods" "$(pods waits)" ""
+like "describe shows it" "$($k describe job waits)" "aisched"
+
+# --- preempted --------------------------------------------------------------
+
+aictl requeue "$id" >/dev/null
+ok "one that is requeued is suspended" wait_for says gang Requeued
+ok "and runs again" wait_for is_state "$id" RUNNING
+ok "with all its pods" eval 'wait_for has_pods gang 4'
+aictl suspend "$id" >/dev/null
+ok "one that is stopped is suspended" wait_for is_suspended gang
+ok "its pods are gone" wait_for has_pods gang 0
+ok "and others run in its place" wait_for is_state "$waits" RUNNING
+aicancel "$waits"
+ok "one that is cancelled is deleted" wait_for no_job waits
+ok "it is cancelled" wait_for is_state "$waits" CANCELLED
+aictl resume "$id" >/dev/null
+ok "the other one is resumed" wait_for is_state "$id" RUNNING
+$k patch job gang -p '{"spec": {"suspend": true}}' >/dev/null
+restarted()
+{
+	[ "$(field "$id" restarts)" = 2 ] && is_state "$id" RUNNING
+}
+ok "suspended by its owner, it waits for its turn again" wait_for restarted
+$k delete job gang --wait=false >/dev/null
+ok "deleted by its owner, it is cancelled" wait_for is_state "$id" CANCELLED
+
+# --- time -------------------------------------------------------------------
+
+make_job long 1 '"activeDeadlineSeconds": 2,'
+id=$(id_of long)
+ok "one runs for longer than it may" wait_for is_state "$id" TIMEOUT
+is "its Job says so, too" "$(job_says long \
+	'.status.conditions[?(@.type=="Failed")].reason')" DeadlineExceeded
+
+# --- those that cannot be taken ---------------------------------------------
+
+make_job huge 64
+ok "one that never fits is refused" wait_for says huge Refused
+queue=nowhere make_job lost 1
+ok "and one without a queue" wait_for says lost Refused
+like "which is told" "$note" nowhere
+queue=others make_job closed 1
+ok "and one in a queue of others" wait_for says closed Refused
+like "to whom it is told" "$note" k8s:jobs
+make_job typo 1 '' '"aisched.io/tiem": "1h"'
+ok "and one that says what nobody knows" wait_for says typo Refused
+scheduler=default-scheduler make_job strange 1
+ok "and one for another scheduler" wait_for says strange Refused
+like "which is told what to do" "$note" "schedulerName"
+like "the log says so" "$(cat "$log")" "job refuse job_of=jobs/strange"
+is "none of them is a job" "$(aiq --all --no-header)" ""
+$k label job huge aisched.io/queue- >/dev/null
+$k delete job lost closed typo strange >/dev/null
+
+make_job of-ann 1 '' '"aisched.io/user": "ann", "aisched.io/hold": "yes"'
+ann=$(id_of of-ann)
+is "who made it is known where that is believed" "$(field "$ann" user)" ann
+is "what it says of itself holds" "$(field "$ann" reason)" JobHeldUser
+aictl release "$ann" >/dev/null
+ok "until that is over" wait_for is_state "$ann" RUNNING
+
+# --- another daemon's -------------------------------------------------------
+
+$k create -f - >/dev/null <<END
+	{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "theirs",
+	"labels": {"aisched.io/queue": "team", "aisched.io/cluster": "other"},
+	"annotations": {"aisched.io/store": "other"}},
+	"spec": {"suspend": true, "template": {"spec": {
+		"schedulerName": "aisched", "restartPolicy": "Never",
+		"containers": [{"name": "a", "image": "a"}]}}}}
+END
+make_job after 1
+after=$(id_of after)
+ok "a later one is taken" wait_for is_state "$after" RUNNING
+is "one of another daemon is not" "$(job_says theirs \
+	'.metadata.labels.aisched\.io/job-id')" ""
+
+# --- the daemon is killed ---------------------------------------------------
+
+kill_daemon
+make_job meanwhile 1
+make_job gone 1
+$k delete job after --wait=false >/dev/null
+start_daemon || bail "aischedd does not come back"
+ok "one that ran goes on" wait_for is_state "$ann" RUNNING
+is "as it did" "$(field "$ann" restarts)" 0
+ok "one that was made meanwhile is taken" eval 'id_of meanwhile >/dev/null'
+ok "one that was deleted meanwhile is cancelled" \
+	wait_for is_state "$after" CANCELLED
+first=$(id_of meanwhile)
+ok "and runs" wait_for is_state "$first" RUNNING
+kill_daemon
+start_daemon || bail "aischedd does not come back"
+end_pods of-ann 0
+ok "the first one ends as if nothing had been" wait_for is_state "$ann" COMPLETED
+is "no Job is taken twice" "$(id_of meanwhile)" "$first"
+is "and no pod doubled" "$(pods meanwhile | wc -l)" 1
+end_pods meanwhile 0
+ok "the other one, too" wait_for is_state "$first" COMPLETED
+kill_daemon
+start_daemon || bail "aischedd does not come back"
+make_job last 1
+last=$(id_of last)
+ok "another one is taken" wait_for is_state "$last" RUNNING
+is "what has ended is not" "$(id_of meanwhile)" "$first"
+
+done_testing

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Nodes of a cluster that are drained by us are cordoned there, and what was
+# cordoned there is drained for us; neither undoes what the other did.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+# NODE
+is_cordoned()
+{
+	[ "$(kube get node "$1" -o 'jsonpath={.spec.unschedulable}')" = true ]
+}
+
+is_open()
+{
+	! is_cordoned "$1"
+}
+
+# NODE: why, as the cluster has it.
+note()
+{
+	kube get node "$1" -o \
+		'jsonpath={.metadata.annotations.aisched\.io/drained}'
+}
+
+# NODE STATE
+node_is()
+{
+	aiq --nodes --no-header -o name,state | grep "^$1 " | grep -qi "$2"
+}
+
+# NODE TEXT
+reason_is()
+{
+	aiq --nodes --no-header -o name,reason | grep "^$1 " | grep -q "$2"
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 3 gpu 4"
+kube create namespace jobs >/dev/null
+configure "
+queue default { }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes }"
+start_daemon || bail "aischedd does not start"
+ok "its nodes are seen" wait_for node_is gpu-2 idle
+
+aictl drain gpu-0 -r "bad fan" >/dev/null
+ok "a node that is drained is cordoned" wait_for is_cordoned gpu-0
+is "with the reason" "$(note gpu-0)" "bad fan"
+ok "which is ours, too" wait_for reason_is gpu-0 "bad fan"
+
+kube cordon gpu-1 >/dev/null
+ok "one that is cordoned is drained" wait_for node_is gpu-1 drain
+ok "and is said to be" wait_for reason_is gpu-1 "cordoned in its cluster"
+is "which is not ours to undo" "$(note gpu-1)" ""
+aictl drain gpu-1 -r "new disk" >/dev/null
+ok "drained by us as well, it has our reason" wait_for reason_is gpu-1 "new disk"
+aictl undrain gpu-1 >/dev/null
+ok "no more" wait_for reason_is gpu-1 "cordoned in its cluster"
+ok "it stays cordoned" is_cordoned gpu-1
+kube uncordon gpu-1 >/dev/null
+ok "until it is uncordoned" wait_for node_is gpu-1 idle
+
+kill_daemon
+start_daemon || bail "aischedd does not come back"
+ok "a restart changes nothing" wait_for node_is gpu-0 drain
+ok "and undoes nothing" wait_for reason_is gpu-0 "bad fan"
+kube uncordon gpu-0 >/dev/null
+aictl undrain gpu-0 >/dev/null
+ok "what is used again is open" wait_for node_is gpu-0 idle
+ok "here and there" wait_for is_open gpu-0
+is "without a note" "$(note gpu-0)" ""
+
+# --- the cluster does not hear it at once -----------------------------------
+
+aictl drain gpu-0 -r "first" >/dev/null
+ok "one is drained again" wait_for is_cordoned gpu-0
+part_hang apiserver
+aictl drain gpu-2 -r "unheard" >/dev/null
+aictl undrain gpu-0 >/dev/null
+kill_daemon
+part_wake apiserver
+start_daemon || bail "aischedd does not come back"
+ok "what was not heard is said again" wait_for is_cordoned gpu-2
+ok "be it one or the other" wait_for is_open gpu-0
+is "for what was said" "$(note gpu-2)" unheard
+
+done_testing
