@@ -37,7 +37,7 @@ struct conf_class {
 
 enum runner_kind { RUNNER_NONE, RUNNER_LOCAL, RUNNER_KUBERNETES };
 enum node_order { ORDER_PACK, ORDER_SPREAD, ORDER_BEST_FIT };
-enum job_order { BY_POINTS, BY_TIME, BY_AREA };
+enum job_order { BY_POINTS, BY_TIME, BY_AREA, BY_SERVED, BY_REST };
 
 struct conf_pool {
 	const char *name;

@@ -116,8 +116,9 @@ static int check_taint(const char *s, struct err *err)
 
 static const char *const open_closed[] = { "open", "closed", NULL };
 static const char *const orders[] = { "pack", "spread", "best_fit", NULL };
-static const char *const job_orders[] = { "points", "shortest", "smallest",
-	                                  NULL };
+static const char *const job_orders[] = { "points",     "shortest",
+	                                  "smallest",   "least_served",
+	                                  "least_left", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 static const char *const runners[] = { "none", "local", "kubernetes", NULL };
 

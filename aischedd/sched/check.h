@@ -46,8 +46,8 @@ int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
 /* What a claim, or who is named in an eviction, stands for. */
 struct party {
 	uint32_t req, queue, user;
-	uint32_t tasks; /* it asks for so many more */
-	int64_t priority;
+	uint32_t tasks;   /* it asks for so many more */
+	int64_t standing; /* rung.h */
 	uint64_t job;
 	bool starts, firm;
 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "aischedd/sched/check.h"
+#include "aischedd/sched/rung.h"
 
 int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
 {
@@ -25,14 +26,14 @@ struct party check_claimant(const struct audit *a, const struct claim *c)
 			               .queue = s->run.queue[c->run],
 			               .user = s->run.user[c->run],
 			               .tasks = c->n,
-			               .priority = s->run.priority[c->run],
+			               .standing = standing_of_run(s, c->run),
 			               .job = s->run.job[c->run],
 			               .firm = !s->run.preemptible[c->run] };
 	return (struct party){ .req = s->pend.req[c->row],
 		               .queue = s->pend.queue[c->row],
 		               .user = s->pend.user[c->row],
 		               .tasks = c->n,
-		               .priority = s->pend.priority[c->row],
+		               .standing = standing_of_row(s, c->row),
 		               .job = s->member[c->member].job,
 		               .starts = true,
 		               .firm = !s->pend.preemptible[c->row] };

@@ -6,6 +6,7 @@
  * have had at the time.
  */
 #include "aischedd/sched/check.h"
+#include "aischedd/sched/rung.h"
 
 /* What queues, and all below them, use. */
 struct use {
@@ -346,7 +347,7 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 		return check_bad(a, s->run.job[e->run],
 		                 "is of the same queue as job %llu",
 		                 (unsigned long long)by->job);
-	if (s->run.priority[e->run] >= by->priority)
+	if (standing_of_run(s, e->run) >= by->standing)
 		return check_bad(a, s->run.job[e->run],
 		                 "is not of lower priority than job %llu",
 		                 (unsigned long long)by->job);

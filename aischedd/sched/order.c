@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "aischedd/sched/rung.h"
+
 /* More than all points that a job can have otherwise. */
 static const int64_t boost = (int64_t)1 << 60;
 
@@ -58,7 +60,9 @@ static void judge_row(struct order *o, uint32_t row,
 	if (length == SNAP_NEVER)
 		length = s->queue.assumed_time[s->pend.queue[row]];
 	o->base[row] = score_sum(&score);
-	o->rank[row] = score_rank(&s->policy, length, ask, capacity);
+	o->rank[row] = rung_counts(s->policy.order)
+	                   ? rung_rank(s, row)
+	                   : score_rank(&s->policy, length, ask, capacity);
 	o->max_wait[row] = order_max_wait(s, row);
 }
 

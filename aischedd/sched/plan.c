@@ -7,6 +7,7 @@
 #include "aischedd/sched/claim.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/promise.h"
+#include "aischedd/sched/rung.h"
 #include "aischedd/sched/why.h"
 
 static struct verdict *verdicts_new(const struct snap *snap,
@@ -272,7 +273,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 		.req = req,
 		.tasks = s->req.min_tasks[req],
 		.job = s->member[p->order->next[row]].job,
-		.priority = s->pend.priority[row],
+		.standing = standing_of_row(s, row),
 		.demand = demand_start(s, row, s->req.min_tasks[req]),
 	};
 
@@ -424,7 +425,7 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 		.req = s->run.req[run],
 		.tasks = 1,
 		.job = s->run.job[run],
-		.priority = s->run.priority[run],
+		.standing = standing_of_run(s, run),
 		.demand = demand_more(s, run, 1),
 	};
 	struct verdict v;

@@ -8,7 +8,7 @@
  *
  * The highest goes first.  Points are in thousandths.  By default these are
  * all there is.  A policy may have another order, by the least rank: then the
- * priority alone gives points, and rank decides among equals.
+ * priority alone gives points, and rank decides among equals (here, or rung.h).
  */
 #ifndef AISCHEDD_SCHED_SCORE_H
 #define AISCHEDD_SCHED_SCORE_H

@@ -392,7 +392,7 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 
 static int check_policy(const struct snap_policy *p, struct err *err)
 {
-	if (p->order <= BY_AREA && amount_ok(p->age_weight) &&
+	if (p->order <= BY_REST && amount_ok(p->age_weight) &&
 	    amount_ok(p->size_weight) && amount_ok(p->fairshare_weight) &&
 	    time_ok(p->hold_after))
 		return 0;

@@ -176,6 +176,7 @@ struct snap_pend {
 	const uint8_t *preemptible; /* 0: runs only within the quota */
 	const uint8_t *barred;      /* its last start failed: evicts nobody */
 	const uint16_t *light;      /* 0 .. 1000: its user has used nothing */
+	const int64_t *served;      /* seconds that it ran before; rung.h */
 	/* Nodes that are held for it, one a task, for which others leave;
 	 * such a row has one member.  Slice of claim. */
 	const uint32_t *claim_first;
@@ -205,6 +206,7 @@ struct snap_run {
 	const uint8_t *ending;
 	const uint8_t *freezable;    /* can be suspended in place */
 	const int64_t *safe_until;   /* may not be evicted before this time */
+	const int64_t *served;       /* seconds that it ran so far */
 	const uint32_t *task_first;  /* slice of task */
 	const uint32_t *claim_first; /* nodes held for tasks that it grows by,
 	                              * one a task; slice of claim */

@@ -27,8 +27,9 @@
 	}
 
 static const char *const order_names[] = { "pack", "spread", "best_fit", NULL };
-static const char *const job_order_names[] = { "points", "shortest", "smallest",
-	                                       NULL };
+static const char *const job_order_names[] = { "points",     "shortest",
+	                                       "smallest",   "least_served",
+	                                       "least_left", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const numa_names[] = { "any", "prefer", "strict", NULL };
 static const char *const judged_names[] = { "no", "waits", "blocked",
@@ -121,6 +122,7 @@ static const struct field run_fields[] = {
 	VALUE("ending", FIELD_FLAG, run.ending, 0),
 	VALUE("freezable", FIELD_FLAG, run.freezable, 0),
 	VALUE("safe", FIELD_I64, run.safe_until, 0),
+	VALUE("served", FIELD_I64, run.served, 0),
 };
 
 static const struct field pend_fields[] = {
@@ -131,6 +133,7 @@ static const struct field pend_fields[] = {
 	VALUE("barred", FIELD_FLAG, pend.barred, 0),
 	VALUE("light", FIELD_U16, pend.light, 1000),
 	NAME("judged", pend.judged, JUDGED_NO, judged_names),
+	VALUE("served", FIELD_I64, pend.served, 0),
 };
 
 #define SECTION(word, name, count)                              \

@@ -18,7 +18,7 @@
  * other than letters, digits and ._/=@+- are written with %XX.  Writing what
  * was read gives the same text again.
  *
- * policy [order=shortest|smallest backfill=no depth=N consolidate=no age=N
+ * policy [order=NAME backfill=no depth=N consolidate=no age=N
  *	size=N fairshare=N hold_after=S]
  * pool NAME [order=pack|spread|best_fit] [ready=no]
  * level NAME (of the topology, the widest first)
@@ -33,13 +33,13 @@
  * license NAME total=N [free=N]
  * reservation NAME start=TIME end=TIME [nodes=NODES users=NAMES]
  * run JOB [queue= user= priority= start= end= suspended preemptible ending
- *	freezable safe=TIME REQUEST] on=TASK,... [claim=NODES]
+ *	freezable safe=TIME served=S REQUEST] on=TASK,... [claim=NODES]
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
  *	latter half used; g- and c- are none; g0/500 is half of device 0)
  *	NODES: n0,n1*4: held, one a task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
- *             judged=
- *	since=TIME,... claim=NODES REQUEST]
+ *	served=S judged=waits|blocked|promised since=TIME,... claim=NODES
+ *	REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start
  *	since: 900*2,950 for each member, the last also for the rest; who

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "aischedd/sched/domain.h"
+#include "aischedd/sched/rung.h"
 
 /* A run that may be evicted. */
 struct victim {
 	uint32_t run;
-	int64_t priority, lost, start;
+	int64_t standing, lost, start;
 	uint64_t job;
 };
 
@@ -19,8 +20,8 @@ static int by_turn(const void *a, const void *b)
 {
 	const struct victim *x = a, *y = b;
 
-	if (x->priority != y->priority)
-		return x->priority < y->priority ? -1 : 1;
+	if (x->standing != y->standing)
+		return x->standing < y->standing ? -1 : 1;
 	if (x->lost != y->lost)
 		return x->lost < y->lost ? -1 : 1;
 	if (x->start != y->start)
@@ -62,7 +63,7 @@ static void list_victims(struct evictor *e)
 		if (!may_leave(s, i))
 			continue;
 		v[n++] =
-		    (struct victim){ i, s->run.priority[i], work_lost(s, i),
+		    (struct victim){ i, standing_of_run(s, i), work_lost(s, i),
 			             s->run.start[i], s->run.job[i] };
 		e->surplus[i] = surplus_of(s, i, run_ntasks(s, i));
 	}
@@ -131,9 +132,12 @@ struct evictor *victims_new(struct pass *p)
 		int64_t *lowest = &e->lowest[s->run.queue[i]];
 
 		if (may_leave(s, i)) {
+			int64_t standing = standing_of_run(s, i);
+
 			e->norder++;
-			if (s->run.priority[i] < *lowest)
-				*lowest = s->run.priority[i];
+			if (standing < *lowest)
+				*lowest = standing;
+			pass_wake(p, rung_rises(s, i));
 		} else if (s->run.preemptible[i] && !s->run.ending[i]) {
 			pass_wake(p, s->run.safe_until[i]);
 		}
@@ -265,7 +269,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 		return !e->why[run] && !moved_of(e, run);
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
-		       e->s->run.priority[run] < e->c->priority;
+		       standing_of_run(e->s, run) < e->c->standing;
 	return held_by(e, run) &
 	       (e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue]);
 }
@@ -273,7 +277,7 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 bool victims_allowed(struct evictor *e)
 {
 	const struct snap *s = e->s;
-	bool any = e->lowest[e->c->demand.queue] < e->c->priority;
+	bool any = e->lowest[e->c->demand.queue] < e->c->standing;
 
 	for (uint32_t q = 0; q < s->queue.n; q++) {
 		bool other =

@@ -1,7 +1,7 @@
 /*
  * victim.h - who may leave for others, and leaving in a trial
  *
- * Runs go in this order: the lowest priority, the least work lost, the latest
+ * Runs go in this order: the lowest standing, the least work lost, the latest
  * start, the latest submitted.  What is taken in a trial is a list of steps,
  * on the work's trail; the shelf hears of them when they are kept.
  */
@@ -45,7 +45,7 @@ struct evictor {
 	struct work *w;
 
 	uint32_t norder; /* runs that may go */
-	int64_t *lowest; /* by queue: least priority of such runs */
+	int64_t *lowest; /* by queue: least standing of such runs */
 
 	/* Once somebody may take from them. */
 	uint32_t *order;      /* they, the first to go first */

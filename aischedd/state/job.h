@@ -113,6 +113,7 @@ struct job {
 	int64_t start, end;                        /* of this attempt */
 	int64_t resumed;     /* since when it runs without a break */
 	int64_t ran;         /* seconds before that */
+	int64_t served;      /* seconds in attempts that made room for others */
 	int64_t charge;      /* of what it holds: usage.h */
 	int64_t mem_default; /* MiB a CPU, for a job that asked for no memory */
 	int64_t retry_at;    /* a start failed: not before this time */

@@ -83,6 +83,8 @@ static bool comes_back(const struct job *job, bool node)
 void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 {
 	life_unplace(state, job, now);
+	if (job->cause == CAUSE_PREEMPT)
+		job->served += job_elapsed(job, now);
 	job->start = job->resumed = NO_TIME;
 	job->ran = 0;
 	job->cause = CAUSE_NONE;

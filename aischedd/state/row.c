@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/rung.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"
@@ -72,6 +73,8 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;
+	if (rung_counts(state->conf->scheduling.order))
+		key.served = job->served;
 	key.array = array && array->limit ? array->id : 0;
 	key.claimer = job->claim ? job->id : 0;
 	key.preemptible = job->preemptible;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "aischedd/sched/rung.h"
+
 /* A bit for each. */
 static uint64_t gpus_of(const struct state *state, uint32_t node)
 {
@@ -31,7 +33,7 @@ static bool is_freezable(const struct state *state, const struct job *job)
 
 struct run_columns {
 	uint32_t *req, *queue, *user, *first, *claim;
-	int64_t *priority, *start, *end, *safe;
+	int64_t *priority, *start, *end, *safe, *served;
 	uint8_t *suspended, *preemptible, *ending, *freezable;
 	uint64_t *id;
 	struct snap_task *task;
@@ -54,6 +56,7 @@ static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
 		.start = COLUMN(int64_t, n),
 		.end = COLUMN(int64_t, n),
 		.safe = COLUMN(int64_t, n),
+		.served = COLUMN(int64_t, n),
 		.suspended = COLUMN(uint8_t, n),
 		.preemptible = COLUMN(uint8_t, n),
 		.ending = COLUMN(uint8_t, n),
@@ -83,6 +86,14 @@ static void run_tasks(const struct state *state, struct run_columns *c,
 	}
 }
 
+/* Only where it makes a difference, because jobs of one row may differ. */
+static int64_t served(const struct build *b, const struct job *job)
+{
+	return rung_counts(b->state->conf->scheduling.order)
+	           ? job->served + job_elapsed(job, b->snap->now)
+	           : 0;
+}
+
 /* What the job has there: its place, or what leaves it. */
 static void run_row(struct build *b, struct run_columns *c, struct job *job,
                     const struct placement *p)
@@ -102,6 +113,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->ending[i] = p == job->leaving || evict_is_ending(job);
 	c->freezable[i] = is_freezable(b->state, job);
 	c->safe[i] = evict_safe_until(b->state, job);
+	c->served[i] = served(b, job);
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
 	/* A suspended job holds nodes to go on: as one that waits. */
@@ -146,6 +158,7 @@ void snapshot_run(struct build *b)
 		.ending = c.ending,
 		.freezable = c.freezable,
 		.safe_until = c.safe,
+		.served = c.served,
 		.task_first = c.first,
 		.claim_first = c.claim,
 	};
@@ -171,7 +184,7 @@ static struct snap_member member_of(const struct state *state,
 
 struct pend_columns {
 	uint32_t *req, *queue, *user, *first, *resumes, *claim;
-	int64_t *priority;
+	int64_t *priority, *served;
 	uint8_t *preemptible, *barred;
 	uint16_t *light;
 	struct snap_member *member;
@@ -187,6 +200,7 @@ static void pend_row(struct build *b, struct pend_columns *c,
 	c->queue[c->n] = job->queue;
 	c->user[c->n] = job->user;
 	c->priority[c->n] = job->priority;
+	c->served[c->n] = served(b, job);
 	c->resumes[c->n] = resumes;
 	c->preemptible[c->n] = job->preemptible;
 	c->barred[c->n] = job->start_fails > 0;
@@ -218,6 +232,7 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 	c.barred = COLUMN(uint8_t, rows);
 	c.light = COLUMN(uint16_t, rows);
 	c.priority = COLUMN(int64_t, rows);
+	c.served = COLUMN(int64_t, rows);
 	c.member = COLUMN(struct snap_member, members);
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
@@ -256,6 +271,7 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 		.preemptible = c.preemptible,
 		.barred = c.barred,
 		.light = c.light,
+		.served = c.served,
 		.claim_first = c.claim,
 	};
 	b->snap->claim = b->claims.n ? b->claims.p : COLUMN(uint32_t, 0);

@@ -34,6 +34,7 @@ struct row_key {
 	/* whose: */
 	uint32_t queue, user;
 	int64_t priority;
+	int64_t served;   /* where the order looks at it, else 0 */
 	uint64_t array;   /* of an array with a limit, else 0 */
 	uint64_t claimer; /* the job, if nodes are held for it, else 0 */
 	uint8_t preemptible, barred, pad2[6];

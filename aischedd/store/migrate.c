@@ -67,6 +67,8 @@ static const char *const steps[] = {
 	" guests TEXT) WITHOUT ROWID;",
 	/* Tasks that failed and were started again. */
 	"ALTER TABLE job ADD COLUMN replaced INTEGER DEFAULT 0;",
+	/* How long they ran before they made room for others. */
+	"ALTER TABLE job ADD COLUMN served INTEGER DEFAULT 0;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -55,6 +55,7 @@ static const struct column {
 	C(TIME, end, "end_time"),
 	C(TIME, resumed, "resumed_time"),
 	C(I64, ran, "ran"),
+	C(I64, served, "served"),
 	C(I64, charge, "charge"),
 	C(U8, evict, "evict"),
 	C(I64, evict_by, "evict_by"),

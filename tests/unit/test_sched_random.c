@@ -16,10 +16,12 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 {
 	uint32_t n = 2 + roll(d, 8);
 
-	buf_printf(t, "policy age=1%s%s%s%s\n", PICK(d, "", "", " backfill=no"),
-	           PICK(d, "", "", " consolidate=no"),
-	           PICK(d, "", "", " hold_after=0"),
-	           PICK(d, "", "", "", " budget=3"));
+	buf_printf(
+	    t, "policy age=1%s%s%s%s%s\n",
+	    PICK(d, "", "", " order=least_served", " order=least_left",
+	         " order=smallest"),
+	    PICK(d, "", "", " backfill=no"), PICK(d, "", "", " consolidate=no"),
+	    PICK(d, "", "", " hold_after=0"), PICK(d, "", "", "", " budget=3"));
 	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
 	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
 	           PICK(d, "", "", "", "", " ready=no"));
@@ -109,6 +111,7 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		    PICK(d, "", "", "", " safe=1100"),
 		    PICK(d, "", " end=1100", " end=900", " end=5000"),
 		    PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
+		buf_puts(t, PICK(d, "", " served=30000", " served=400000"));
 		if (!roll(d, 4))
 			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
 		buf_printf(t, " on=n%u,n%u\n", (unsigned)roll(d, nnodes),
@@ -136,7 +139,8 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 			           PICK(d, "", "", "", "*3/1", "*4"));
 		add_shape(d, t);
 		buf_printf(
-		    t, " priority=%s%s%s%s%s\n", PICK(d, "0", "0", "5"),
+		    t, " priority=%s%s%s%s%s%s\n", PICK(d, "0", "0", "5"),
+		    PICK(d, "", "", " served=50000", " served=500"),
 		    PICK(d, "", "", " tasks=2", " tasks=5", " tasks=4 nodes=2",
 		         " tasks=3 nodes=3", " tasks=4 min_tasks=1"),
 		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"),

@@ -163,6 +163,7 @@ static void describe(const struct state *state, const struct job *job,
 		job->signal,       job->cpu_ms,
 		job->peak_mem_kib, job->charge,
 		job->evict,        (int64_t)job->evict_by,
+		job->served,
 	};
 	struct spec spec;
 	json_t *asked;
@@ -996,5 +997,5 @@ SUITE(store)
 	tcase_add_test(tc, totals_add_up);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 5);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 6);
 }

@@ -252,6 +252,21 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 }
 END_TEST
 
+/* What a job ran counts when it comes back from making room, else not. */
+START_TEST(served_is_what_ran_before_others_needed_the_room)
+{
+	struct world w;
+
+	world_with_node(&w, CONF("scheduling { order = least_served }"));
+	PLAY(&w, "submit", "run", "+30", "snap run => run 1 *served=30 *",
+	     "requeue 1", "end 1 0", "run", "+20",
+	     "snap run => run 1 *served=20 *", "tell", "submit queue=b",
+	     "decide evict 1 all preempt 2; claim 2 n0", "end 1 0",
+	     "snap pend => *pend 1 *served=20 *");
+	world_fini(&w);
+}
+END_TEST
+
 /* Ada has used the queue and bob has not; she was there first. */
 START_TEST(light_users_go_first_but_not_before_the_top)
 {
@@ -317,6 +332,7 @@ SUITE(usage)
 	tcase_add_test(tc, a_job_is_charged_the_largest_part_it_holds);
 	tcase_add_test(tc, a_job_is_charged_while_it_holds);
 	tcase_add_test(tc, light_users_are_seen_in_the_snapshot);
+	tcase_add_test(tc, served_is_what_ran_before_others_needed_the_room);
 	tcase_add_test(tc, light_users_go_first_but_not_before_the_top);
 	tcase_add_test(tc, who_has_nothing_any_more_is_forgotten);
 	tcase_add_test(tc, another_configuration);
