@@ -56,6 +56,7 @@ struct job_seen {
 	char *name, *uid;
 	struct kube_owner owner;
 	uint32_t indexes, tasks;         /* now; that it was started with */
+	uint32_t replace;                /* pods of each index, if they fail */
 	bool marked, deleting, removing; /* by whomever; asked by us */
 	int64_t rest_ms; /* its removal was refused: not before then */
 };
@@ -117,10 +118,12 @@ struct kube_attempt {
 	json_t *job, *secret, *service; /* to be made; NULL: they are */
 	struct slot *slot;
 	uint32_t nslots;
-	uint32_t indexes; /* that the slots need */
-	uint32_t have;    /* that the Job has */
-	uint32_t resize;  /* of the last resize() */
-	bool resizing;    /* which is not answered yet */
+	uint32_t indexes;  /* that the slots need */
+	uint32_t have;     /* that the Job has */
+	uint32_t resize;   /* of the last resize() */
+	bool resizing;     /* which is not answered yet */
+	uint32_t replace;  /* so many pods that fail, before all end */
+	uint32_t replaced; /* that was told */
 	int64_t grace_s;
 	int64_t since_ms; /* it was begun; 0: not yet */
 	int64_t waits_ms; /* since when an image cannot be had; 0: it can */
@@ -250,6 +253,13 @@ bool kube_attempt_any_alive(struct kube_attempt *a);
 struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index);
 bool kube_task_is_bound(const struct kube_task *task);
 
+/* What it ran ended badly, and not because it was told to. */
+bool kube_task_has_failed(const struct kube_task *task);
+
+/* Of those the one that decides, if they are too many: the first or, where
+ * some were replaced, the last; NULL: there is none. */
+struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n);
+
 /* It holds its node. */
 bool kube_task_is_alive(const struct kube_task *task);
 
@@ -324,6 +334,10 @@ void kube_attempt_tell(struct kube_attempt *a, struct run_event *ev);
 
 /* Say what holds it up; NULL: nothing any more. */
 void kube_attempt_note(struct kube_attempt *a, const char *text);
+
+/* So many of its pods have failed so far, the last of them this. */
+void kube_attempt_tell_replaced(struct kube_attempt *a, uint32_t n,
+                                const struct kube_task *last);
 
 /* It cannot start; the first reason counts. */
 void kube_attempt_fail(struct kube_attempt *a, enum start_fault whose,

@@ -54,12 +54,24 @@ void kube_attempt_drop_orders(struct kube_attempt *a)
 	}
 }
 
-/* Of pods with the same index the newest counts that is not going. */
+/* Of pods with the same index the newest counts that is not going.  They may
+ * come in any order: one that is over was there before one that is not. */
+static bool counts_before(const struct kube_pod *pod,
+                          const struct kube_pod *was)
+{
+	if (kube_pod_is_over(pod) != kube_pod_is_over(was))
+		return kube_pod_is_over(was);
+	if (kube_pod_is_over(pod))
+		return pod->end >= was->end;
+	return !pod->deleting;
+}
+
 static void set_at(struct kube_attempt *a, struct kube_task *task)
 {
 	struct kube_task *was = map_find(&a->at, (uint32_t)task->pod.index);
 
-	if (task->pod.index >= 0 && (!was || !task->pod.deleting))
+	if (task->pod.index >= 0 &&
+	    (!was || counts_before(&task->pod, &was->pod)))
 		map_set(&a->at, (uint32_t)task->pod.index, task);
 }
 
@@ -131,6 +143,30 @@ struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index)
 bool kube_task_is_bound(const struct kube_task *task)
 {
 	return *task->pod.node || task->binding;
+}
+
+bool kube_task_has_failed(const struct kube_task *task)
+{
+	const struct kube_pod *pod = &task->pod;
+
+	return kube_pod_is_over(pod) && (pod->exit_code || pod->oom) &&
+	       !*pod->leave && !pod->deleting && !kube_pod_is_lost(pod);
+}
+
+struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n)
+{
+	struct kube_task *task, *found = NULL;
+
+	*ret_n = 0;
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		if (!kube_task_has_failed(task))
+			continue;
+		++*ret_n;
+		if (!found || (a->replace ? task->pod.end >= found->pod.end
+		                          : task->pod.end < found->pod.end))
+			found = task;
+	}
+	return found;
 }
 
 bool kube_task_is_alive(const struct kube_task *task)

@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/record.h"
 
 enum {
 	SLACK_MS = 15000, /* what is late by more does not come by itself */
@@ -89,6 +90,38 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 	kube_attempt_tell(a, ev);
 }
 
+/* What a shell calls the end by a signal. */
+static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
+{
+	bool by_signal =
+	    pod->exit_code > EXIT_SIGNAL && pod->exit_code <= EXIT_SIGNAL + 64;
+
+	*ret_exit = by_signal ? 0 : pod->exit_code;
+	*ret_signo = by_signal ? pod->exit_code - EXIT_SIGNAL : 0;
+}
+
+static void failure_text(const struct kube_task *task, struct buf *out)
+{
+	int exit_code, signo;
+
+	status_of(&task->pod, &exit_code, &signo);
+	outcome_of_task(out, (uint32_t)task->pod.index, exit_code, signo);
+}
+
+void kube_attempt_tell_replaced(struct kube_attempt *a, uint32_t n,
+                                const struct kube_task *last)
+{
+	struct buf text = { 0 };
+
+	failure_text(last, &text);
+	buf_puts(&text, " and starts again");
+	a->replaced = n;
+	kube_attempt_tell(a, &(struct run_event){ .kind = RUN_REPLACED,
+	                                          .replaced = n,
+	                                          .text = text.data });
+	buf_free(&text);
+}
+
 /* Of tasks that ended badly, the first. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
@@ -98,10 +131,13 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
 
-static void tell_ended(struct kube_attempt *a, const char *text)
+static void tell_ended(struct kube_attempt *a)
 {
-	struct outcome o = { .peak_mem_kib = SPEC_UNSET, .text = text };
+	struct outcome o = { .peak_mem_kib = SPEC_UNSET };
 	const struct kube_pod *worst = NULL;
+	const struct kube_task *failed;
+	struct buf text = { 0 };
+	uint32_t n;
 
 	for (uint32_t i = 0; i < a->nslots; i++) {
 		struct kube_task *task = kube_task_at(a, a->slot[i].index);
@@ -116,19 +152,23 @@ static void tell_ended(struct kube_attempt *a, const char *text)
 		if (is_worse(&task->pod, worst))
 			worst = &task->pod;
 	}
+	failed = kube_attempt_failed(a, &n);
+	if (n > a->replace)
+		worst = &failed->pod;
 	if (worst)
-		o.exit_code = worst->exit_code;
+		status_of(worst, &o.exit_code, &o.signal);
 	else
 		o.signal = SIGTERM; /* it was deleted before it said */
-	if (o.exit_code > EXIT_SIGNAL && o.exit_code <= EXIT_SIGNAL + 64) {
-		o.signal = o.exit_code - EXIT_SIGNAL;
-		o.exit_code = 0;
+	if (n > a->replace && a->nslots > 1) {
+		failure_text(failed, &text);
+		o.text = text.data;
 	}
 	if (!o.start)
 		o.start = time(NULL);
 	if (!o.end)
 		o.end = time(NULL);
 	tell_last(a, &(struct run_event){ .kind = RUN_ENDED, .outcome = &o });
+	buf_free(&text);
 }
 
 void kube_attempt_fail(struct kube_attempt *a, enum start_fault whose,
@@ -153,7 +193,7 @@ void kube_attempt_tell_end(struct kube_attempt *a)
 	const char *lost = first_loss(a);
 
 	if (a->stop)
-		tell_ended(a, NULL);
+		tell_ended(a);
 	else if (a->fault.code)
 		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
 		                                  .fault = a->whose,
@@ -162,5 +202,5 @@ void kube_attempt_tell_end(struct kube_attempt *a)
 		tell_last(
 		    a, &(struct run_event){ .kind = RUN_LOST, .text = lost });
 	else
-		tell_ended(a, NULL);
+		tell_ended(a);
 }

@@ -69,6 +69,8 @@ static void act(struct kube_attempt *a)
 		kube_attempt_make(a);
 		kube_attempt_bind(a);
 		kube_attempt_shrink(a);
+	} else if (a->replace) {
+		kube_attempt_bind(a); /* of one that was found running */
 	}
 	if (kube_attempt_is_asking(a) || kube_attempt_any_alive(a))
 		return;
@@ -94,6 +96,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	a->ordered = true;
 	a->grace_s = job->grace;
 	a->resize = job->resize;
+	a->replace = kube_object_replace(job->spec);
 	kube_attempt_set_slots(a, job);
 	a->secret = kube_object_secret(home, job, time(NULL));
 	if (job->ntasks > 1 || job->req->tasks > 1)

@@ -71,6 +71,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	job->marked = false;
 	job->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
 	job->indexes = number_of(json_object_get(spec, "completions"));
+	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
 	job->tasks = number_of(json_object_get(notes, KUBE_NOTE_TASKS));
 	kube_sweep_one(kube, job);
 }

@@ -63,6 +63,8 @@ static void lose(struct slot *slot, const struct kube_pod *pod)
 struct kube_look kube_attempt_look(struct kube_attempt *a)
 {
 	struct kube_look look = { 0 };
+	uint32_t failed;
+	const struct kube_task *last = kube_attempt_failed(a, &failed);
 
 	for (uint32_t i = 0; i < a->nslots; i++) {
 		struct slot *slot = &a->slot[i];
@@ -92,7 +94,13 @@ struct kube_look kube_attempt_look(struct kube_attempt *a)
 			lose(slot, &task->pod);
 		else if (task->pod.deleting && !a->stop && !a->ending)
 			kube_slot_lose(slot, task->pod.name, "was deleted");
-		look.bad |= task->pod.exit_code || task->pod.oom || slot->lost;
+		look.bad |= slot->lost != NULL;
+		/* Another pod of this index will come. */
+		look.idle += failed <= a->replace && kube_task_has_failed(task);
 	}
+	if (failed > a->replace)
+		look.bad = true;
+	else if (failed > a->replaced && a->started)
+		kube_attempt_tell_replaced(a, failed, last);
 	return look;
 }

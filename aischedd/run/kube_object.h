@@ -77,6 +77,8 @@ bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
  * Fails: EINVAL what the user asks for cannot be had in this pool: no image,
  * a mount that is not allowed, root.
  */
+/* How many of its pods may fail and be replaced; of its Job. */
+uint32_t kube_object_replace(const struct spec *spec);
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err);
 json_t *kube_object_secret(const struct kube_home *home,

@@ -137,6 +137,13 @@ static int check_job(const struct kube_home *home, const struct run_job *job,
 	return 0;
 }
 
+uint32_t kube_object_replace(const struct spec *spec)
+{
+	return spec_task_failure(spec) == FAILURE_REPLACES
+	           ? (uint32_t)spec_max_restarts(spec)
+	           : 0;
+}
+
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err)
 {
@@ -159,16 +166,18 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	json_object_set_new(pod_notes,
 	                    "cluster-autoscaler.kubernetes.io/safe-to-evict",
 	                    json_string("false"));
-	/* What a pod that fails means for the others is for us to say. */
+	/* What a pod that fails means for the others is for us to say; but
+	 * only the controller can make another of its index. */
 	json_object_set_new(
 	    obj, "spec",
 	    json_pack("{s:s, s:i, s:i, s:i, s:s, s:{s:{s:o, s:o}, s:o}}",
 	              "completionMode", "Indexed", "parallelism",
 	              (int)job->ntasks, "completions", (int)job->ntasks,
-	              "backoffLimitPerIndex", 0, "podReplacementPolicy",
-	              "Failed", "template", "metadata", "labels",
-	              kube_object_labels(home, job), "annotations", pod_notes,
-	              "spec", pod_spec(home, job, image, &v)));
+	              "backoffLimitPerIndex",
+	              (int)kube_object_replace(job->spec),
+	              "podReplacementPolicy", "Failed", "template", "metadata",
+	              "labels", kube_object_labels(home, job), "annotations",
+	              pod_notes, "spec", pod_spec(home, job, image, &v)));
 out:
 	json_decref(v.volumes);
 	json_decref(v.mounts);

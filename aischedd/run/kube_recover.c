@@ -24,6 +24,19 @@ static void answer(struct kube *kube, const struct kube_owner *id,
 	         kube->arg);
 }
 
+/* The pod of the same index that failed and that this one replaces. */
+static struct kube_task *before(struct kube_attempt *a,
+                                const struct kube_task *task)
+{
+	struct kube_task *other;
+
+	TAILQ_FOREACH(other, &a->tasks, of_list)
+		if (other != task && other->pod.index == task->pod.index &&
+		    *other->pod.node)
+			return other;
+	return NULL;
+}
+
 /*
  * Its tasks are those that it was started with, less those that left, plus
  * those that joined it.  Where one of the first did not run, the start was
@@ -37,14 +50,20 @@ static bool find_slots(struct kube_attempt *a, uint32_t started)
 
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		uint32_t index = (uint32_t)task->pod.index;
+		struct kube_task *was = NULL;
+		const char *node = task->pod.node;
 
-		if (task->pod.index < 0 || index >= a->have || n == size)
+		if (task->pod.index < 0 || index >= a->have || n == size ||
+		    kube_task_at(a, index) != task)
 			continue;
-		ran += index < started && task->pod.ran;
-		if (!*task->pod.node ||
-		    !strcmp(task->pod.leave, KUBE_LEAVE_SHRINK))
+		if (a->replace)
+			was = before(a, task);
+		if (was && !*node)
+			node = was->pod.node;
+		ran += index < started && (was || task->pod.ran);
+		if (!*node || !strcmp(task->pod.leave, KUBE_LEAVE_SHRINK))
 			continue;
-		slot[n++] = (struct slot){ .node = xstrdup(task->pod.node),
+		slot[n++] = (struct slot){ .node = xstrdup(node),
 			                   .index = index,
 			                   .seen = true };
 	}
@@ -71,6 +90,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	a = kube_attempt_new(kube, id);
 	kube_attempt_set_uid(a, job->uid);
 	a->have = job->indexes;
+	a->replace = job->replace;
 	if (!find_slots(a, job->tasks)) {
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;

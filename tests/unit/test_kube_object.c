@@ -95,6 +95,28 @@ START_TEST(says_whose_it_is)
 }
 END_TEST
 
+/* Only the controller can make another pod of an index. */
+START_TEST(pods_that_fail_are_replaced_if_it_asks)
+{
+	static const struct {
+		const char *what;
+		int64_t pods;
+	} asked[] = { { "replace", 3 }, { "restart", 0 }, { NULL, 0 } };
+
+	spec.max_restarts = 3;
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		struct kube_reader r = { 0 };
+		json_t *obj;
+
+		spec.on_task_failure = asked[i].what;
+		r.obj = obj = made();
+		ck_assert_int_eq(kube_int(&r, "spec.backoffLimitPerIndex", 9),
+		                 asked[i].pods);
+		json_decref(obj);
+	}
+}
+END_TEST
+
 START_TEST(asks_for_what_the_job_asks_for)
 {
 	json_t *obj = made(), *pod, *list;
@@ -309,6 +331,7 @@ SUITE(kube_object)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, names_are_those_of_hosts);
 	tcase_add_test(tc, says_whose_it_is);
+	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
 	tcase_add_test(tc, asks_for_what_the_job_asks_for);
 	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
 	tcase_add_test(tc, without_image);
