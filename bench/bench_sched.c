@@ -10,19 +10,58 @@
 
 #include "aischedd/sched/snap_text.h"
 
-enum { GPUS = 8 };
+enum { GPUS = 8, RACK = 16 };
 
 /* A snapshot as text (snap_text.h) while it is written. */
-static struct buf world_new(const char *queues, uint32_t nodes)
+static struct buf world_begin(void)
 {
 	struct buf text = { 0 };
 
-	buf_printf(&text,
-	           "now 1000000\n"
-	           "policy backfill=yes depth=100 consolidate=yes\n"
-	           "pool sim\n"
-	           "node n[0-%u] cpus=64 mem=512G gpus=%d\n%s",
-	           nodes - 1, GPUS, queues);
+	buf_puts(&text, "now 1000000\n"
+	                "policy backfill=yes depth=100 consolidate=yes\n"
+	                "pool sim\n");
+	return text;
+}
+
+static void add_nodes(struct buf *text, uint32_t first, uint32_t last,
+                      const char *more)
+{
+	buf_printf(text, "node n[%u-%u] cpus=64 mem=512G gpus=%d%s\n", first,
+	           last, GPUS, more);
+}
+
+static struct buf world_new(const char *queues, uint32_t nodes)
+{
+	struct buf text = world_begin();
+
+	add_nodes(&text, 0, nodes - 1, "");
+	buf_puts(&text, queues);
+	return text;
+}
+
+/* Nodes in racks of 16, blocks of 5 racks, zones of 25 blocks. */
+static struct buf world_with_racks(uint32_t nodes)
+{
+	struct buf text = world_begin();
+
+	buf_puts(&text, "level zone\nlevel block\nlevel rack\n");
+	for (uint32_t r = 0; r < nodes / RACK; r++) {
+		uint32_t b = r / 5, z = b / 25;
+		char domain[64];
+
+		if (r % 125 == 0)
+			buf_printf(&text, "domain z%u level=zone\n", z);
+		if (r % 5 == 0)
+			buf_printf(&text,
+			           "domain z%u/b%u parent=z%u level=block\n", z,
+			           b, z);
+		buf_printf(&text,
+		           "domain z%u/b%u/r%u parent=z%u/b%u level=rack\n", z,
+		           b, r, z, b);
+		snprintf(domain, sizeof(domain), " domain=z%u/b%u/r%u", z, b,
+		         r);
+		add_nodes(&text, r * RACK, r * RACK + RACK - 1, domain);
+	}
 	return text;
 }
 
@@ -146,6 +185,21 @@ static void bench_place(uint32_t nodes, uint32_t tasks)
 	       linear_s(nodes) / r.took);
 }
 
+/* Empty nodes, and gangs of which each needs a whole rack, or half of one. */
+static void bench_topology(uint32_t nodes, uint32_t tasks)
+{
+	struct buf text = world_with_racks(nodes);
+	uint32_t jobs = nodes / tasks;
+	struct result r;
+
+	buf_printf(&text, "pend 1000000-%u need=rack tasks=%u gpus=8 cpus=8\n",
+	           1000000 + jobs - 1, tasks);
+	r = measure(&text);
+	printf("topology nodes=%u levels=3 jobs=%u tasks=%u started=%u "
+	       "ms=%.2f tasks_per_s=%.0f\n",
+	       nodes, jobs, tasks, r.starts, r.took * 1e3, r.tasks / r.took);
+}
+
 /* Nothing fits; what runs ends, or never does. */
 static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                        uint32_t tasks, bool ends)
@@ -206,6 +260,14 @@ static void all_place(void)
 	bench_place(5000, 16);
 }
 
+static void all_topology(void)
+{
+	for (uint32_t nodes = 2000; nodes <= 16000; nodes *= 2)
+		bench_topology(nodes, 16);
+	bench_topology(10000, 16);
+	bench_topology(10000, 8);
+}
+
 static void all_full(void)
 {
 	for (int ends = 0; ends < 2; ends++) {
@@ -237,6 +299,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} all[] = { { "place", all_place },
+		    { "topology", all_topology },
 		    { "full", all_full },
 		    { "ended", all_ended },
 		    { "reclaim", all_reclaim } };

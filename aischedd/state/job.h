@@ -86,10 +86,18 @@ struct row;
 struct placed_key;
 
 struct job {
+	/* First what each pass asks of each job that waits: there may be a
+	 * million, and each line of memory counts. */
 	uint64_t id;
-	uint64_t array;     /* id of the array, 0: none */
-	struct idset tasks; /* the unstarted part; empty: one job */
-	uint32_t task;      /* its number in the array, or NO_TASK */
+	uint64_t array;       /* id of the array, 0: none */
+	struct idset tasks;   /* the unstarted part; empty: one job */
+	int64_t eligible;     /* since then; NO_TIME: it is not */
+	struct row *row;      /* eligible and pending: in this row */
+	struct job *all_next; /* in order of ids */
+
+	struct job *all_prev;
+	struct job *row_prev, *row_next; /* of the row, or of all that run */
+	uint32_t task; /* its number in the array, or NO_TASK */
 
 	uint32_t user, queue; /* indices in the state */
 	uint32_t uid, gid;
@@ -107,10 +115,10 @@ struct job {
 	uint32_t
 	    replaced;     /* tasks of this attempt that failed, and run again */
 	int64_t priority; /* class or asked, less nice */
-	int64_t time_limit; /* seconds or TIME_UNLIMITED */
-	int64_t grace;      /* seconds */
-	int64_t submit, eligible, begin, deadline; /* NO_TIME: none */
-	int64_t start, end;                        /* of this attempt */
+	int64_t time_limit;              /* seconds or TIME_UNLIMITED */
+	int64_t grace;                   /* seconds */
+	int64_t submit, begin, deadline; /* NO_TIME: none */
+	int64_t start, end;              /* of this attempt */
 	int64_t resumed;     /* since when it runs without a break */
 	int64_t ran;         /* seconds before that */
 	int64_t served;      /* seconds in attempts that made room for others */
@@ -134,9 +142,6 @@ struct job {
 	char *last_place;            /* of an ended job, as text */
 	struct deps *deps;
 
-	struct row *row;                 /* eligible and pending: in this row */
-	struct job *row_prev, *row_next; /* of the row, or of all that run */
-	struct job *all_prev, *all_next; /* in order of ids */
 	struct job *array_prev, *array_next; /* of the same array, likewise */
 	struct job *name_prev, *name_next;   /* same user and name */
 	uint64_t name_key;

@@ -210,7 +210,21 @@ static void pend_row(struct build *b, struct pend_columns *c,
 	c->first[c->n++] = (uint32_t)c->nmembers;
 }
 
-/* All rows, then suspended jobs that are to go on, then `extra` if any. */
+/* Those of all rows, by id: so they lie in memory one after the other, and so
+ * they are in the order of each row. */
+static void list_members(struct build *b, const struct pend_columns *c)
+{
+	const struct state *state = b->state;
+	uint32_t *next = arena_array(b->scratch, uint32_t, state->nrows);
+	const struct job *job;
+
+	memcpy(next, c->first, state->nrows * sizeof(*next));
+	for (job = state_first_job(state); job; job = job->all_next) {
+		if (job->row)
+			c->member[next[job->row->at]++] = member_of(state, job);
+	}
+}
+
 void snapshot_pend(struct build *b, const struct job *extra, bool only)
 {
 	const struct state *state = b->state;
@@ -239,10 +253,10 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 
 		pend_row(b, &c, row->head,
 		         snapshot_req(b, row->key, row->req_hash), SNAP_NONE);
-		for (const struct job *job = row->head; job;
-		     job = job->row_next)
-			c.member[c.nmembers++] = member_of(state, job);
+		c.nmembers += row->njobs;
 	}
+	if (!only)
+		list_members(b, &c);
 	for (const struct job *job = b->placed; job;
 	     run += job->leaving ? 2 : 1, job = job->row_next) {
 		if (!job->wants_resume)
