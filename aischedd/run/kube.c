@@ -38,11 +38,12 @@ static const char *trouble(const struct kube *kube)
 	for (int i = 0; i < SEE_N; i++)
 		if (kube->blind[i].code)
 			return kube->blind[i].text;
+	if (kube->old.code)
+		return kube->old.text;
 	return text ? text : refusal(kube);
 }
 
-/* It is told when it begins, changes and is over. */
-static void tell_trouble(struct kube *kube)
+void kube_tell_trouble(struct kube *kube)
 {
 	const char *text = trouble(kube);
 	const char *was = kube->told.len ? kube->told.data : "";
@@ -62,7 +63,7 @@ static void on_trouble(const struct err *err, void *arg)
 
 	(void)err;
 	if (kube->lease) /* not while it is being made */
-		tell_trouble(kube);
+		kube_tell_trouble(kube);
 }
 
 static const char *kube_shortcomings(struct runner *r)
@@ -93,7 +94,7 @@ static void heard(struct kube *kube, int what, enum kube_news news,
 		kube->blind[what] = *err;
 	else
 		kube->blind[what].code = 0;
-	tell_trouble(kube);
+	kube_tell_trouble(kube);
 	if (news != KUBE_SYNCED)
 		return;
 	kube->synced[what] = true;
@@ -194,18 +195,19 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	struct kube *kube = arg;
 
 	(void)fd, (void)what;
+	kube_version_ask(kube);
 	step_all(kube);
 	kube_sweep(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);
-	tell_trouble(kube);
+	kube_tell_trouble(kube);
 }
 
 static void on_lease(void *arg)
 {
 	struct kube *kube = arg;
 
-	tell_trouble(kube);
+	kube_tell_trouble(kube);
 	if (!kube_lease_left_ms(kube->lease))
 		return;
 	kube_try_recover(kube);
@@ -323,6 +325,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->lease =
 	    kube_lease_new(base, kube->http, pool->namespace, kube->lease_name,
 	                   kube->store, on_lease, kube);
+	kube_version_ask(kube);
 	watch(kube);
 	kube->tick = event_new(base, -1, EV_PERSIST, on_tick, kube);
 	event_add(kube->tick, &tick);

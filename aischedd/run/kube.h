@@ -167,6 +167,9 @@ struct kube {
 	struct err
 	    blind[SEE_N]; /* why a watch does not work; code 0: it does */
 	struct refusal refusal[ASK_KINDS];
+	struct err old; /* why the version will not do; code 0: it will */
+	bool version_known, version_asked;
+	int64_t version_ms; /* when to ask for it again, if it will not do */
 	struct event *tick, *soon;
 
 	struct map attempts;                /* by job and attempt */
@@ -219,6 +222,11 @@ void kube_task_free(struct kube *kube, struct kube_task *task);
 
 void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj);
 void kube_jobs_free(struct kube *kube);
+
+/* --- kube.c --- */
+
+/* What holds the pool up is told when it begins, changes and is over. */
+void kube_tell_trouble(struct kube *kube);
 
 /* --- kube_attempt.c --- */
 
@@ -368,6 +376,11 @@ void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
                   const struct kube_task *task, json_t *body);
 void kube_ask_remove(struct kube *kube, struct job_seen *job);
 void kube_asks_free(struct kube *kube);
+
+/* --- kube_version.c --- */
+
+/* If it is not known yet, or was too old. */
+void kube_version_ask(struct kube *kube);
 
 /* --- kube_recover.c --- */
 

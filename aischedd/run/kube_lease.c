@@ -94,7 +94,6 @@ static void ask(struct kube_lease *lease, enum kube_method method,
 	                                         .path = path.data,
 	                                         .body = body,
 	                                         .deadline_ms = ASK_MS,
-	                                         .once = true,
 	                                         .done = done,
 	                                         .arg = lease });
 	buf_free(&path);

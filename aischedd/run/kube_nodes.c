@@ -451,25 +451,34 @@ void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news, json_t *obj)
 	}
 }
 
+static size_t depth_of(const struct kube_node *node)
+{
+	size_t depth = node->topology != NULL;
+
+	for (const char *s = node->topology; s && *s; s++)
+		depth += *s == '/';
+	return depth;
+}
+
 const char *kube_nodes_lacks(struct kube_nodes *nodes)
 {
-	struct kube_node *node;
+	const struct kube_node *node, *first = NULL;
 	size_t n = 0, at = 0;
 
 	buf_clear(&nodes->lacks);
 	while ((node = map_each(&nodes->by_name, &at))) {
-		size_t depth = 0;
-
-		if (!node->there)
+		if (!node->there || depth_of(node) >= nodes->levels->n)
 			continue;
-		for (const char *s = node->topology; s; s = strchr(s + 1, '/'))
-			depth++;
-		n += depth < nodes->levels->n;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
 	}
 	if (!n)
 		return NULL;
-	buf_printf(&nodes->lacks,
-	           "%zu nodes lack a label of the topology's levels.", n);
+	buf_printf(&nodes->lacks, "node '%s' has no label for level '%s'",
+	           first->name, nodes->levels->s[depth_of(first)]);
+	if (n > 1)
+		buf_printf(&nodes->lacks, ", and %zu more lack some", n - 1);
+	buf_addc(&nodes->lacks, '.');
 	return nodes->lacks.data;
 }
 

@@ -127,7 +127,8 @@ void kube_try_recover(struct kube *kube)
 	for (int i = 0; i < SEE_N; i++)
 		if (!kube->synced[i])
 			return;
-	if (kube->recovered || !job || !kube_lease_left_ms(kube->lease))
+	if (kube->recovered || !job || !kube_lease_left_ms(kube->lease) ||
+	    !kube->version_known || kube->old.code)
 		return;
 	kube->recovered = true;
 	kube->want_job = NULL;

@@ -19,6 +19,11 @@ static const char init_script[] = ". " KUBE_JOB_DIR "/env\n"
 				  "trap 'kill -TERM -1 2>/dev/null' TERM\n"
 				  "\"" KUBE_JOB_DIR "/script\" \"$@\" &\n"
 				  "child=$!\n"
+				  "[ -z \"$aisched_signal\" ] || {\n"
+				  "\tsleep \"$aisched_after\"\n"
+				  "\tkill -\"$aisched_signal\" "
+				  "\"${aisched_to:-$child}\"\n"
+				  "} 2>/dev/null &\n"
 				  "wait \"$child\"\n"
 				  "status=$?\n"
 				  "# A signal ends the wait, not the script.\n"
@@ -104,6 +109,20 @@ static void add_ranks(struct buf *out, const struct kube_home *home,
 	           job->ntasks, name, name);
 }
 
+/* Nobody outside can send one: it is set off when the job starts. */
+static void add_signal(struct buf *out, const struct run_job *job)
+{
+	const struct spec *spec = job->spec;
+	int64_t after = job->time_limit - spec->signal_before;
+
+	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED)
+		return;
+	buf_printf(
+	    out, "aisched_signal=%d aisched_after=%" PRId64 " aisched_to=%s\n",
+	    (int)spec->signal, after > 0 ? after : 0,
+	    spec->signal_batch == 1 ? "" : "-1");
+}
+
 static void env_file(struct buf *out, const struct kube_home *home,
                      const struct run_job *job, int64_t now)
 {
@@ -123,6 +142,7 @@ static void env_file(struct buf *out, const struct kube_home *home,
 			add_export(out, *var, len);
 	}
 	add_ranks(out, home, job);
+	add_signal(out, job);
 	if (job->spec->umask != SPEC_UNSET)
 		buf_printf(out, "umask 0%03o\n", (unsigned)job->spec->umask);
 	arena_free(arena);

@@ -107,10 +107,17 @@ int life_preempt(struct state *state, struct job *job,
 	return 0;
 }
 
+/* A container cannot be signalled from outside; what --signal of aisub asks for
+ * the container sees to itself. */
 int life_signal(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
-	(void)err;
+	if (!job_can_freeze(state, job))
+		return err_set(err, EOPNOTSUPP,
+		               "job %llu runs in a cluster, where only its "
+		               "end can be asked for: aicancel without "
+		               "--signal",
+		               (unsigned long long)job->id);
 	state_effect(state, (struct effect){ .kind = EFFECT_SIGNAL,
 	                                     .job = job->id,
 	                                     .attempt = job->attempt,

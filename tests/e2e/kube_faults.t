@@ -265,8 +265,15 @@ kube_nodes 1 other 8
 
 cp "$kube/between.conf" "$kube/new.conf"
 mv "$kube/new.conf" "$kube/used.conf"
+between say 200 /version
 # shellcheck disable=SC2119
 restart || bail "aischedd does not start again"
+ok "a server that is too old is told" wait_for status_has \
+	"the cluster is Kubernetes 1.27, which is too old: 1.29 or newer is"
+id=$(sub)
+between
+ok "until it is newer" wait_for is_state "$id" RUNNING
+end "$id"
 
 between slow 2000
 id=$(sub)
@@ -324,6 +331,35 @@ controllers_start
 ok "it is back, with its database" wait_for well
 is "the job has run all the time" "$(aiq --no-header -o state,restarts "$id" |
 	tr -s ' ')" "RUNNING 0"
+end "$id"
+
+# --- who we are --------------------------------------------------------------
+
+$k create serviceaccount daemon >/dev/null
+kube create clusterrolebinding daemon --clusterrole=cluster-admin \
+	--serviceaccount="$ns:daemon" >/dev/null
+
+# NAME: a token, as long as there is a Secret of that name.
+token()
+{
+	$k create secret generic "$1" >/dev/null
+	$k create token daemon --bound-object-kind Secret \
+		--bound-object-name "$1" >"$kube/token.new"
+	mv "$kube/token.new" "$kube/token"
+}
+token first
+kube_config "$kube/new.conf" "{\"tokenFile\": \"$kube/token\"}"
+mv "$kube/new.conf" "$kube/used.conf"
+# shellcheck disable=SC2119
+restart || bail "aischedd does not start again"
+id=$(sub)
+ok "with a token" wait_for is_state "$id" RUNNING
+$k delete secret first >/dev/null
+ok "that no longer holds" wait_for status_has \
+	"does not accept the credentials of user 'user'"
+is "the job runs on" "$(state_of "$id")" RUNNING
+token second
+ok "until there is a new one" wait_for well
 end "$id"
 
 done_testing

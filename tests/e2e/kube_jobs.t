@@ -138,6 +138,12 @@ ok "a cordoned node is drained" wait_for node_is gpu-1 drain
 kube uncordon gpu-1 >/dev/null
 ok "until it is not" wait_for node_is gpu-1 idle
 
+kube label node gpu-3 topology.kubernetes.io/rack- >/dev/null
+lacks="node 'gpu-3' has no label for level 'rack'"
+ok "a level that is missing is told" wait_for "aictl status | grep -q \"$lacks\""
+kube label node gpu-3 topology.kubernetes.io/rack=r >/dev/null
+ok "until it is there" wait_for "! aictl status | grep -q \"$lacks\""
+
 # --- the daemon goes and comes ----------------------------------------------
 
 id=$(aisub --parsable -n 2 --wrap 'echo hi')

@@ -95,6 +95,21 @@ ok "one that does not runs" wait_for is_state "$id" RUNNING
 aicancel "$id"
 ok "and is cancelled, too" wait_for is_state "$id" CANCELLED
 
+cat >./warned <<-'END'
+	#!/bin/sh
+	trap 'echo got USR1 >"$1"; exit 6' USR1
+	while :; do sleep 0.1; done
+END
+id=$(sub --time 60s --signal B:USR1@59 warned "$work/warned")
+ok "one that is to be warned of its end" wait_for is_state "$id" FAILED
+is "is" "$(cat "$work/warned")" "got USR1"
+
+id=$(sub --wrap 'sleep 1000')
+wait_for is_state "$id" RUNNING
+fails "a signal cannot be sent there" 1 "only its end can be asked for" \
+	aicancel --signal USR1 "$id"
+aicancel "$id"
+
 id=$(sub --wrap 'kill -9 $$')
 ok "one that kills itself" wait_for is_state "$id" FAILED
 

@@ -11,7 +11,8 @@
  *	kill PID before|after N	as the Nth call of LOG arrives, or once it has
  *				been answered and PID does not know that
  *	slow MS			each call
- *	say CODE TEXT		to calls that have TEXT in "METHOD PATH"
+ *	say CODE TEXT		to calls that have TEXT in "METHOD PATH"; a
+ *				version is that of an old server
  *	cut BYTES TEXT		their answers break off after so many
  *	mute TEXT		nothing more comes of their answers
  *
@@ -219,7 +220,8 @@ static void say(long code)
 	int len = snprintf(body, sizeof(body),
 	                   "{\"kind\": \"Status\", \"apiVersion\": \"v1\", "
 	                   "\"status\": \"Failure\", \"code\": %ld, "
-	                   "\"message\": \"trouble on request\"}",
+	                   "\"message\": \"trouble on request\", "
+	                   "\"major\": \"1\", \"minor\": \"27\"}",
 	                   code);
 
 	len = snprintf(head, sizeof(head),

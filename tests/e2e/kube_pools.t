@@ -1,0 +1,130 @@
+#!/bin/sh
+# This machine and two clusters under one daemon; and two daemons for one
+# cluster, of which only one acts.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns="jobs"
+
+# one|two: the control plane that is meant from now on.
+cluster()
+{
+	kube=$dir/$1
+	kube_ip=127.$((64 + ($$ >> 16))).$((($$ >> 8) & 255)).$(($$ & 255))
+	[ "$1" = one ] || kube_ip=127.$((192 + ($$ >> 16))).${kube_ip#*.*.}
+	kube_url=https://$kube_ip:6443
+	mkdir -p "$kube"
+}
+
+# CLUSTER: there are nodes that pretend, and a namespace.
+begin()
+{
+	cluster "$1"
+	ok "control plane $1 starts" kube_start ||
+		bail "there is no control plane"
+	kwok_start && kube_nodes 2 "$1" 8
+	kube create namespace "$ns" >/dev/null
+}
+
+# JOB [FIELD]: of its pods in this cluster, one a line.
+pods()
+{
+	kube --namespace "$ns" get pods -l "aisched.io/job-id=$1" -o \
+		"jsonpath={range .items[*]}{${2:-.metadata.name}}{'\n'}{end}"
+}
+
+# TEXT: the daemon's status has it.
+status_has()
+{
+	aictl status | grep -qF -- "$1"
+}
+
+# COMMAND [WORD]...: with the second daemon.
+second()
+{
+	AISCHED_SOCKET=$dir/second/socket "$@"
+}
+
+begin one
+begin two
+configure "
+queue default { grace = \"1s\" }
+queue far { grace = \"1s\"  pools = {\"two\"} }
+pool here { runner = local }
+pool one { runner = kubernetes  kubeconfig = \"$dir/one/admin.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
+pool two { runner = kubernetes  kubeconfig = \"$dir/two/admin.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }"
+start_daemon || bail "aischedd does not start"
+
+export AISUB_QUEUE=default
+
+# --- several pools -----------------------------------------------------------
+
+here=$(aisub --parsable --pool here --wrap 'sleep 1000')
+one=$(aisub --parsable --pool one --wrap true)
+two=$(aisub --parsable -q far --wrap true)
+for id in $here $one $two; do
+	ok "each runs" wait_for is_state "$id" RUNNING
+done
+cluster one
+is "in one the one that names it" "$(pods "$one" | wc -l) $(pods "$two" |
+	wc -l)" "1 0"
+cluster two
+is "in the other the one whose queue decides" "$(pods "$one" |
+	wc -l) $(pods "$two" | wc -l)" "0 1"
+fails "a job is not of two pools" 1 "pool" \
+	aisub -q far --pool one --wrap true
+
+part_kill apiserver
+ok "a cluster is gone, which is told" wait_for status_has \
+	"Pool 'two': API server '$kube_url' cannot be reached"
+unlike "of that one" "$(aictl status)" "Pool 'one'"
+aicancel "$one"
+ok "the others go on" wait_for is_state "$one" CANCELLED
+one=$(aisub --parsable --pool one --wrap true)
+ok "and begin" wait_for is_state "$one" RUNNING
+is "what runs there runs" "$(state_of "$two")" RUNNING
+# shellcheck disable=SC2119
+apiserver_start
+ok "it is back" wait_for eval "! status_has \"Pool 'two'\""
+aicancel "$two"
+ok "and hears" wait_for is_state "$two" CANCELLED
+
+# --- two daemons -------------------------------------------------------------
+
+cluster one
+mkdir -p "$dir/second"
+sed -e "s,$dir/state\",$dir/second/state\",
+	s,\"$AISCHED_SOCKET\",\"$dir/second/socket\"," "$conf" \
+	>"$dir/second/conf"
+"$aischedd" -c "$dir/second/conf" </dev/null >"$dir/second/log" 2>&1 &
+second_pid=$!
+wait_for second aictl ping
+ok "another daemon waits for the Lease" wait_for second status_has \
+	"another daemon acts there"
+like "of this one" "$(second aictl status)" "holds Lease 'aischedd-test'"
+id=$(second aisub --parsable --pool one --gpus-per-task 1 --wrap true)
+kill -STOP "$daemon_pid"
+ok "this one does nothing for long: the other acts" wait_for second \
+	is_state "$id" RUNNING
+is "and leaves alone what is not its own" "$(pods "$one" .status.phase)" \
+	Running
+
+aicancel "$one" &
+cancel=$!
+kill -CONT "$daemon_pid"
+wait "$cancel"
+ok "this one comes back, and waits for the Lease" wait_for status_has \
+	"another daemon acts there"
+is "although it is to end a job" "$(state_of "$one")" COMPLETING
+is "whose pod nobody has touched" "$(pods "$one" \
+	'.status.phase}{.metadata.annotations.aisched\.io/leave')" Running
+kill -TERM "$second_pid"
+wait "$second_pid"
+ok "the other one ends: this one goes on" wait_for is_state "$one" CANCELLED
+is "and leaves alone what is not its own" "$(pods "$id" .status.phase)" \
+	Running
+
+done_testing
