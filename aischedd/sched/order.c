@@ -11,37 +11,42 @@ static const int64_t boost = (int64_t)1 << 60;
 
 /* --- scores ------------------------------------------------------------ */
 
-int64_t order_max_wait(const struct snap *s, uint32_t row)
+/* Of its queue or the next above that has one. */
+static int64_t max_wait(const struct snap *s, uint32_t row)
 {
 	for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
 	     q = s->queue.parent[q]) {
 		if (s->queue.max_wait[q] != CONF_NONE)
 			return s->queue.max_wait[q];
 	}
-	return s->policy.order == BY_POINTS ? CONF_NONE : s->policy.hold_after;
+	return CONF_NONE;
 }
 
-static int64_t waited(const struct order *o, uint32_t row)
+static int64_t waited(const struct order *o, uint32_t member)
 {
-	return o->snap->now - o->snap->member[o->next[row]].since;
+	return o->snap->now - o->snap->member[member].since;
 }
 
-static bool is_overdue(const struct order *o, uint32_t row)
+static bool is_overdue(const struct order *o, uint32_t row, uint32_t member)
 {
-	return o->max_wait[row] != CONF_NONE &&
-	       waited(o, row) >= o->max_wait[row];
-}
-
-static int64_t score_of(const struct order *o, uint32_t row)
-{
-	return o->base[row] + score_age(&o->snap->policy, waited(o, row)) +
-	       (is_overdue(o, row) ? boost : 0);
+	return o->overdue[row] != CONF_NONE &&
+	       waited(o, member) >= o->overdue[row];
 }
 
 /* Those that have waited too long go as they were submitted. */
+static int64_t score_of(const struct order *o, uint32_t row)
+{
+	uint32_t member = o->next[row];
+
+	return is_overdue(o, row, member)
+	           ? boost
+	           : o->base[row] +
+	                 score_age(&o->snap->policy, waited(o, member));
+}
+
 static int64_t rank_of(const struct order *o, uint32_t row)
 {
-	return is_overdue(o, row) ? 0 : o->rank[row];
+	return is_overdue(o, row, o->next[row]) ? 0 : o->rank[row];
 }
 
 static void judge_row(struct order *o, uint32_t row,
@@ -63,7 +68,11 @@ static void judge_row(struct order *o, uint32_t row,
 	o->rank[row] = rung_counts(s->policy.order)
 	                   ? rung_rank(s, row)
 	                   : score_rank(&s->policy, length, ask, capacity);
-	o->max_wait[row] = order_max_wait(s, row);
+	o->overdue[row] = o->hold[row] = max_wait(s, row);
+	if (o->hold[row] != CONF_NONE)
+		return;
+	o->hold[row] = s->policy.hold_after;
+	o->overdue[row] = score_overdue(s->policy.order, o->hold[row]);
 }
 
 /* --- heaps ------------------------------------------------------------- */
@@ -232,17 +241,19 @@ void order_next(const struct order *o, uint32_t queue, int64_t ret[RES_N])
 	ret[RES_GPU] = tasks * s->req.gpus[req];
 }
 
+bool order_is_due(const struct order *o, uint32_t queue)
+{
+	const struct heap *h = &o->rows[queue];
+
+	return h->n && o->hold[h->at[0]] != CONF_NONE &&
+	       waited(o, o->next[h->at[0]]) >= o->hold[h->at[0]];
+}
+
 int order_compare(const struct order *o, uint32_t a, uint32_t b)
 {
 	if (!o->rows[a].n || !o->rows[b].n)
 		return !o->rows[a].n - !o->rows[b].n;
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
-}
-
-int64_t order_hold_after(const struct order *o, uint32_t row)
-{
-	return o->max_wait[row] != CONF_NONE ? o->max_wait[row]
-	                                     : o->snap->policy.hold_after;
 }
 
 /* Whoever was judged by an earlier pass has none, unless he holds others
@@ -253,8 +264,7 @@ static bool has_turn(const struct order *o, uint32_t row)
 	case JUDGED_WAITS:
 		return false;
 	case JUDGED_BLOCKED:
-		return !o->snap->policy.backfill ||
-		       order_hold_after(o, row) != CONF_NONE;
+		return !o->snap->policy.backfill || o->hold[row] != CONF_NONE;
 	default:
 		return true;
 	}
@@ -320,7 +330,8 @@ struct order *order_new(const struct snap *s, const int64_t capacity[RES_N],
 	o->limited = arena_array(arena, uint32_t, n);
 	o->first = arena_array(arena, uint32_t, n);
 	o->first_begun = arena_array(arena, uint32_t, n);
-	o->max_wait = arena_array(arena, int64_t, n);
+	o->hold = arena_array(arena, int64_t, n);
+	o->overdue = arena_array(arena, int64_t, n);
 	o->grown = arena_array(arena, uint32_t, s->run.n);
 	for (uint32_t i = 0; i < n; i++) {
 		judge_row(o, i, capacity);
@@ -348,6 +359,19 @@ struct waiter {
 	uint64_t job;
 	uint64_t ahead; /* jobs between the waiter before it and itself */
 };
+
+static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m)
+{
+	bool overdue = is_overdue(o, row, m);
+
+	return (struct waiter){
+		.row = row,
+		.queue = o->snap->pend.queue[row],
+		.base = overdue ? boost : o->base[row],
+		.rank = overdue ? 0 : o->rank[row],
+		.job = o->snap->member[m].job,
+	};
+}
 
 static int by_turn(const void *a, const void *b)
 {
@@ -467,10 +491,7 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 
 		ret[row] = 0;
 		if (m != SNAP_NONE)
-			w[n++] = (struct waiter){
-				row,          s->pend.queue[row], o->base[row],
-				o->rank[row], s->member[m].job,   0
-			};
+			w[n++] = waiter_of(o, row, m);
 	}
 	qsort(w, n, sizeof(*w), by_turn);
 	for (uint32_t i = 0, end; i < n; i = end) {

@@ -33,7 +33,11 @@ struct order {
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */
 	uint32_t *claimed;     /* by row: jobs for which others leave */
-	int64_t *max_wait;     /* by row: of its queue, or CONF_NONE */
+	int64_t *hold;         /* by row: who waits for so long without a
+	                        * promised start holds back those behind it,
+	                        * or CONF_NONE */
+	int64_t *overdue;      /* by row: who waits for so long goes before all
+	                        * others, or CONF_NONE */
 	uint32_t *first;       /* by row: the first member that waits but is
 	                        * promised a start, or SNAP_NONE */
 	uint32_t *first_begun; /* by row: jobs of that one that start */
@@ -77,9 +81,9 @@ void order_grown(struct order *o, uint32_t queue);
 /* Nothing more of it can start. */
 void order_drop(struct order *o, uint32_t queue);
 
-/* Seconds after which a job that cannot be promised a start holds back those
- * behind it, or CONF_NONE. */
-int64_t order_hold_after(const struct order *o, uint32_t row);
+/* Whether the next of a leaf has waited for so long that it may hold back
+ * others. */
+bool order_is_due(const struct order *o, uint32_t queue);
 
 /* The sign of the comparison of two leaves' next claims. */
 int order_compare(const struct order *o, uint32_t a, uint32_t b);
@@ -89,10 +93,6 @@ static inline bool order_is_waiting(const struct order *o, uint32_t row)
 {
 	return o->first[row] != SNAP_NONE;
 }
-
-/* How long a job of the row may wait before it goes before all others, or
- * CONF_NONE. */
-int64_t order_max_wait(const struct snap *snap, uint32_t row);
 
 /* Jobs of a member that may start at once. */
 static inline uint32_t order_may_start(const struct snap_member *m)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/sched/claim.h"
+#include "aischedd/sched/due.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/promise.h"
 #include "aischedd/sched/rung.h"
@@ -228,7 +229,7 @@ static enum answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	const struct snap_member *m = &s->member[p->order->next[row]];
-	int64_t wait = order_hold_after(p->order, row);
+	int64_t wait = p->order->hold[row];
 
 	if (!s->policy.backfill) {
 		promise_bar(p->promises, SNAP_NONE, s->pend.req[row], m->job);
@@ -380,6 +381,34 @@ static enum answer serve_resume(struct pass *p, uint32_t row)
 	return promise(p, row);
 }
 
+/* It waits for a limit: for too long, perhaps. */
+static void hold_limit(struct pass *p, uint32_t row,
+                       const struct verdict *limit)
+{
+	int64_t wait = p->order->hold[row];
+	int64_t since = p->snap->member[p->order->next[row]].since;
+
+	if (wait == CONF_NONE || limit->why == WHY_Priority)
+		return;
+	if (p->snap->now - since >= wait)
+		due_add(p, row, limit);
+	else
+		pass_wake(p, since + wait);
+}
+
+/* One of which it is known that it waits, but not for what. */
+static enum answer hold_again(struct pass *p, uint32_t row,
+                              const struct demand *d)
+{
+	struct verdict limit;
+
+	if (admit_now(p->place->work, d, &limit) == WHY_None &&
+	    due_check(p, d, &limit) == WHY_None)
+		return hold_back(p, row);
+	hold_limit(p, row, &limit);
+	return WAITS;
+}
+
 /* Start the next job of the row, or say why it waits. */
 static enum answer serve_row(struct pass *p, uint32_t row)
 {
@@ -390,15 +419,18 @@ static enum answer serve_row(struct pass *p, uint32_t row)
 	enum reason why;
 
 	if (v->kept)
-		return hold_back(p, row);
+		return hold_again(p, row, &d);
 	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
 		return WAITS;
 	why = admit_now(p->place->work, &d, &limit);
 	if (why == WHY_QueueLimit && evicts(p, row, false))
 		return CLAIMS;
+	if (why == WHY_None)
+		why = due_check(p, &d, &limit);
 	if (why != WHY_None) {
 		if (!order_is_waiting(p->order, row))
 			*v = limit;
+		hold_limit(p, row, &limit);
 		return WAITS;
 	}
 	return p->snap->pend.resumes[row] != SNAP_NONE ? serve_resume(p, row)
@@ -432,7 +464,8 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 	enum reason why = admit_now(p->place->work, &c.demand, &v);
 
 	/* Who gives up tasks for others does not get new ones. */
-	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit))
+	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
+	    due_check(p, &c.demand, &v) != WHY_None)
 		return WAITS;
 	place_for_run(p->place, run);
 	if (why == WHY_None && try_grow(p, run)) {

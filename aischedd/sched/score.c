@@ -32,6 +32,13 @@ int64_t score_age(const struct snap_policy *policy, int64_t waited)
 	return policy->age_weight * waited * 1000 / DAY_S;
 }
 
+int64_t score_overdue(uint8_t order, int64_t hold_after)
+{
+	return order == BY_POINTS && hold_after != CONF_NONE
+	           ? hold_after + WAITED_MOST_S
+	           : hold_after;
+}
+
 /* The largest part of any one resource, of so many parts in all. */
 static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
                        int64_t all)

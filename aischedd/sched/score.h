@@ -41,4 +41,9 @@ static inline int64_t score_sum(const struct score *s)
 	return s->priority + s->age + s->size + s->fair_share;
 }
 
+/* How long a job waits, where its queue has no max_wait, before it goes before
+ * all that have not waited so long, or CONF_NONE: with points, a week longer
+ * than hold_after, as its age adds to them for as long as that. */
+int64_t score_overdue(uint8_t order, int64_t hold_after);
+
 #endif

@@ -152,8 +152,8 @@ struct snap_license_use {
  */
 enum judged {
 	JUDGED_NO,
-	JUDGED_WAITS,   /* not for room: nobody is held back by it */
-	JUDGED_BLOCKED, /* it finds no room */
+	JUDGED_WAITS,   /* for what nobody else could take */
+	JUDGED_BLOCKED, /* it finds no room, or is over a limit */
 	JUDGED_PROMISED /* a start: it is asked again, to be promised it again,
 	                 * which is not counted */
 };

@@ -142,7 +142,10 @@ static bool before(const struct tree *t, uint32_t a, uint32_t b)
 		return cmp < 0;
 	if (priority[a] != priority[b])
 		return priority[a] > priority[b];
-	cmp = ratio_cmp(&t->next[a], &t->next[b]);
+	cmp = order_is_due(t->order, leaf_of(t, b)) -
+	      order_is_due(t->order, leaf_of(t, a));
+	if (!cmp)
+		cmp = ratio_cmp(&t->next[a], &t->next[b]);
 	if (cmp)
 		return cmp < 0;
 	cmp = order_compare(t->order, leaf_of(t, a), leaf_of(t, b));

@@ -342,6 +342,23 @@ static void put_limit(const struct snap *s, uint32_t row,
 		buf_printf(out, " in queue '%s'", queue);
 }
 
+/* Of the quota only what others may not take away counts. */
+static void put_quota(const struct snap *s, const struct verdict *v,
+                      struct buf *out)
+{
+	int64_t what = v->num[NUM_WHAT];
+
+	buf_puts(out, "needs ");
+	put_amount(out, what, v->num[NUM_NEED]);
+	buf_printf(out, " and may not be preempted; queue '%s' has a quota of ",
+	           s->queue.name[v->name]);
+	put_number(out, what, v->num[NUM_TOTAL]);
+	if (!v->num[NUM_HAVE])
+		return;
+	buf_puts(out, ", of which such jobs use ");
+	put_number(out, what, v->num[NUM_HAVE]);
+}
+
 static void put_down(const struct snap *s, uint32_t row,
                      const struct verdict *v, struct buf *out)
 {
@@ -388,10 +405,23 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {
-	const char *node = s->node.name[v->name];
+	bool due = v->num[NUM_WHAT] == WAY_IS_DUE;
+	const char *node = due ? NULL : s->node.name[v->name];
 	unsigned long long job = v->job;
 
 	switch (v->num[NUM_WHAT]) {
+	case WAY_IS_DUE:
+		buf_printf(out,
+		           "is within the limits, but job %llu ahead of it has "
+		           "waited longer for ",
+		           job);
+		if (v->num[NUM_NEED])
+			buf_printf(out, "licence '%s'",
+			           s->license.name[v->name]);
+		else
+			buf_printf(out, "what queue '%s' may use",
+			           s->queue.name[v->name]);
+		break;
 	case WAY_IS_PROMISED:
 		buf_printf(out,
 		           "would fit on %s, but that would delay job %llu, "
@@ -483,6 +513,9 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 	case WHY_QueueMaxJobs:
 	case WHY_UserLimit:
 		put_limit(s, row, v, out);
+		break;
+	case WHY_QueueQuota:
+		put_quota(s, v, out);
 		break;
 	case WHY_ArrayLimit:
 		buf_printf(out, "array %llu runs as many tasks as it may",

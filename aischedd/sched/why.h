@@ -45,7 +45,9 @@ enum {
 	WAY_IS_PROMISED, /* to a job, from NUM_NEED on */
 	WAY_IS_BARRED,   /* by a job that waits for it */
 	WAY_IS_RESERVED, /* NUM_NEED: which; NUM_HAVE: its end would be */
-	WAY_IS_CLOSED    /* not within the reservation NUM_NEED, its own */
+	WAY_IS_CLOSED,   /* not within the reservation NUM_NEED, its own */
+	WAY_IS_DUE       /* to a job, within the limit of queue `name`, or
+	                  * (NUM_NEED) as licence `name` */
 };
 
 /* Reservation. */

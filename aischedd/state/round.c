@@ -40,6 +40,11 @@ static enum judged judged(const struct verdict *v)
 	case WHY_Topology:
 	case WHY_NumaAlignment:
 	case WHY_Priority:
+	case WHY_QueueLimit:
+	case WHY_QueueQuota:
+	case WHY_QueueMaxJobs:
+	case WHY_UserLimit:
+	case WHY_Licenses:
 		return JUDGED_BLOCKED;
 	default:
 		return JUDGED_WAITS;

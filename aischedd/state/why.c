@@ -170,14 +170,15 @@ static bool is_overdue(const struct conf *conf, const struct job *job,
 {
 	int q = (int)job->queue;
 
-	int64_t most = CONF_NONE;
+	int64_t most;
 
 	while (q >= 0 && conf->queues[q].max_wait == CONF_NONE)
 		q = conf->queues[q].parent;
 	if (q >= 0)
 		most = conf->queues[q].max_wait;
-	else if (conf->scheduling.order != BY_POINTS)
-		most = conf->scheduling.hold_after;
+	else
+		most = score_overdue((uint8_t)conf->scheduling.order,
+		                     conf->scheduling.hold_after);
 	return most != CONF_NONE && now - job->eligible >= most;
 }
 

@@ -1,0 +1,148 @@
+#!/bin/sh
+# Nobody starves: streams of later jobs that do their worst - small ones, ones
+# of higher priority, of other users, for the same limit or licence - start no
+# more GPU seconds before a job that waits than HACKING.md says.
+
+: "${top_srcdir:=.}" "${top_builddir:=.}"
+aisim=$top_builddir/aisim/aisim
+n=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+ok()
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+	fi
+}
+
+wait=1800 longest=1200 gpus=32 until=40000
+seeds="1 2 3 4 5 6 7 8 9 10"
+
+config()
+{
+	cat <<-END
+		licenses { l = 4 }
+		pool sim { }
+		node "n[0-3]" { pool = sim  cpus = 32  memory = "256G"  gpus = 8  topology = "r[0-1]" }
+		topology { levels = "rack" }
+		queue lab { limit { gpus = 24 } }
+		queue q { parent = "lab"  max_wait = "${wait}s"  max_gpus_per_user = 24 }
+		scheduling { order = $1 }
+	END
+}
+
+# SEED: what waits, each of another kind, and what would pass it.
+jobs()
+{
+	awk -v seed="$1" -v until=$until -v longest=$longest '
+		function rnd(max) {
+			seed = seed * 16807 % 2147483647
+			return int(seed / 2147483647 * max)
+		}
+		function job(id, at, what,    lasts) {
+			lasts = 60 + rnd(longest - 60)
+			printf "{\"id\":\"%s\",\"queue\":\"q\",\"submit\":%d,", id, at
+			printf "\"duration\":%d,%s", lasts, what
+			printf "%s}\n", rnd(2) ? ",\"time_limit\":" lasts : ""
+		}
+		BEGIN {
+			seed = seed * 7919 + 1
+			for (i = 0; i < 20; i++)
+				rnd(2)
+			split("\"gpus\":8,\"tasks\":3,\"user\":\"a\",\"class\":\"train\";" \
+			      "\"gpus\":8,\"tasks\":2,\"topology\":\"rack\",\"user\":\"b\";" \
+			      "\"gpus\":1,\"licenses\":\"l:4\",\"user\":\"c\";" \
+			      "\"gpus\":8,\"exclusive\":true,\"user\":\"d\";" \
+			      "\"gpus\":6,\"tasks\":4,\"user\":\"s1\"", big, ";")
+			for (at = 100; at < until - 20000; at += 2500)
+				job("J" ++waits, at, big[1 + rnd(5)])
+			mean = 20 + rnd(30)
+			high = rnd(2) * 60
+			for (at = 0; at < until; at += rnd(2 * mean))
+				job("s" ++later, at, "\"gpus\":" 1 + rnd(2) * rnd(3) \
+				    ",\"user\":\"s" rnd(3) "\",\"priority\":" 50 + rnd(2) * high \
+				    (rnd(3) ? "" : ",\"licenses\":\"l\""))
+		}'
+}
+
+# What later jobs started before each, against its bound: the GPUs times the
+# time after which it holds the others back and the longest job, once for
+# itself and once for each that was before it and waited still.
+check()
+{
+	awk -F'"' -v wait=$wait -v longest=$longest -v gpus=$gpus -v until=$until '
+		function field(name,    rest) {
+			if (!index($0, "\"" name "\":"))
+				return 0
+			rest = substr($0, index($0, "\"" name "\":") + length(name) + 3)
+			return rest + 0
+		}
+		FILENAME ~ "jobs" {
+			job[++n] = $4
+			at[$4] = field("submit")
+			tasks = field("tasks")
+			size[$4] = field("gpus") * (tasks ? tasks : 1) * field("duration")
+			next
+		}
+		$6 == "start" && !($10 in start) { start[$10] = substr($3, 2) + 0 }
+		END {
+			for (i = 1; i <= n; i++) {
+				j = job[i]
+				if (j !~ /^J/)
+					continue
+				s = j in start ? start[j] : until
+				before = 0
+				passed = 0
+				for (k = 1; k <= n; k++) {
+					o = job[k]
+					so = o in start ? start[o] : until
+					if (at[o] > at[j] && so < s)
+						passed += size[o]
+					if (at[o] < at[j] && so > at[j] + wait)
+						before++
+				}
+				if (passed > gpus * (wait + (1 + before) * longest)) {
+					printf "# %s: %d GPU seconds, %d before it\n", j, passed, before
+					bad = 1
+				}
+				if (!before && s > at[j] + wait + 2 * longest) {
+					printf "# %s waits too long\n", j
+					bad = 1
+				}
+			}
+			exit bad
+		}' "$dir/jobs" "$dir/events"
+}
+
+for order in points shortest; do
+	config $order >"$dir/conf"
+	for seed in $seeds; do
+		jobs "$seed" >"$dir/jobs"
+		"$aisim" -c "$dir/conf" -j "$dir/jobs" --until $until --events "$dir/events" --check &&
+			check
+		ok $? "$order, stream $seed of $(grep -c . "$dir/jobs") jobs"
+	done
+done
+
+# A week after hold_after it goes before those of higher priority, too.
+cat >"$dir/conf" <<-END
+	pool sim { }
+	node "n0" { pool = sim  cpus = 32  memory = "256G"  gpus = 8 }
+	queue q { }
+	scheduling { hold_after = "1h" }
+END
+awk 'BEGIN {
+	print "{\"id\":\"J\",\"queue\":\"q\",\"gpus\":8,\"submit\":10}"
+	for (at = 0; at < 9 * 86400; at += 2000)
+		printf "{\"id\":\"s%d\",\"queue\":\"q\",\"gpus\":2,\"submit\":%d,\"duration\":10000,\"priority\":90}\n", at, at
+}' >"$dir/jobs"
+"$aisim" -c "$dir/conf" -j "$dir/jobs" --until $((9 * 86400)) --events "$dir/events"
+started=$(sed -n 's/^{"t":\([0-9]*\),"event":"start","job":"J".*/\1/p' "$dir/events")
+[ "${started:-0}" -ge $((7 * 86400 + 3600)) ] &&
+	[ "$started" -le $((7 * 86400 + 3600 + 11000)) ]
+ok $? "a week is enough (started at ${started:-never})"
+echo "1..$n"
