@@ -71,6 +71,7 @@ struct kube_call *call_new(struct kube_http *http,
 		.path = full_path(request),
 		.once = request->once,
 		.gzip = request->gzip,
+		.relayed = request->relayed,
 		.deadline_ms = request->deadline_ms,
 		.silence_ms = request->silence_ms,
 		.data = request->data,
@@ -232,6 +233,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 
 	if (call->state != CALL_FLYING)
 		return 0; /* cancelled */
+	if (call->paused)
+		return CURL_WRITEFUNC_PAUSE;
 	if (call->silence_ms)
 		call_set_timer(call, kube_now_ms() + call->silence_ms);
 	curl_easy_getinfo(call->transfer.easy, CURLINFO_RESPONSE_CODE, &code);
@@ -324,7 +327,8 @@ void call_launch(struct kube_call *call)
 	                   config->token ? config->token : cred->token,
 	                   cred->cert ? cred->cert : config->cert,
 	                   cred->cert ? cred->key : config->key);
-	kube_transfer_header(t, "Accept: application/json");
+	kube_transfer_header(t, call->relayed ? "Accept: */*"
+	                                      : "Accept: application/json");
 	set_method(call);
 	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, call);
@@ -463,6 +467,12 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 	retry(call, 401, "Unauthorized", &err);
 }
 
+/* Of a node, not of the server. */
+static bool is_silent(const struct kube_call *call, CURLcode code)
+{
+	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
+}
+
 static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 {
 	json_t *body =
@@ -485,6 +495,10 @@ static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 		retry_later(call, code, status.reason, &err);
 		break;
 	case KUBE_BUSY:
+		if (call->relayed && code != 429) {
+			retry_later(call, code, status.reason, &err);
+			break;
+		}
 		if (code == 429)
 			http_busy(http, wait_ms > 0 ? wait_ms : 1000);
 		else
@@ -516,7 +530,7 @@ void call_tried(struct kube_call *call, CURLcode code)
 	land(call);
 	if (call->broken.code) {
 		answer_failure(call, (int)status, "", &call->broken);
-	} else if (code != CURLE_OK && call->heard) {
+	} else if (code != CURLE_OK && (call->heard || is_silent(call, code))) {
 		retry_later(call, (int)status, "", &err);
 	} else if (code != CURLE_OK) {
 		http_failed(call->http, call->started_ms, -1, &err);

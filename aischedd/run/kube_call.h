@@ -29,7 +29,7 @@ struct kube_call {
 	enum kube_method method;
 	enum kube_rank rank;
 	char *path, *body; /* body: NULL or JSON */
-	bool once, gzip;
+	bool once, gzip, relayed;
 	int64_t deadline_ms, silence_ms;
 	kube_data_fn *data;
 	kube_done_fn *done;
@@ -50,6 +50,7 @@ struct kube_call {
 	size_t head;       /* bytes of headers */
 	bool heard;        /* all headers came */
 	bool gave;         /* data() was called */
+	bool paused;       /* data() is not to be */
 	struct err broken; /* why we do not go on reading; code 0: we do */
 };
 

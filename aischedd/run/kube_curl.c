@@ -176,6 +176,14 @@ void kube_curl_remove(struct kube_curl *kc, CURL *easy)
 	curl_multi_remove_handle(kc->multi, easy);
 }
 
+void kube_curl_resume(struct kube_curl *kc, CURL *easy)
+{
+	assert(!kc->inside);
+	kc->inside = true;
+	curl_easy_pause(easy, CURLPAUSE_CONT);
+	kc->inside = false;
+}
+
 bool kube_curl_is_inside(const struct kube_curl *kc)
 {
 	return kc->inside;

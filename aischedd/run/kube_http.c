@@ -388,6 +388,20 @@ void kube_http_cancel(struct kube_call *call)
 	http_pump(http);
 }
 
+void kube_http_pause(struct kube_call *call, bool pause)
+{
+	if (call->paused == pause)
+		return;
+	call->paused = pause;
+	if (call->state != CALL_FLYING)
+		return;
+	if (call->silence_ms) /* now it is ours */
+		call_set_timer(call,
+		               pause ? 0 : kube_now_ms() + call->silence_ms);
+	if (!pause)
+		kube_curl_resume(call->http->curl, call->transfer.easy);
+}
+
 const struct err *kube_http_trouble(const struct kube_http *http)
 {
 	return http->trouble.code ? &http->trouble : NULL;

@@ -84,7 +84,10 @@ struct kube_request {
 	/* May last (watch, list, followed log): does not count as one in
 	 * flight, and is dead when it is silent for so long; 0: ordinary. */
 	int64_t silence_ms;
-	bool gzip;          /* large enough to be compressed */
+	bool gzip; /* large enough to be compressed */
+	/* The server has the answer, of any type, from a node: when there is
+	 * none, that is no trouble of the server. */
+	bool relayed;
 	kube_data_fn *data; /* NULL: the body is JSON, for done() */
 	kube_done_fn *done;
 	void *arg;
@@ -112,6 +115,12 @@ struct kube_call *kube_http_send(struct kube_http *http,
 
 /* done() will not be called; what was sent may happen all the same. */
 void kube_http_cancel(struct kube_call *call);
+
+/*
+ * Let data() have nothing for a while; from data() itself, too, for what
+ * comes next.  What the server sends meanwhile waits there, not here.
+ */
+void kube_http_pause(struct kube_call *call, bool pause);
 
 const struct err *kube_http_trouble(const struct kube_http *http); /* or NULL */
 

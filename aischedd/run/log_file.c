@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "aischedd/run/kube_lines.h"
+#include "aischedd/run/log_lines.h"
 #include "libcommon/mem.h"
 
 enum { READ_BUFFER = 32 * 1024, COPY_SIZE = 64 * 1024, DIGITS = 20 };
@@ -39,7 +39,7 @@ struct log_writer {
 	int now;
 	/* The time before the line that is being written. */
 	bool in_stamp;
-	char stamp[KUBE_STAMP_MAX];
+	char stamp[LOG_STAMP_MAX];
 	size_t stamp_len;
 };
 

@@ -1,7 +1,7 @@
 /*
  * log_file.h - kept logs: what a task printed in one attempt, a file each
  *
- * DIR/JOB/ATTEMPT.TASK.gz has lines with a time before each (kube_lines.h),
+ * DIR/JOB/ATTEMPT.TASK.gz has lines with a time before each (log_lines.h),
  * which takes any gzip to read.  When more is written than the limit, the
  * oldest goes; the comment of the file's first member says how much did.  A
  * file has its name only when it is whole, so writing one again after a crash

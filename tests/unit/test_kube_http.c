@@ -541,7 +541,7 @@ END_TEST
 struct stream {
 	struct buf text;
 	struct kube_call *cancel; /* at the first bytes */
-	bool refuse, got;
+	bool refuse, got, pause;
 };
 
 static int on_data(const void *data, size_t len, void *arg, struct err *err)
@@ -555,6 +555,8 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 		kube_http_cancel(s->cancel);
 		r->call = s->cancel = NULL;
 	}
+	if (s->pause)
+		kube_http_pause(r->call, true);
 	if (s->refuse)
 		return err_set(err, ECANCELED, "enough");
 	return 0;
@@ -624,6 +626,59 @@ START_TEST(a_silent_stream_is_dead)
 	    strstr(st.r.err.text, "has said nothing for 0.4 s"));
 	ck_assert_uint_eq(w.ntroubles, 0);
 	buf_free(&st.s.text);
+}
+END_TEST
+
+START_TEST(a_paused_stream_gives_nothing)
+{
+	struct result r;
+
+	world_http(&w);
+	stream_begin(400);
+	st.s.pause = true;
+	server_push(w.server, "one\n");
+	world_run(&w, &st.s.got);
+	st.s.got = false;
+	server_push(w.server, "two\n");
+	server_json(w.server, "GET /x", 200, "", "{}");
+	result_get(&w, &r, "/x"); /* so there was time to come */
+	world_wait(&w, 500);      /* nor is the silence its own */
+	ck_assert_str_eq(st.s.text.data, "one\n");
+	ck_assert(!st.r.done);
+	st.s.pause = false;
+	kube_http_pause(st.r.call, false);
+	if (!st.s.got)
+		world_run(&w, &st.s.got);
+	ck_assert_str_eq(st.s.text.data, "one\ntwo\n");
+	server_end(w.server, THEN_KEEP);
+	world_run(&w, &st.r.done);
+	ck_assert_int_eq(st.r.err.code, 0);
+	result_clear(&r);
+	buf_free(&st.s.text);
+}
+END_TEST
+
+/* Such as the log of a pod whose node is down. */
+START_TEST(what_a_node_does_not_say_is_no_trouble_of_the_server)
+{
+	struct result r;
+
+	w.limits.backoff_max_ms = 5;
+	world_http(&w);
+	for (int i = 0; i < 5; i++)
+		if (i % 2)
+			server_raw(w.server, "GET /log", "", THEN_SILENCE);
+		else
+			server_json(w.server, "GET /log", 503, "", "{}");
+	result_send(&w, &r,
+	            (struct kube_request){ .path = "/log",
+	                                   .relayed = true,
+	                                   .silence_ms = 100,
+	                                   .data = on_data });
+	world_run(&w, &r.done);
+	ck_assert_int_eq(r.code, 503);
+	ck_assert_uint_eq(w.ntroubles, 0);
+	ck_assert_ptr_nonnull(strstr(server_head(w.server), "Accept: */*\r\n"));
 }
 END_TEST
 
@@ -767,6 +822,9 @@ SUITE(kube_http)
 	tcase_add_test(tc, bytes_are_given_as_they_come);
 	tcase_add_test(tc, streams_do_not_take_the_places_of_others);
 	tcase_add_test(tc, a_silent_stream_is_dead);
+	tcase_add_test(tc, a_paused_stream_gives_nothing);
+	tcase_add_test(tc,
+	               what_a_node_does_not_say_is_no_trouble_of_the_server);
 	tcase_add_test(tc, a_stream_that_gave_nothing_is_tried_again);
 	tcase_add_test(tc, the_receiver_may_stop_a_stream);
 	tcase_add_test(tc, a_stream_may_be_cancelled_while_it_gives);

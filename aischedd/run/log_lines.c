@@ -1,5 +1,5 @@
-/* kube_lines.c - a log with a time before each line, as a cluster gives it */
-#include "aischedd/run/kube_lines.h"
+/* log_lines.c - a log with a time before each line, as a cluster gives it */
+#include "aischedd/run/log_lines.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static int64_t second_of(int64_t us)
 }
 
 /* A line is whole. */
-static void count(struct kube_lines *l, int64_t us)
+static void count(struct log_lines *l, int64_t us)
 {
 	int64_t last = second_of(l->last_us);
 
@@ -27,7 +27,7 @@ static void count(struct kube_lines *l, int64_t us)
 }
 
 /* A line begins, later than all others or not. */
-static void advance(struct kube_lines *l, int64_t us)
+static void advance(struct log_lines *l, int64_t us)
 {
 	int64_t step = second_of(us) - second_of(l->last_us);
 
@@ -42,12 +42,12 @@ static void advance(struct kube_lines *l, int64_t us)
 	l->last_us = us;
 }
 
-int64_t kube_lines_since(const struct kube_lines *l)
+int64_t log_lines_since(const struct log_lines *l)
 {
 	return l->any ? second_of(l->last_us) - 1 : -1;
 }
 
-void kube_lines_begin(struct kube_lines *l)
+void log_lines_begin(struct log_lines *l)
 {
 	l->at = AT_STAMP;
 	l->again = l->any;
@@ -60,7 +60,7 @@ void kube_lines_begin(struct kube_lines *l)
 /* --- one line --- */
 
 /* Whether the line that begins now was had, all of it. */
-static bool is_old(struct kube_lines *l)
+static bool is_old(struct log_lines *l)
 {
 	l->drop = 0;
 	if (!l->again)
@@ -70,7 +70,7 @@ static bool is_old(struct kube_lines *l)
 		l->again = false;
 		return false;
 	}
-	if (second_of(l->now_us) < kube_lines_since(l))
+	if (second_of(l->now_us) < log_lines_since(l))
 		return true;
 	if (l->skip) {
 		l->skip--;
@@ -82,7 +82,7 @@ static bool is_old(struct kube_lines *l)
 	return false;
 }
 
-static void begin_line(struct kube_lines *l, struct buf *out)
+static void begin_line(struct log_lines *l, struct buf *out)
 {
 	l->first = false;
 	if (is_old(l)) {
@@ -100,7 +100,7 @@ static void begin_line(struct kube_lines *l, struct buf *out)
 
 /* "2026-11-22T01:02:03.123456789Z ", as far as it has come; whether the line
  * begins, or cannot. */
-static void add_stamp(struct kube_lines *l, char c, struct buf *out)
+static void add_stamp(struct log_lines *l, char c, struct buf *out)
 {
 	bool whole = c == ' ';
 
@@ -127,7 +127,7 @@ static int refuse(const char *text, size_t len, struct err *err)
 
 /* The end of a line.  Asked for since a second, a source may begin in the
  * middle of one that is longer than that. */
-static int end_line(struct kube_lines *l, struct err *err)
+static int end_line(struct log_lines *l, struct err *err)
 {
 	if (l->at == AT_ODD && !(l->first && l->again))
 		return refuse(l->odd, l->odd_len, err);
@@ -139,7 +139,7 @@ static int end_line(struct kube_lines *l, struct err *err)
 	return 0;
 }
 
-static void add_odd(struct kube_lines *l, const char *data, size_t len)
+static void add_odd(struct log_lines *l, const char *data, size_t len)
 {
 	size_t room = sizeof(l->odd) - l->odd_len;
 
@@ -149,7 +149,7 @@ static void add_odd(struct kube_lines *l, const char *data, size_t len)
 }
 
 /* Text up to the end of its line, which is among it or not. */
-static void add_text(struct kube_lines *l, const char *data, size_t len,
+static void add_text(struct log_lines *l, const char *data, size_t len,
                      struct buf *out)
 {
 	size_t drop = l->drop < len ? l->drop : len;
@@ -159,8 +159,8 @@ static void add_text(struct kube_lines *l, const char *data, size_t len,
 	l->begun += len - drop;
 }
 
-int kube_lines_feed(struct kube_lines *l, const char *data, size_t len,
-                    struct buf *out, struct err *err)
+int log_lines_feed(struct log_lines *l, const char *data, size_t len,
+                   struct buf *out, struct err *err)
 {
 	const char *end = data + len;
 
@@ -188,7 +188,7 @@ int kube_lines_feed(struct kube_lines *l, const char *data, size_t len,
 	return 0;
 }
 
-int kube_lines_end(const struct kube_lines *l, struct err *err)
+int log_lines_end(const struct log_lines *l, struct err *err)
 {
 	if (l->at == AT_ODD)
 		return refuse(l->odd, l->odd_len, err);

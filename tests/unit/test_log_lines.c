@@ -1,4 +1,4 @@
-#include "aischedd/run/kube_lines.h"
+#include "aischedd/run/log_lines.h"
 
 #include <string.h>
 
@@ -53,17 +53,17 @@ static const struct {
 };
 
 /* In pieces of step bytes. */
-static void feed(struct kube_lines *lines, const char *in, size_t step,
+static void feed(struct log_lines *lines, const char *in, size_t step,
                  struct buf *out)
 {
 	size_t len = strlen(in);
 
-	kube_lines_begin(lines);
+	log_lines_begin(lines);
 	for (size_t at = 0; at < len; at += step) {
 		size_t n = len - at < step ? len - at : step;
 		struct err err;
 
-		ck_assert_int_eq(kube_lines_feed(lines, in + at, n, out, &err),
+		ck_assert_int_eq(log_lines_feed(lines, in + at, n, out, &err),
 		                 0);
 	}
 }
@@ -71,7 +71,7 @@ static void feed(struct kube_lines *lines, const char *in, size_t step,
 START_TEST(line_case)
 {
 	for (size_t step = 1; step < 50; step += 7) {
-		struct kube_lines lines = { 0 };
+		struct log_lines lines = { 0 };
 		struct buf out = { 0 };
 
 		buf_puts(&out, "");
@@ -87,21 +87,21 @@ END_TEST
 
 START_TEST(one_asks_from_the_second_before_the_last)
 {
-	struct kube_lines lines = { 0 };
+	struct log_lines lines = { 0 };
 	struct buf out = { 0 };
 
-	ck_assert_int_eq(kube_lines_since(&lines), -1);
+	ck_assert_int_eq(log_lines_since(&lines), -1);
 	feed(&lines, "1970-01-01T00:01:40.9Z a\n", 9, &out);
-	ck_assert_int_eq(kube_lines_since(&lines), 99);
+	ck_assert_int_eq(log_lines_since(&lines), 99);
 	feed(&lines, "1970-01-01T00:01:41.9Z b", 9, &out);
-	ck_assert_int_eq(kube_lines_since(&lines), 100);
+	ck_assert_int_eq(log_lines_since(&lines), 100);
 	buf_free(&out);
 }
 END_TEST
 
 START_TEST(times_can_be_kept)
 {
-	struct kube_lines lines = { .keep_times = true };
+	struct log_lines lines = { .keep_times = true };
 	struct buf out = { 0 };
 
 	feed(&lines, S0 "a\n" S1 "b", 5, &out);
@@ -123,24 +123,23 @@ static const struct {
 
 START_TEST(odd_case)
 {
-	struct kube_lines lines = { 0 };
+	struct log_lines lines = { 0 };
 	struct buf out = { 0 };
 	struct err err = { 0 };
 	int rc;
 
-	kube_lines_begin(&lines);
-	rc =
-	    kube_lines_feed(&lines, odd[_i].in, strlen(odd[_i].in), &out, &err);
+	log_lines_begin(&lines);
+	rc = log_lines_feed(&lines, odd[_i].in, strlen(odd[_i].in), &out, &err);
 	ck_assert_int_eq(rc, odd[_i].at_end ? 0 : -1);
 	if (!rc)
-		ck_assert_int_eq(kube_lines_end(&lines, &err), -1);
+		ck_assert_int_eq(log_lines_end(&lines, &err), -1);
 	ck_assert_int_eq(err.code, ENODATA);
 	ck_assert_str_eq(err.text, odd[_i].text);
 	buf_free(&out);
 }
 END_TEST
 
-SUITE(kube_lines)
+SUITE(log_lines)
 {
 	tcase_add_loop_test(tc, line_case, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_test(tc, one_asks_from_the_second_before_the_last);
