@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/run/log_file.h"
 #include "aischedd/thread.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -45,17 +46,30 @@ static void on_hup(evutil_socket_t fd, short what, void *arg)
 	d->reload = true;
 }
 
+static void forget_output(uint64_t job, void *arg)
+{
+	struct daemon *d = arg;
+	struct err err;
+
+	if (log_remove(d->logs, job, &err) < 0)
+		log_warning("output is kept longer job=%llu: %s",
+		            (unsigned long long)job, err.text);
+}
+
 static void forget_history(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
+	int64_t before = now_s() - d->conf->history_keep;
 	struct err err;
 	size_t n = 0;
 
 	(void)fd;
 	(void)what;
+	/* Output first, as nothing else knows of it afterwards. */
 	if (d->conf->history_keep != CONF_UNLIMITED &&
-	    store_purge(d->store, now_s() - d->conf->history_keep, PURGE_JOBS,
-	                &n, &err) < 0)
+	    (store_old(d->store, before, PURGE_JOBS, forget_output, d, &err) <
+	         0 ||
+	     store_purge(d->store, before, PURGE_JOBS, &n, &err) < 0))
 		log_warning("history is kept longer: %s", err.text);
 	daemon_arm(d->hourly, n == PURGE_JOBS ? 10 : 3600e3);
 }
@@ -181,6 +195,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->conf = d->first_conf = *conf;
 	d->conf_path = conf_path;
 	d->state_dir = xstrdup(d->conf->state_dir);
+	d->logs = xasprintf("%s/logs", d->state_dir);
 	d->lock_fd = -1;
 	d->started = now_s();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
@@ -216,6 +231,7 @@ void daemon_free(struct daemon *d)
 	daemon_free_masses(d);
 	daemon_free_waiters(d);
 	daemon_free_adoptees(d);
+	daemon_free_logs(d);
 	for (size_t i = 0; i < d->npools; i++)
 		if (d->pool[i].runner)
 			d->pool[i].runner->ops->free(d->pool[i].runner);
@@ -237,5 +253,6 @@ void daemon_free(struct daemon *d)
 	free(d->answer);
 	free(d->later);
 	free(d->state_dir);
+	free(d->logs);
 	free(d);
 }

@@ -103,6 +103,7 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 		if (d->later[i].ask == ask)
 			d->later[i].fn = NULL;
 	daemon_reading_gone(d, ask);
+	daemon_log_gone(d, ask);
 }
 
 /* --- think ------------------------------------------------------------- */
@@ -275,6 +276,7 @@ static void turn(struct daemon *d)
 	if (commit(d))
 		tell(d);
 	run_laters(d);
+	daemon_check_logs(d);
 	/* Telling may have changed something: that is the next turn's. */
 	if (!d->full && state_is_dirty(d->state))
 		daemon_arm(d->again, 0);

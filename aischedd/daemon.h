@@ -65,6 +65,7 @@ struct daemon {
 	struct conf *first_conf; /* the edges keep names of it */
 	const char *conf_path;
 	char *state_dir;
+	char *logs; /* the folder of output that is kept */
 	int lock_fd;
 	struct state *state;
 	struct store *store;
@@ -87,9 +88,10 @@ struct daemon {
 	struct reading *readings; /* listings under way */
 	struct mass *mass;        /* slices go on in the next turn */
 	struct waiter *waiter;
-	struct map open;       /* asks that are not answered yet */
-	struct map adoptees;   /* that have not ended, by job */
-	struct event *explain; /* their owners are told why they wait */
+	struct map open;          /* asks that are not answered yet */
+	struct map adoptees;      /* that have not ended, by job */
+	struct event *explain;    /* their owners are told why they wait */
+	struct logging *loggings; /* output that is read */
 
 	struct event *tick;  /* the state's next alarm */
 	struct event *pace;  /* the next pass may begin */
@@ -143,6 +145,11 @@ void daemon_free_adoptees(struct daemon *d);
 /* wait.c */
 void daemon_check_waiters(struct daemon *d);
 void daemon_free_waiters(struct daemon *d);
+
+/* logs.c */
+void daemon_check_logs(struct daemon *d);
+void daemon_log_gone(struct daemon *d, const struct ask *ask);
+void daemon_free_logs(struct daemon *d);
 
 /* read.c */
 void daemon_reading_gone(struct daemon *d, const struct ask *ask);

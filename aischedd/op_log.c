@@ -1,17 +1,22 @@
-/* op_log.c - where a job's output is */
+/* op_log.c - where a job's output is, or the output itself */
 #include <string.h>
 
 #include "aischedd/listing.h"
+#include "aischedd/logs.h"
 #include "aischedd/op.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
 struct found_log {
+	const struct daemon *d;
 	const struct jobid *id;
 	bool found, is_array;
 	struct buf path;
+	uint64_t job;  /* the record's */
+	bool streamed; /* the daemon has it, not a file of the user */
 	const char *state;
+	int queue; /* index; -1: it is no more */
 	uint32_t uid, task;
 	bool error;
 };
@@ -27,21 +32,28 @@ static void past_log(const struct past_job *past, void *arg)
 		return;
 	f->found = true;
 	f->is_array = !f->id->tasks.n && job->array == f->id->job;
+	f->job = job->id;
+	f->streamed = logs_are_kept(f->d, job->id);
 	f->state = job_state_name((enum job_state)job->state);
+	f->queue = conf_queue_find(f->d->conf, past->queue);
 	f->uid = job->uid;
 	listing_output(job, past->user, past->place ? past->place : "", f->task,
 	               f->error, &f->path);
 }
 
-static void active_log(const struct state *state, const struct job *job,
-                       struct found_log *f)
+static void active_log(const struct job *job, struct found_log *f)
 {
+	const struct state *state = f->d->state;
 	struct job copy = *job;
 
 	if (f->id->tasks.n)
 		copy.task = idset_min(&f->id->tasks);
 	f->found = true;
+	f->job = job->id;
+	f->streamed = job->place ? logs_runner(f->d, job) != NULL
+	                         : logs_are_kept(f->d, job->id);
 	f->state = job_state_name((enum job_state)job->state);
+	f->queue = (int)job->queue;
 	f->uid = job->uid;
 	listing_output(
 	    &copy, state_user(state, job->user)->name,
@@ -69,15 +81,21 @@ static int find_log(struct daemon *d, struct found_log *f, struct err *err)
 		return 0;
 	}
 	if (job) {
-		active_log(d->state, job, f);
+		active_log(job, f);
 		return 0;
 	}
 	return store_history(store_path(d->store), &query, past_log, f, err);
 }
 
-static int check_log(const struct daemon *d, const struct peer *peer,
-                     const struct found_log *f, const char *text,
-                     struct err *err)
+static bool may_read(const struct peer *peer, const struct found_log *f)
+{
+	if (f->uid == peer->uid || access_role(f->d, peer) >= ROLE_OPERATOR)
+		return true;
+	return f->queue >= 0 && access_operates(f->d, peer, (uint32_t)f->queue);
+}
+
+static int check_log(const struct peer *peer, const struct found_log *f,
+                     const char *text, struct err *err)
 {
 	if (!f->found)
 		return err_set(err, ENOENT, "there is no job %s", text);
@@ -85,8 +103,37 @@ static int check_log(const struct daemon *d, const struct peer *peer,
 		return err_set(err, EINVAL,
 		               "job %s is an array: name one task, as in %s_0",
 		               text, text);
-	if (f->uid != peer->uid && access_role(d, peer) < ROLE_OPERATOR)
+	if (!may_read(peer, f))
 		return err_set(err, EPERM, "job %s is not yours", text);
+	return 0;
+}
+
+static int64_t number_of(const struct request_in *in, const char *key,
+                         int64_t absent)
+{
+	json_t *value = json_object_get(in->body, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : absent;
+}
+
+static int answer_log(struct daemon *d, struct ask *ask,
+                      const struct request_in *in, const struct found_log *f,
+                      const char *text, struct err *err)
+{
+	const struct logs_wish wish = {
+		.id = text,
+		.job = f->job,
+		.uid = in->peer->uid,
+		.task = number_of(in, "task", EVERY_TASK),
+		.follow = json_is_true(json_object_get(in->body, "follow")),
+		.skip = number_of(in, "skip", 0),
+	};
+
+	if (f->streamed)
+		return logs_begin(d, ask, &wish, err);
+	daemon_say(
+	    d, ask,
+	    json_pack("{s:s, s:s}", "path", f->path.data, "state", f->state));
 	return 0;
 }
 
@@ -97,21 +144,16 @@ int op_log(struct daemon *d, struct ask *ask, const struct request_in *in,
 	const char *stream =
 	    json_string_value(json_object_get(in->body, "stream"));
 	struct jobid id = { 0 };
-	struct found_log f = { .id = &id };
+	struct found_log f = { .d = d, .id = &id };
 	int result = -1;
 
-	f.task =
-	    (uint32_t)json_integer_value(json_object_get(in->body, "task"));
+	f.task = (uint32_t)number_of(in, "task", 0);
 	f.error = stream && !strcmp(stream, "err");
 	if (!text)
 		return err_set(err, EPROTO, "log: id is expected");
 	if (jobid_parse(&id, text, err) == 0 && find_log(d, &f, err) == 0 &&
-	    check_log(d, in->peer, &f, text, err) == 0) {
-		daemon_say(d, ask,
-		           json_pack("{s:s, s:s}", "path", f.path.data, "state",
-		                     f.state));
-		result = 0;
-	}
+	    check_log(in->peer, &f, text, err) == 0)
+		result = answer_log(d, ask, in, &f, text, err);
 	buf_free(&f.path);
 	idset_free(&id.tasks);
 	return result;

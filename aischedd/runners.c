@@ -35,9 +35,11 @@ static void log_outcome(const struct run_event *ev)
 	const struct outcome *o = ev->outcome;
 
 	if (ev->kind == RUN_ENDED)
-		log_info("job end job=%llu attempt=%u exit=%d signal=%d oom=%d",
+		log_info("job end job=%llu attempt=%u exit=%d signal=%d oom=%d"
+		         "%s%s",
 		         (unsigned long long)ev->job, ev->attempt, o->exit_code,
-		         o->signal, o->oom);
+		         o->signal, o->oom, o->text ? ": " : "",
+		         o->text ? o->text : "");
 	else if (ev->kind == RUN_LOST)
 		log_warning("job lost job=%llu attempt=%u: %s",
 		            (unsigned long long)ev->job, ev->attempt,
@@ -270,7 +272,7 @@ int daemon_new_runners(struct daemon *d, struct err *err)
 		if (d->conf->pools[i].runner == RUNNER_KUBERNETES) {
 			p->runner = runner_kube_new(
 			    d->base, d->conf, &d->conf->pools[i],
-			    store_id(d->store), run_event, p);
+			    store_id(d->store), d->logs, run_event, p);
 			recover(p);
 		}
 		if (d->conf->pools[i].runner != RUNNER_LOCAL)

@@ -162,7 +162,7 @@ static const struct key pool_keys[] = {
 	KEY("image_pull_secrets", LIST, image_pull_secrets,
 	    .check = conf_check_name),
 	KEY("log_limit", BYTES, log_limit, .initial = "16M",
-	    RANGE(1, MAX_BYTES), .inert = true),
+	    RANGE(1, MAX_BYTES), .special = true),
 	KEY("run_as_root", BOOL, run_as_root, .initial = "no", .special = true),
 };
 #undef AT

@@ -23,15 +23,19 @@ enum {
 struct follow {
 	const char *address, *job;
 	long task;
+	bool to_end;        /* as it is written, until the job ends */
 	struct client *ask; /* where the output is; NULL: not connected */
 	struct client *end; /* op wait is on its way; NULL: not connected */
 	char state[32];     /* of the job, when it was last asked for */
 	int fd;             /* of the output, -1: not open yet */
 	int inotify;        /* says that it grew */
+	int64_t had;        /* bytes that came from the daemon */
+	struct err broken;  /* they could not be written; code 0: they were */
 };
 
 enum verdict {
 	YES,
+	WHOLE,   /* the daemon has sent it, to its end */
 	NOT_YET, /* *err says what is missing */
 	FAILED
 };
@@ -77,10 +81,35 @@ static enum verdict open_output(struct follow *f, const char *path,
 	return YES;
 }
 
+static int write_all(const char *data, size_t len, struct err *err)
+{
+	while (len) {
+		ssize_t n = write(STDOUT_FILENO, data, len);
+
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, "stdout");
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static int take_part(const void *data, size_t len, void *arg)
+{
+	struct follow *f = arg;
+
+	f->had += (int64_t)len;
+	return write_all(data, len, &f->broken);
+}
+
+/* The answer may take as long as the job does. */
 static json_t *ask_log(struct follow *f, struct err *err)
 {
-	json_t *req = json_pack("{s:s, s:s, s:s}", "op", "log", "id", f->job,
-	                        "stream", "out");
+	json_t *req = json_pack("{s:s, s:s, s:s, s:b, s:I}", "op", "log", "id",
+	                        f->job, "stream", "out", "follow", f->to_end,
+	                        "skip", (json_int_t)f->had);
 	json_t *answer = NULL;
 
 	if (f->task >= 0)
@@ -88,9 +117,22 @@ static json_t *ask_log(struct follow *f, struct err *err)
 	if (!f->ask)
 		f->ask = client_open(f->address, err);
 	if (f->ask)
-		answer = client_call(f->ask, req, NULL, 0, NULL, NULL, err);
+		answer = client_call(f->ask, req, NULL, 0, take_part, f, err);
 	json_decref(req);
+	if (f->broken.code)
+		*err = f->broken;
 	return answer;
+}
+
+/* More was written than the daemon keeps. */
+static void say_omitted(const struct follow *f, const json_t *answer)
+{
+	json_int_t n = json_integer_value(json_object_get(answer, "omitted"));
+
+	if (n > 0)
+		warnx("of the output of job %s, %" JSON_INTEGER_FORMAT
+		      " bytes are not kept: the oldest",
+		      f->job, n);
 }
 
 static enum verdict find_output(struct follow *f, struct err *err)
@@ -101,6 +143,11 @@ static enum verdict find_output(struct follow *f, struct err *err)
 
 	if (!answer)
 		return lost(&f->ask, err);
+	if (json_is_true(json_object_get(answer, "whole"))) {
+		say_omitted(f, answer);
+		json_decref(answer);
+		return WHOLE;
+	}
 	path = json_string_value(json_object_get(answer, "path"));
 	state = json_string_value(json_object_get(answer, "state"));
 	snprintf(f->state, sizeof(f->state), "%s", state ? state : "");
@@ -116,21 +163,6 @@ static enum verdict find_output(struct follow *f, struct err *err)
 }
 
 /* --- copying -------------------------------------------------------------- */
-
-static int write_all(const char *data, size_t len, struct err *err)
-{
-	while (len) {
-		ssize_t n = write(STDOUT_FILENO, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return err_sys(err, "stdout");
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
 
 /* A file that became shorter was truncated and written anew. */
 static void check_truncated(struct follow *f)
@@ -218,6 +250,8 @@ static int follow_to_end(struct follow *f, struct err *err)
 			found = find_output(f, err);
 		if (ended == FAILED || found == FAILED)
 			return -1;
+		if (found == WHOLE)
+			return 0;
 		if (found == YES && copy(f, err) < 0)
 			return -1;
 		if (ended == YES && found == YES)
@@ -236,8 +270,10 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	struct follow f = { .address = address,
 		            .job = job,
 		            .task = task,
+		            .to_end = follow,
 		            .fd = -1,
 		            .inotify = -1 };
+	enum verdict found;
 	int rc = 0;
 
 	fflush(stdout);
@@ -245,12 +281,15 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	f.ask = client_open(address, err);
 	if (!f.ask)
 		return -1;
-	if (follow)
+	if (follow) {
 		rc = follow_to_end(&f, err);
-	else if (find_output(&f, err) != YES)
-		rc = -1;
-	else
-		rc = copy(&f, err);
+	} else {
+		found = find_output(&f, err);
+		if (found == YES)
+			rc = copy(&f, err);
+		else if (found != WHOLE)
+			rc = -1;
+	}
 	client_close(f.ask);
 	client_close(f.end);
 	if (f.inotify >= 0)

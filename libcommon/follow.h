@@ -13,6 +13,7 @@
  * where it makes no difference.  With follow, wait for its start and go on
  * until it has ended, also while the daemon restarts.  address is
  * client_open()'s.
+ * What the daemon has of it, it sends; else it says which file it is.
  * Fails: EAGAIN it has not started (without follow), ENODATA its output is
  * kept nowhere (/dev/null, a pipe) or it ended without any; ENOENT and others
  * of open(), and what the daemon refuses.

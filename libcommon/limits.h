@@ -31,6 +31,8 @@ enum {
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
 	LIMIT_RESERVATIONS = 256,
+	LIMIT_LOGS = 256,     /* outputs of jobs that are read at a time */
+	LIMIT_LOGS_USER = 64, /* of them by one user */
 	LIMIT_EVICTIONS = 60, /* of one job in an hour */
 };
 

@@ -2,6 +2,7 @@
 #include "aischedd/run/kube.h"
 #include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_log.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -188,6 +189,7 @@ static void on_soon(evutil_socket_t fd, short what, void *arg)
 		a->touched = false;
 		kube_attempt_step(a);
 	}
+	kube_logs_step(kube);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -200,6 +202,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_sweep(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);
+	kube_logs_step(kube);
 	kube_tell_trouble(kube);
 }
 
@@ -257,11 +260,12 @@ static void runner_free(struct runner *r)
 	kube_lease_free(kube->lease);
 	for (int i = 0; i < SEE_N; i++)
 		kube_watch_free(kube->watch[i]);
+	kube_logs_free(kube);
+	attempts_free(kube); /* with the logs that are read for them */
 	kube_http_free(kube->http);
 	event_free(kube->tick);
 	event_free(kube->soon);
 	kube_asks_free(kube);
-	attempts_free(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
 	kube_adopt_free(kube);
@@ -274,6 +278,7 @@ static void runner_free(struct runner *r)
 	free(kube->want_attempt);
 	free(kube->store);
 	free(kube->lease_name);
+	free(kube->logs);
 	free(kube);
 }
 
@@ -290,12 +295,16 @@ static const struct runner_ops kube_ops = {
 	.explain = kube_adopt_explain,
 	.drain = kube_drain,
 	.shortcomings = kube_shortcomings,
+	.log_task = kube_log_task,
+	.log_open = kube_log_open,
+	.log_pause = kube_log_pause,
+	.log_close = kube_log_close,
 	.free = runner_free,
 };
 
 struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
                                const struct conf_pool *pool, const char *store,
-                               run_event_fn *fn, void *arg)
+                               const char *logs, run_event_fn *fn, void *arg)
 {
 	struct kube *kube = xcalloc(1, sizeof(*kube));
 	struct timeval tick = { .tv_sec = TICK_S };
@@ -318,6 +327,9 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	TAILQ_INIT(&kube->adopt_calls);
 	TAILQ_INIT(&kube->sayings);
 	TAILQ_INIT(&kube->drain_calls);
+	kube->logs = xstrdup(logs);
+	TAILQ_INIT(&kube->logs_read);
+	TAILQ_INIT(&kube->keeping);
 	kube->nodes =
 	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,

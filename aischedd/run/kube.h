@@ -139,8 +139,9 @@ struct kube_attempt {
 	bool ending;      /* a task failed: the others are ended */
 	struct err fault; /* why it cannot start; code 0: it can */
 	enum start_fault whose;
-	bool over;      /* its last event was told */
-	bool forgotten; /* goes as soon as nothing is asked */
+	struct kube_keep *keep; /* its logs; NULL: it has not ended yet */
+	bool over;              /* its last event was told */
+	bool forgotten;         /* goes as soon as nothing is asked */
 };
 
 /* Calls about Jobs that others made, and Events on them, under way. */
@@ -189,6 +190,10 @@ struct kube {
 	struct drain_calls drain_calls;
 	struct err undrained; /* why a node is not cordoned; code 0: all are */
 	struct err mute; /* why Events cannot be written; code 0: they can */
+	char *logs;      /* the folder of those that are kept */
+	TAILQ_HEAD(, run_log) logs_read; /* somebody reads them now */
+	TAILQ_HEAD(, kept) keeping;      /* or will be */
+	unsigned nreading;               /* of those */
 
 	/* recover(): what is to be answered, until it can be. */
 	uint64_t *want_job;

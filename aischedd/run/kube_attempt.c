@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube.h"
+#include "aischedd/run/kube_log.h"
 #include "libcommon/mem.h"
 
 uint64_t kube_key(uint64_t job, uint32_t attempt)
@@ -106,6 +107,7 @@ void kube_attempt_free(struct kube_attempt *a)
 		if (task->gone)
 			kube_task_free(kube, task);
 	}
+	kube_attempt_keep_free(a);
 	kube_attempt_drop_orders(a);
 	kube_slots_free(a->slot, a->nslots);
 	free(a->uid);

@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_log.h"
 #include "aischedd/run/record.h"
 
 enum {
@@ -134,6 +135,7 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 static void tell_ended(struct kube_attempt *a)
 {
 	struct outcome o = { .peak_mem_kib = SPEC_UNSET };
+	const char *unkept = kube_attempt_unkept(a);
 	const struct kube_pod *worst = NULL;
 	const struct kube_task *failed;
 	struct buf text = { 0 };
@@ -159,10 +161,11 @@ static void tell_ended(struct kube_attempt *a)
 		status_of(worst, &o.exit_code, &o.signal);
 	else
 		o.signal = SIGTERM; /* it was deleted before it said */
-	if (n > a->replace && a->nslots > 1) {
+	if (n > a->replace && a->nslots > 1)
 		failure_text(failed, &text);
-		o.text = text.data;
-	}
+	if (unkept)
+		buf_printf(&text, "%s%s", text.len ? "; " : "", unkept);
+	o.text = text.data;
 	if (!o.start)
 		o.start = time(NULL);
 	if (!o.end)

@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_log.h"
 
 static void check_timeout(struct kube_attempt *a)
 {
@@ -24,8 +25,7 @@ static void check_timeout(struct kube_attempt *a)
 	kube_attempt_fail(a, made ? FAULT_SYSTEM : FAULT_POOL, text);
 }
 
-/* Its Job goes, and all that the Job owns.  What is to be kept of it, as its
- * log, must have been read by now. */
+/* Its Job goes, and all that the Job owns. */
 static void remove_job(struct kube_attempt *a)
 {
 	struct kube *kube = a->kube;
@@ -74,7 +74,8 @@ static void act(struct kube_attempt *a)
 	}
 	if (kube_attempt_is_asking(a) || kube_attempt_any_alive(a))
 		return;
-	if (down || (a->started && !look.idle && !look.alive))
+	if ((down || (a->started && !look.idle && !look.alive)) &&
+	    kube_attempt_keep(a))
 		kube_attempt_tell_end(a);
 }
 

@@ -25,7 +25,9 @@
 #define KUBE_NOTE_STORE    "aisched.io/store"
 #define KUBE_NOTE_POOL     "aisched.io/pool"
 #define KUBE_NOTE_TASKS    "aisched.io/tasks" /* that it started with */
-#define KUBE_NOTE_LEAVE    "aisched.io/leave" /* of a pod: why it is to end */
+/* Of a pod: its output goes to files of the user. */
+#define KUBE_NOTE_FILES "aisched.io/files"
+#define KUBE_NOTE_LEAVE "aisched.io/leave" /* of a pod: why it is to end */
 
 /* The job goes on without this pod: what becomes of it is not its end. */
 #define KUBE_LEAVE_SHRINK "shrink"

@@ -187,6 +187,12 @@ static char *read_owner(const json_t *meta)
 	return xstrdup("");
 }
 
+static bool has_note(const json_t *meta, const char *key)
+{
+	return json_object_get(json_object_get(meta, "annotations"), key) !=
+	       NULL;
+}
+
 static char *read_note(const json_t *meta, const char *key)
 {
 	const char *s = json_string_value(
@@ -223,6 +229,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.uid = text(meta, "uid"),
 		.owner = read_owner(meta),
 		.node = text(spec, "nodeName"),
+		.to_files = has_note(meta, KUBE_NOTE_FILES),
 		.leave = read_note(meta, KUBE_NOTE_LEAVE),
 		.index = read_index(meta),
 		.phase = read_phase(status),

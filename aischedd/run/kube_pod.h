@@ -23,6 +23,7 @@ struct kube_pod {
 	char *namespace, *name, *uid;
 	char *owner;   /* uid of the controller; "": none */
 	char *node;    /* "": not bound */
+	bool to_files; /* KUBE_NOTE_FILES */
 	char *leave;   /* KUBE_NOTE_LEAVE; "": it has not been told to */
 	int32_t index; /* of its Job; -1: none */
 	enum kube_phase phase;

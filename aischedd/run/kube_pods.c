@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_log.h"
 #include "libcommon/mem.h"
 
 /* A pod that is not ours, as far as it takes of a node. */
@@ -87,6 +88,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 	if (a && !task->attempt)
 		kube_attempt_link(a, task);
 	kube_task_count(kube, task);
+	kube_logs_look(kube);
 	if (a)
 		kube_attempt_touch(a);
 }

@@ -152,6 +152,20 @@ enum stop_why {
 
 struct runner;
 
+/* What a task prints is being read. */
+struct run_log;
+struct log_id;    /* run/log_file.h */
+struct log_lines; /* run/log_lines.h */
+
+/* Called from the loop, and not before log_open() has returned. */
+struct run_reader {
+	void (*data)(const void *data, size_t len, void *arg);
+	/* That was all, or err says why not; the log is no more.  ESTALE: what
+	 * is missing will be found among what is kept. */
+	void (*end)(const struct err *err, void *arg);
+	void *arg;
+};
+
 struct runner_ops {
 	/* Start all tasks; answered by RUN_STARTED or RUN_START_FAILED, later
 	 * RUN_ENDED or RUN_LOST.  Repeated for the same attempt: no effect. */
@@ -195,6 +209,21 @@ struct runner_ops {
 	                const char *text);
 	/* Nobody else is to use the node, either; reason NULL: they may. */
 	void (*drain)(struct runner *r, const char *node, const char *reason);
+	/*
+	 * Output that this runner has, not a file of the user; NULL: never.
+	 * log_task() is the first task of the attempt, from this one on, whose
+	 * output can be asked for; -1: none.
+	 */
+	int64_t (*log_task)(struct runner *r, uint64_t job, uint32_t attempt,
+	                    uint32_t from);
+	/* What is there; with follow, until the task has ended.  What lines
+	 * had before is not given again; lines stays the caller's. */
+	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,
+	                            bool follow, struct log_lines *lines,
+	                            const struct run_reader *reader);
+	/* From data(), too.  Nothing is held here meanwhile. */
+	void (*log_pause)(struct run_log *log, bool pause);
+	void (*log_close)(struct run_log *log);
 	/* What this machine cannot enforce, one sentence each; "" is all. */
 	const char *(*shortcomings)(struct runner *r);
 	void (*free)(struct runner *r); /* jobs go on */
@@ -217,12 +246,13 @@ struct runner *runner_local_new(struct event_base *base, const char *state_dir,
 
 /*
  * The runner of a cluster, at pool: Jobs in its namespace, on the nodes that
- * it selects.  store: the id of the daemon's database, copied; the rest is
- * borrowed.  Nothing that is wrong with the cluster keeps it from being made:
- * it tells, and goes on when that is mended.
+ * it selects.  store: the id of the daemon's database; logs: the folder of
+ * those that are kept; both are copied, the rest is borrowed.  Nothing that is
+ * wrong with the cluster keeps it from being made: it tells, and goes on when
+ * that is mended.
  */
 struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
                                const struct conf_pool *pool, const char *store,
-                               run_event_fn *fn, void *arg);
+                               const char *logs, run_event_fn *fn, void *arg);
 
 #endif

@@ -113,6 +113,19 @@ int store_totals(struct store *store,
 	return more;
 }
 
+int store_old(struct store *store, int64_t before, size_t limit,
+              void (*fn)(uint64_t job, void *arg), void *arg, struct err *err)
+{
+	struct stmt s = db_use(&store->db, LIST_OLD);
+	int more;
+
+	db_i64(&s, 1, before);
+	db_i64(&s, 2, (int64_t)limit);
+	while ((more = db_step(&store->db, &s, err)) > 0)
+		fn((uint64_t)sqlite3_column_int64(s.s, 0), arg);
+	return more;
+}
+
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err)
 {

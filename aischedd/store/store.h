@@ -118,6 +118,10 @@ int store_totals(struct store *store,
                  void (*fn)(const struct total *total, void *arg), void *arg,
                  struct err *err);
 
+/* The jobs that store_purge() would forget. */
+int store_old(struct store *store, int64_t before, size_t limit,
+              void (*fn)(uint64_t job, void *arg), void *arg, struct err *err);
+
 /* Forget what ended before then, at most so many jobs; how many went. */
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err);

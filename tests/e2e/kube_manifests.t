@@ -191,6 +191,8 @@ ok "but may change what is theirs to say" kube --namespace "$ns" --as alice \
 kube --namespace "$ns" annotate pods --all sim.aisched.io/runtime=100ms \
 	sim.aisched.io/exit-code=0 >/dev/null
 ok "it ends" wait_for is_state "$id" COMPLETED
+is "what its pods said is kept" "$(aiq --log "$id")" "hello from kwok
+hello from kwok"
 ok "and leaves nothing behind" wait_for nothing_is_left
 id=$(aisub --parsable --wrap 'echo hi')
 ok "another runs" wait_for is_state "$id" RUNNING
@@ -258,6 +260,8 @@ may "it makes Secrets" yes create secrets --namespace "$ns"
 may "but reads none" no get secrets --namespace "$ns"
 may "nor makes them elsewhere" no create secrets --namespace aisched-system
 may "nor Jobs" no create jobs --namespace default
+may "it reads no logs of others" no get pods --subresource log \
+	--namespace default
 may "it makes no pods" no create pods --namespace "$ns"
 may "it deletes none of others" no delete pods --namespace default
 may "it cordons nodes" yes patch nodes

@@ -140,13 +140,15 @@ kube_certs()
 
 # --- the control plane -----------------------------------------------------
 
-# Returns when pods can be made.  Stop it and start it again: all is there.
+# [OPTION]...: of the API server.  Returns when pods can be made.  Stop it and
+# start it again: all is there.
+# shellcheck disable=SC2120 # tests pass some
 kube_start()
 {
 	[ -f "$kube/scheduler.conf" ] || kube_certs || return 1
 	etcd_start
 	# shellcheck disable=SC2119
-	{ apiserver_start && controllers_start; } || return 1
+	{ apiserver_start "$@" && controllers_start; } || return 1
 	wait_for kube get serviceaccount default || kube_failed controllers
 }
 

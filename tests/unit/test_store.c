@@ -856,9 +856,15 @@ START_TEST(totals_add_up)
 }
 END_TEST
 
+static void add_id(uint64_t job, void *arg)
+{
+	*(uint64_t *)arg += job;
+}
+
 START_TEST(what_is_old_is_forgotten)
 {
 	struct buf got = { 0 };
+	uint64_t sum = 0;
 	struct past past;
 	uint64_t first;
 	uint32_t count;
@@ -873,6 +879,8 @@ START_TEST(what_is_old_is_forgotten)
 	make_past(&d);
 	ck_assert_int_eq(store_purge(d.store, 1000, 100, &gone, &d.err), 0);
 	ck_assert_uint_eq(gone, 0);
+	ck_assert_int_eq(store_old(d.store, 1025, 1, add_id, &sum, &d.err), 0);
+	ck_assert_uint_eq(sum, 1);
 	ck_assert_int_eq(store_purge(d.store, 1025, 1, &gone, &d.err), 0);
 	ck_assert_uint_eq(gone, 1);
 	ck_assert_int_eq(store_past(1, NO_TASK, &past, d.store), -1);

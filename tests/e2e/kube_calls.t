@@ -1,0 +1,139 @@
+#!/bin/sh
+# What aischedd asks of an API server, counted by the API server: so many calls
+# a job and a pod, and none to see whether something has changed.  HACKING.md
+# has the table.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns="calls"
+audit="$dir/audit"
+
+# Ours since the last time, but for the Lease, in order: "2 create jobs".
+calls()
+{
+	tail -n "+$((counted + 1))" "$audit" >"$dir/new"
+	grep '"userAgent":"aisched/' "$dir/new" | sed -e \
+		's/.*"verb":"\([a-z]*\)".*"objectRef":{\([^}]*\)}.*/\1 \2/' \
+		-e 's/"resource":"\([a-z]*\)"/\1 /' \
+		-e 's/ .*"subresource":"\([a-z]*\)".*/&\/\1/' \
+		-e 's/ ,.*\// \//; s/ ,.*//; s/ \//\//' |
+		grep -v ' leases$' | sort | uniq -c | awk '{ print $1, $2, $3 }'
+}
+
+# NAME, and what calls() should say on stdin.
+calls_are()
+{
+	wanted=$(cat)
+	is "$1" "$(calls)" "$wanted"
+	counted=$((counted + $(wc -l <"$dir/new")))
+}
+counted=0
+
+nothing_is_left()
+{
+	[ -z "$(kube -n "$ns" get jobs,pods,secrets,services -o name)" ]
+}
+
+# COUNT: tasks.
+running()
+{
+	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
+}
+
+# COUNT
+running_pods()
+{
+	[ "$(kube -n "$ns" get pods -o name \
+		--field-selector status.phase=Running | wc -l)" -eq "$1" ]
+}
+
+# JOB: its pods end well, and all that it had is gone.
+ends()
+{
+	kube -n "$ns" annotate pods -l "aisched.io/job-id=$1" --overwrite \
+		sim.aisched.io/runtime=100ms >/dev/null
+	wait_for nothing_is_left
+}
+
+cat >"$dir/policy" <<-END
+	{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+	"omitStages": ["RequestReceived", "ResponseStarted"],
+	"rules": [{"level": "Metadata"}]}
+END
+ok "a control plane starts" kube_start --audit-log-path="$audit" \
+	--audit-policy-file="$dir/policy" || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 4 gpu 8"
+kube create namespace "$ns" >/dev/null
+
+configure "
+queue default { grace = \"2s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }"
+start_daemon || bail "aischedd does not start"
+
+id=$(aisub --parsable --wrap true)
+ok "a job runs" wait_for is_state "$id" RUNNING
+calls_are "that took a list of each kind, and four calls" <<-END
+	1 create jobs
+	1 create pods/binding
+	1 create secrets
+	1 list jobs
+	1 list nodes
+	1 list pods
+END
+ok "it ends" ends "$id"
+calls_are "with two calls" <<-END
+	1 delete jobs
+	1 get pods/log
+END
+
+id=$(aisub --parsable -n 4 --wrap true)
+ok "a gang runs" wait_for is_state "$id" RUNNING
+calls_are "that took a call a pod, and three" <<-END
+	1 create jobs
+	4 create pods/binding
+	1 create secrets
+	1 create services
+END
+aicancel "$id"
+ok "it is cancelled" wait_for nothing_is_left
+calls_are "with two calls a pod, and one" <<-END
+	1 delete jobs
+	4 get pods/log
+	4 patch pods
+END
+
+id=$(aisub --parsable --array 1-10 --wrap true)
+ok "an array runs" wait_for 'running 10'
+calls_are "that took three calls a task" <<-END
+	10 create jobs
+	10 create pods/binding
+	10 create secrets
+END
+aicancel "$id"
+ok "it is cancelled, too" wait_for nothing_is_left
+calls_are "with three calls a task" <<-END
+	10 delete jobs
+	10 get pods/log
+	10 patch pods
+END
+
+blocker=$(aisub --parsable -n 3 --gpus-per-task 8 --wrap true)
+ok "three nodes are taken" wait_for is_state "$blocker" RUNNING
+id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 8 --wrap true)
+ok "half an elastic job runs" wait_for is_state "$id" RUNNING
+calls >/dev/null
+counted=$((counted + $(wc -l <"$dir/new")))
+aicancel "$blocker"
+ok "it grows" wait_for 'running_pods 2'
+calls_are "by a call, and one a pod" <<-END
+	1 create pods/binding
+	1 delete jobs
+	3 get pods/log
+	1 patch jobs
+	3 patch pods
+END
+aicancel "$id"
+ok "nothing is left" wait_for nothing_is_left
+done_testing

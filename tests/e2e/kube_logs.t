@@ -1,0 +1,217 @@
+#!/bin/sh
+# What jobs print in containers on a real node: read while they run, kept when
+# they have ended, or written to files that are mounted.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+. "$top_srcdir/tests/kube/node.sh"
+
+lacks=$(node_lacks)
+[ -z "$lacks" ] || skip_all "no node: $lacks"
+
+ns="jobs"
+work=$dir/seen
+
+nothing_is_left()
+{
+	[ -z "$(kube --namespace "$ns" get jobs,pods,secrets,services \
+		-l aisched.io/cluster=test -o name)" ]
+}
+
+# FILE TEXT: it is all there.
+has()
+{
+	grep -qF -- "$2" "$1"
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with a node" node_start metal || bail "the node does not start"
+kube create namespace "$ns" >/dev/null
+wait_for kube --namespace "$ns" get serviceaccount default
+mkdir -m 1777 "$work"
+
+configure "
+queue default { grace = \"3s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
+	run_as_root = yes  allow_mounts = {\"$dir\"}  log_limit = \"64K\" }
+scheduling { start_timeout = \"60s\" }"
+start_daemon || bail "aischedd does not start"
+
+# [WORD]...: submit to the cluster, with a folder where gates are.
+sub()
+{
+	aisub --parsable --cpus-per-task 0.1 --mem 32M --mount "$work" "$@"
+}
+
+# NAME: a line of shell that waits until open_gate.
+gate()
+{
+	echo "until [ -e $work/$1 ]; do sleep 0.1; done"
+}
+
+open_gate()
+{
+	: >"$work/$1"
+}
+
+# --- one job -----------------------------------------------------------------
+
+id=$(sub --wrap "echo one; echo two >&2; $(gate a); echo three; printf four")
+ok "a job runs" wait_for is_state "$id" RUNNING
+wait_for eval "aiq --log $id | grep -q two"
+is "what it has printed is read" "$(aiq --log "$id")" "one
+two"
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+ok "it is followed" wait_for has "$dir/follow" two
+open_gate a
+ok "until it ends" wait "$follower"
+is "to the last byte" "$(od -c "$dir/follow")" \
+	"$(printf 'one\ntwo\nthree\nfour' | od -c)"
+ok "it is over" wait_for is_state "$id" COMPLETED
+ok "and gone" wait_for nothing_is_left
+ok "its output is kept" eval "aiq --log $id >$dir/kept"
+is "all of it" "$(od -c "$dir/kept")" "$(od -c "$dir/follow")"
+ok "following it ends at once" eval "aiq --log -f $id >$dir/kept"
+is "with all of it" "$(od -c "$dir/kept")" "$(od -c "$dir/follow")"
+
+# --- several tasks, several attempts -------------------------------------------
+
+# The words are for the job: $RANK and others are its own.
+cat >speak <<-'END'
+	#!/bin/sh
+	echo "rank $AISCHED_PROCID of job $AISCHED_JOB_ID, restart" \
+		"${SLURM_RESTART_COUNT:-0}"
+	until [ -e "$1" ]; do sleep 0.1; done
+	echo "rank $AISCHED_PROCID ends"
+END
+id=$(sub -n 2 speak "$work/b")
+ok "a gang runs" wait_for is_state "$id" RUNNING
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+open_gate b
+ok "it is followed" wait "$follower"
+is "task after task" "$(cat "$dir/follow")" "rank 0 of job $id, restart 0
+rank 0 ends
+rank 1 of job $id, restart 0
+rank 1 ends"
+is "one task" "$(aiq --log --task 1 "$id")" "rank 1 of job $id, restart 0
+rank 1 ends"
+fails "one that there is not" 1 "left no output" aiq --log --task 2 "$id"
+
+id=$(sub speak "$work/c")
+ok "a job runs" wait_for is_state "$id" RUNNING
+wait_for eval "aiq --log $id | grep -q rank"
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+ok "it is followed" wait_for has "$dir/follow" "restart 0"
+# Its shell may say that it was terminated.
+aictl requeue "$id" >/dev/null
+ok "to its next attempt" wait_for has "$dir/follow" "restart 1"
+is "all of it is there" "$(aiq --log "$id" | grep rank)" "rank 0 of job $id, restart 0
+rank 0 of job $id, restart 1"
+open_gate c
+ok "and to its end" wait "$follower"
+is "without a line too many" "$(grep rank "$dir/follow")" \
+	"rank 0 of job $id, restart 0
+rank 0 of job $id, restart 1
+rank 0 ends"
+ok "the job is over" wait_for is_state "$id" COMPLETED
+is "what is kept is the same" "$(aiq --log "$id")" "$(cat "$dir/follow")"
+
+# shellcheck disable=SC2016 # for the shell of the job
+id=$(sub -a 3-4 --wrap 'echo task $SLURM_ARRAY_TASK_ID')
+ok "an array ends" wait_for eval "is_state ${id}_3 COMPLETED &&
+	is_state ${id}_4 COMPLETED"
+is "each task has its output" "$(aiq --log "${id}_4")" "task 4"
+fails "an array has none" 1 "name one task" aiq --log "$id"
+
+# --- much of it ------------------------------------------------------------------
+
+id=$(sub --wrap 'seq 100000')
+ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED
+ok "its output is read" eval "aiq --log $id >$dir/kept 2>$dir/said"
+ok "no more of it than the limit" [ "$(wc -c <"$dir/kept")" -le 65536 ]
+is "to its end, whole lines" "$(cat "$dir/kept")" \
+	"$(seq "$(head -n 1 "$dir/kept")" 100000)"
+like "and what is missing is said" "$(cat "$dir/said")" \
+	"$((588895 - $(wc -c <"$dir/kept"))) bytes are not kept"
+
+# RSS of the daemon, in KiB.
+memory()
+{
+	awk '/^VmRSS/ { print $2 }' "/proc/$daemon_pid/status"
+}
+
+# Five megabytes: a kubelet begins a new file at ten, with times and all.
+cat >much <<-'END'
+	#!/bin/sh
+	awk 'BEGIN { for (i = 1; i <= 10000; i++) printf "%0500d\n", i }'
+	echo all
+	until [ -e "$1" ]; do sleep 0.1; done
+END
+mkfifo "$dir/fifo"
+id=$(sub much "$work/d")
+ok "one prints much" wait_for eval \
+	"kube -n $ns logs -l aisched.io/job-id=$id --tail 1 | grep -q all"
+before=$(memory)
+aiq --log -f "$id" >"$dir/fifo" &
+follower=$!
+{
+	head -c 1000 >"$dir/slow"
+	# It waits for us: other requests are answered meanwhile.
+	for _ in 1 2 3 4 5 6 7 8; do
+		aictl ping --wait 10s >/dev/null && aiq -a >/dev/null
+	done
+	grew=$(($(memory) - before))
+	ok "one who reads slowly lets none of it be held ($grew KiB)" \
+		[ "$grew" -lt 3000 ]
+	open_gate d
+	cat >>"$dir/slow"
+} <"$dir/fifo"
+ok "and comes to the end" wait "$follower"
+is "with all of it" "$(cksum <"$dir/slow")" "$(sh much "$work/d" | cksum)"
+
+# --- whoever goes away ------------------------------------------------------------
+
+id=$(sub --wrap "echo one; $(gate e); echo two; $(gate f)")
+ok "a job runs" wait_for is_state "$id" RUNNING
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+ok "it is followed" wait_for has "$dir/follow" one
+kill_daemon
+open_gate e
+start_daemon || bail "aischedd does not start again"
+ok "also when the daemon was away" wait_for has "$dir/follow" two
+open_gate f
+ok "to its end" wait "$follower"
+is "and nothing comes twice" "$(cat "$dir/follow")" "one
+two"
+
+id=$(sub --wrap "echo one; $(gate g); echo two; $(gate h)")
+ok "a job runs" wait_for is_state "$id" RUNNING
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+ok "it is followed" wait_for has "$dir/follow" one
+part_kill apiserver
+open_gate g
+apiserver_start
+ok "also when the API server was away" wait_for has "$dir/follow" two
+aicancel "$id"
+ok "and when it is cancelled" wait "$follower"
+is "with nothing twice" "$(grep -v Terminated "$dir/follow")" "one
+two"
+ok "the job is" wait_for is_state "$id" CANCELLED
+
+# --- what there is not ------------------------------------------------------------
+
+id=$(sub --hold --wrap true)
+fails "a job that waits has no output yet" 1 "no output yet" aiq --log "$id"
+aiq --log -f "$id" >"$dir/follow" 2>&1 &
+follower=$!
+aicancel "$id"
+wait "$follower"
+like "one that never ran has none" "$(cat "$dir/follow")" "left no output"
+
+done_testing
