@@ -401,7 +401,7 @@ static const char *const why_text[] = {
 	[STOP_CANCEL] = "it was cancelled",
 	[STOP_TIME_LIMIT] = "it reached its time limit",
 	[STOP_REQUEUE] = "it goes back to its queue",
-	[STOP_PREEMPT] = "others have the better claim; it comes back",
+	[STOP_PREEMPT] = "it was taken down for others, or by an operator",
 	[STOP_NODE_FAIL] = "its node failed",
 	[STOP_DEADLINE] = "it cannot meet its deadline",
 };

@@ -181,6 +181,7 @@ ok "and runs again" wait_for is_state "$id" RUNNING
 ok "with all its pods" eval 'wait_for has_pods gang 4'
 aictl suspend "$id" >/dev/null
 ok "one that is stopped is suspended" wait_for is_suspended gang
+ok "which is told" wait_for says gang Preempted
 ok "its pods are gone" wait_for has_pods gang 0
 ok "and others run in its place" wait_for is_state "$waits" RUNNING
 aicancel "$waits"

@@ -320,7 +320,8 @@ const char *world_effects(struct world *w)
 		[EFFECT_START] = "start",     [EFFECT_STOP] = "stop",
 		[EFFECT_SIGNAL] = "signal",   [EFFECT_SUSPEND] = "suspend",
 		[EFFECT_RESUME] = "continue", [EFFECT_RESIZE] = "resize",
-		[EFFECT_FORGET] = "forget",
+		[EFFECT_FORGET] = "forget",   [EFFECT_ADOPT] = "adopt",
+		[EFFECT_DRAIN] = "drain",
 	};
 	const struct effect *effect;
 	size_t n = state_take_effects(w->state, &effect);
