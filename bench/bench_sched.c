@@ -149,7 +149,6 @@ static double linear_s(uint32_t nodes)
 {
 	int *nfree = calloc(nodes, sizeof(*nfree));
 	double begin = now_s(), took;
-	volatile uint32_t sink = 0;
 
 	for (uint32_t i = 0; i < nodes; i++)
 		nfree[i] = GPUS;
@@ -163,9 +162,10 @@ static double linear_s(uint32_t nodes)
 		}
 		if (best != UINT32_MAX)
 			nfree[best] -= 4;
-		sink += best;
 	}
 	took = now_s() - begin;
+	if (nfree[0] > GPUS) /* so that the loop is not left out */
+		abort();
 	free(nfree);
 	return took;
 }
