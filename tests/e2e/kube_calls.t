@@ -13,7 +13,8 @@ audit="$dir/audit"
 calls()
 {
 	tail -n "+$((counted + 1))" "$audit" >"$dir/new"
-	grep '"userAgent":"aisched/' "$dir/new" | sed -e \
+	# How old the cluster is is asked of no object.
+	grep '"userAgent":"aisched/' "$dir/new" | grep '"objectRef"' | sed -e \
 		's/.*"verb":"\([a-z]*\)".*"objectRef":{\([^}]*\)}.*/\1 \2/' \
 		-e 's/"resource":"\([a-z]*\)"/\1 /' \
 		-e 's/ .*"subresource":"\([a-z]*\)".*/&\/\1/' \
@@ -41,11 +42,12 @@ running()
 	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
 }
 
-# COUNT
+# JOB COUNT: it has so many pods, and no other has a Job.
 running_pods()
 {
-	[ "$(kube -n "$ns" get pods -o name \
-		--field-selector status.phase=Running | wc -l)" -eq "$1" ]
+	[ "$(kube -n "$ns" get pods -l "aisched.io/job-id=$1" -o name \
+		--field-selector status.phase=Running | wc -l)" -eq "$2" ] &&
+		[ "$(kube -n "$ns" get jobs -o name | wc -l)" -eq 1 ]
 }
 
 # JOB: its pods end well, and all that it had is gone.
@@ -126,7 +128,7 @@ ok "half an elastic job runs" wait_for is_state "$id" RUNNING
 calls >/dev/null
 counted=$((counted + $(wc -l <"$dir/new")))
 aicancel "$blocker"
-ok "it grows" wait_for 'running_pods 2'
+ok "it grows" wait_for running_pods "$id" 2
 calls_are "by a call, and one a pod" <<-END
 	1 create pods/binding
 	1 delete jobs

@@ -215,7 +215,9 @@ held()
 	# shellcheck disable=SC2046 # as words
 	set -- $(aiq --all --no-header -o job_id,name,user,reason)
 	id=$1
-	[ "$2 $3 $4" = "hers alice JobHeldUser" ]
+	[ "$2 $3 $4" = "hers alice JobHeldUser" ] &&
+		kube --namespace "$ns" get job hers -o yaml |
+		grep -q 'aisched.io/job-id: .'
 }
 ok "her Job is queued" wait_for held
 her()
