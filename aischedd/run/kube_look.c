@@ -11,6 +11,15 @@ enum {
 	PULL_MS = 30000 /* an image that cannot be had is tried for so long */
 };
 
+static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
+{
+	char *text = xasprintf("its image cannot be had so far: %s: %s",
+	                       pod->waits, pod->waits_why);
+
+	kube_attempt_note(a, text);
+	free(text);
+}
+
 /* Why a container does not start, where that will not pass by itself. */
 static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 {
@@ -27,8 +36,10 @@ static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 			return true;
 	if (!pulls)
 		return false;
-	if (!a->waits_ms)
+	if (!a->waits_ms) {
 		a->waits_ms = kube_now_ms();
+		tell_wait(a, pod);
+	}
 	return kube_now_ms() - a->waits_ms > PULL_MS;
 }
 

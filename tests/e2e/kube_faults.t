@@ -8,13 +8,6 @@
 ns="jobs"
 k="kube --namespace $ns"
 
-# NAME: how many of our objects there are.
-count()
-{
-	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
-		wc -l
-}
-
 nothing_is_left()
 {
 	[ -z "$($k get jobs,pods,secrets,services -l aisched.io/cluster=test \

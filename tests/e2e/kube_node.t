@@ -134,8 +134,13 @@ is "meet" "$(cat "$work/meet")" "rank 1 of 2"
 # --- what goes wrong ----------------------------------------------------------
 
 id=$(sub --image docker.io/local/nothing:1 --wrap true)
-ok "an image that is not there" wait_for is_state "$id" FAILED
-like "is named" "$(aiq "$id")" "local/nothing:1"
+image_is_told()
+{
+	aiq "$id" | grep -q 'held up.*image cannot be had so far'
+}
+ok "an image that is not there is told" wait_for image_is_told
+ok "for a while" wait_for is_state "$id" FAILED
+like "and named" "$(aiq "$id")" "local/nothing:1"
 
 id=$(sub --wrap 'sleep 1000')
 ok "a job runs" wait_for is_state "$id" RUNNING
