@@ -93,6 +93,30 @@ bad 1 "$dir/reserve-node:2: reserve: there is no node 'm'" \
 bad 1 "$dir/reserve-both:2: reserve: reservation 'a' keeps node 'n'" \
 	-c "$dir/conf" -j "$dir/reserve-both"
 
+# WHAT LINE: the second line of a trace is refused so.
+bad_line()
+{
+	printf '{"id":"a"}\n%s\n' "$2" >"$dir/line"
+	bad 1 "$dir/line:2: $1" -c "$dir/conf" -j "$dir/line"
+}
+
+bad_line "gpus: a number is expected" '{"id":"x","gpus":"two"}'
+bad_line "a job has no key 'colour'" '{"id":"x","colour":1}'
+bad_line "not JSON" '{"id":'
+bad_line "job 'x': there is no queue 'z'" '{"id":"x","queue":"z"}'
+bad_line "job 'x': constraint: bad constraint 'a&'" \
+	'{"id":"x","constraint":"a&"}'
+bad_line "job 'x': --topology: there is no topology level 'row'" \
+	'{"id":"x","topology":"row"}'
+bad_line "nodes: there is no node 'm'" '{"id":"x","nodes":["m"]}'
+bad_line "node_down: there is no node 'm'" '{"at":1,"node_down":"m"}'
+bad_line "cancel: there is no job 'z'" '{"at":1,"cancel":"z"}'
+bad_line "reserve: it would begin in the past" \
+	'{"at":5,"reserve":{"name":"r","start":1,"end":3,"nodes":["n"]}}'
+printf 'queue a { parent = "b" }\nqueue b { parent = "a" }\n' >"$dir/cycle"
+bad 1 "$dir/cycle:1: queue 'a': parent: 'b' is itself below 'a'" \
+	-c "$dir/cycle" -j "$dir/jobs"
+
 # The Standard Workload Format, and jobs that this cluster cannot take.
 swf()
 {
