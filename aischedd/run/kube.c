@@ -261,6 +261,7 @@ static void runner_free(struct runner *r)
 	for (int i = 0; i < SEE_N; i++)
 		kube_watch_free(kube->watch[i]);
 	kube_logs_free(kube);
+	kube_shared_free(kube);
 	attempts_free(kube); /* with the logs that are read for them */
 	kube_http_free(kube->http);
 	event_free(kube->tick);

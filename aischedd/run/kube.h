@@ -51,8 +51,18 @@ struct kube_task {
 
 TAILQ_HEAD(kube_tasks, kube_task);
 
+/* A Secret that tasks of an array share. */
+struct kube_shared {
+	struct kube *kube;
+	char *name;
+	unsigned users; /* attempts, and Jobs that are to stay */
+	bool there;     /* for all we know */
+	bool asking;    /* for it, or that it goes */
+};
+
 /* A Job of ours, as the watch tells. */
 struct job_seen {
+	struct kube_shared *shared; /* or NULL */
 	char *name, *uid;
 	struct kube_owner owner;
 	uint32_t indexes, tasks;         /* now; that it was started with */
@@ -73,6 +83,7 @@ enum ask_kind {
 	ASK_JOB,
 	ASK_LOOK, /* at the Job that is there already */
 	ASK_SECRET,
+	ASK_UNSHARE, /* delete a Secret that was shared */
 	ASK_SERVICE,
 	ASK_INDEXES,
 	ASK_BIND,
@@ -116,6 +127,7 @@ struct kube_attempt {
 
 	bool ordered; /* we know what it is to be: start() was called */
 	json_t *job, *secret, *service; /* to be made; NULL: they are */
+	struct kube_shared *shared;     /* what secret is; NULL: its own */
 	struct slot *slot;
 	uint32_t nslots;
 	uint32_t indexes;  /* that the slots need */
@@ -178,6 +190,7 @@ struct kube {
 	struct map pods;         /* of ours, by uid: struct kube_task */
 	struct map others;       /* by uid: struct other of kube_pods.c */
 	struct map jobs;         /* by name: struct job_seen */
+	struct map shared;       /* by name: struct kube_shared */
 	struct kube_tasks loose; /* tasks without attempt */
 	struct asks asks;
 
@@ -380,12 +393,38 @@ void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body);
 void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
                   const struct kube_task *task, json_t *body);
 void kube_ask_remove(struct kube *kube, struct job_seen *job);
+
+/* It could not be; a sweep asks again. */
+void kube_job_remove_later(struct job_seen *job);
+
+/* Of a, or (NULL) that it goes. */
+void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 void kube_asks_free(struct kube *kube);
 
 /* --- kube_version.c --- */
 
 /* If it is not known yet, or was too old. */
 void kube_version_ask(struct kube *kube);
+
+/* --- kube_shared.c --- */
+
+/* One user more, or less: when there is none it goes. */
+struct kube_shared *kube_shared_get(struct kube *kube, const char *name);
+void kube_shared_put(struct kube_shared *shared); /* NULL is fine */
+
+/* a, which uses it, needs it there. */
+void kube_shared_make(struct kube_attempt *a);
+
+/* The Job is to go, and is no user any more: true when its Secret is on its
+ * way out, after which kube_shared_gone() sees to the Job. */
+bool kube_shared_goes_first(struct job_seen *job);
+
+/* The answers to kube_ask_shared(); gone() may free it. */
+void kube_shared_made(struct kube_shared *shared, const struct err *err);
+void kube_shared_gone(struct kube_shared *shared, const struct err *err);
+
+/* When the attempts and Jobs are about to be. */
+void kube_shared_free(struct kube *kube);
 
 /* --- kube_recover.c --- */
 

@@ -21,6 +21,8 @@ static const struct call {
 	               true },
 	[ASK_SECRET] = { KUBE_POST, KUBE_START, "/api/v1", "/secrets", "",
 	                 false },
+	[ASK_UNSHARE] = { KUBE_DELETE, KUBE_CLEAN, "/api/v1", "/secrets", "",
+	                  true },
 	[ASK_SERVICE] = { KUBE_POST, KUBE_START, "/api/v1", "/services", "",
 	                  false },
 	[ASK_INDEXES] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1", "/jobs", "",
@@ -48,16 +50,20 @@ static void ask_free(struct ask *ask)
 	free(ask);
 }
 
+void kube_job_remove_later(struct job_seen *job)
+{
+	job->removing = false;
+	job->rest_ms = kube_now_ms() + KUBE_REST_MS;
+}
+
 static void on_removed(struct ask *ask, const struct kube_answer *answer)
 {
 	struct job_seen *job =
 	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
 
 	/* Gone, or another one by now; else asked for again by a sweep. */
-	if (job && answer->err && answer->err->code != ENOENT) {
-		job->removing = false;
-		job->rest_ms = kube_now_ms() + KUBE_REST_MS;
-	}
+	if (job && answer->err && answer->err->code != ENOENT)
+		kube_job_remove_later(job);
 }
 
 /* What an admin may mend, until the same is no longer refused. */
@@ -76,6 +82,17 @@ static void mind(struct ask *ask, const struct kube_answer *answer)
 		refusal->err = *answer->err;
 }
 
+static void on_shared(struct ask *ask, const struct kube_answer *answer)
+{
+	struct kube_shared *shared =
+	    map_find(&ask->kube->shared, kube_text_key(ask->of));
+
+	if (ask->kind == ASK_UNSHARE)
+		kube_shared_gone(shared, answer->err);
+	else
+		kube_shared_made(shared, answer->err);
+}
+
 static void on_answer(const struct kube_answer *answer, void *arg)
 {
 	struct ask *ask = arg;
@@ -87,6 +104,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	else if (a)
 		kube_attempt_answered(a, ask->kind, task_of(ask->kube, ask->of),
 		                      answer);
+	if (ask->kind == ASK_UNSHARE || (ask->kind == ASK_SECRET && ask->of))
+		on_shared(ask, answer);
 	ask_free(ask);
 }
 
@@ -150,8 +169,25 @@ void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
 void kube_ask_remove(struct kube *kube, struct job_seen *job)
 {
 	job->removing = true;
+	if (kube_shared_goes_first(job))
+		return;
 	ask(kube, ASK_REMOVE, &job->owner, job->name, job->name,
 	    kube_object_deletion(job->uid, -1));
+}
+
+void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a)
+{
+	static const struct kube_owner nobody;
+
+	shared->asking = true;
+	if (!a) {
+		ask(shared->kube, ASK_UNSHARE, &nobody, shared->name,
+		    shared->name, NULL);
+		return;
+	}
+	a->asking[ASK_SECRET]++;
+	ask(shared->kube, ASK_SECRET, &a->id, NULL, shared->name,
+	    json_incref(a->secret));
 }
 
 void kube_asks_free(struct kube *kube)

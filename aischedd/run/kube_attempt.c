@@ -100,6 +100,7 @@ void kube_attempt_free(struct kube_attempt *a)
 	map_del(&kube->attempts, kube_key(a->id.job, a->id.attempt));
 	if (a->touched)
 		TAILQ_REMOVE(&kube->touched, a, of_touched);
+	kube_shared_put(a->shared);
 	map_free(&a->at);
 	while ((task = TAILQ_FIRST(&a->tasks))) {
 		unlink_task(task);

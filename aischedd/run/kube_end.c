@@ -180,6 +180,8 @@ void kube_attempt_fail(struct kube_attempt *a, enum start_fault whose,
 	if (a->fault.code || a->started)
 		return;
 	err_set(&a->fault, EIO, "%s", text);
+	if (a->shared)
+		a->shared->there = false; /* if it was for want of it */
 	a->whose = whose;
 }
 

@@ -1,5 +1,6 @@
 /* kube_job.c - one attempt of a job, from its order to its end */
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "aischedd/run/kube_adopt.h"
@@ -92,6 +93,7 @@ void kube_attempt_step(struct kube_attempt *a)
 static void order(struct kube_attempt *a, const struct run_job *job)
 {
 	const struct kube_home *home = &a->kube->home;
+	char *own;
 	struct err err;
 
 	a->ordered = true;
@@ -99,14 +101,19 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	a->resize = job->resize;
 	a->replace = kube_object_replace(job->spec);
 	kube_attempt_set_slots(a, job);
-	a->secret = kube_object_secret(home, job, time(NULL));
+	a->secret = kube_object_secret(home, job, time(NULL), &own);
+	if (own)
+		a->shared = kube_shared_get(
+		    a->kube,
+		    json_string_value(json_object_get(
+			json_object_get(a->secret, "metadata"), "name")));
 	if (job->ntasks > 1 || job->req->tasks > 1)
 		a->service = kube_object_service(home, job);
-	if (a->uid)
-		return;
-	a->job = kube_object_job(home, job, &err);
-	if (!a->job)
+	if (!a->uid && !(a->job = kube_object_job(home, job, &err)))
 		kube_attempt_fail(a, FAULT_USER, err.text);
+	if (a->job && own)
+		kube_object_share(a->job, a->shared->name, own);
+	free(own);
 }
 
 void kube_job_start(struct runner *r, const struct run_job *job)

@@ -25,6 +25,7 @@ static void job_lose(struct kube *kube, struct job_seen *job)
 	struct kube_attempt *a = kube_attempt_find(kube, &job->owner);
 
 	map_del(&kube->jobs, kube_text_key(job->name));
+	kube_shared_put(job->shared);
 	if (a && a->uid && !strcmp(a->uid, job->uid)) {
 		a->job_gone = true;
 		kube_attempt_touch(a);
@@ -42,6 +43,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	char our_name[KUBE_NAME_SIZE];
 	struct kube_owner owner;
 	struct job_seen *job;
+	const char *shared;
 
 	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner)) {
 		kube_adopt_seen(kube, obj, deleted);
@@ -51,6 +53,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	                 owner.attempt);
 	if (strcmp(name, our_name) != 0)
 		return; /* somebody has copied what we say of ours */
+	shared = kube_object_shared(obj, &kube->home);
 	job = map_find(&kube->jobs, kube_text_key(name));
 	if (job && strcmp(job->uid, uid) != 0) {
 		job_lose(kube, job);
@@ -65,6 +68,8 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 		job = xcalloc(1, sizeof(*job));
 		job->name = xstrdup(name);
 		job->uid = xstrdup(uid);
+		if (shared)
+			job->shared = kube_shared_get(kube, shared);
 		map_set(&kube->jobs, kube_text_key(name), job);
 	}
 	job->owner = owner;

@@ -13,7 +13,9 @@ void kube_attempt_make(struct kube_attempt *a)
 			kube_ask_job(a, ASK_JOB, json_incref(a->job));
 		return;
 	}
-	if (a->secret && !a->asking[ASK_SECRET]) {
+	if (a->secret && a->shared) {
+		kube_shared_make(a);
+	} else if (a->secret && !a->asking[ASK_SECRET]) {
 		kube_object_own(a->secret, a->name, a->uid);
 		kube_ask_job(a, ASK_SECRET, json_incref(a->secret));
 	}
@@ -191,6 +193,7 @@ void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
 		if (!err)
 			kube_attempt_told_why(a, answer->body);
 		break;
+	case ASK_UNSHARE:
 	case ASK_REMOVE:
 	case ASK_KINDS:
 		break;

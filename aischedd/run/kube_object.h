@@ -26,8 +26,9 @@
 #define KUBE_NOTE_POOL     "aisched.io/pool"
 #define KUBE_NOTE_TASKS    "aisched.io/tasks" /* that it started with */
 /* Of a pod: its output goes to files of the user. */
-#define KUBE_NOTE_FILES "aisched.io/files"
-#define KUBE_NOTE_LEAVE "aisched.io/leave" /* of a pod: why it is to end */
+#define KUBE_NOTE_FILES  "aisched.io/files"
+#define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* of a pod: why it is to end */
+#define KUBE_NOTE_SECRET "aisched.io/secret" /* that it shares */
 
 /* The job goes on without this pod: what becomes of it is not its end. */
 #define KUBE_LEAVE_SHRINK "shrink"
@@ -83,8 +84,22 @@ bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
 uint32_t kube_object_replace(const struct spec *spec);
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err);
+
+/*
+ * Tasks of an array share one, with what is the same for all: *ret_own is what
+ * else each of them is told, for kube_object_share(), the caller's.  Its name
+ * is made from what is in it, so that what was changed meanwhile is another.
+ * NULL: it is the Job's alone.
+ */
 json_t *kube_object_secret(const struct kube_home *home,
-                           const struct run_job *job, int64_t now);
+                           const struct run_job *job, int64_t now,
+                           char **ret_own);
+
+/* Let the Job use that Secret, and its pods be told what is their own. */
+void kube_object_share(json_t *obj, const char *secret, const char *own);
+
+/* NULL: it shares none, or says one that cannot be ours. */
+const char *kube_object_shared(const json_t *obj, const struct kube_home *home);
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job);
 

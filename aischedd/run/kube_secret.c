@@ -3,12 +3,17 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "aischedd/run/record.h"
 #include "aischedd/run/shepherd_env.h"
 #include "libcommon/buf.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
+
+/* What is not shared with other tasks, as text for a shell. */
+#define OWN_VAR "AISCHED_OWN_ENV"
 
 /*
  * The first process of a container: it gets no signal that it does not trap,
@@ -16,6 +21,8 @@
  * and ends as the script has ended.
  */
 static const char init_script[] = ". " KUBE_JOB_DIR "/env\n"
+				  "eval \"$" OWN_VAR "\"\n"
+				  "unset " OWN_VAR "\n"
 				  "trap 'kill -TERM -1 2>/dev/null' TERM\n"
 				  "\"" KUBE_JOB_DIR "/script\" \"$@\" &\n"
 				  "child=$!\n"
@@ -123,8 +130,21 @@ static void add_signal(struct buf *out, const struct run_job *job)
 	    spec->signal_batch == 1 ? "" : "-1");
 }
 
-static void env_file(struct buf *out, const struct kube_home *home,
-                     const struct run_job *job, int64_t now)
+/* As its user has it: so have all tasks of an array. */
+static bool is_users(const struct run_job *job, const char *var)
+{
+	const char *env = job->env, *end = env + job->env_len;
+
+	for (; env < end; env += strlen(env) + 1)
+		if (!strcmp(env, var))
+			return true;
+	return false;
+}
+
+/* What all tasks of an array have goes to common. */
+static void env_file(struct buf *common, struct buf *own,
+                     const struct kube_home *home, const struct run_job *job,
+                     int64_t now)
 {
 	struct order order = { .job = *job };
 	struct env_of of = { .order = &order, .start = now };
@@ -139,12 +159,13 @@ static void env_file(struct buf *out, const struct kube_home *home,
 		size_t len = eq ? (size_t)(eq - *var) : 0;
 
 		if (is_name(*var, len) && !is_local(*var, len))
-			add_export(out, *var, len);
+			add_export(is_users(job, *var) ? common : own, *var,
+			           len);
 	}
-	add_ranks(out, home, job);
-	add_signal(out, job);
+	add_ranks(own, home, job);
+	add_signal(own, job);
 	if (job->spec->umask != SPEC_UNSET)
-		buf_printf(out, "umask 0%03o\n", (unsigned)job->spec->umask);
+		buf_printf(own, "umask 0%03o\n", (unsigned)job->spec->umask);
 	arena_free(arena);
 	buf_free(&nodes);
 }
@@ -174,21 +195,121 @@ static json_t *base64(const void *data, size_t len)
 	return text;
 }
 
-json_t *kube_object_secret(const struct kube_home *home,
-                           const struct run_job *job, int64_t now)
+static json_t *secret_of(const struct kube_home *home,
+                         const struct run_job *job, const struct buf *env)
 {
 	json_t *obj = kube_object_new(home, job, "v1", "Secret");
 	json_t *data = json_object();
-	struct buf env = { 0 };
 
-	env_file(&env, home, job, now);
-	json_object_set_new(data, "env", base64(env.data, env.len));
+	json_object_set_new(data, "env", base64(env->data, env->len));
 	json_object_set_new(data, "init",
 	                    base64(init_script, sizeof(init_script) - 1));
 	json_object_set_new(data, "script",
 	                    base64(job->script, job->script_len));
 	json_object_set_new(obj, "immutable", json_true());
 	json_object_set_new(obj, "data", data);
-	buf_free(&env);
 	return obj;
+}
+
+/* Begins so for each that is shared in this cluster. */
+static void shared_prefix(char ret[KUBE_NAME_SIZE], const char *cluster)
+{
+	kube_object_name(ret, cluster, 0, 0);
+	memcpy(ret, "as", 2);
+	ret[strlen(ret) - strlen("0-0")] = '\0';
+}
+
+static json_t *shared_secret(const struct kube_home *home,
+                             const struct run_job *job, const struct buf *env)
+{
+	uint64_t hash = hash_bytes(0, home->store, strlen(home->store));
+	struct run_job array = *job;
+	char name[KUBE_NAME_SIZE];
+	size_t len;
+	json_t *obj;
+
+	array.job = job->array_job;
+	array.attempt = 0;
+	hash = hash_bytes(hash, env->data ? env->data : "", env->len);
+	hash =
+	    hash_bytes(hash, job->script ? job->script : "", job->script_len);
+	shared_prefix(name, home->cluster);
+	len = strlen(name);
+	snprintf(name + len, sizeof(name) - len, "%" PRIu64 "-%016" PRIx64,
+	         job->array_job, hash);
+	obj = secret_of(home, &array, env);
+	json_object_set_new(json_object_get(obj, "metadata"), "name",
+	                    json_string(name));
+	return obj;
+}
+
+json_t *kube_object_secret(const struct kube_home *home,
+                           const struct run_job *job, int64_t now,
+                           char **ret_own)
+{
+	struct buf common = { 0 }, own = { 0 };
+	json_t *obj, *text;
+
+	env_file(&common, &own, home, job, now);
+	text = json_stringn(own.data, own.len);
+	*ret_own = NULL;
+	if (job->array_job && text) { /* else it is no UTF-8 */
+		obj = shared_secret(home, job, &common);
+		*ret_own = buf_take(&own);
+	} else {
+		buf_add(&common, own.data, own.len);
+		obj = secret_of(home, job, &common);
+		buf_free(&own);
+	}
+	json_decref(text);
+	buf_free(&common);
+	return obj;
+}
+
+/* Where a cluster would put in values of other variables. */
+static json_t *literal(const char *text)
+{
+	struct buf out = { 0 };
+	json_t *value;
+
+	for (; *text; text++) {
+		if (*text == '$')
+			buf_addc(&out, '$');
+		buf_addc(&out, *text);
+	}
+	value = json_stringn(out.data, out.len);
+	buf_free(&out);
+	return value;
+}
+
+void kube_object_share(json_t *obj, const char *secret, const char *own)
+{
+	json_t *notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+	json_t *pods = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	json_t *volume, *main;
+	size_t i;
+
+	json_object_set_new(notes, KUBE_NOTE_SECRET, json_string(secret));
+	json_array_foreach(json_object_get(pods, "volumes"), i, volume)
+		if (json_object_get(volume, "secret"))
+			json_object_set_new(json_object_get(volume, "secret"),
+			                    "secretName", json_string(secret));
+	main = json_array_get(json_object_get(pods, "containers"), 0);
+	json_object_set_new(
+	    main, "env",
+	    json_pack("[{s:s, s:o}]", "name", OWN_VAR, "value", literal(own)));
+}
+
+const char *kube_object_shared(const json_t *obj, const struct kube_home *home)
+{
+	const json_t *notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+	const char *name =
+	    json_string_value(json_object_get(notes, KUBE_NOTE_SECRET));
+	char prefix[KUBE_NAME_SIZE];
+
+	shared_prefix(prefix, home->cluster);
+	return name && !strncmp(name, prefix, strlen(prefix)) ? name : NULL;
 }

@@ -108,15 +108,16 @@ END
 
 id=$(aisub --parsable --array 1-10 --wrap true)
 ok "an array runs" wait_for 'running 10'
-calls_are "that took three calls a task" <<-END
+calls_are "that took two calls a task, and one" <<-END
 	10 create jobs
 	10 create pods/binding
-	10 create secrets
+	1 create secrets
 END
 aicancel "$id"
 ok "it is cancelled, too" wait_for nothing_is_left
-calls_are "with three calls a task" <<-END
+calls_are "with three calls a task, and one" <<-END
 	10 delete jobs
+	1 delete secrets
 	10 get pods/log
 	10 patch pods
 END

@@ -118,6 +118,31 @@ life()
 }
 each_call life
 
+# --- an array, whose tasks share a Secret ------------------------------------
+
+both_run()
+{
+	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq 2 ]
+}
+
+is_over()
+{
+	[ -z "$(aiq --no-header)" ]
+}
+
+array()
+{
+	arm
+	id=$(aisub --parsable --array 1-2 --wrap true)
+	reaches "an array" both_run
+	is "all is there once" "$(objects | tr '\n' ' ')" "Job 2 Pod 2 Secret 1 "
+	arm
+	aicancel "$id"
+	reaches "its end" is_over
+	ok "nothing is left" wait_for nothing_is_left
+}
+each_call array
+
 # --- one leaves for another --------------------------------------------------
 
 preemption()

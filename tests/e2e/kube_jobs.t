@@ -106,6 +106,27 @@ $k annotate pod "$first" sim.aisched.io/runtime=100ms \
 ok "one task fails, and it ends" wait_for is_state "$id" FAILED
 is "as that task did" "$(aiq --no-header -o exit "$id")" 7
 
+# --- an array ---------------------------------------------------------------
+
+# COUNT: so many tasks run.
+tasks_run()
+{
+	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
+}
+
+# shellcheck disable=SC2016 # expanded by the job
+id=$(aisub --parsable --array 1-3 --wrap 'echo $AISCHED_ARRAY_TASK_ID')
+ok "an array runs" wait_for tasks_run 3
+is "and shares a Secret" "$(count jobs) $(count secrets)" "3 1"
+aicancel "${id}_1"
+ok "one task leaves" wait_for tasks_run 2
+is "it stays for the others" "$(count secrets)" 1
+kill_daemon
+start_daemon
+ok "after a crash, too" wait_for tasks_run 2
+aicancel "$id"
+ok "it goes with the last of them" wait_for nothing_is_left
+
 # --- suspended ---------------------------------------------------------------
 
 id=$(aisub --parsable --wrap 'echo hi')

@@ -194,7 +194,8 @@ END_TEST
 
 START_TEST(secret_is_text)
 {
-	json_t *obj = kube_object_secret(&home, &job, 1000);
+	char *own;
+	json_t *obj = kube_object_secret(&home, &job, 1000, &own);
 	json_t *data = json_object_get(obj, "data");
 
 	ck_assert_str_eq(at(data, "script"), "IyEvYmluL3NoCg==");
@@ -203,6 +204,67 @@ START_TEST(secret_is_text)
 	data = json_object_get(json_object_get(obj, "metadata"),
 	                       "ownerReferences");
 	ck_assert_str_eq(at(json_array_get(data, 0), "uid"), "u");
+	json_decref(obj);
+}
+END_TEST
+
+/* The name of the Secret of that task; *ret is its Job. */
+static char *share(uint32_t task, json_t **ret)
+{
+	char *own, *name;
+	json_t *secret;
+
+	job.job = 100 + task;
+	job.array_job = 99;
+	job.array_task = task;
+	job.env = "HOME=/h\0LANG=C";
+	job.env_len = 15;
+	secret = kube_object_secret(&home, &job, 1000 + task, &own);
+	ck_assert(own != NULL);
+	name = xstrdup(at(secret, "metadata.name"));
+	*ret = made();
+	kube_object_share(*ret, name, own);
+	ck_assert_str_eq(kube_object_shared(*ret, &home), name);
+	json_decref(secret);
+	free(own);
+	return name;
+}
+
+START_TEST(tasks_of_an_array_share_a_secret)
+{
+	json_t *a, *b, *pods, *env;
+	char *first = share(1, &a), *second = share(2, &b), *third;
+
+	ck_assert_str_eq(first, second);
+	ck_assert_uint_le(strlen(first), 63);
+	pods = json_object_get(
+	    json_object_get(json_object_get(b, "spec"), "template"), "spec");
+	env = json_object_get(
+	    json_array_get(json_object_get(pods, "containers"), 0), "env");
+	ck_assert(strstr(at(json_array_get(env, 0), "value"),
+	                 "export AISCHED_ARRAY_TASK_ID='2'\n"));
+	/* A cluster takes two for one. */
+	ck_assert(strstr(at(json_array_get(env, 0), "value"),
+	                 "\"$$JOB_COMPLETION_INDEX\""));
+	json_decref(a);
+	job.script = "#!/bin/zsh";
+	third = share(3, &a);
+	ck_assert_str_ne(first, third);
+	json_decref(a);
+	json_decref(b);
+	free(first);
+	free(second);
+	free(third);
+}
+END_TEST
+
+START_TEST(secrets_of_others_are_not_shared)
+{
+	json_t *obj = made();
+
+	ck_assert_ptr_null(kube_object_shared(obj, &home));
+	kube_object_share(obj, "munge-key", "");
+	ck_assert_ptr_null(kube_object_shared(obj, &home));
 	json_decref(obj);
 }
 END_TEST
@@ -336,6 +398,8 @@ SUITE(kube_object)
 	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
 	tcase_add_test(tc, without_image);
 	tcase_add_test(tc, secret_is_text);
+	tcase_add_test(tc, tasks_of_an_array_share_a_secret);
+	tcase_add_test(tc, secrets_of_others_are_not_shared);
 	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
 	tcase_add_loop_test(tc, pod_ends, 0, ARRAY_SIZE(ends));
 }
