@@ -127,7 +127,7 @@ both_run()
 
 is_over()
 {
-	[ -z "$(aiq --no-header)" ]
+	left=$(aiq --no-header) && [ -z "$left" ]
 }
 
 array()
