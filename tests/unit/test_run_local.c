@@ -363,6 +363,33 @@ static void wait_closed(struct world *w, const char *name)
 	close(fd);
 }
 
+static struct claim read_claim(struct world *w, uint64_t job)
+{
+	struct record rec;
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" STATE "/run/%" PRIu64 ".1", w->dir,
+	         job);
+	fd = open(path, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_ge(fd, 0);
+	record_read(fd, &rec, w->arena);
+	close(fd);
+	return rec.claim;
+}
+
+/* Wait until the process has ended. */
+static void wait_gone(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0)
+		return; /* it has */
+	ck_assert_int_eq(poll(&p, 1, PATIENCE * 1000), 1);
+	close(fd);
+}
+
 /* --- ends --- */
 
 static const struct {
@@ -577,6 +604,7 @@ START_TEST(it_has_a_folder_of_its_own_for_a_while)
 {
 	struct world w;
 	char path[8192];
+	pid_t shepherd;
 
 	if (!begin(&w, _i))
 		return;
@@ -588,8 +616,10 @@ START_TEST(it_has_a_folder_of_its_own_for_a_while)
 	snprintf(path, sizeof(path), "%s", content(&w, "out"));
 	path[strcspn(path, "\n")] = '\0';
 	ck_assert_int_eq(path[0], '/');
+	shepherd = read_claim(&w, 1).pid;
 	w.r->ops->forget(w.r, 1, 1);
 	run_job(&w, &(struct job){ .id = 2, .script = "true" });
+	wait_gone(shepherd);
 	ck_assert_int_eq(access(path, F_OK), -1);
 	ck_assert_int_eq(access("/etc/passwd", F_OK), 0);
 	finish(&w);
@@ -1076,33 +1106,6 @@ START_TEST(a_suspended_job_can_be_stopped)
 END_TEST
 
 /* --- the daemon goes and comes --- */
-
-static struct claim read_claim(struct world *w, uint64_t job)
-{
-	struct record rec;
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/" STATE "/run/%" PRIu64 ".1", w->dir,
-	         job);
-	fd = open(path, O_RDONLY | O_DIRECTORY);
-	ck_assert_int_ge(fd, 0);
-	record_read(fd, &rec, w->arena);
-	close(fd);
-	return rec.claim;
-}
-
-/* Wait until the process has ended. */
-static void wait_gone(pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	if (fd < 0)
-		return; /* it has */
-	ck_assert_int_eq(poll(&p, 1, PATIENCE * 1000), 1);
-	close(fd);
-}
 
 static bool attempt_exists(struct world *w, uint64_t job)
 {
