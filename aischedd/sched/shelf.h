@@ -3,11 +3,11 @@
  *
  * Each class of nodes (match.h) has a few balanced trees (treaps) in the
  * order of its pool: tightest first to pack, emptiest first to spread, least
- * free in percent for best fit, the lower node index first among equals.  A subtree knows the most of each
- * resource that a node in it has free, so that the first node with enough is
- * found without a look at those without, and a request that fits nowhere
- * fails at the root.  Must be told (shelf_refresh) when a node's counters
- * changed.
+ * free in percent for best fit, the lower node index first among equals.  A
+ * subtree knows the most of each resource that a node in it has free, so that
+ * the first node with enough is found without a look at those without, and a
+ * request that fits nowhere fails at the root.  Must be told (shelf_refresh)
+ * when a node's counters changed.
  */
 #ifndef AISCHEDD_SCHED_SHELF_H
 #define AISCHEDD_SCHED_SHELF_H
