@@ -29,7 +29,8 @@ struct run_log {
 	bool paused;
 	struct buf text;
 	int64_t again_ms; /* not before */
-	int64_t over_ms;  /* since when its pod has ended, or 0 */
+	int64_t over_ms;  /* since when its pod has ended and nothing came, or
+	                   * 0 */
 };
 
 void kube_log_path(const struct kube *kube, const char *pod, struct buf *path)
@@ -81,6 +82,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
 	struct run_log *log = arg;
 
+	log->over_ms = 0; /* it does not linger */
 	buf_clear(&log->text);
 	if (log_lines_feed(log->lines, data, len, &log->text, err) < 0)
 		return -1;

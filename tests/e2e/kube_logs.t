@@ -57,7 +57,7 @@ open_gate()
 
 # --- one job -----------------------------------------------------------------
 
-id=$(sub --wrap "echo one; echo two >&2; $(gate a); echo three; printf four")
+id=$(sub --wrap "echo one; echo two; $(gate a); echo three; printf four")
 ok "a job runs" wait_for is_state "$id" RUNNING
 wait_for eval "aiq --log $id | grep -q two"
 is "what it has printed is read" "$(aiq --log "$id")" "one
@@ -129,7 +129,11 @@ fails "an array has none" 1 "name one task" aiq --log "$id"
 
 # --- much of it ------------------------------------------------------------------
 
-id=$(sub --wrap 'seq 100000')
+# It waits: a container may be said to have ended before all is in its log.
+id=$(sub --wrap "seq 100000; $(gate m)")
+wait_for eval "kube -n $ns logs -l aisched.io/job-id=$id --tail 1 |
+	grep -qx 100000"
+open_gate m
 ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED
 ok "its output is read" eval "aiq --log $id >$dir/kept 2>$dir/said"
 ok "no more of it than the limit" [ "$(wc -c <"$dir/kept")" -le 65536 ]
@@ -165,8 +169,11 @@ follower=$!
 		aictl ping --wait 10s >/dev/null && aiq -a >/dev/null
 	done
 	grew=$(($(memory) - before))
+	# What was freed stays for a while where addresses are checked.
+	! grep -q __asan_init "$top_builddir/aischedd/aischedd" ||
+		most=30000
 	ok "one who reads slowly lets none of it be held ($grew KiB)" \
-		[ "$grew" -lt 3000 ]
+		[ "$grew" -lt "${most:-3000}" ]
 	open_gate d
 	cat >>"$dir/slow"
 } <"$dir/fifo"
