@@ -61,18 +61,20 @@ arm()
 # daemon may have to begin again.  Sets $more where it had to.
 reaches()
 {
-	what=$1 at="its end"
+	what=$1
 	shift
 	wait_for so_or_dead "$@" >"$dir/waited"
+	at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "$kube/between.calls")
+	# First: a call may come after the goal.
+	between
 	if has_died; then
 		more=yes
-		at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "$kube/between.calls")
 		wait_daemon 2>/dev/null
-		between
 		start_daemon || bail "aischedd does not start again"
 		wait_for "$@" >"$dir/waited"
+	else
+		at="its end"
 	fi
-	between
 	"$@"
 	result $? "$what, killed $when ${at:-call $n}" || cat "$dir/waited"
 }
