@@ -194,10 +194,10 @@ void state_loaded(struct state *state, int64_t now)
 	for (struct job *job = state->first; job; job = next) {
 		next = job == last ? NULL : job->all_next;
 		state_arm(state, job);
-		if (job->state == JOB_PENDING)
-			deps_begin(state, job, now);
 		if (job->adopted)
 			adopt_tell(state, job);
+		if (job->state == JOB_PENDING)
+			deps_begin(state, job, now); /* it may be no more */
 	}
 	for (uint32_t n = 0; n < state->nnodes; n++)
 		if (state->node[n].drained)

@@ -504,9 +504,9 @@ void state_admit(struct state *state, struct job *job, const struct spec *spec,
 		abort(); /* it was checked */
 	state_add_job(state, job);
 	state_arm(state, job);
-	deps_begin(state, job, now);
 	if (job->adopted)
 		adopt_tell(state, job);
+	deps_begin(state, job, now); /* it may be no more */
 }
 
 /* --- divided ----------------------------------------------------------- */
