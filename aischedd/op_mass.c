@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/filter.h"
 #include "aischedd/op.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
@@ -140,47 +141,18 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 	idset_free(&id.tasks);
 }
 
-static bool has_text(const json_t *list, const char *text)
-{
-	const json_t *item;
-	size_t i;
-
-	if (!list)
-		return true;
-	json_array_foreach(list, i, item) {
-		if (json_is_string(item) &&
-		    !strcmp(json_string_value(item), text))
-			return true;
-	}
-	return false;
-}
-
-static bool has_state(const json_t *list, const struct job *job)
-{
-	const json_t *item;
-	size_t i;
-
-	if (!list)
-		return true;
-	json_array_foreach(list, i, item) {
-		if (json_is_string(item) &&
-		    job_state_parse(json_string_value(item)) == job->state)
-			return true;
-	}
-	return false;
-}
-
 static bool matches(const struct daemon *d, const struct job *job, json_t *body)
 {
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
-	return has_text(json_object_get(body, "queues"),
-	                d->conf->queues[job->queue].name) &&
-	       has_text(json_object_get(body, "users"),
-	                state_user(d->state, job->user)->name) &&
-	       has_text(json_object_get(body, "names"), spec.name) &&
-	       has_state(json_object_get(body, "states"), job);
+	return filter_has_text(json_object_get(body, "queues"),
+	                       d->conf->queues[job->queue].name) &&
+	       filter_has_text(json_object_get(body, "users"),
+	                       state_user(d->state, job->user)->name) &&
+	       filter_has_text(json_object_get(body, "names"), spec.name) &&
+	       filter_has_state(json_object_get(body, "states"),
+	                        (enum job_state)job->state);
 }
 
 /* Without a filter on users: mine; an admin's --all is everybody's. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/filter.h"
 #include "aischedd/listing.h"
 #include "aischedd/op.h"
 #include "aischedd/run/output.h"
@@ -104,32 +105,6 @@ void daemon_free_readings(struct daemon *d)
 
 /* --- which rows -------------------------------------------------------- */
 
-static bool has_text(const json_t *list, const char *text)
-{
-	if (!list)
-		return true;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-
-		if (s && !strcmp(s, text))
-			return true;
-	}
-	return false;
-}
-
-static bool has_state(const json_t *list, int state)
-{
-	if (!list)
-		return true;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-
-		if (s && job_state_parse(s) == state)
-			return true;
-	}
-	return false;
-}
-
 static bool on_node(const json_t *list, const char *node, size_t len)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -147,13 +122,14 @@ static bool fits(const struct reading *r, const struct job *job,
 	struct spec spec;
 
 	if ((r->only_user && strcmp(r->only_user, user)) ||
-	    !has_text(r->by.users, user) || !has_text(r->by.queues, queue) ||
-	    !has_state(r->by.states, job->state))
+	    !filter_has_text(r->by.users, user) ||
+	    !filter_has_text(r->by.queues, queue) ||
+	    !filter_has_state(r->by.states, (enum job_state)job->state))
 		return false;
 	if (!r->by.names)
 		return true;
 	spec_unpack(&spec, job->packed);
-	return has_text(r->by.names, spec.name);
+	return filter_has_text(r->by.names, spec.name);
 }
 
 /* Whether some of these tasks of its array are in the record; none: all. */
@@ -448,12 +424,14 @@ static int write_shares(struct reading *r, struct err *err)
 	if (shares_init(&s, r->d->state, r->d->store, now_s(), err) < 0)
 		return -1;
 	for (uint32_t q = 0; q < conf->nqueues; q++) {
-		bool wanted = has_text(r->by.queues, conf->queues[q].name);
+		bool wanted =
+		    filter_has_text(r->by.queues, conf->queues[q].name);
 
 		if (wanted && !r->by.users)
 			write_share(r, &s.queue[q]);
 		for (; at < s.nusers && s.user[at].queue == q; at++)
-			if (wanted && has_text(r->by.users, s.user[at].user))
+			if (wanted &&
+			    filter_has_text(r->by.users, s.user[at].user))
 				write_share(r, &s.user[at]);
 	}
 	shares_fini(&s);
@@ -472,13 +450,15 @@ static void begin(struct daemon *d, void *arg)
 		break;
 	case LIST_NODES:
 		for (size_t i = 0; i < state_nnodes(d->state); i++)
-			if (has_text(r->by.names,
-			             state_node(d->state, (uint32_t)i)->name))
+			if (filter_has_text(
+				r->by.names,
+				state_node(d->state, (uint32_t)i)->name))
 				take_active(r, i, &cap);
 		break;
 	case LIST_QUEUES:
 		for (size_t i = 0; i < d->conf->nqueues; i++)
-			if (has_text(r->by.names, d->conf->queues[i].name))
+			if (filter_has_text(r->by.names,
+			                    d->conf->queues[i].name))
 				take_active(r, i, &cap);
 		break;
 	case LIST_SHARES:
@@ -518,7 +498,7 @@ static bool wants_final(const json_t *states)
 {
 	for (int s = 0; states && s < JOB_NSTATES; s++)
 		if (job_state_is_final((enum job_state)s) &&
-		    has_state(states, s))
+		    filter_has_state(states, (enum job_state)s))
 			return true;
 	return false;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What jobs print in containers on a real node: read while they run, kept when
-# they have ended, or written to files that are mounted.
+# they have ended.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
