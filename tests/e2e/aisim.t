@@ -2,22 +2,8 @@
 # aisim: each *.sim of the folder is a cluster, jobs and what must happen; the
 # same input gives the same output, mistakes are one line with their place.
 
-: "${top_srcdir:=.}" "${top_builddir:=.}"
-aisim=$top_builddir/aisim/aisim
+. "${top_srcdir:=.}/tests/e2e/sim.sh"
 cases=$top_srcdir/tests/e2e/aisim
-n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-	fi
-}
 
 # FILE: nodes, jobs and events of a case, parted by lines of three dashes; what
 # follows the second ones are options

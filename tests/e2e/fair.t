@@ -4,21 +4,7 @@
 # time, within 2 %.  Jobs are 1 % of a share at most, and run for a hundredth
 # of the half-life at most.
 
-: "${top_srcdir:=.}" "${top_builddir:=.}"
-aisim=$top_builddir/aisim/aisim
-n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-	fi
-}
+. "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 cat >"$dir/conf" <<-'END'
 	pool sim { }

@@ -3,21 +3,7 @@
 # of higher priority, of other users, for the same limit or licence - start no
 # more GPU seconds before a job that waits than HACKING.md says.
 
-: "${top_srcdir:=.}" "${top_builddir:=.}"
-aisim=$top_builddir/aisim/aisim
-n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-	fi
-}
+. "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 wait=1800 longest=1200 gpus=32 until=40000
 seeds="1 2 3 4 5 6 7 8 9 10"
