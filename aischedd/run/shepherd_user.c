@@ -235,9 +235,9 @@ static int open_output(struct shepherd *s, char *path)
 	return fd;
 }
 
-/* Open each name once: tasks with the same name share one file. */
-static int output(struct shepherd *s, const char *pattern, uint32_t task,
-                  enum start_fault *ret_fault, struct err *err)
+/* What a pattern for a file of a task's means. */
+static struct buf file_path(const struct shepherd *s, const char *pattern,
+                            uint32_t task)
 {
 	const struct run_job *job = &s->order.job;
 	struct output_name name = { .job = job->job,
@@ -248,9 +248,18 @@ static int output(struct shepherd *s, const char *pattern, uint32_t task,
 		                    .user = job->user,
 		                    .node = s->order.host };
 	struct buf path = { 0 };
-	int fd;
 
 	output_expand(pattern, job->spec->workdir, &name, &path);
+	return path;
+}
+
+/* Open each name once: tasks with the same name share one file. */
+static int output(struct shepherd *s, const char *pattern, uint32_t task,
+                  enum start_fault *ret_fault, struct err *err)
+{
+	struct buf path = file_path(s, pattern, task);
+	int fd;
+
 	for (size_t i = 0; i < s->nfiles; i++) {
 		if (strcmp(s->file[i].path, path.data))
 			continue;
@@ -271,19 +280,10 @@ static int output(struct shepherd *s, const char *pattern, uint32_t task,
 static int input(struct shepherd *s, uint32_t task, enum start_fault *ret_fault,
                  struct err *err)
 {
-	const struct run_job *job = &s->order.job;
-	const char *pattern = job->spec->input ? job->spec->input : "/dev/null";
-	struct output_name name = { .job = job->job,
-		                    .array_job = job->array_job,
-		                    .array_task = job->array_task,
-		                    .task = task,
-		                    .name = job->spec->name,
-		                    .user = job->user,
-		                    .node = s->order.host };
-	struct buf path = { 0 };
+	const char *pattern = s->order.job.spec->input;
+	struct buf path = file_path(s, pattern ? pattern : "/dev/null", task);
 	int fd;
 
-	output_expand(pattern, job->spec->workdir, &name, &path);
 	fd = open_now(path.data, O_RDONLY);
 	if (fd < 0)
 		user_fault(ret_fault, err, "open input", path.data);
