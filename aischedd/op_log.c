@@ -1,9 +1,12 @@
 /* op_log.c - where a job's output is, or the output itself */
+#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/listing.h"
 #include "aischedd/logs.h"
 #include "aischedd/op.h"
+#include "aischedd/run/kube_mount.h"
+#include "aischedd/run/kube_output.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -13,18 +16,47 @@ struct found_log {
 	const struct jobid *id;
 	bool found, is_array;
 	struct buf path;
-	uint64_t job;  /* the record's */
-	bool streamed; /* the daemon has it, not a file of the user */
+	struct buf where; /* of a container; empty: it is on this machine */
+	uint64_t job;     /* the record's */
+	bool streamed;    /* the daemon has it, not a file of the user */
 	const char *state;
 	int queue; /* index; -1: it is no more */
 	uint32_t uid, task;
 	bool error;
 };
 
+/* What a container wrote is a file of the user where that was mounted, which
+ * may have another name outside.  Jobs that others made name no files. */
+static bool is_file(struct found_log *f, const struct job *job,
+                    const char *node)
+{
+	struct kube_mount_file at;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	if (spec.kube_uid || !kube_output_is_file(&spec, f->path.data))
+		return false;
+	if (!kube_mount_find(spec.mount, f->path.data, &at))
+		return true;
+	buf_clear(&f->path);
+	buf_puts(&f->path, at.file);
+	if (at.claim)
+		buf_printf(&f->where, "of claim '%s'", at.claim);
+	else if (f->task)
+		buf_printf(&f->where, "on the node of task %u", f->task);
+	else if (*node)
+		buf_printf(&f->where, "on node '%.*s'",
+		           (int)strcspn(node, ":,"), node);
+	free(at.file);
+	free(at.claim);
+	return true;
+}
+
 static void past_log(const struct past_job *past, void *arg)
 {
 	const struct job *job = &past->job;
 	struct found_log *f = arg;
+	const char *place = past->place ? past->place : "";
 
 	/* Parts of an array come whatever their tasks are. */
 	if (f->found || (f->id->tasks.n && job->tasks.n &&
@@ -33,32 +65,32 @@ static void past_log(const struct past_job *past, void *arg)
 	f->found = true;
 	f->is_array = !f->id->tasks.n && job->array == f->id->job;
 	f->job = job->id;
-	f->streamed = logs_are_kept(f->d, job->id);
 	f->state = job_state_name((enum job_state)job->state);
 	f->queue = conf_queue_find(f->d->conf, past->queue);
 	f->uid = job->uid;
-	listing_output(job, past->user, past->place ? past->place : "", f->task,
-	               f->error, &f->path);
+	listing_output(job, past->user, place, f->task, f->error, &f->path);
+	f->streamed = !is_file(f, job, place) && logs_are_kept(f->d, job->id);
 }
 
 static void active_log(const struct job *job, struct found_log *f)
 {
 	const struct state *state = f->d->state;
 	struct job copy = *job;
+	const char *node =
+	    job->place ? state_node(state, job->place->task[0].node)->name : "";
 
 	if (f->id->tasks.n)
 		copy.task = idset_min(&f->id->tasks);
 	f->found = true;
 	f->job = job->id;
-	f->streamed = job->place ? logs_runner(f->d, job) != NULL
-	                         : logs_are_kept(f->d, job->id);
 	f->state = job_state_name((enum job_state)job->state);
 	f->queue = (int)job->queue;
 	f->uid = job->uid;
-	listing_output(
-	    &copy, state_user(state, job->user)->name,
-	    job->place ? state_node(state, job->place->task[0].node)->name : "",
-	    f->task, f->error, &f->path);
+	listing_output(&copy, state_user(state, job->user)->name, node, f->task,
+	               f->error, &f->path);
+	f->streamed = !is_file(f, job, node) &&
+	              (job->place ? logs_runner(f->d, job) != NULL
+	                          : logs_are_kept(f->d, job->id));
 }
 
 static int find_log(struct daemon *d, struct found_log *f, struct err *err)
@@ -131,9 +163,9 @@ static int answer_log(struct daemon *d, struct ask *ask,
 
 	if (f->streamed)
 		return logs_begin(d, ask, &wish, err);
-	daemon_say(
-	    d, ask,
-	    json_pack("{s:s, s:s}", "path", f->path.data, "state", f->state));
+	daemon_say(d, ask,
+	           json_pack("{s:s, s:s, s:s*}", "path", f->path.data, "state",
+	                     f->state, "where", f->where.data));
 	return 0;
 }
 
@@ -155,6 +187,7 @@ int op_log(struct daemon *d, struct ask *ask, const struct request_in *in,
 	    check_log(in->peer, &f, text, err) == 0)
 		result = answer_log(d, ask, in, &f, text, err);
 	buf_free(&f.path);
+	buf_free(&f.where);
 	idset_free(&id.tasks);
 	return result;
 }

@@ -241,8 +241,8 @@ static int check_files(const struct submit *submit, struct err *err)
 {
 	const struct spec *spec = &submit->spec;
 
-	if (is_remote(submit))
-		return 0;
+	if (is_remote(submit) || spec->mount)
+		return 0; /* with mounts, names are those in containers */
 	if (folder_check(spec->workdir, spec->output, err) < 0)
 		return -1;
 	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;

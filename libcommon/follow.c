@@ -27,6 +27,7 @@ struct follow {
 	struct client *ask; /* where the output is; NULL: not connected */
 	struct client *end; /* op wait is on its way; NULL: not connected */
 	char state[32];     /* of the job, when it was last asked for */
+	bool absent;        /* the output is a file, and not on this machine */
 	int fd;             /* of the output, -1: not open yet */
 	int inotify;        /* says that it grew */
 	int64_t had;        /* bytes that came from the daemon */
@@ -54,8 +55,9 @@ static enum verdict lost(struct client **client, const struct err *err)
 
 /* --- where the output is -------------------------------------------------- */
 
+/* where: which machine or volume has it; NULL: this one. */
 static enum verdict open_output(struct follow *f, const char *path,
-                                struct err *err)
+                                const char *where, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct stat st;
@@ -63,7 +65,9 @@ static enum verdict open_output(struct follow *f, const char *path,
 	if (fd < 0) {
 		bool missing = errno == ENOENT;
 
-		err_sys(err, "output of job %s, '%s'", f->job, path);
+		err_sys(err, "output of job %s, '%s'%s%s", f->job, path,
+		        where ? " " : "", where ? where : "");
+		f->absent = missing && where;
 		return missing ? NOT_YET : FAILED;
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -152,7 +156,9 @@ static enum verdict find_output(struct follow *f, struct err *err)
 	state = json_string_value(json_object_get(answer, "state"));
 	snprintf(f->state, sizeof(f->state), "%s", state ? state : "");
 	if (path)
-		v = open_output(f, path, err);
+		v = open_output(
+		    f, path,
+		    json_string_value(json_object_get(answer, "where")), err);
 	if (v == NOT_YET && !strcmp(f->state, "PENDING"))
 		err_set(err, EAGAIN, "job %s is PENDING: no output yet",
 		        f->job);
@@ -256,6 +262,8 @@ static int follow_to_end(struct follow *f, struct err *err)
 			return -1;
 		if (ended == YES && found == YES)
 			return 0;
+		if (ended == YES && f->absent)
+			return -1;
 		if (ended == YES && f->ask)
 			return err_set(err, ENODATA,
 			               "job %s ended %s and left no output",

@@ -24,9 +24,11 @@
  * queues    fields, format, names                 parts: rows; rows
  * nodes     fields, format, names                 parts: rows; rows
  * shares    users, queues, fields, format         parts: rows; rows
- * log       id, task, stream "out"|"err",         path, state of the job; or
- *           follow, skip (bytes that are had)     parts: the output; whole,
- *                                                 omitted (bytes not kept)
+ * log       id, task, stream "out"|"err",         path, state of the job,
+ *           follow, skip (bytes that are had)     where (if not here: "on node
+ *                                                 'a'"); or parts: the output;
+ *                                                 whole, omitted (bytes not
+ *                                                 kept)
  * cancel    ids or users, queues, states, names,  count, failed [{job,
  *           all; signal (0: end it); list         text}]; with list: ids
  *           (true: say which)                     [text], those it was

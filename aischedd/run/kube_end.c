@@ -193,9 +193,21 @@ static const char *first_loss(const struct kube_attempt *a)
 	return NULL;
 }
 
+/* It ran, and not what it was to run: "cannot open output '/data/x'". */
+static const char *first_unable(struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		struct kube_task *task = kube_task_at(a, a->slot[i].index);
+
+		if (task && *task->pod.unable)
+			return task->pod.unable;
+	}
+	return NULL;
+}
+
 void kube_attempt_tell_end(struct kube_attempt *a)
 {
-	const char *lost = first_loss(a);
+	const char *lost = first_loss(a), *unable = first_unable(a);
 
 	if (a->stop)
 		tell_ended(a);
@@ -203,6 +215,10 @@ void kube_attempt_tell_end(struct kube_attempt *a)
 		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
 		                                  .fault = a->whose,
 		                                  .text = a->fault.text });
+	else if (unable)
+		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
+		                                  .fault = FAULT_USER,
+		                                  .text = unable });
 	else if (lost)
 		tell_last(
 		    a, &(struct run_event){ .kind = RUN_LOST, .text = lost });

@@ -41,42 +41,62 @@ static bool is_allowed(const struct strlist *allowed, const char *source)
 	return false;
 }
 
-/* "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro". */
+/* One of the list; source and path point into text, which is the caller's. */
+struct mount {
+	const char *source, *path;
+	bool claim, read_only;
+};
+
+/* "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro".  text is cut up;
+ * false: it is no mount. */
+static bool parse_mount(char *text, struct mount *ret)
+{
+	size_t len = strlen(text);
+	char *colon;
+
+	ret->read_only = len > 3 && !strcmp(text + len - 3, ":ro");
+	if (ret->read_only)
+		text[len - 3] = '\0';
+	ret->claim = !strncmp(text, "pvc:", 4);
+	ret->source = ret->claim ? text + 4 : text;
+	colon = strchr(ret->source, ':');
+	ret->path = colon ? colon + 1 : text;
+	if (colon)
+		*colon = '\0';
+	return (ret->claim || *ret->source == '/') && *ret->path == '/' &&
+	       !strchr(ret->path, ':') && !strstr(ret->source, "/../") &&
+	       !strstr(ret->path, "/..");
+}
+
 static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,
                      const char *text, struct err *err)
 {
-	char *copy = xstrdup(text), *source = copy, *path, *colon;
-	size_t len = strlen(copy);
-	bool read_only = len > 3 && !strcmp(copy + len - 3, ":ro");
-	bool claim = !strncmp(copy, "pvc:", 4);
-	int rc = -1;
+	char *copy = xstrdup(text), *asked;
+	struct mount m;
+	int rc = 0;
 
-	if (read_only)
-		copy[len - 3] = '\0';
-	colon = strchr(claim ? copy + 4 : copy, ':');
-	path = colon ? colon + 1 : source;
-	if (colon)
-		*colon = '\0';
-	if ((!claim && *source != '/') || *path != '/' || strchr(path, ':') ||
-	    strstr(source, "/../") || strstr(path, "/.."))
-		err_set(err, EINVAL,
-		        "mount '%s': want PATH[:PATH][:ro] or "
-		        "pvc:CLAIM:PATH[:ro]",
-		        text);
-	else if (!is_allowed(&pool->allow_mounts, source))
-		err_set(err, EINVAL,
-		        "mount '%s': pool '%s' does not allow it (its "
-		        "allow_mounts)",
-		        source, pool->name);
+	if (!parse_mount(copy, &m)) {
+		free(copy);
+		return err_set(err, EINVAL,
+		               "mount '%s': want PATH[:PATH][:ro] or "
+		               "pvc:CLAIM:PATH[:ro]",
+		               text);
+	}
+	asked = xasprintf("%s%s", m.claim ? "pvc:" : "", m.source);
+	if (!is_allowed(&pool->allow_mounts, asked))
+		rc = err_set(err, EINVAL,
+		             "mount '%s': pool '%s' does not allow it (its "
+		             "allow_mounts)",
+		             asked, pool->name);
+	else if (m.claim)
+		kube_volumes_add(v, m.path, "persistentVolumeClaim",
+		                 json_pack("{s:s}", "claimName", m.source),
+		                 m.read_only);
 	else
-		rc = 0;
-	if (rc == 0 && claim)
-		kube_volumes_add(v, path, "persistentVolumeClaim",
-		                 json_pack("{s:s}", "claimName", source + 4),
-		                 read_only);
-	else if (rc == 0)
-		kube_volumes_add(v, path, "hostPath",
-		                 json_pack("{s:s}", "path", source), read_only);
+		kube_volumes_add(v, m.path, "hostPath",
+		                 json_pack("{s:s}", "path", m.source),
+		                 m.read_only);
+	free(asked);
 	free(copy);
 	return rc;
 }
@@ -124,4 +144,28 @@ const char *kube_volumes_workdir(struct kube_volumes *v, const char *path)
 		path = WORK_DIR;
 	kube_volumes_add(v, path, "emptyDir", json_object(), false);
 	return path;
+}
+
+bool kube_mount_find(const char *list, const char *path,
+                     struct kube_mount_file *ret)
+{
+	char *copy = xstrdup(list ? list : ""), *rest = copy, *one;
+	struct mount m, best = { 0 };
+	size_t len;
+
+	while ((one = strsep(&rest, ",")))
+		if (*one && parse_mount(one, &m) && is_below(path, m.path) &&
+		    (!best.path || strlen(m.path) >= strlen(best.path)))
+			best = m;
+	if (!best.path || best.read_only || strstr(path, "/..")) {
+		free(copy);
+		return false;
+	}
+	ret->claim = best.claim ? xstrdup(best.source) : NULL;
+	len = strlen(best.path);
+	len += strspn(path + len, "/");
+	ret->file = best.claim ? xstrdup(path)
+	                       : xasprintf("%s/%s", best.source, path + len);
+	free(copy);
+	return true;
 }

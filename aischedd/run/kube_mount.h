@@ -35,4 +35,17 @@ int kube_volumes_mount(struct kube_volumes *v, const struct conf_pool *pool,
  */
 const char *kube_volumes_workdir(struct kube_volumes *v, const char *path);
 
+/* Where a file of a container is outside of it; both on the heap. */
+struct kube_mount_file {
+	char *file;  /* on its node, or as in the container */
+	char *claim; /* the volume it is in; NULL: a folder of the node */
+};
+
+/*
+ * Whether that name in a container is below a mount of the list that can be
+ * written to; the innermost counts.
+ */
+bool kube_mount_find(const char *list, const char *path,
+                     struct kube_mount_file *ret);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "aischedd/run/kube_mount.h"
+#include "aischedd/run/kube_output.h"
 
 enum {
 	GRACE_LOST_S = 60, /* a node that is not heard of keeps its pods */
@@ -166,6 +167,9 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	json_object_set_new(pod_notes,
 	                    "cluster-autoscaler.kubernetes.io/safe-to-evict",
 	                    json_string("false"));
+	if (kube_output_all_files(job))
+		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
+		                    json_string("true"));
 	/* What a pod that fails means for the others is for us to say; but
 	 * only the controller can make another of its index. */
 	json_object_set_new(

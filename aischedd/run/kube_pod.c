@@ -7,6 +7,7 @@
 
 #include "aischedd/run/kube_json.h"
 #include "aischedd/run/kube_object.h"
+#include "aischedd/run/kube_output.h"
 #include "libcommon/mem.h"
 
 /* --- what it uses --- */
@@ -133,6 +134,7 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 {
 	struct kube_reader r = { .obj = ended };
 	char *reason = text(ended, "reason");
+	const char *last = json_string_value(json_object_get(ended, "message"));
 
 	pod->ended = pod->ran = true;
 	pod->exit_code = (int)kube_int(&r, "exitCode", 0);
@@ -141,6 +143,10 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 	pod->oom = !strcmp(reason, "OOMKilled");
 	pod->start = seconds(ended, "startedAt");
 	pod->end = seconds(ended, "finishedAt");
+	if (last && !strncmp(last, KUBE_OUTPUT_MARK, strlen(KUBE_OUTPUT_MARK)))
+		replace(&pod->unable, xstrndup(last + strlen(KUBE_OUTPUT_MARK),
+		                               strcspn(last, "\n") -
+		                                   strlen(KUBE_OUTPUT_MARK)));
 	free(reason);
 }
 
@@ -238,6 +244,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.message = text(status, "message"),
 		.waits = xstrdup(""),
 		.waits_why = xstrdup(""),
+		.unable = xstrdup(""),
 		.use = kube_pod_use(spec, gpu),
 	};
 	read_container(ret, json_array_get(list, 0));
@@ -249,7 +256,7 @@ void kube_pod_fini(struct kube_pod *pod)
 	char *texts[] = { pod->namespace, pod->name,    pod->uid,
 		          pod->owner,     pod->node,    pod->leave,
 		          pod->reason,    pod->message, pod->waits,
-		          pod->waits_why };
+		          pod->waits_why, pod->unable };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);

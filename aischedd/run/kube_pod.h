@@ -34,6 +34,7 @@ struct kube_pod {
 	char *waits, *waits_why; /* "ErrImagePull"; "" */
 	bool ended, oom;
 	int exit_code;
+	char *unable; /* why its first process did not run the script; "" */
 	int64_t start, end; /* unix seconds; 0: not known */
 	struct kube_amount use;
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aischedd/run/kube_output.h"
 #include "aischedd/run/record.h"
 #include "aischedd/run/shepherd_env.h"
 #include "libcommon/buf.h"
@@ -20,25 +21,25 @@
  * and its children none at all.  So it passes TERM on to everything in there
  * and ends as the script has ended.
  */
-static const char init_script[] = ". " KUBE_JOB_DIR "/env\n"
-				  "eval \"$" OWN_VAR "\"\n"
-				  "unset " OWN_VAR "\n"
-				  "trap 'kill -TERM -1 2>/dev/null' TERM\n"
-				  "\"" KUBE_JOB_DIR "/script\" \"$@\" &\n"
-				  "child=$!\n"
-				  "[ -z \"$aisched_signal\" ] || {\n"
-				  "\tsleep \"$aisched_after\"\n"
-				  "\tkill -\"$aisched_signal\" "
-				  "\"${aisched_to:-$child}\"\n"
-				  "} 2>/dev/null &\n"
-				  "wait \"$child\"\n"
-				  "status=$?\n"
-				  "# A signal ends the wait, not the script.\n"
-				  "while kill -0 \"$child\" 2>/dev/null; do\n"
-				  "\twait \"$child\"\n"
-				  "\tstatus=$?\n"
-				  "done\n"
-				  "exit \"$status\"\n";
+static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
+				   "eval \"$" OWN_VAR "\"\n"
+				   "unset " OWN_VAR "\n";
+static const char run_script[] =
+    "trap 'kill -TERM -1 2>/dev/null' TERM\n"
+    "\"" KUBE_JOB_DIR "/script\" \"$@\" <\"$aisched_in\" &\n"
+    "child=$!\n"
+    "[ -z \"$aisched_signal\" ] || {\n"
+    "\tsleep \"$aisched_after\"\n"
+    "\tkill -\"$aisched_signal\" \"${aisched_to:-$child}\"\n"
+    "} 2>/dev/null &\n"
+    "wait \"$child\"\n"
+    "status=$?\n"
+    "# A signal ends the wait, not the script.\n"
+    "while kill -0 \"$child\" 2>/dev/null; do\n"
+    "\twait \"$child\"\n"
+    "\tstatus=$?\n"
+    "done\n"
+    "exit \"$status\"\n";
 
 static bool is_one_of(const char *var, size_t len, const char *const *list)
 {
@@ -164,6 +165,7 @@ static void env_file(struct buf *common, struct buf *own,
 	}
 	add_ranks(own, home, job);
 	add_signal(own, job);
+	kube_output_env(own, job, now);
 	if (job->spec->umask != SPEC_UNSET)
 		buf_printf(own, "umask 0%03o\n", (unsigned)job->spec->umask);
 	arena_free(arena);
@@ -200,14 +202,17 @@ static json_t *secret_of(const struct kube_home *home,
 {
 	json_t *obj = kube_object_new(home, job, "v1", "Secret");
 	json_t *data = json_object();
+	struct buf init = { 0 };
 
+	buf_printf(&init, "%s%s%s", begin_script, kube_output_script,
+	           run_script);
 	json_object_set_new(data, "env", base64(env->data, env->len));
-	json_object_set_new(data, "init",
-	                    base64(init_script, sizeof(init_script) - 1));
+	json_object_set_new(data, "init", base64(init.data, init.len));
 	json_object_set_new(data, "script",
 	                    base64(job->script, job->script_len));
 	json_object_set_new(obj, "immutable", json_true());
 	json_object_set_new(obj, "data", data);
+	buf_free(&init);
 	return obj;
 }
 

@@ -50,6 +50,18 @@ static bool expand_one(char letter, int width, const struct output_name *name,
 	}
 }
 
+/* The letter of the conversion that begins at a '%', or where one would be. */
+static const char *parse_one(const char *p, int *ret_width)
+{
+	int width = 0;
+
+	for (p++; isdigit((unsigned char)*p); p++)
+		if (width < MAX_WIDTH)
+			width = width * 10 + *p - '0';
+	*ret_width = width < MAX_WIDTH ? width : MAX_WIDTH;
+	return p;
+}
+
 void output_expand(const char *pattern, const char *workdir,
                    const struct output_name *name, struct buf *out)
 {
@@ -58,8 +70,8 @@ void output_expand(const char *pattern, const char *workdir,
 	if (pattern[0] != '/')
 		buf_printf(out, "%s/", workdir);
 	for (const char *p = pattern; *p; p++) {
-		const char *q = p + 1;
-		int width = 0;
+		const char *q;
+		int width;
 
 		if (raw && *p == '\\')
 			continue;
@@ -67,14 +79,27 @@ void output_expand(const char *pattern, const char *workdir,
 			buf_addc(out, *p);
 			continue;
 		}
-		for (; isdigit((unsigned char)*q); q++)
-			if (width < MAX_WIDTH)
-				width = width * 10 + *q - '0';
-		if (width > MAX_WIDTH)
-			width = MAX_WIDTH;
+		q = parse_one(p, &width);
 		if (expand_one(*q, width, name, out))
 			p = q;
 		else
 			buf_addc(out, *p);
 	}
+}
+
+const char *output_task(const char *pattern, const char **ret_end,
+                        int *ret_width)
+{
+	if (strchr(pattern, '\\'))
+		return NULL;
+	for (const char *p = pattern; (p = strchr(p, '%'));) {
+		const char *q = parse_one(p, ret_width);
+
+		if (*q == 't') {
+			*ret_end = q + 1;
+			return p;
+		}
+		p = *q == '%' ? q + 1 : p + 1;
+	}
+	return NULL;
 }

@@ -27,4 +27,11 @@ struct output_name {
 void output_expand(const char *pattern, const char *workdir,
                    const struct output_name *name, struct buf *out);
 
+/*
+ * Where its first %t begins and ends, for whoever expands a name before it is
+ * known which task it is for; NULL: there is none.
+ */
+const char *output_task(const char *pattern, const char **ret_end,
+                        int *ret_width);
+
 #endif

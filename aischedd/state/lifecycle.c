@@ -113,6 +113,8 @@ static life_fn *const table[JOB_NSTATES][EV_N] = {
 	},
 	[JOB_RUNNING] = {
 		[EV_started] = life_found_running,
+		/* A container may run before what is in it does. */
+		[EV_start_failed] = life_start_failed,
 		[EV_unknown] = life_lost,
 		[EV_ended] = life_ended,
 		[EV_lost] = life_lost,

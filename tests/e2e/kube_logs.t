@@ -180,6 +180,63 @@ follower=$!
 ok "and comes to the end" wait "$follower"
 is "with all of it" "$(cksum <"$dir/slow")" "$(sh much "$work/d" | cksum)"
 
+# --- files of the user --------------------------------------------------------
+
+# It names a folder that is mounted: as on this machine, files are made there.
+cat >both <<-'END'
+	#!/bin/sh
+	echo "out $1"
+	echo "err $1" >&2
+END
+id=$(sub -o "$work/new/%x-%j-%t" -J name both 1)
+ok "output goes to a file in a mount" wait_for is_state "$id" COMPLETED
+is "with all of it" "$(cat "$work/new/name-$id-0")" "out 1
+err 1"
+is "read from there" "$(aiq --log "$id")" "out 1
+err 1"
+ok "nothing of it is kept twice" [ ! -e "$dir/state/logs/$id" ]
+id=$(sub -o "$work/o" -e "$work/e" both 2)
+ok "two files" wait_for is_state "$id" COMPLETED
+is "have each its own" "$(cat "$work/o") $(cat "$work/e")" "out 2 err 2"
+id=$(sub -o "$work/o" -e /tmp/e both 3)
+ok "where one is not mounted" wait_for is_state "$id" COMPLETED
+is "the other is made anew" "$(cat "$work/o")" "out 3"
+id=$(sub -n 2 -o "$work/o" --open-mode append both 4)
+ok "two tasks" wait_for is_state "$id" COMPLETED
+is "write to one file, behind what was there" "$(sort "$work/o" | uniq -c |
+	tr -s ' \n' ' ')" " 2 err 4 1 out 3 2 out 4 "
+id=$(aisub --parsable --cpus-per-task 0.1 --mem 32M --mount "$work:/mnt" \
+	-o /mnt/there -i /mnt/o --wrap 'head -n 1')
+ok "under another name" wait_for is_state "$id" COMPLETED
+is "it is found as well" "$(aiq --log "$id")" "out 3"
+
+id=$(sub -o "$work/requeued" speak "$work/i")
+ok "a job runs" wait_for has "$work/requeued" "restart 0"
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+aictl requeue "$id" >/dev/null
+ok "its next attempt writes on" wait_for has "$dir/follow" "restart 1"
+open_gate i
+ok "to its end" wait "$follower"
+is "in one file" "$(grep rank "$dir/follow")" "$(grep rank "$work/requeued")"
+is "with both" "$(grep -c restart "$work/requeued")" 2
+
+: >"$work/file"
+id=$(sub -n 2 -o "$work/file/out" both 5)
+ok "a file that cannot be opened fails the job" wait_for is_state "$id" FAILED
+like "which says so" "$(aiq "$id")" "cannot open output '$work/file/out': "
+id=$(sub -i "$work/none" both 6)
+ok "so does input that is not there" wait_for is_state "$id" FAILED
+like "which says so" "$(aiq "$id")" "cannot open input '$work/none': "
+id=$(sub -o "$work/moved" both 7)
+ok "a file that this machine does not have" wait_for is_state "$id" COMPLETED
+rm "$work/moved"
+fails "is said to be elsewhere" 1 "'$work/moved' on node 'metal'" \
+	aiq --log "$id"
+id=$(sub -o /dev/null both 8)
+ok "output to nowhere" wait_for is_state "$id" COMPLETED
+fails "is not kept" 1 "goes to '/dev/null' and is not kept" aiq --log "$id"
+
 # --- whoever goes away ------------------------------------------------------------
 
 id=$(sub --wrap "echo one; $(gate e); echo two; $(gate f)")

@@ -36,7 +36,7 @@ static const struct {
 	/* clang-format off */
 	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . ." },
 	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . ." },
-	{ JOB_RUNNING,     "! ! . . . CD NF NF S . . CG CG . CG CG CG . . . . ." },
+	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . ." },
 	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . ." },
 	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . ." },
 	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
