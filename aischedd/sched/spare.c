@@ -50,11 +50,6 @@ static bool is_alone(const struct evictor *e, uint32_t task)
 	        s->req.exclusive[e->c->req]);
 }
 
-static bool may_stay(const struct evictor *e, uint32_t task)
-{
-	return !is_alone(e, task) && is_sound(e, task);
-}
-
 /* --- other devices for the claimant ------------------------------------ */
 
 static int by_node(const void *a, const void *b)
@@ -148,14 +143,15 @@ static bool repack(struct sparing *sp, uint32_t node)
 	return true;
 }
 
-/* All tasks have the devices again that they had before the step was tried;
+/* Tasks have the devices again that they had when so many had been changed;
  * the counters are on the trail. */
-static void bring_back(struct sparing *sp)
+static void bring_back(struct sparing *sp, size_t to)
 {
 	struct place *place = sp->e->p->place;
 	const struct former *former = sp->former.p;
 
-	for (size_t i = sp->former.n; i-- > 0;) {
+	while (sp->former.n > to) {
+		size_t i = --sp->former.n;
 		struct snap_task *t = &place->task[former[i].at];
 
 		*t = former[i].task;
@@ -202,10 +198,27 @@ static bool can_stay(struct sparing *sp, size_t i)
 		run_refresh(e, step->run);
 		return true;
 	}
-	bring_back(sp);
+	bring_back(sp, 0);
 	work_undo(e->w, mark);
 	step->stays = false;
 	step_tell(e, step, true);
+	return false;
+}
+
+/* Whether a task that was taken back can stay; the claimant gets other devices
+ * for it, if need be. */
+static bool may_stay(void *arg, uint32_t task)
+{
+	struct sparing *sp = arg;
+	const struct evictor *e = sp->e;
+	size_t before = sp->former.n;
+
+	if (is_alone(e, task))
+		return false;
+	if (is_sound(e, task) ||
+	    (repack(sp, e->s->task[task].node) && is_sound(e, task)))
+		return true;
+	bring_back(sp, before);
 	return false;
 }
 
@@ -216,13 +229,17 @@ static bool can_shrink(struct sparing *sp, uint32_t run)
 	size_t mark = work_mark(e->w);
 	struct verdict v;
 
-	if (!victim_shrink(e, run, may_stay))
+	sp->former.n = 0;
+	if (!victim_shrink(e, run, may_stay, sp)) {
+		bring_back(sp, 0);
 		return false;
+	}
 	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
 	    (!sp->held || victims_rules_hold(e))) {
 		run_refresh(e, run);
 		return true;
 	}
+	bring_back(sp, 0);
 	work_undo(e->w, mark);
 	victim_tell(e, run);
 	return false;

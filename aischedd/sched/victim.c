@@ -467,7 +467,8 @@ void victim_tell(const struct evictor *e, uint32_t run)
 	}
 }
 
-bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay)
+bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
+                   void *arg)
 {
 	const struct snap *s = e->s;
 	int64_t min = s->req.min_tasks[s->run.req[run]], kept = 0;
@@ -480,7 +481,7 @@ bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay)
 		size_t before = work_mark(e->w);
 
 		move_task(e, t, STAYS);
-		if (may_stay(e, t)) {
+		if (may_stay(arg, t)) {
 			kept++;
 			continue;
 		}

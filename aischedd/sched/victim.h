@@ -123,8 +123,9 @@ void step_drop(struct evictor *e, size_t i);
 /* Of a run that leaves keep the tasks that may stay, if these are its minimum
  * or more (the trail has that); then, with steps_tidy(), it only gives up the
  * others. */
-typedef bool may_stay_fn(const struct evictor *e, uint32_t task);
-bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay);
+typedef bool may_stay_fn(void *arg, uint32_t task);
+bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
+                   void *arg);
 
 /* Steps of those who stay, from this one on, are forgotten. */
 void steps_tidy(struct evictor *e, size_t first);
