@@ -40,7 +40,7 @@ struct place_of {
 struct job {
 	enum phase phase;
 	uint32_t batch; /* jobs of one are alike */
-	int64_t since, start;
+	int64_t since, start, served;
 	uint32_t leave_in, evicted; /* rounds; times */
 	struct place_of task[TASKS_MAX];
 	uint32_t ntasks;
@@ -50,7 +50,8 @@ struct job {
 struct batch {
 	struct buf shape; /* the words of the request, and of the queue */
 	bool preemptible, freezable;
-	int64_t lasts; /* 0: for ever */
+	int64_t lasts;  /* 0: for ever */
+	int64_t served; /* before it came */
 };
 
 struct world {
@@ -59,6 +60,7 @@ struct world {
 	char leaf[QUEUES_MAX][8];
 	uint32_t nleaves, nnodes, max_delay;
 	int64_t now, cooldown;
+	int64_t rest;     /* since then nothing arrives or ends */
 	bool time_passes; /* also when nothing arrives any more */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
@@ -124,6 +126,7 @@ static void add_batch(struct world *w)
 	b->preemptible = roll(d, 6);
 	b->freezable = !roll(d, 3);
 	b->lasts = roll(d, 3) ? 0 : 60 + 60 * roll(d, 8);
+	b->served = roll(d, 2) ? 0 : 300 + 30000 * roll(d, 2);
 	buf_printf(&b->shape,
 	           " queue=%s user=%s priority=%s cpus=%s mem=%s gpus=%s%s%s%s",
 	           w->leaf[roll(d, w->nleaves)], PICK(d, "u", "v"),
@@ -138,8 +141,9 @@ static void add_batch(struct world *w)
 	                " need=rack", " like=rack", " numa=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
 	for (uint32_t n = 1 + roll(d, 5); n && w->njobs < JOBS_MAX; n--)
-		w->job[w->njobs++] =
-		    (struct job){ .batch = w->nbatches, .since = w->now };
+		w->job[w->njobs++] = (struct job){ .batch = w->nbatches,
+			                           .since = w->now,
+			                           .served = b->served };
 	w->nbatches++;
 }
 
@@ -153,7 +157,8 @@ static void begin(struct world *w, uint64_t seed)
 	w->cooldown = roll(d, 3) ? 0 : 120;
 	w->time_passes = roll(d, 2);
 	w->max_delay = roll(d, 4);
-	buf_printf(&w->base, "policy age=%s%s%s%s\n", PICK(d, "0", "1", "9"),
+	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
+	           PICK(d, "", "", " order=least_served", " order=least_left"),
 	           PICK(d, "", "", " backfill=no"),
 	           PICK(d, "", "", " consolidate=no"),
 	           PICK(d, "", " hold_after=300"));
@@ -170,6 +175,17 @@ static void finish(struct world *w)
 }
 
 /* --- what a plan looks at ---------------------------------------------- */
+
+/* At rest nobody has run for longer than the others: turns would be taken,
+ * rarely, but for ever. */
+static int64_t served(const struct world *w, const struct job *job)
+{
+	int64_t until = w->rest ? w->rest : w->now;
+
+	return job->ntasks && until > job->start
+	           ? job->served + until - job->start
+	           : job->served;
+}
 
 static void write_claim(struct world *w, const struct job *job)
 {
@@ -190,13 +206,14 @@ static void write_part(struct world *w, uint32_t i, bool leaves)
 			continue;
 		if (before[0] == ' ') {
 			w->run[w->nruns++] = i;
-			buf_printf(&w->text, "run %u%s start=%lld%s%s%s%s",
-			           (unsigned)i + 1, b->shape.data,
-			           (long long)job->start,
-			           b->preemptible ? " preemptible" : "",
-			           b->freezable ? " freezable" : "",
-			           job->phase == IS_FROZEN ? " suspended" : "",
-			           leaves ? " ending" : "");
+			buf_printf(
+			    &w->text, "run %u%s start=%lld served=%lld%s%s%s%s",
+			    (unsigned)i + 1, b->shape.data,
+			    (long long)job->start, (long long)served(w, job),
+			    b->preemptible ? " preemptible" : "",
+			    b->freezable ? " freezable" : "",
+			    job->phase == IS_FROZEN ? " suspended" : "",
+			    leaves ? " ending" : "");
 			if (job->evicted)
 				buf_printf(
 				    &w->text, " safe=%lld",
@@ -223,13 +240,13 @@ static void write_row(struct world *w, uint32_t first, bool *done)
 	for (uint32_t i = first + 1;
 	     job->phase == WAITS && !job->nclaims && i < w->njobs; i++) {
 		if (w->job[i].batch != job->batch || w->job[i].phase != WAITS ||
-		    w->job[i].nclaims)
+		    w->job[i].nclaims || w->job[i].served != job->served)
 			continue;
 		buf_printf(&w->text, ",%u", (unsigned)i + 1);
 		done[i] = true;
 	}
-	buf_printf(&w->text, "%s since=%lld%s%s", b->shape.data,
-	           (long long)job->since,
+	buf_printf(&w->text, "%s since=%lld served=%lld%s%s", b->shape.data,
+	           (long long)job->since, (long long)served(w, job),
 	           b->preemptible ? "" : " nonpreemptible",
 	           job->phase == IS_FROZEN ? " resumes" : "");
 	if (job->phase == WAITS)
@@ -404,11 +421,12 @@ static void pass_time(struct world *w, bool busy)
 			if (!job->task[t].leaves)
 				job->task[n++] = job->task[t];
 		}
-		job->ntasks = n;
 		if (job->phase == ENDS) {
+			job->served = served(w, job);
 			job->phase = WAITS;
 			job->since = w->now;
 		}
+		job->ntasks = n;
 	}
 }
 
@@ -448,6 +466,7 @@ static void soak(uint64_t seed)
 		w.now += 60;
 		pass_time(&w, true);
 	}
+	w.rest = w.now;
 	for (int round = 0; round < REST_ROUNDS; round++) {
 		uint32_t n = plan_once(&w);
 
