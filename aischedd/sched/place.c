@@ -787,7 +787,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 
 /* In the domain of the level that it likes, or of the next wider one, up to
  * that which it needs. */
-static bool grow_near(struct place *p, uint32_t req, uint32_t node)
+static bool grow_near(struct place *p, uint32_t req, uint32_t node,
+                      struct lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint8_t need = s->req.need[req], like = s->req.like[req];
@@ -797,14 +798,14 @@ static bool grow_near(struct place *p, uint32_t req, uint32_t node)
 	for (int level = from; from != LEVEL_NONE && level >= to; level--) {
 		p->within = domain_of(s, node, (uint8_t)level);
 		if (p->within != SNAP_NONE &&
-		    place_try(p, req, 1, IN_OPEN, NULL))
+		    place_try(p, req, 1, IN_OPEN, ret_lack))
 			return true;
 	}
 	p->within = SNAP_NONE;
-	return need == LEVEL_NONE && place_try(p, req, 1, IN_OPEN, NULL);
+	return need == LEVEL_NONE && place_try(p, req, 1, IN_OPEN, ret_lack);
 }
 
-bool place_try_grow(struct place *p, uint32_t run)
+bool place_try_grow(struct place *p, uint32_t run, struct lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint32_t node = s->task[s->run.task_first[run]].node;
@@ -812,7 +813,7 @@ bool place_try_grow(struct place *p, uint32_t run)
 
 	p->pool = s->node.pool[node];
 	p->grows = true;
-	found = grow_near(p, s->run.req[run], node);
+	found = grow_near(p, s->run.req[run], node, ret_lack);
 	p->grows = false;
 	p->pool = p->within = SNAP_NONE;
 	return found;

@@ -101,7 +101,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
 /* One more task for a running job, with those that it has (own). */
-bool place_try_grow(struct place *p, uint32_t run);
+bool place_try_grow(struct place *p, uint32_t run, struct lack *ret_lack);
 
 /* A trial by hand: n tasks on a node on which they fit. */
 void place_begin(struct place *p);

@@ -319,6 +319,23 @@ static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 	       s->pend.user[a] == s->pend.user[b];
 }
 
+/* Whether it is not for want of anything that others hold that it waits, but
+ * for where they are. */
+static bool may_fit_if_moved(const struct pass *p, uint32_t row)
+{
+	switch (p->verdict[row].why) {
+	case WHY_Fragmentation:
+	case WHY_Topology:
+	case WHY_NumaAlignment:
+		return true;
+	case WHY_Resources:
+	case WHY_GangPartial:
+		return p->snap->req.exclusive[p->snap->pend.req[row]];
+	default:
+		return false;
+	}
+}
+
 static enum answer serve_request(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -341,9 +358,7 @@ static enum answer serve_request(struct pass *p, uint32_t row)
 	if (why == WHY_NodeDown || why == WHY_RunnerDown ||
 	    why == WHY_StartFailed)
 		return WAITS;
-	if (evicts(p, row,
-	           why == WHY_Fragmentation || why == WHY_Topology ||
-	               why == WHY_NumaAlignment))
+	if (evicts(p, row, may_fit_if_moved(p, row)))
 		return CLAIMS;
 	return promise(p, row);
 }
@@ -437,12 +452,12 @@ static enum answer serve_row(struct pass *p, uint32_t row)
 	                                               : serve_request(p, row);
 }
 
-static bool try_grow(struct pass *p, uint32_t run)
+static bool try_grow(struct pass *p, uint32_t run, struct lack *ret_lack)
 {
 	bool found;
 
 	pass_own(p, run, true);
-	found = place_try_grow(p->place, run);
+	found = place_try_grow(p->place, run, ret_lack);
 	pass_own(p, run, false);
 	return found;
 }
@@ -460,6 +475,7 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 		.standing = standing_of_run(s, run),
 		.demand = demand_more(s, run, 1),
 	};
+	struct lack lack = { 0 };
 	struct verdict v;
 	enum reason why = admit_now(p->place->work, &c.demand, &v);
 
@@ -468,11 +484,11 @@ static enum answer serve_grower(struct pass *p, uint32_t run)
 	    due_check(p, &c.demand, &v) != WHY_None)
 		return WAITS;
 	place_for_run(p->place, run);
-	if (why == WHY_None && try_grow(p, run)) {
+	if (why == WHY_None && try_grow(p, run, &lack)) {
 		pass_grow(p, run);
 		return STARTS;
 	}
-	return evict_for(p, &c, false) ? CLAIMS : WAITS;
+	return evict_for(p, &c, lack.scattered || lack.why) ? CLAIMS : WAITS;
 }
 
 /* So many nodes are looked at in the time in which a claim is answered. */

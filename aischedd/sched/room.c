@@ -375,7 +375,7 @@ static bool try_task(struct evictor *e, uint32_t run)
 	bool found;
 
 	pass_own(e->p, run, true);
-	found = place_try_grow(e->p->place, run);
+	found = place_try_grow(e->p->place, run, NULL);
 	pass_own(e->p, run, false);
 	return found;
 }
