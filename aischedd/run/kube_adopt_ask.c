@@ -128,17 +128,11 @@ static void send_call(struct kube_adoptee *j, enum adopt_ask kind,
 	buf_puts(&path, pod ? "/pods" : "/jobs");
 	kube_path_name(&path, pod ? pod->pod.name : j->at.name);
 	buf_puts(&path, calls[kind].sub);
-	kube_http_send(kube->http,
-	               &(struct kube_request){
-			   .method = calls[kind].method,
-			   .rank = calls[kind].rank,
-			   .path = path.data,
-			   .body = body,
-			   .deadline_ms = kube_lease_left_ms(kube->lease),
-			   .done = on_answer,
-			   .arg = call });
-	buf_free(&path);
-	json_decref(body);
+	kube_lease_send(kube->lease, &path, body,
+	                &(struct kube_request){ .method = calls[kind].method,
+	                                        .rank = calls[kind].rank,
+	                                        .done = on_answer,
+	                                        .arg = call });
 }
 
 void kube_adopt_ask(struct kube_adoptee *j, enum adopt_ask kind, json_t *body)

@@ -131,17 +131,11 @@ static void ask(struct kube *kube, enum ask_kind kind,
 	buf_puts(&path, call->sub);
 	if (kind == ASK_WHY)
 		kube_path_query(&path, "fieldSelector", name);
-	kube_http_send(kube->http,
-	               &(struct kube_request){
-			   .method = call->method,
-			   .rank = call->rank,
-			   .path = path.data,
-			   .body = body,
-			   .deadline_ms = kube_lease_left_ms(kube->lease),
-			   .done = on_answer,
-			   .arg = ask });
-	buf_free(&path);
-	json_decref(body);
+	kube_lease_send(kube->lease, &path, body,
+	                &(struct kube_request){ .method = call->method,
+	                                        .rank = call->rank,
+	                                        .done = on_answer,
+	                                        .arg = ask });
 }
 
 void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body)

@@ -72,6 +72,7 @@ struct kube_call *call_new(struct kube_http *http,
 		.once = request->once,
 		.gzip = request->gzip,
 		.relayed = request->relayed,
+		.guarded = request->guarded,
 		.deadline_ms = request->deadline_ms,
 		.silence_ms = request->silence_ms,
 		.data = request->data,
@@ -158,15 +159,24 @@ static void give_up(struct kube_call *call)
 
 	if (!why->code)
 		why = &call->http->trouble;
-	err_set(&err, ETIMEDOUT, "no answer within %g s%s%s",
-	        (double)call->deadline_ms / 1000, why->code ? ": " : "",
-	        why->code ? why->text : "");
+	if (call->guarded)
+		err_set(&err, ETIMEDOUT, "no answer while we may act%s%s",
+		        why->code ? ": " : "", why->code ? why->text : "");
+	else
+		err_set(&err, ETIMEDOUT, "no answer within %g s%s%s",
+		        (double)call->deadline_ms / 1000, why->code ? ": " : "",
+		        why->code ? why->text : "");
 	answer_failure(call, 0, "", &err);
 }
 
-static bool is_late(const struct kube_call *call)
+/* The guard may have more time to give than when it was asked last. */
+static bool is_late(struct kube_call *call)
 {
-	return call->until_ms && kube_now_ms() >= call->until_ms;
+	int64_t now = kube_now_ms();
+
+	if (call->guarded)
+		call->until_ms = now + http_guarded_ms(call->http);
+	return call->until_ms && now >= call->until_ms;
 }
 
 void call_rest(struct kube_call *call, int64_t ms)
@@ -191,11 +201,15 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 		call_tried(call, CURLE_OPERATION_TIMEDOUT);
 		return;
 	}
-	leave(call);
-	if (is_late(call))
+	if (is_late(call)) {
+		leave(call);
 		give_up(call);
-	else
+	} else if (call->state == CALL_WAITING) {
+		call_set_timer(call, call->until_ms);
+	} else {
+		leave(call);
 		http_enqueue(call, true);
+	}
 }
 
 /* --- a try --- */
@@ -311,6 +325,11 @@ void call_launch(struct kube_call *call)
 	const struct kube_credential *cred = &http->credential;
 	struct kube_transfer *t = &call->transfer;
 
+	/* Its timer has not come to that yet, if we were stopped meanwhile. */
+	if (is_late(call)) {
+		give_up(call);
+		return;
+	}
 	call->state = CALL_FLYING;
 	TAILQ_INSERT_TAIL(&http->flying, call, of_list);
 	call->tries++;

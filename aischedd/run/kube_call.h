@@ -29,7 +29,7 @@ struct kube_call {
 	enum kube_method method;
 	enum kube_rank rank;
 	char *path, *body; /* body: NULL or JSON */
-	bool once, gzip, relayed;
+	bool once, gzip, relayed, guarded;
 	int64_t deadline_ms, silence_ms;
 	kube_data_fn *data;
 	kube_done_fn *done;
@@ -37,7 +37,7 @@ struct kube_call {
 
 	struct event *timer; /* deadline, rest or silence */
 	int64_t due_ms;      /* its place among other ranks */
-	int64_t until_ms;    /* 0: no deadline */
+	int64_t until_ms;    /* 0: no deadline; guarded: as of the last look */
 	unsigned tries;
 	bool renewed;    /* the credentials, for this one */
 	struct err last; /* of the last try; code 0: there was none */
@@ -62,6 +62,8 @@ struct kube_http {
 	struct kube_limits limits;
 	kube_trouble_fn *fn;
 	void *arg;
+	kube_guard_fn *guard; /* NULL: nothing guarded may go out */
+	void *guard_arg;
 	struct kube_curl *curl;
 	struct event *pump;
 
@@ -94,6 +96,9 @@ int64_t kube_now_ms(void);
 /* ms and up to a quarter more. */
 int64_t http_jitter(struct kube_http *http, int64_t ms);
 int64_t http_backoff(struct kube_http *http, unsigned tries);
+
+/* For how long what is guarded may go out; 0: not at all. */
+int64_t http_guarded_ms(struct kube_http *http);
 
 /* Look whether calls can go out, soon. */
 void http_pump(struct kube_http *http);

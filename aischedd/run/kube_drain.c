@@ -111,17 +111,11 @@ static void ask(struct kube *kube, struct drain *d)
 	TAILQ_INSERT_TAIL(&kube->drain_calls, call, of_list);
 	buf_puts(&path, "/api/v1/nodes");
 	kube_path_name(&path, d->node);
-	kube_http_send(kube->http,
-	               &(struct kube_request){
-			   .method = KUBE_MERGE,
-			   .rank = KUBE_CLEAN,
-			   .path = path.data,
-			   .body = body,
-			   .deadline_ms = kube_lease_left_ms(kube->lease),
-			   .done = on_answer,
-			   .arg = call });
-	buf_free(&path);
-	json_decref(body);
+	kube_lease_send(kube->lease, &path, body,
+	                &(struct kube_request){ .method = KUBE_MERGE,
+	                                        .rank = KUBE_CLEAN,
+	                                        .done = on_answer,
+	                                        .arg = call });
 }
 
 /* --- what is wanted, and what is --- */

@@ -31,7 +31,8 @@ int64_t kube_now_ms(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	/* Goes on while the machine sleeps: what is late then is late. */
+	clock_gettime(CLOCK_BOOTTIME, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
@@ -207,6 +208,11 @@ static bool is_ready(struct kube_http *http, int64_t now)
 	return false;
 }
 
+int64_t http_guarded_ms(struct kube_http *http)
+{
+	return http->guard ? http->guard(http->guard_arg) : 0;
+}
+
 /* --- the queues --- */
 
 /* Calls go in the order of when they came plus this, in ms. */
@@ -333,6 +339,12 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
 	return http;
 }
 
+void kube_http_guard(struct kube_http *http, kube_guard_fn *fn, void *arg)
+{
+	http->guard = fn;
+	http->guard_arg = arg;
+}
+
 static void free_all(struct calls *calls)
 {
 	struct kube_call *call;
@@ -369,6 +381,8 @@ struct kube_call *kube_http_send(struct kube_http *http,
 
 	call->due_ms = now + patience[call->rank];
 	call->until_ms = call->deadline_ms ? now + call->deadline_ms : 0;
+	if (call->guarded)
+		call->until_ms = now + http_guarded_ms(http);
 	http_enqueue(call, false);
 	return call;
 }

@@ -80,7 +80,8 @@ struct kube_request {
 	const json_t *body; /* or NULL */
 	/* All in all, waiting and tries; 0: however long the server is away. */
 	int64_t deadline_ms;
-	bool once; /* whatever comes is the answer; no second try */
+	bool guarded; /* only as long as kube_http_guard() says */
+	bool once;    /* whatever comes is the answer; no second try */
 	/* May last (watch, list, followed log): does not count as one in
 	 * flight, and is dead when it is silent for so long; 0: ordinary. */
 	int64_t silence_ms;
@@ -107,6 +108,14 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
 
 /* Not from a callback; no done() is called any more. */
 void kube_http_free(struct kube_http *http); /* NULL is fine */
+
+/*
+ * For how many ms from now on guarded requests may go out; 0: none may.  Asked
+ * before each of them does; one that waits when that is 0 is answered with
+ * ETIMEDOUT.
+ */
+typedef int64_t kube_guard_fn(void *arg);
+void kube_http_guard(struct kube_http *http, kube_guard_fn *fn, void *arg);
 
 /* What request names is borrowed for the call.  Cannot fail: that is told
  * by done(), and not before this has returned. */

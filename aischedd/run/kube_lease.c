@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "aischedd/run/kube_call.h"
 #include "aischedd/run/kube_json.h"
 #include "libcommon/mem.h"
 
@@ -32,20 +33,24 @@ struct kube_lease {
 	struct err err;         /* code 0: none */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	/* Goes on while the machine sleeps. */
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 int64_t kube_lease_left_ms(const struct kube_lease *lease)
 {
-	int64_t left = lease->until_ms - now_ms();
+	int64_t left = lease->until_ms - kube_now_ms();
 
 	return left > 0 ? left : 0;
+}
+
+void kube_lease_send(const struct kube_lease *lease, struct buf *path,
+                     json_t *body, const struct kube_request *request)
+{
+	struct kube_request whole = *request;
+
+	whole.path = path->data;
+	whole.body = body;
+	whole.guarded = true;
+	kube_http_send(lease->http, &whole);
+	buf_free(path);
+	json_decref(body);
 }
 
 const char *kube_lease_trouble(const struct kube_lease *lease)
@@ -87,7 +92,7 @@ static void ask(struct kube_lease *lease, enum kube_method method,
 	struct buf path = { 0 };
 
 	path_of(lease, method == KUBE_POST, &path);
-	lease->asked_ms = now_ms();
+	lease->asked_ms = kube_now_ms();
 	lease->call = kube_http_send(
 	    lease->http, &(struct kube_request){ .method = method,
 	                                         .rank = KUBE_LEASE,
@@ -105,7 +110,7 @@ static void see(struct kube_lease *lease, json_t *obj)
 	const json_t *was = json_object_get(lease->seen, "spec");
 
 	if (!was || !json_equal(was, json_object_get(obj, "spec")))
-		lease->seen_ms = now_ms();
+		lease->seen_ms = kube_now_ms();
 	json_incref(obj);
 	json_decref(lease->seen);
 	lease->seen = obj;
@@ -166,7 +171,7 @@ static bool is_free(const struct kube_lease *lease)
 	int64_t s = kube_int(&r, "spec.leaseDurationSeconds", DURATION_S);
 
 	return !holder || !*holder || !strcmp(holder, lease->holder) ||
-	       now_ms() > lease->seen_ms + s * 1000;
+	       kube_now_ms() > lease->seen_ms + s * 1000;
 }
 
 static void on_read(const struct kube_answer *answer, void *arg)
@@ -211,6 +216,11 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 		ask(lease, KUBE_GET, NULL, on_read);
 }
 
+static int64_t guard(void *arg)
+{
+	return kube_lease_left_ms(arg);
+}
+
 struct kube_lease *kube_lease_new(struct event_base *base,
                                   struct kube_http *http, const char *namespace,
                                   const char *name, const char *holder,
@@ -225,6 +235,7 @@ struct kube_lease *kube_lease_new(struct event_base *base,
 	lease->fn = fn;
 	lease->arg = arg;
 	lease->timer = evtimer_new(base, on_timer, lease);
+	kube_http_guard(http, guard, lease);
 	wait_ms(lease, 0);
 	return lease;
 }
@@ -235,6 +246,7 @@ void kube_lease_free(struct kube_lease *lease)
 		return;
 	if (lease->call)
 		kube_http_cancel(lease->call);
+	kube_http_guard(lease->http, NULL, NULL);
 	event_free(lease->timer);
 	json_decref(lease->seen);
 	free(lease);

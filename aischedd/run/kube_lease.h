@@ -31,6 +31,13 @@ void kube_lease_free(struct kube_lease *lease);
 /* For how long we may act, at this very moment; 0: not at all. */
 int64_t kube_lease_left_ms(const struct kube_lease *lease);
 
+/*
+ * Send what only its holder may: what has not gone out when it is lost never
+ * does.  path and body are in place of those of the request, and are taken.
+ */
+void kube_lease_send(const struct kube_lease *lease, struct buf *path,
+                     json_t *body, const struct kube_request *request);
+
 /* Why it is not held, one sentence; NULL: it is, or it was not tried yet. */
 const char *kube_lease_trouble(const struct kube_lease *lease);
 

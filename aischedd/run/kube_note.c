@@ -66,17 +66,10 @@ static void send_call(struct saying *s, enum kube_method method,
 	buf_puts(&path, "/events");
 	if (name)
 		kube_path_name(&path, name);
-	kube_http_send(kube->http,
-	               &(struct kube_request){
-			   .method = method,
-			   .rank = KUBE_NOTE,
-			   .path = path.data,
-			   .body = body,
-			   .deadline_ms = kube_lease_left_ms(kube->lease),
-			   .done = done,
-			   .arg = s });
-	buf_free(&path);
-	json_decref(body);
+	kube_lease_send(
+	    kube->lease, &path, body,
+	    &(struct kube_request){
+		.method = method, .rank = KUBE_NOTE, .done = done, .arg = s });
 }
 
 /* --- said again: a series --- */

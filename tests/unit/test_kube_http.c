@@ -478,6 +478,55 @@ START_TEST(the_lease_leaves_an_absent_server_some_peace)
 }
 END_TEST
 
+/* --- only as long as we may --- */
+
+static int64_t guard(void *arg)
+{
+	return *(const int64_t *)arg;
+}
+
+START_TEST(what_is_guarded_waits_while_it_may)
+{
+	struct result first, r;
+	int64_t ms = 20;
+
+	w.limits.inflight = 1;
+	world_http(&w);
+	kube_http_guard(w.http, guard, &ms);
+	occupy(&first);
+	result_send(&w, &r,
+	            (struct kube_request){
+			.method = KUBE_POST, .path = "/x", .guarded = true });
+	world_wait(&w, 100);
+	ck_assert_msg(!r.done, "%s", r.err.text);
+	ms = 0;
+	world_run(&w, &r.done);
+	ck_assert_int_eq(r.err.code, ETIMEDOUT);
+	ck_assert_str_eq(r.err.text, "no answer while we may act");
+	ck_assert_uint_eq(server_requests(w.server), 1);
+	kube_http_cancel(first.call);
+}
+END_TEST
+
+/* As in a process that was stopped for so long that its turn comes before its
+ * timers do. */
+START_TEST(what_may_not_go_out_does_not)
+{
+	struct result r;
+	int64_t ms = 60000;
+
+	world_http(&w);
+	kube_http_guard(w.http, guard, &ms);
+	result_send(&w, &r,
+	            (struct kube_request){
+			.method = KUBE_POST, .path = "/x", .guarded = true });
+	ms = 0;
+	world_run(&w, &r.done);
+	ck_assert_int_eq(r.err.code, ETIMEDOUT);
+	ck_assert_uint_eq(kube_http_sent(w.http), 0);
+}
+END_TEST
+
 /* --- too much --- */
 
 static char *many(const char *before, char c, size_t n)
@@ -817,6 +866,8 @@ SUITE(kube_http)
 	tcase_add_test(tc, a_proxy_learns_no_secrets);
 	tcase_add_test(tc, the_lease_does_not_wait_for_others);
 	tcase_add_test(tc, the_lease_leaves_an_absent_server_some_peace);
+	tcase_add_test(tc, what_is_guarded_waits_while_it_may);
+	tcase_add_test(tc, what_may_not_go_out_does_not);
 	tcase_add_loop_test(tc, flood_case, 0, ARRAY_SIZE(floods));
 	tcase_add_test(tc, headers_without_end_are_refused);
 	tcase_add_test(tc, bytes_are_given_as_they_come);
