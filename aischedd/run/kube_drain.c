@@ -13,8 +13,8 @@
 struct drain {
 	char *node;
 	char *reason;  /* NULL: it is not drained */
+	char *noted;   /* the reason in our annotation; NULL: there is none */
 	bool seen;     /* the cluster has it */
-	bool ours;     /* our annotation is there */
 	bool cordoned; /* by whomever */
 	bool asking;
 };
@@ -46,6 +46,7 @@ static void drain_free(struct drain *d)
 {
 	free(d->node);
 	free(d->reason);
+	free(d->noted);
 	free(d);
 }
 
@@ -88,21 +89,28 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	call_free(call);
 }
 
-/* reason NULL: it is used again. */
-static json_t *patch_of(const struct kube *kube, const char *reason)
+static json_t *patch_of(const struct kube *kube, const struct drain *d)
 {
-	return json_pack("{s:{s:{s:s?, s:s?, s:s?}}, s:{s:o}}", "metadata",
-	                 "annotations", KUBE_NOTE_DRAINED, reason,
-	                 KUBE_NOTE_STORE, reason ? kube->home.store : NULL,
-	                 KUBE_NOTE_POOL, reason ? kube->pool->name : NULL,
-	                 "spec", "unschedulable",
-	                 reason ? json_true() : json_null());
+	const char *reason = d->reason;
+	json_t *patch =
+	    json_pack("{s:{s:{s:s?, s:s?, s:s?}}}", "metadata", "annotations",
+	              KUBE_NOTE_DRAINED, reason, KUBE_NOTE_STORE,
+	              reason ? kube->home.store : NULL, KUBE_NOTE_POOL,
+	              reason ? kube->pool->name : NULL);
+
+	/* Another reason is no reason to argue with who uncordoned it. */
+	if (!reason || !d->noted)
+		json_object_set_new(
+		    patch, "spec",
+		    json_pack("{s:o}", "unschedulable",
+		              reason ? json_true() : json_null()));
+	return patch;
 }
 
 static void ask(struct kube *kube, struct drain *d)
 {
 	struct drain_call *call = xcalloc(1, sizeof(*call));
-	json_t *body = patch_of(kube, d->reason);
+	json_t *body = patch_of(kube, d);
 	struct buf path = { 0 };
 
 	d->asking = true;
@@ -121,13 +129,17 @@ static void ask(struct kube *kube, struct drain *d)
 /* --- what is wanted, and what is --- */
 
 /* Cordoned by others it stays as it is, and is theirs to uncordon. */
+static bool is_as_wanted(const struct drain *d)
+{
+	if (d->reason && d->noted)
+		return !strcmp(d->reason, d->noted);
+	return d->reason ? d->cordoned : !d->noted;
+}
+
 static void look(struct kube *kube, struct drain *d)
 {
-	bool cordon = d->reason && !d->ours && !d->cordoned;
-	bool uncordon = !d->reason && d->ours;
-
 	if (kube->recovered && kube_lease_left_ms(kube->lease) && d->seen &&
-	    !d->asking && (cordon || uncordon))
+	    !d->asking && !is_as_wanted(d))
 		ask(kube, d);
 }
 
@@ -159,12 +171,22 @@ static bool says(const json_t *notes, const char *key, const char *value)
 	return s && !strcmp(s, value);
 }
 
+/* NULL: it is not of ours. */
+static const char *our_note(const struct kube *kube, const json_t *notes)
+{
+	if (!says(notes, KUBE_NOTE_STORE, kube->home.store) ||
+	    !says(notes, KUBE_NOTE_POOL, kube->pool->name))
+		return NULL;
+	return json_string_value(json_object_get(notes, KUBE_NOTE_DRAINED));
+}
+
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
 	const json_t *notes = json_object_get(meta, "annotations");
 	const json_t *spec = json_object_get(obj, "spec");
 	const char *name = json_string_value(json_object_get(meta, "name"));
+	const char *noted = our_note(kube, notes);
 	struct drain *d;
 
 	if (!name)
@@ -172,8 +194,7 @@ void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted)
 	d = intern(kube, name);
 	d->seen = !deleted;
 	d->cordoned = json_is_true(json_object_get(spec, "unschedulable"));
-	d->ours = json_object_get(notes, KUBE_NOTE_DRAINED) &&
-	          says(notes, KUBE_NOTE_STORE, kube->home.store) &&
-	          says(notes, KUBE_NOTE_POOL, kube->pool->name);
+	free(d->noted);
+	d->noted = noted ? xstrdup(noted) : NULL;
 	look(kube, d);
 }

@@ -50,6 +50,17 @@ ok "a node that is drained is cordoned" wait_for is_cordoned gpu-0
 is "with the reason" "$(note gpu-0)" "bad fan"
 ok "which is ours, too" wait_for reason_is gpu-0 "bad fan"
 
+note_is()
+{
+	[ "$(note "$1")" = "$2" ]
+}
+aictl drain gpu-0 -r "worse fan" >/dev/null
+ok "for another reason, that is said" wait_for note_is gpu-0 "worse fan"
+kube uncordon gpu-0 >/dev/null
+aictl drain gpu-0 -r "bad fan" >/dev/null
+ok "also when somebody has uncordoned it" wait_for note_is gpu-0 "bad fan"
+ok "with whom nobody argues" is_open gpu-0
+
 kube cordon gpu-1 >/dev/null
 ok "one that is cordoned is drained" wait_for node_is gpu-1 drain
 ok "and is said to be" wait_for reason_is gpu-1 "cordoned in its cluster"
