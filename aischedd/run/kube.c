@@ -315,9 +315,11 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->conf = conf;
 	kube->pool = pool;
 	kube->store = xstrdup(store);
-	kube->home = (struct kube_home){ .pool = pool,
-		                         .cluster = conf->cluster,
-		                         .store = kube->store };
+	kube->home =
+	    (struct kube_home){ .pool = pool,
+		                .cluster = conf->cluster,
+		                .store = kube->store,
+		                .node_timeout = conf->scheduling.node_timeout };
 	kube->lease_name = xasprintf("aischedd-%s", conf->cluster);
 	kube->fn = fn;
 	kube->arg = arg;

@@ -43,7 +43,8 @@ enum { KUBE_NAME_SIZE = 64 };
 struct kube_home {
 	const struct conf_pool *pool;
 	const char *cluster;
-	const char *store; /* the id of our database */
+	const char *store;    /* the id of our database */
+	int64_t node_timeout; /* s; after which a silent node is given up */
 };
 
 /* Whose an object is, as its labels and annotations say. */

@@ -9,7 +9,7 @@
 #include "aischedd/run/kube_output.h"
 
 enum {
-	GRACE_LOST_S = 60, /* a node that is not heard of keeps its pods */
+	LATER_S = 60, /* a cluster gives up nodes so much later than we do */
 	MODE_RX = 0555
 };
 
@@ -54,8 +54,10 @@ static json_t *container_of(const struct kube_home *home,
 	    "File");
 }
 
-/* How long a pod stays bound to a node that is not heard of. */
-static json_t *tolerations(void)
+/* A cluster deletes pods of a node that it does not hear of, after 5 minutes
+ * unless they say otherwise.  How long to wait is ours to say, and when: it
+ * does so where no daemon is there to do it. */
+static json_t *tolerations(const struct kube_home *home)
 {
 	static const char *const keys[] = { "node.kubernetes.io/not-ready",
 		                            "node.kubernetes.io/unreachable" };
@@ -63,9 +65,10 @@ static json_t *tolerations(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		json_array_append_new(
-		    list, json_pack("{s:s, s:s, s:s, s:i}", "key", keys[i],
+		    list, json_pack("{s:s, s:s, s:s, s:I}", "key", keys[i],
 		                    "operator", "Exists", "effect", "NoExecute",
-		                    "tolerationSeconds", GRACE_LOST_S));
+		                    "tolerationSeconds",
+		                    (json_int_t)home->node_timeout + LATER_S));
 	return list;
 }
 
@@ -101,8 +104,8 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    "schedulerName", "aisched", "restartPolicy", "Never",
 	    "terminationGracePeriodSeconds", (json_int_t)job->grace,
 	    "enableServiceLinks", false, "automountServiceAccountToken",
-	    account != NULL, "tolerations", tolerations(), "imagePullSecrets",
-	    pull_secrets(home->pool), "containers",
+	    account != NULL, "tolerations", tolerations(home),
+	    "imagePullSecrets", pull_secrets(home->pool), "containers",
 	    container_of(home, job, image, workdir, v->mounts), "volumes",
 	    v->volumes, "securityContext", "runAsUser", (json_int_t)job->uid,
 	    "runAsGroup", (json_int_t)job->gid, "fsGroup", (json_int_t)job->gid,

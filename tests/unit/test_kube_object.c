@@ -18,7 +18,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .gpu_resource = GPU,
 	                               .image = "pool:1",
 	                               .allow_mounts = { 2, allowed } };
-static const struct kube_home home = { &pool, "My.Cluster", "store1" };
+static const struct kube_home home = { &pool, "My.Cluster", "store1", 600 };
 static const char *const nodes[] = { "a", "b" };
 static const struct snap_task tasks[3];
 static struct spec spec;
@@ -83,7 +83,7 @@ END_TEST
 
 START_TEST(says_whose_it_is)
 {
-	const struct kube_home other = { &pool, "My.Cluster", "store2" };
+	const struct kube_home other = { &pool, "My.Cluster", "store2", 600 };
 	struct kube_owner owner;
 	json_t *obj = made();
 
@@ -114,6 +114,28 @@ START_TEST(pods_that_fail_are_replaced_if_it_asks)
 		                 asked[i].pods);
 		json_decref(obj);
 	}
+}
+END_TEST
+
+/* Kubernetes itself would do so after five minutes. */
+START_TEST(silent_nodes_are_given_up_by_us_first)
+{
+	static const char *const keys[] = { "node.kubernetes.io/not-ready",
+		                            "node.kubernetes.io/unreachable" };
+	json_t *obj = made();
+	struct kube_reader r = { .obj = obj };
+	const json_t *list = kube_list(&r, "spec.template.spec.tolerations");
+
+	ck_assert_uint_eq(json_array_size(list), ARRAY_SIZE(keys));
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct kube_reader t = { .obj = json_array_get(list, i) };
+
+		ck_assert_str_eq(kube_text(&t, "key"), keys[i]);
+		ck_assert_str_eq(kube_text(&t, "effect"), "NoExecute");
+		ck_assert_int_gt(kube_int(&t, "tolerationSeconds", 0),
+		                 home.node_timeout);
+	}
+	json_decref(obj);
 }
 END_TEST
 
@@ -183,7 +205,7 @@ END_TEST
 START_TEST(without_image)
 {
 	struct conf_pool bare = pool;
-	const struct kube_home there = { &bare, "c", "s" };
+	const struct kube_home there = { &bare, "c", "s", 600 };
 	struct err err;
 
 	bare.image = NULL;
@@ -394,6 +416,7 @@ SUITE(kube_object)
 	tcase_add_test(tc, names_are_those_of_hosts);
 	tcase_add_test(tc, says_whose_it_is);
 	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
+	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
 	tcase_add_test(tc, asks_for_what_the_job_asks_for);
 	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
 	tcase_add_test(tc, without_image);
