@@ -412,6 +412,9 @@ void kube_version_ask(struct kube *kube);
 struct kube_shared *kube_shared_get(struct kube *kube, const char *name);
 void kube_shared_put(struct kube_shared *shared); /* NULL is fine */
 
+/* When recover() has been answered: what is there for nobody goes. */
+void kube_shared_recall(struct kube *kube);
+
 /* a, which uses it, needs it there. */
 void kube_shared_make(struct kube_attempt *a);
 

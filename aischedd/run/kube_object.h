@@ -99,6 +99,9 @@ json_t *kube_object_secret(const struct kube_home *home,
 /* Let the Job use that Secret, and its pods be told what is their own. */
 void kube_object_share(json_t *obj, const char *secret, const char *own);
 
+/* Whether a Secret of that name can be one that is shared. */
+bool kube_object_may_share(const char *name, const struct kube_home *home);
+
 /* NULL: it shares none, or says one that cannot be ours. */
 const char *kube_object_shared(const json_t *obj, const struct kube_home *home);
 json_t *kube_object_service(const struct kube_home *home,

@@ -140,6 +140,7 @@ void kube_try_recover(struct kube *kube)
 	free(attempt);
 	kube->fn(&(struct run_event){ .kind = RUN_SYNCED }, kube->arg);
 	kube_sweep(kube);
+	kube_shared_recall(kube);
 	kube_adopt_step_all(kube);
 }
 

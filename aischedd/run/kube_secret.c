@@ -307,14 +307,20 @@ void kube_object_share(json_t *obj, const char *secret, const char *own)
 	    json_pack("[{s:s, s:o}]", "name", OWN_VAR, "value", literal(own)));
 }
 
+bool kube_object_may_share(const char *name, const struct kube_home *home)
+{
+	char prefix[KUBE_NAME_SIZE];
+
+	shared_prefix(prefix, home->cluster);
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
 const char *kube_object_shared(const json_t *obj, const struct kube_home *home)
 {
 	const json_t *notes =
 	    json_object_get(json_object_get(obj, "metadata"), "annotations");
 	const char *name =
 	    json_string_value(json_object_get(notes, KUBE_NOTE_SECRET));
-	char prefix[KUBE_NAME_SIZE];
 
-	shared_prefix(prefix, home->cluster);
-	return name && !strncmp(name, prefix, strlen(prefix)) ? name : NULL;
+	return name && kube_object_may_share(name, home) ? name : NULL;
 }

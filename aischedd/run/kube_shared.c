@@ -1,14 +1,78 @@
 /* kube_shared.c - Secrets that the tasks of an array share */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "aischedd/run/kube.h"
 #include "libcommon/mem.h"
 
+/* --- which there may be --- */
+
 /*
  * A Secret is made after the first Job that names it and goes before the last
- * one does.  So whenever we begin again, the Jobs tell which there may be.
+ * one does.  So whenever we begin again, the Jobs tell which there may be;
+ * unless somebody deleted them all meanwhile.  Secrets cannot be listed
+ * without the right to read those of others, so an empty file has the name of
+ * each.
  */
+static char *folder_of(const struct kube *kube)
+{
+	char *all = xasprintf("%s/secrets", kube->conf->state_dir);
+	char *own = xasprintf("%s/%s", all, kube->pool->name);
+
+	(void)mkdir(all, 0700);
+	(void)mkdir(own, 0700);
+	free(all);
+	return own;
+}
+
+static char *file_of(const struct kube_shared *shared)
+{
+	char *folder = folder_of(shared->kube);
+	char *file = xasprintf("%s/%s", folder, shared->name);
+
+	free(folder);
+	return file;
+}
+
+/* Before it is made.  What cannot be noted is found by its Jobs alone. */
+static void note(const struct kube_shared *shared)
+{
+	char *file = file_of(shared);
+	int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	free(file);
+}
+
+static void forget(const struct kube_shared *shared)
+{
+	char *file = file_of(shared);
+
+	(void)unlink(file);
+	free(file);
+}
+
+void kube_shared_recall(struct kube *kube)
+{
+	char *folder = folder_of(kube);
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (kube_object_may_share(entry->d_name, &kube->home))
+			kube_shared_put(kube_shared_get(kube, entry->d_name));
+	if (dir)
+		closedir(dir);
+	free(folder);
+}
+
+/* --- who uses them --- */
+
 struct kube_shared *kube_shared_get(struct kube *kube, const char *name)
 {
 	uint64_t key = kube_text_key(name);
@@ -71,6 +135,7 @@ void kube_shared_make(struct kube_attempt *a)
 		json_decref(a->secret);
 		a->secret = NULL;
 	} else if (!a->shared->asking) {
+		note(a->shared);
 		kube_ask_shared(a->shared, a);
 	}
 }
@@ -118,6 +183,8 @@ void kube_shared_gone(struct kube_shared *shared, const struct err *err)
 
 	shared->asking = false;
 	shared->there = false;
+	if (gone)
+		forget(shared);
 	while ((job = map_each(&shared->kube->jobs, &at))) {
 		if (!is_waiting(job, shared))
 			continue;

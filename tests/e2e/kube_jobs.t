@@ -127,6 +127,15 @@ ok "after a crash, too" wait_for tasks_run 2
 aicancel "$id"
 ok "it goes with the last of them" wait_for nothing_is_left
 
+id=$(aisub --parsable --no-requeue --array 1-2 --wrap true)
+ok "another runs" wait_for tasks_run 2
+kill_daemon
+$k delete jobs --all >/dev/null
+is "all Jobs are deleted, which leaves" "$(count secrets)" 1
+start_daemon
+ok "its tasks are lost" wait_for is_state "${id}_2" NODE_FAIL
+ok "and nothing is left" wait_for nothing_is_left
+
 # --- suspended ---------------------------------------------------------------
 
 id=$(aisub --parsable --wrap 'echo hi')
@@ -186,6 +195,37 @@ is "the other runs" "$(state_of "$id")" RUNNING
 is "in the same pods" "$(pods "$id" .metadata.uid)" "$uids"
 end_pods "$id" 50ms 0
 ok "and ends" wait_for is_state "$id" COMPLETED
+ok "nothing is left" wait_for nothing_is_left
+
+# What it says and its name are ours, but nobody has bound its pods.
+id=$(aisub --parsable --requeue --wrap true)
+ok "one more runs" wait_for is_state "$id" RUNNING
+kill_daemon
+job=aj-test-$id-1
+$k get job "$job" -o json | sed -e \
+	'/"\(uid\|controller-uid\|batch.kubernetes.io.controller-uid\)":/d' \
+	>"$dir/copy"
+$k delete job "$job" >/dev/null
+$k create -f "$dir/copy" >/dev/null
+copied()
+{
+	[ "$(pods "$id" .status.phase)" = Pending ]
+}
+ok "its Job is deleted, and a copy made" wait_for copied
+start_daemon
+restarted()
+{
+	[ "$(aiq --no-header -o state,restarts "$id" | tr -s ' ')" = "RUNNING 1" ]
+}
+ok "the daemon does not take it for the first" wait_for restarted
+is_gone()
+{
+	! $k get job "$1"
+}
+ok "which it removes" wait_for is_gone "$job"
+is "what runs is another attempt" \
+	"$(pods "$id" '.metadata.annotations.aisched\.io/attempt')" 2
+aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 
 # --- what cannot be had -----------------------------------------------------
