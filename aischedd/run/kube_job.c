@@ -1,17 +1,40 @@
 /* kube_job.c - one attempt of a job, from its order to its end */
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
 #include "aischedd/run/kube_log.h"
+#include "libcommon/mem.h"
+
+/* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3" */
+static char *late_text(struct kube_attempt *a, int64_t s)
+{
+	const struct slot *first = NULL;
+	const char *name = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		struct kube_task *task = kube_task_at(a, a->slot[i].index);
+
+		if (task && task->pod.ran)
+			continue;
+		if (!n++) {
+			first = &a->slot[i];
+			name = task ? task->pod.name : "";
+		}
+	}
+	return xasprintf("%u of %u pods did not run within %lld s, the first "
+	                 "%s on node %s",
+	                 n, a->nslots, (long long)s, name,
+	                 first ? first->node : "");
+}
 
 static void check_timeout(struct kube_attempt *a)
 {
 	int64_t s = a->kube->conf->scheduling.start_timeout;
 	bool made = kube_attempt_is_made(a);
-	char text[128];
+	char *text;
 
 	if (!a->since_ms)
 		a->since_ms = kube_now_ms();
@@ -19,11 +42,12 @@ static void check_timeout(struct kube_attempt *a)
 		kube_attempt_ask_why(a);
 	if (s <= 0 || kube_now_ms() - a->since_ms < s * 1000)
 		return;
-	snprintf(text, sizeof(text), "%s after %lld s",
-	         made ? "not all of its pods ran"
-	              : "the cluster had not made all of its pods",
-	         (long long)s);
+	text = made ? late_text(a, s)
+	            : xasprintf("the cluster had not made all of its pods "
+	                        "after %lld s",
+	                        (long long)s);
 	kube_attempt_fail(a, made ? FAULT_SYSTEM : FAULT_POOL, text);
+	free(text);
 }
 
 /* Its Job goes, and all that the Job owns. */

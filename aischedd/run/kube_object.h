@@ -71,7 +71,13 @@ json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
 /* Let obj go when the Job goes that has this name and uid. */
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 
-/* Whether the object (a Job or a pod) is of this store and pool. */
+/*
+ * Whether the object (a Job or a pod) is of this store and pool.  Anybody who
+ * may make Jobs there can copy what it says.  That does no more than to have it
+ * deleted: while we know the uid of a Job nothing else is its like, and after a
+ * restart one has started only if its pods ran, which are bound by us alone and
+ * need a Secret that went with the first.
+ */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
 

@@ -22,6 +22,24 @@ calls()
 		grep -v ' leases$' | sort | uniq -c | awk '{ print $1, $2, $3 }'
 }
 
+# How often the Lease was renewed, which is after 3 s each, between the end of
+# the last pod and the deletion of its Job.  However slow this machine is, that
+# slows down both.
+renewals()
+{
+	tail -n "+$((counted + 1))" "$audit" | awk '
+		/"resource":"pods".*"subresource":"status"/ { n = 0 }
+		!/"userAgent":"aisched/ { next }
+		/"resource":"leases"/ { n++ }
+		/"verb":"delete".*"resource":"jobs"/ { print n }' | tail -n 1
+}
+
+# It is gone within 5 s: we wait for nothing.
+goes_at_once()
+{
+	[ "$(renewals)" -le 1 ]
+}
+
 # NAME, and what calls() should say on stdin.
 calls_are()
 {
@@ -85,6 +103,7 @@ calls_are "that took a list of each kind, and four calls" <<-END
 	1 list pods
 END
 ok "it ends" ends "$id"
+ok "and goes at once" goes_at_once
 calls_are "with two calls" <<-END
 	1 delete jobs
 	1 get pods/log
@@ -100,6 +119,7 @@ calls_are "that took a call a pod, and three" <<-END
 END
 aicancel "$id"
 ok "it is cancelled" wait_for nothing_is_left
+ok "and goes at once" goes_at_once
 calls_are "with two calls a pod, and one" <<-END
 	1 delete jobs
 	4 get pods/log

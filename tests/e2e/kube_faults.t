@@ -140,6 +140,32 @@ ok "until it may" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
 ok "all is well again" wait_for well
 
+# --- the server --------------------------------------------------------------
+
+cp "$kube/between.conf" "$kube/new.conf"
+mv "$kube/new.conf" "$kube/used.conf"
+between say 200 /version
+# shellcheck disable=SC2119
+restart || bail "aischedd does not start again"
+ok "a server that is too old is told" wait_for status_has \
+	"the cluster is Kubernetes 1.27, which is too old: 1.29 or newer is"
+id=$(sub)
+between
+ok "until it is newer" wait_for is_state "$id" RUNNING
+end "$id"
+
+# CALLS: so many were made.
+called()
+{
+	[ "$(wc -l <"$kube/between.calls")" -ge "$1" ]
+}
+
+# From now on, until that has lasted for too long.
+between mute "GET /api/v1/nodes?watch"
+kube cordon gpu-1 >/dev/null
+ok "the watch of nodes says nothing any more" wait_for called 1
+between
+
 # --- what others decide ------------------------------------------------------
 
 $k create quota none --hard=count/jobs.batch=0 >/dev/null
@@ -190,6 +216,29 @@ is "and so is a Job" "$($k get job forged \
 	-o 'jsonpath={.metadata.name}{.metadata.deletionTimestamp}')" forged
 $k delete job forged "$name" >/dev/null
 
+between slow 2000
+id=$(sub)
+ok "each call takes two seconds: a job runs" wait_for is_state "$id" RUNNING
+aicancel "$id"
+ok "and ends" wait_for is_state "$id" CANCELLED
+between
+
+for code in 429 500 503 409; do
+	wait_for nothing_is_left
+	between say "$code" POST
+	id=$(sub)
+	ok "it is answered with $code, and asked again" wait_for called 2
+	between
+	ok "until the job runs" wait_for is_state "$id" RUNNING
+	aicancel "$id"
+done
+between say 422 jobs
+id=$(sub)
+ok "what is wrong is not tried again" wait_for is_state "$id" FAILED
+like "but told" "$(aiq "$id")" "trouble on request"
+between
+
+
 # --- what the cluster says of pods -------------------------------------------
 
 ended='"containerStatuses": [{"name": "job", "image": "a", "imageID": "",
@@ -217,9 +266,19 @@ ok "one that may starts again" eval \
 	"wait_for restarted $id 1 && wait_for pods_run $id 1"
 end "$id"
 
-# Pods are bound, and none runs.
+# Pods are bound, and one of them runs.
 part_hang kwok
 id=$(sub -n 2 --requeue)
+bound()
+{
+	[ "$(pods "$1" .spec.nodeName | grep -c .)" -eq 2 ]
+}
+wait_for bound "$id"
+runs=$(pods "$id" | head -n 1)
+$k patch pod "$runs" --subresource=status --type=merge -p '{"status": {
+	"phase": "Running", "containerStatuses": [{"name": "job", "image": "a",
+	"imageID": "", "ready": true, "restartCount": 0, "state": {"running":
+	{"startedAt": "2026-01-01T00:00:00Z"}}}]}}' >/dev/null
 asked_to_leave()
 {
 	[ "$(pods "$1" '.metadata.annotations.aisched\.io/leave' |
@@ -227,10 +286,31 @@ asked_to_leave()
 }
 ok "a gang that does not run in time is taken down" \
 	wait_for asked_to_leave "$id" start
+is "also the one that runs, with its grace" "$($k get pod "$runs" -o \
+	'jsonpath={.spec.activeDeadlineSeconds}{.metadata.deletionTimestamp}')" 1
+is "it waits for the end of both" "$(state_of "$id")" CONFIGURING
+late=$(pods "$id" | sed -n 2p)
 part_wake kwok
-ok "and is said to be that" wait_for says "$id" "not all of its pods ran"
+ok "and says which pod was late" wait_for says "$id" \
+	"1 of 2 pods did not run within 8 s, the first $late on node"
+ok "as does the log" logged "1 of 2 pods did not run within 8 s"
 ok "it starts again, whole" eval \
 	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
+is "without a trace of the first" "$(pods "$id" |
+	grep -c -e "$late" -e "$runs")" 0
+
+# --- what the cluster says of nodes ------------------------------------------
+
+node_is()
+{
+	aiq --nodes --no-header -o name,state | grep "^$1 " | grep -qi "$2"
+}
+deadline_s=150
+ok "the watch that is silent is noticed, and what it does not say known" \
+	wait_for node_is gpu-1 drain
+deadline_s=60
+kube uncordon gpu-1 >/dev/null
+ok "another goes on" wait_for node_is gpu-1 idle
 
 # Its kubelet is gone.
 part_hang kwok
@@ -254,46 +334,7 @@ like "it says so" "$(aiq "$id")" "gpu-1"
 ok "nothing is left" wait_for nothing_is_left
 kube_nodes 1 other 8
 
-# --- the server --------------------------------------------------------------
-
-cp "$kube/between.conf" "$kube/new.conf"
-mv "$kube/new.conf" "$kube/used.conf"
-between say 200 /version
-# shellcheck disable=SC2119
-restart || bail "aischedd does not start again"
-ok "a server that is too old is told" wait_for status_has \
-	"the cluster is Kubernetes 1.27, which is too old: 1.29 or newer is"
-id=$(sub)
-between
-ok "until it is newer" wait_for is_state "$id" RUNNING
-end "$id"
-
-between slow 2000
-id=$(sub)
-ok "each call takes two seconds: a job runs" wait_for is_state "$id" RUNNING
-aicancel "$id"
-ok "and ends" wait_for is_state "$id" CANCELLED
-between
-
-# CALLS: so many were made.
-called()
-{
-	[ "$(wc -l <"$kube/between.calls")" -ge "$1" ]
-}
-for code in 429 500 503 409; do
-	wait_for nothing_is_left
-	between say "$code" POST
-	id=$(sub)
-	ok "it is answered with $code, and asked again" wait_for called 2
-	between
-	ok "until the job runs" wait_for is_state "$id" RUNNING
-	aicancel "$id"
-done
-between say 422 jobs
-id=$(sub)
-ok "what is wrong is not tried again" wait_for is_state "$id" FAILED
-like "but told" "$(aiq "$id")" "trouble on request"
-between
+# --- the server goes --------------------------------------------------------
 
 id=$(sub)
 wait_for is_state "$id" RUNNING

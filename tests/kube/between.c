@@ -14,7 +14,8 @@
  *	say CODE TEXT		to calls that have TEXT in "METHOD PATH"; a
  *				version is that of an old server
  *	cut BYTES TEXT		their answers break off after so many
- *	mute TEXT		nothing more comes of their answers
+ *	mute TEXT		nothing more comes of their answers, for as long
+ *				as they last; each is a line of LOG as well
  *
  * A process for each connection.
  */
@@ -118,6 +119,18 @@ static void count(void)
 	while (fgets(line, sizeof(line), f))
 		number++;
 	fseek(f, 0, SEEK_END);
+	fprintf(f, "%s\n", call);
+	fclose(f);
+}
+
+/* Nothing more of what the server says is handed on. */
+static void mute(void)
+{
+	FILE *f = fopen(log_file, "a");
+
+	muted = true;
+	if (!f)
+		err(1, "%s", log_file);
 	fprintf(f, "%s\n", call);
 	fclose(f);
 }
@@ -270,7 +283,8 @@ static void hear_server(void)
 	while (!(rc = curl_easy_recv(server, data, sizeof(data), &n)) && n) {
 		if (lock >= 0 && rule.kind == RULE_KILL && number >= rule.n)
 			kill_daemon(&rule);
-		muted |= is_about(&rule, RULE_MUTE);
+		if (!muted && is_about(&rule, RULE_MUTE))
+			mute();
 		if (is_about(&rule, RULE_CUT)) {
 			to_client(data,
 			          n < (size_t)rule.n ? n : (size_t)rule.n);

@@ -248,9 +248,11 @@ scheduler_start()
 # trouble (between.c has the rules).
 between_start()
 {
+	[ -x "${top_builddir:?}/tests/kube/between" ] ||
+		bail "there is no tests/kube/between: make check builds it"
 	: >"$kube/between.rule"
 	: >"$kube/between.calls"
-	part_start between "${top_builddir:?}/tests/kube/between" "$kube_ip:6080" \
+	part_start between "$top_builddir/tests/kube/between" "$kube_ip:6080" \
 		"$kube_url" "$kube" "$kube/between.rule" "$kube/between.calls"
 	kube_config "$kube/between.conf" '{}' "http://$kube_ip:6080"
 }
