@@ -348,6 +348,15 @@ static const char *hear(struct world *w, const char *name)
 	return content(w, name);
 }
 
+/* Start it, and wait until it has written a line to "pipe". */
+static void start_ready(struct world *w, const struct job *j)
+{
+	make_pipe(w, "pipe");
+	start(w, j);
+	expect(w, RUN_STARTED, j->id);
+	hear(w, "pipe");
+}
+
 /* Wait until no process has this pipe open for writing any more. */
 static void wait_closed(struct world *w, const char *name)
 {
@@ -636,11 +645,9 @@ START_TEST(nothing_is_left_when_the_script_ends)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = RUN_AWAY "echo ready >&3; exit 4" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(
+	    &w, &(struct job){ .id = 1,
+	                       .script = RUN_AWAY "echo ready >&3; exit 4" });
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 4);
 	wait_closed(&w, "pipe");
 	finish(&w);
@@ -667,14 +674,12 @@ START_TEST(cancel_lets_it_say_goodbye)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = "trap 'echo bye; exit 3' TERM\n"
-	                                   "sh -c 'echo ready >pipe; "
-	                                   "exec sleep 1000' &\n"
-	                                   "while :; do wait; done" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w,
+	            &(struct job){ .id = 1,
+	                           .script = "trap 'echo bye; exit 3' TERM\n"
+	                                     "sh -c 'echo ready >pipe; "
+	                                     "exec sleep 1000' &\n"
+	                                     "while :; do wait; done" });
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 1000);
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 3);
 	ck_assert_ptr_nonnull(strstr(content(&w, "out"), "bye\n"));
@@ -688,12 +693,9 @@ START_TEST(who_ignores_it_is_killed)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = "trap '' TERM\n" RUN_AWAY
-	                                   "echo ready >&3; wait" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w, &(struct job){ .id = 1,
+	                               .script = "trap '' TERM\n" RUN_AWAY
+	                                         "echo ready >&3; wait" });
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 1000);
 	/* A second stop shortens the first. */
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 0);
@@ -1093,11 +1095,9 @@ START_TEST(a_suspended_job_can_be_stopped)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = RUN_AWAY "echo ready >&3; wait" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w,
+	            &(struct job){ .id = 1,
+	                           .script = RUN_AWAY "echo ready >&3; wait" });
 	w.r->ops->suspend(w.r, 1, 1);
 	w.r->ops->stop(w.r, 1, 1, STOP_PREEMPT, 1000);
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.signal, SIGTERM);
@@ -1199,11 +1199,9 @@ START_TEST(a_killed_shepherd_takes_its_job_along)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = RUN_AWAY "echo ready >&3; wait" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w,
+	            &(struct job){ .id = 1,
+	                           .script = RUN_AWAY "echo ready >&3; wait" });
 	kill(read_claim(&w, 1).pid, SIGKILL);
 	s = expect(&w, RUN_LOST, 1);
 	ck_assert_str_eq(s->text, "its shepherd was killed");
@@ -1220,11 +1218,9 @@ START_TEST(a_shepherd_killed_meanwhile_is_noticed_later)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = RUN_AWAY "echo ready >&3; wait" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w,
+	            &(struct job){ .id = 1,
+	                           .script = RUN_AWAY "echo ready >&3; wait" });
 	shepherd = read_claim(&w, 1).pid;
 	daemon_ends(&w);
 	kill(shepherd, SIGKILL);
@@ -1270,11 +1266,9 @@ START_TEST(what_nobody_asks_about_is_ended)
 
 	if (!begin(&w, _i))
 		return;
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = RUN_AWAY "echo ready >&3; wait" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w,
+	            &(struct job){ .id = 1,
+	                           .script = RUN_AWAY "echo ready >&3; wait" });
 	daemon_ends(&w);
 	daemon_begins(&w);
 	recover(&w, 0, NULL);
@@ -1363,14 +1357,11 @@ START_TEST(groups_limit_it_and_are_removed)
 	if (!begin(&w, _i))
 		return;
 	cgroup_find(&ways, w.arena);
-	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1,
-	                         .cpus_milli = 50,
-	                         .mem_mib = 64,
-	                         .script = "echo ready >pipe; "
-	                                   "exec sleep 1000" });
-	expect(&w, RUN_STARTED, 1);
-	hear(&w, "pipe");
+	start_ready(&w, &(struct job){ .id = 1,
+	                               .cpus_milli = 50,
+	                               .mem_mib = 64,
+	                               .script = "echo ready >pipe; "
+	                                         "exec sleep 1000" });
 	claim = read_claim(&w, 1);
 	dir = claim.cgroup.dir;
 	if (ways.v2[CG_MEMORY])
