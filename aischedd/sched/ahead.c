@@ -69,7 +69,7 @@ static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
 	return n ? memcpy(ret, p, n * size) : ret;
 }
 
-struct ahead *ahead_new(struct place *p)
+struct ahead *ahead_new(struct place *p, bool changes)
 {
 	struct ahead *a = arena_array(p->arena, struct ahead, 1);
 	const struct snap *s = p->snap;
@@ -79,7 +79,7 @@ struct ahead *ahead_new(struct place *p)
 	a->arena = p->arena;
 	a->view = arena_array(p->arena, struct view, s->node.n);
 	a->patience = PATIENCE;
-	a->changes = stays_change(s);
+	a->changes = changes;
 	return a;
 }
 

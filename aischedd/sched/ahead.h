@@ -105,7 +105,8 @@ static inline uint32_t course_at(const struct course *c, int64_t at)
 
 struct ahead;
 
-struct ahead *ahead_new(struct place *place);
+/* changes: whether anything of what runs ends at a time that is known */
+struct ahead *ahead_new(struct place *place, bool changes);
 
 /* Whether anything that is there ends at a time that is known. */
 bool ahead_changes(const struct ahead *a);

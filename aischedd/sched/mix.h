@@ -8,10 +8,10 @@
 #ifndef AISCHEDD_SCHED_MIX_H
 #define AISCHEDD_SCHED_MIX_H
 
-#include "aischedd/sched/snap.h"
+#include "aischedd/sched/tally.h"
 
 /* GPUs for a CPU, in 2^20ths; 0: nobody asks for both. */
-int64_t mix_worth(const struct snap *snap);
+int64_t mix_worth(const struct snap *snap, const struct tally *tally);
 
 /* What so many CPUs are worth, less so many GPUs: thousandths of GPUs. */
 static inline int64_t mix_balance(int64_t worth, int64_t cpu, int64_t gpu)

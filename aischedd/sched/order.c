@@ -34,19 +34,14 @@ static bool is_overdue(const struct order *o, uint32_t row, uint32_t member)
 }
 
 /* Those that have waited too long go as they were submitted. */
-static int64_t score_of(const struct order *o, uint32_t row)
+static struct order_key key_of(const struct order *o, uint32_t row)
 {
 	uint32_t member = o->next[row];
+	int64_t age = score_age(&o->snap->policy, waited(o, member));
 
-	return is_overdue(o, row, member)
-	           ? boost
-	           : o->base[row] +
-	                 score_age(&o->snap->policy, waited(o, member));
-}
-
-static int64_t rank_of(const struct order *o, uint32_t row)
-{
-	return is_overdue(o, row, o->next[row]) ? 0 : o->rank[row];
+	if (is_overdue(o, row, member))
+		return (struct order_key){ boost, 0 };
+	return (struct order_key){ o->base[row] + age, o->rank[row] };
 }
 
 static void judge_row(struct order *o, uint32_t row,
@@ -84,14 +79,12 @@ static uint64_t next_job(const struct order *o, uint32_t row)
 
 static int compare_rows(const struct order *o, uint32_t a, uint32_t b)
 {
-	int64_t x = score_of(o, a), y = score_of(o, b);
+	const struct order_key *x = &o->key[a], *y = &o->key[b];
 
-	if (x != y)
-		return x > y ? -1 : 1;
-	x = rank_of(o, a);
-	y = rank_of(o, b);
-	if (x != y)
-		return x < y ? -1 : 1;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	if (next_job(o, a) != next_job(o, b))
 		return next_job(o, a) < next_job(o, b) ? -1 : 1;
 	return a < b ? -1 : a > b;
@@ -151,8 +144,10 @@ static bool advance(struct order *o, uint32_t row)
 	while (o->next[row] < end) {
 		const struct snap_member *m = &o->snap->member[o->next[row]];
 
-		if (o->begun[row] < order_may_start(m))
+		if (o->begun[row] < order_may_start(m)) {
+			o->key[row] = key_of(o, row);
 			return true;
+		}
 		if (o->begun[row] < m->count && o->limited[row] == SNAP_NONE)
 			o->limited[row] = o->next[row];
 		o->next[row]++;
@@ -280,10 +275,10 @@ void order_open(struct order *o)
 		if (advance(o, row) && has_turn(o, row))
 			h->at[h->n++] = row;
 	}
-	for (uint32_t run = 0; run < s->run.n; run++) {
+	for (uint32_t run = 0; o->grows && run < s->run.n; run++) {
 		struct heap *h = &o->growers[s->run.queue[run]];
 
-		if (!s->run.ending[run] && !s->run.suspended[run] &&
+		if (tally_may_grow(s, run) &&
 		    order_tasks(o, run) < s->req.tasks[s->run.req[run]])
 			h->at[h->n++] = run;
 	}
@@ -295,34 +290,48 @@ void order_open(struct order *o)
 	}
 }
 
-/* A heap for each queue, in one array, with room for n entries in all. */
-static struct heap *heaps_new(const struct snap *s, const uint32_t *queue,
-                              uint32_t n, struct arena *arena)
+/* A heap for each queue, in one array; n is how many there may be. */
+static void heaps_alloc(struct heap *h, uint32_t nqueues, struct arena *arena)
 {
-	struct heap *h = arena_array(arena, struct heap, s->queue.n);
-	uint32_t *at = arena_array(arena, uint32_t, n);
+	uint32_t *at, n = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		h[queue[i]].n++;
-	for (uint32_t q = 0; q < s->queue.n; q++) {
+	for (uint32_t q = 0; q < nqueues; q++)
+		n += h[q].n;
+	at = arena_array_raw(arena, uint32_t, n);
+	for (uint32_t q = 0; q < nqueues; q++) {
 		h[q].at = at;
 		at += h[q].n;
 		h[q].n = 0;
 	}
-	return h;
 }
 
-struct order *order_new(const struct snap *s, const int64_t capacity[RES_N],
-                        struct arena *arena)
+static void heaps_new(struct order *o, const struct tally *tally,
+                      struct arena *arena)
+{
+	const struct snap *s = o->snap;
+
+	o->rows = arena_array(arena, struct heap, s->queue.n);
+	o->growers = arena_array(arena, struct heap, s->queue.n);
+	for (uint32_t row = 0; row < s->pend.n; row++)
+		o->rows[s->pend.queue[row]].n++;
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		o->growers[q].n = tally->queue[q].growers;
+	heaps_alloc(o->rows, s->queue.n, arena);
+	heaps_alloc(o->growers, s->queue.n, arena);
+	o->grows = tally->growers;
+}
+
+struct order *order_new(const struct snap *s, const struct tally *tally,
+                        const int64_t capacity[RES_N], struct arena *arena)
 {
 	struct order *o = arena_array(arena, struct order, 1);
 	uint32_t n = s->pend.n;
 
 	o->snap = s;
-	o->rows = heaps_new(s, s->pend.queue, n, arena);
-	o->growers = heaps_new(s, s->run.queue, s->run.n, arena);
+	heaps_new(o, tally, arena);
 	o->base = arena_array(arena, int64_t, n);
 	o->rank = arena_array(arena, int64_t, n);
+	o->key = arena_array_raw(arena, struct order_key, n);
 	o->next = arena_array(arena, uint32_t, n);
 	o->begun = arena_array(arena, uint32_t, n);
 	o->started = arena_array(arena, uint32_t, n);

@@ -23,12 +23,19 @@ struct heap {
 	uint32_t n;
 };
 
+/* The highest score goes first, then the lowest rank. */
+struct order_key {
+	int64_t score, rank;
+};
+
 struct order {
 	const struct snap *snap;
 	struct heap *rows;     /* by queue: rows whose turn is still to come */
 	struct heap *growers;  /* by queue: runs that may grow */
+	bool grows;            /* there are such runs */
 	int64_t *base;         /* by row: its score but for age, thousandths */
 	int64_t *rank;         /* by row: see score.h */
+	struct order_key *key; /* by row: of the member whose turn it is */
 	uint32_t *next;        /* by row: the member whose turn it is */
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */
@@ -59,8 +66,8 @@ struct turn {
 };
 
 /* capacity: of all nodes that are not down. */
-struct order *order_new(const struct snap *snap, const int64_t capacity[RES_N],
-                        struct arena *arena);
+struct order *order_new(const struct snap *snap, const struct tally *tally,
+                        const int64_t capacity[RES_N], struct arena *arena);
 
 /* All rows and runs take their places; those whose jobs have started or been
  * given claims (begun, grown) as far as they go on. */

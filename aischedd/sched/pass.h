@@ -18,6 +18,7 @@
 struct pass {
 	const struct snap *snap;
 	struct arena *arena;
+	const struct tally *tally;
 	struct order *order;
 	struct tree *tree;
 	struct place *place;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/mix.h"
 #include "aischedd/sched/promise.h"
 #include "aischedd/sched/trial.h"
 #include "aischedd/sched/why.h"
@@ -19,16 +20,17 @@ enum fill {
 /* Thousandths of GPUs. */
 enum { BALANCE_STEP = 100 };
 
-struct place *place_new(const struct snap *snap, struct arena *arena)
+struct place *place_new(const struct snap *snap, const struct tally *tally,
+                        struct arena *arena)
 {
 	struct place *p = arena_array(arena, struct place, 1);
 
 	p->snap = snap;
 	p->arena = arena;
 	p->pool = p->within = SNAP_NONE;
-	p->work = work_new(snap, arena);
+	p->work = work_new(snap, tally, arena);
 	p->match = match_new(snap, arena);
-	p->shelf = shelf_new(p->work, p->match, arena);
+	p->shelf = shelf_new(p->work, p->match, mix_worth(snap, tally), arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
 	p->domains = domains_new(snap, arena);
 	p->gather = gather_new(p);

@@ -62,7 +62,8 @@ struct lack {
 	bool scattered;  /* enough of everything is free in the pool */
 };
 
-struct place *place_new(const struct snap *snap, struct arena *arena);
+struct place *place_new(const struct snap *snap, const struct tally *tally,
+                        struct arena *arena);
 
 /*
  * What is placed from now on is for this job of the row, or for more tasks of

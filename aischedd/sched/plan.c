@@ -34,9 +34,10 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->snap = snap;
 	p->arena = arena;
 	snap_capacity(snap, p->capacity);
-	p->order = order_new(snap, p->capacity, arena);
-	p->place = place_new(snap, arena);
-	p->promises = promises_new(p->place);
+	p->tally = tally_new(snap, arena);
+	p->order = order_new(snap, p->tally, p->capacity, arena);
+	p->place = place_new(snap, p->tally, arena);
+	p->promises = promises_new(p->place, p->tally);
 	p->ever = ever_new(snap, p->place->match, p->place->domains, arena);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
@@ -651,8 +652,8 @@ const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
 	p->verdict = verdicts_new(snap, arena);
 	claims_settle(p);
 	order_open(p->order);
-	p->tree = tree_new(snap, p->place->work, p->order, p->ever, p->capacity,
-	                   scratch);
+	p->tree = tree_new(p->tally, p->place->work, p->order, p->ever,
+	                   p->capacity, scratch);
 	while (tree_first(p->tree, &queue) && !is_spent(p))
 		serve(p, queue);
 	say_unevaluated(p);

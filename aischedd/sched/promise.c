@@ -55,14 +55,14 @@ static void keep_reservation(struct promises *ps, uint32_t resv)
 		                          .resv = resv });
 }
 
-struct promises *promises_new(struct place *place)
+struct promises *promises_new(struct place *place, const struct tally *tally)
 {
 	struct promises *ps = arena_array(place->arena, struct promises, 1);
 	const struct snap *s = place->snap;
 
 	ps->p = place;
 	ps->s = s;
-	ps->ahead = ahead_new(place);
+	ps->ahead = ahead_new(place, tally->ends);
 	ps->bar = arena_array(place->arena, struct bar *, s->queue.n + 1);
 	ps->ask.req = SNAP_NONE;
 	ps->seeker = seeker_new(place, ps->ahead);

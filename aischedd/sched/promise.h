@@ -20,7 +20,7 @@
 struct promises;
 
 /* Becomes place->promises; the reservations of the snapshot are watched. */
-struct promises *promises_new(struct place *place);
+struct promises *promises_new(struct place *place, const struct tally *tally);
 
 /*
  * The job of the row, for which place_for() was said, cannot start now.

@@ -514,14 +514,14 @@ static void fill_shelf(struct shelf *shelf, struct arena *arena)
 }
 
 struct shelf *shelf_new(const struct work *w, const struct match *m,
-                        struct arena *arena)
+                        int64_t worth, struct arena *arena)
 {
 	struct shelf *shelf = arena_array(arena, struct shelf, 1);
 	uint32_t n = w->snap->node.n, nclasses = match_nclasses(m);
 
 	shelf->work = w;
 	shelf->match = m;
-	shelf->worth = mix_worth(w->snap);
+	shelf->worth = worth;
 	find_largest(shelf, arena);
 	shelf->leaf = arena_array_raw(arena, struct leaf, n);
 	shelf->tree = arena_array(arena, uint8_t, n);

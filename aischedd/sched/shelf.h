@@ -56,8 +56,9 @@ enum shelf_dim {
 
 struct shelf;
 
+/* worth: mix_worth() */
 struct shelf *shelf_new(const struct work *w, const struct match *m,
-                        struct arena *arena);
+                        int64_t worth, struct arena *arena);
 
 enum shelf_tree shelf_tree(const struct shelf *shelf, uint32_t node);
 void shelf_move(struct shelf *shelf, uint32_t node, enum shelf_tree tree);

@@ -4,37 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t stay_end(const struct snap *s, uint32_t run)
+int64_t stay_assumed(const struct snap *s, uint32_t run)
 {
-	int64_t end = s->run.end[run], assumed;
+	int64_t assumed = s->queue.assumed_time[s->run.queue[run]];
 
-	if (s->run.ending[run])
-		return s->now;
-	if (s->run.suspended[run])
-		return SNAP_NEVER;
-	if (end != SNAP_NEVER)
-		return end > s->now ? end : s->now;
-	assumed = s->queue.assumed_time[s->run.queue[run]];
 	if (assumed == CONF_NONE || assumed <= 0)
 		return SNAP_NEVER;
 	while (s->run.start[run] + assumed <= s->now && assumed < INT64_MAX / 4)
 		assumed *= 2;
 	return s->run.start[run] + assumed;
-}
-
-bool stays_change(const struct snap *s)
-{
-	bool assumes = false;
-
-	for (uint32_t q = 0; q < s->queue.n; q++)
-		assumes |= s->queue.assumed_time[q] != CONF_NONE;
-	for (uint32_t r = 0; r < s->run.n; r++) {
-		if ((assumes || s->run.ending[r] ||
-		     s->run.end[r] != SNAP_NEVER) &&
-		    stay_end(s, r) != SNAP_NEVER)
-			return true;
-	}
-	return false;
 }
 
 static int by_end(const void *a, const void *b)
@@ -46,7 +24,7 @@ static int by_end(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Most nodes have few tasks. */
+/* Most nodes have few tasks, which are in their order already. */
 void stays_sort(struct stay *stay, size_t n)
 {
 	if (n > 32) {
@@ -57,7 +35,7 @@ void stays_sort(struct stay *stay, size_t n)
 		struct stay it = stay[i];
 		size_t k = i;
 
-		for (; k && by_end(&it, &stay[k - 1]) < 0; k--)
+		for (; k && ends_before(it.end, stay[k - 1].end); k--)
 			stay[k] = stay[k - 1];
 		stay[k] = it;
 	}
@@ -78,12 +56,12 @@ struct stays *stays_new(const struct snap *s, struct arena *arena)
 		next[i] = st->first[i];
 		st->first[i + 1] += st->first[i];
 	}
-	for (uint32_t r = 0; r < s->run.n; r++) {
-		st->end[r] = stay_end(s, r);
-		for (uint32_t t = s->run.task_first[r];
-		     t < s->run.task_first[r + 1]; t++)
+	for (uint32_t r = 0, t = 0; r < s->run.n; r++) {
+		int64_t end = st->end[r] = stay_end(s, r);
+
+		for (; t < s->run.task_first[r + 1]; t++)
 			st->stay[next[s->task[t].node]++] =
-			    (struct stay){ st->end[r], r, t };
+			    (struct stay){ end, r, t };
 	}
 	for (uint32_t i = 0; i < s->node.n; i++)
 		stays_sort(st->stay + st->first[i],

@@ -24,18 +24,28 @@ struct stays {
 
 struct stays *stays_new(const struct snap *snap, struct arena *arena);
 
+/* When one without limit has ended by what its queue assumes. */
+int64_t stay_assumed(const struct snap *snap, uint32_t run);
+
 /* When a running job has ended at the latest, as far as is known. */
-int64_t stay_end(const struct snap *snap, uint32_t run);
-
-/* Whether any ends at a time that is known. */
-bool stays_change(const struct snap *snap);
-
-/* SNAP_NEVER is last. */
-static inline bool ends_before(int64_t a, int64_t b)
+static inline int64_t stay_end(const struct snap *s, uint32_t run)
 {
-	return a != b && a != SNAP_NEVER && (b == SNAP_NEVER || a < b);
+	if (s->run.ending[run])
+		return s->now;
+	if (s->run.suspended[run])
+		return SNAP_NEVER;
+	if (s->run.end[run] == SNAP_NEVER)
+		return stay_assumed(s, run);
+	return s->run.end[run] > s->now ? s->run.end[run] : s->now;
 }
 
+/* SNAP_NEVER is last: as an unsigned number it is the largest. */
+static inline bool ends_before(int64_t a, int64_t b)
+{
+	return (uint64_t)a < (uint64_t)b;
+}
+
+/* By their ends; those with the same end stay as they are, or are in order. */
 void stays_sort(struct stay *stay, size_t n);
 
 #endif

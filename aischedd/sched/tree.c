@@ -1,18 +1,12 @@
 /* tree.c - which queue is served next */
 #include "aischedd/sched/tree.h"
 
+#include <string.h>
+
 #include "aischedd/sched/admit.h"
 #include "aischedd/sched/share.h"
 
 /* --- shares ------------------------------------------------------------ */
-
-static void ask_more(const struct snap *s, uint32_t queue, uint32_t req,
-                     int64_t tasks, int64_t (*ask)[RES_N])
-{
-	ask[queue][RES_CPU] += tasks * s->req.cpus[req];
-	ask[queue][RES_MEM] += tasks * s->req.mem[req];
-	ask[queue][RES_GPU] += tasks * s->req.gpus[req];
-}
 
 static bool rations(const struct snap *s, uint32_t queue)
 {
@@ -37,6 +31,7 @@ static void ask_pending(const struct snap *s, uint32_t row, struct ever *ever,
                         int64_t (*ask)[RES_N])
 {
 	uint32_t req = s->pend.req[row];
+	int64_t *sum = ask[s->pend.queue[row]], tasks;
 	struct verdict v;
 	int64_t jobs = 0;
 
@@ -46,28 +41,30 @@ static void ask_pending(const struct snap *s, uint32_t row, struct ever *ever,
 	for (uint32_t m = s->pend.member_first[row];
 	     m < s->pend.member_first[row + 1]; m++)
 		jobs += order_may_start(&s->member[m]);
-	ask_more(s, s->pend.queue[row], req, jobs * s->req.tasks[req], ask);
+	tasks = jobs * s->req.tasks[req];
+	sum[RES_CPU] += tasks * s->req.cpus[req];
+	sum[RES_MEM] += tasks * s->req.mem[req];
+	sum[RES_GPU] += tasks * s->req.gpus[req];
 }
 
-void tree_shares(const struct snap *s, struct ever *ever, int64_t (*ask)[RES_N],
-                 int64_t (*share)[RES_N], const int64_t capacity[RES_N],
-                 struct arena *arena)
+/* Who leaves wants to come back, and is asked for, too. */
+static void divide(struct tree *t, const struct tally *tally, struct ever *ever,
+                   struct arena *arena)
 {
+	const struct snap *s = t->snap;
 	uint8_t *rationed = arena_array(arena, uint8_t, s->queue.n);
 
 	find_rationed(s, rationed);
-	/* Who leaves wants to come back; what a job gives up it asks for
-	 * anyway. */
-	for (uint32_t i = 0; i < s->run.n; i++) {
-		if (rationed[s->run.queue[i]] && !snap_is_part(s, i))
-			ask_more(s, s->run.queue[i], s->run.req[i],
-			         s->req.tasks[s->run.req[i]], ask);
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		if (rationed[q])
+			memcpy(t->ask[q], tally->queue[q].ask,
+			       sizeof(t->ask[q]));
 	}
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		if (rationed[s->pend.queue[row]])
-			ask_pending(s, row, ever, ask);
+			ask_pending(s, row, ever, t->ask);
 	}
-	share_divide(&s->queue, ask, capacity, share, arena);
+	share_divide(&s->queue, t->ask, t->capacity, t->share, arena);
 }
 
 /* --- whose turn it is -------------------------------------------------- */
@@ -242,11 +239,12 @@ bool tree_first(const struct tree *t, uint32_t *ret_queue)
 	return true;
 }
 
-struct tree *tree_new(const struct snap *s, const struct work *work,
+struct tree *tree_new(const struct tally *tally, const struct work *work,
                       const struct order *order, struct ever *ever,
                       const int64_t capacity[RES_N], struct arena *arena)
 {
 	struct tree *t = arena_array(arena, struct tree, 1);
+	const struct snap *s = work->snap;
 	uint32_t n = s->queue.n, *count;
 
 	t->snap = s;
@@ -255,7 +253,7 @@ struct tree *tree_new(const struct snap *s, const struct work *work,
 	t->ask = arena_alloc(arena, n, sizeof(*t->ask));
 	t->share = arena_alloc(arena, n, sizeof(*t->share));
 	t->capacity = capacity;
-	tree_shares(s, ever, t->ask, t->share, capacity, arena);
+	divide(t, tally, ever, arena);
 
 	t->far = arena_array(arena, struct ratio, n);
 	t->next = arena_array(arena, struct ratio, n);

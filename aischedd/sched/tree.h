@@ -33,13 +33,9 @@ struct tree {
 	uint32_t *at;               /* by queue: in its parent's heap */
 };
 
-/* Fair shares of a snapshot: asks are made of what runs and waits.  capacity:
- * of all nodes that are not down (score.h). */
-void tree_shares(const struct snap *snap, struct ever *ever,
-                 int64_t (*ask)[RES_N], int64_t (*share)[RES_N],
-                 const int64_t capacity[RES_N], struct arena *arena);
-
-struct tree *tree_new(const struct snap *snap, const struct work *work,
+/* Fair shares are made of what runs and waits.  capacity: of all nodes that
+ * are not down (score.h). */
+struct tree *tree_new(const struct tally *tally, const struct work *work,
                       const struct order *order, struct ever *ever,
                       const int64_t capacity[RES_N], struct arena *arena);
 

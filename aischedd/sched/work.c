@@ -156,44 +156,10 @@ static uint32_t count_user_queues(const struct snap *s, uint32_t queue)
 	return n;
 }
 
-/* Room for every pair of queue and user that can be asked for, half full. */
-static void alloc_users(struct work *w)
+static void count_user(struct work *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
-	size_t n = 0, size = 1;
-
-	w->nusers = arena_array(w->arena, uint32_t, s->queue.n);
-	for (uint32_t q = 0; q < s->queue.n; q++)
-		w->nusers[q] = count_user_queues(s, q);
-	for (uint32_t i = 0; i < s->run.n; i++)
-		n += w->nusers[s->run.queue[i]];
-	for (uint32_t i = 0; i < s->pend.n; i++)
-		n += w->nusers[s->pend.queue[i]];
-	while (size <= n * 2)
-		size *= 2;
-	w->user_key = arena_array(w->arena, uint64_t, size);
-	w->user_use = arena_alloc(w->arena, size, sizeof(*w->user_use));
-	w->user_mask = size - 1;
-}
-
-static void count_tasks(struct work *w, uint32_t run)
-{
-	const struct snap *s = w->snap;
-	/* A suspended job lends its CPUs, so its node is open. */
-	bool seals =
-	    s->req.exclusive[s->run.req[run]] && !s->run.suspended[run];
-
-	for (uint32_t t = s->run.task_first[run];
-	     t < s->run.task_first[run + 1]; t++) {
-		w->tasks[s->task[t].node]++;
-		if (seals)
-			w->sealed[s->task[t].node]++;
-	}
-}
-
-static void count_user(struct work *w, uint32_t run, int64_t gpus)
-{
-	const struct snap *s = w->snap;
+	int64_t gpus = run_ntasks(s, run) * s->req.gpus[s->run.req[run]];
 
 	for (uint32_t q = s->run.queue[run]; q != SNAP_NONE;
 	     q = s->queue.parent[q]) {
@@ -207,30 +173,64 @@ static void count_user(struct work *w, uint32_t run, int64_t gpus)
 	}
 }
 
-static void charge_run(struct work *w, uint32_t run)
+/* Room for every pair of queue and user that can be asked for, half full. */
+static void count_users(struct work *w)
 {
 	const struct snap *s = w->snap;
-	uint32_t queue = s->run.queue[run];
-	int64_t *used = w->used[queue], *firm = w->firm[queue];
-	int64_t amount[RES_N];
+	size_t n = 0, size = 1;
+	bool any = false;
 
-	if (s->run.ending[run])
-		return;
-	work_amount(s, run, run_ntasks(s, run), amount);
-	for (int r = 0; r < RES_N; r++)
-		used[r] += amount[r];
-	if (!s->run.preemptible[run]) {
-		for (int r = 0; r < RES_N; r++)
-			firm[r] += amount[r];
+	w->nusers = arena_array(w->arena, uint32_t, s->queue.n);
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		w->nusers[q] = count_user_queues(s, q);
+		any |= w->nusers[q];
 	}
-	w->jobs[queue]++;
-	if (w->nusers[queue])
-		count_user(w, run, amount[RES_GPU]);
+	for (uint32_t i = 0; any && i < s->run.n; i++)
+		n += w->nusers[s->run.queue[i]];
+	for (uint32_t i = 0; any && i < s->pend.n; i++)
+		n += w->nusers[s->pend.queue[i]];
+	while (size <= n * 2)
+		size *= 2;
+	w->user_key = arena_array(w->arena, uint64_t, size);
+	w->user_use = arena_alloc(w->arena, size, sizeof(*w->user_use));
+	w->user_mask = size - 1;
+	for (uint32_t i = 0; any && i < s->run.n; i++) {
+		if (!s->run.ending[i])
+			count_user(w, i);
+	}
+}
+
+/* The tasks on each node, and those of exclusive jobs there: one that is
+ * suspended lends its CPUs, so its node is open. */
+static void count_tasks(struct work *w)
+{
+	const struct snap *s = w->snap;
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+	bool any = false;
+
+	for (uint32_t t = 0; t < ntasks; t++)
+		w->tasks[s->task[t].node]++;
+	for (uint32_t req = 0; req < s->req.n; req++)
+		any |= s->req.exclusive[req];
+	for (uint32_t i = 0; any && i < s->run.n; i++) {
+		if (!s->req.exclusive[s->run.req[i]] || s->run.suspended[i])
+			continue;
+		for (uint32_t t = s->run.task_first[i];
+		     t < s->run.task_first[i + 1]; t++)
+			w->sealed[s->task[t].node]++;
+	}
 }
 
 /* What is used below a queue is used by it. */
-static void sum_up(struct work *w)
+static void charge_queues(struct work *w, const struct tally *tally)
 {
+	for (uint32_t q = 0; q < w->snap->queue.n; q++) {
+		const struct tally_queue *t = &tally->queue[q];
+
+		memcpy(w->used[q], t->used, sizeof(t->used));
+		memcpy(w->firm[q], t->firm, sizeof(t->firm));
+		w->jobs[q] = t->jobs;
+	}
 	for (uint32_t q = w->snap->queue.n; q-- > 0;) {
 		uint32_t parent = w->snap->queue.parent[q];
 
@@ -252,6 +252,7 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
 	w->gpu[i] = w->whole[i] = w->idle[i] = 0;
+	w->tasks[i] = w->sealed[i] = 0;
 	for (uint32_t d = n->gpu_first[i]; d < n->gpu_first[i + 1]; d++) {
 		w->device[d] = empty ? 1000 : w->snap->gpu.free[d];
 		w->gpu[i] += w->device[d];
@@ -291,7 +292,8 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->snap = snap;
 	w->arena = arena;
 	/* In one piece: where nobody looks there is no memory. */
-	w->cpu = arena_array(arena, int64_t, 7 * n + snap->gpu.n + snap->cpu.n);
+	w->cpu =
+	    arena_array_raw(arena, int64_t, 7 * n + snap->gpu.n + snap->cpu.n);
 	w->mem = w->cpu + n;
 	w->gpu = w->mem + n;
 	w->whole = w->gpu + n;
@@ -305,7 +307,8 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	return w;
 }
 
-struct work *work_new(const struct snap *snap, struct arena *arena)
+struct work *work_new(const struct snap *snap, const struct tally *tally,
+                      struct arena *arena)
 {
 	struct work *w = work_new_blank(snap, NULL, arena);
 
@@ -318,11 +321,8 @@ struct work *work_new(const struct snap *snap, struct arena *arena)
 	w->jobs = arena_array(arena, int64_t, snap->queue.n);
 	for (uint32_t i = 0; i < snap->license.n; i++)
 		w->license[i] = snap->license.free[i];
-	alloc_users(w);
-	for (uint32_t i = 0; i < snap->run.n; i++) {
-		charge_run(w, i);
-		count_tasks(w, i);
-	}
-	sum_up(w);
+	charge_queues(w, tally);
+	count_users(w);
+	count_tasks(w);
 	return w;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "aischedd/sched/snap.h"
+#include "aischedd/sched/tally.h"
 
 struct change {
 	int64_t *at, old;
@@ -57,7 +57,8 @@ struct work {
 
 enum user_count { USER_JOBS, USER_GPUS };
 
-struct work *work_new(const struct snap *snap, struct arena *arena);
+struct work *work_new(const struct snap *snap, const struct tally *tally,
+                      struct arena *arena);
 
 /* Without queues and users, and of nodes only those that are filled in: with
  * what is free now, or as if nothing ran; tasks there are not counted.  like:

@@ -86,7 +86,7 @@ START_TEST(fit)
 	           cases[_i].task);
 	snap = snap_read(text.data, arena, &why);
 	ck_assert_msg(snap != NULL, "%s", why.text);
-	w = work_new(snap, arena);
+	w = work_new(snap, tally_new(snap, arena), arena);
 	n = fit_count(w, 0, 0, 0, 9);
 	ck_assert_int_eq(fit_count(w, 0, 0, 0, 1), n > 0);
 	for (int64_t i = n; i > 0; i--) {

@@ -1,0 +1,38 @@
+/*
+ * tally.h - all that runs, summed up
+ *
+ * There are more runs than anything else that a pass looks at; so it goes
+ * through them once, for all who need a sum of theirs.
+ */
+#ifndef AISCHEDD_SCHED_TALLY_H
+#define AISCHEDD_SCHED_TALLY_H
+
+#include "aischedd/sched/snap.h"
+
+/* Of the runs of one queue, without the queues below it. */
+struct tally_queue {
+	int64_t used[RES_N]; /* by those that do not leave */
+	int64_t firm[RES_N]; /* of that, by those that may not be preempted */
+	int64_t jobs;        /* that do not leave */
+	int64_t ask[RES_N];  /* by all: what they would have with all tasks */
+	uint32_t growers;    /* that may get more tasks */
+};
+
+struct tally {
+	struct tally_queue *queue;
+	uint32_t growers;
+	int64_t cpus, gpus; /* of those that have GPUs */
+	bool ends;          /* one of them at a time that is known */
+};
+
+struct tally *tally_new(const struct snap *snap, struct arena *arena);
+
+/* Whether a run may get more tasks. */
+static inline bool tally_may_grow(const struct snap *s, uint32_t run)
+{
+	return !s->run.ending[run] && !s->run.suspended[run] &&
+	       s->run.task_first[run + 1] - s->run.task_first[run] <
+	           s->req.tasks[s->run.req[run]];
+}
+
+#endif
