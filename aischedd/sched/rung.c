@@ -1,8 +1,6 @@
 /* rung.c - turns between jobs that take long */
 #include "aischedd/sched/rung.h"
 
-enum { RUNGS = 1024 }; /* more than there are */
-
 /* Thousandths of devices times seconds: 10 hours of one. */
 static const int64_t SERVED_FIRST = (int64_t)36000 * 1000;
 
@@ -10,11 +8,6 @@ static const int64_t SERVED_FIRST = (int64_t)36000 * 1000;
 static const int64_t LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
-
-bool rung_counts(uint8_t order)
-{
-	return order == BY_SERVED || order == BY_REST;
-}
 
 /* Thousandths of the devices that it holds at least. */
 static int64_t devices(const struct snap *s, uint32_t req)
@@ -94,10 +87,9 @@ int64_t standing_of_row(const struct snap *s, uint32_t row)
 	return s->pend.priority[row] * RUNGS - rung_of_row(s, row);
 }
 
-int64_t standing_of_run(const struct snap *s, uint32_t run)
+int64_t rung_of_run(const struct snap *s, uint32_t run)
 {
-	return s->run.priority[run] * RUNGS -
-	       rung(s, s->run.req[run], s->run.queue[run], s->run.served[run]);
+	return rung(s, s->run.req[run], s->run.queue[run], s->run.served[run]);
 }
 
 int64_t rung_rises(const struct snap *s, uint32_t run)

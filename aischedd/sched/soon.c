@@ -18,7 +18,6 @@ struct soon_order {
 /* Of one resource. */
 struct supply {
 	const int64_t *have; /* by node: free now */
-	uint32_t *gives;     /* by place in stays */
 	/* By level and node: 1 + seconds until it has as much; 0: never. */
 	uint32_t *in[LEVELS];
 	struct soon_order *order[LEVELS];
@@ -65,59 +64,39 @@ void soon_early(struct soon *soon, uint32_t node)
 
 static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
 {
-	int64_t *have = arena_array(arena, int64_t, s->node.n);
+	int64_t *have = arena_array_raw(arena, int64_t, s->node.n);
+	uint32_t d = 0;
 
 	for (uint32_t i = 0; i < s->node.n; i++) {
-		for (uint32_t d = s->node.gpu_first[i];
-		     d < s->node.gpu_first[i + 1]; d++)
+		have[i] = 0;
+		for (; d < s->node.gpu_first[i + 1]; d++)
 			have[i] += s->gpu.free[d];
 	}
 	return have;
 }
 
-/* What each task gives back; returns the most that a node ever has. */
-static int64_t look_up(struct soon *soon, struct supply *sup,
-                       const int64_t *each)
-{
-	const struct snap *s = soon->s;
-	const struct stays *st = soon->stays;
-	int64_t most = 0;
-
-	sup->gives =
-	    arena_array_raw(soon->arena, uint32_t, st->first[s->node.n]);
-	for (uint32_t node = 0; node < s->node.n; node++) {
-		int64_t sum = sup->have[node];
-
-		for (uint32_t i = st->first[node]; i < st->first[node + 1];
-		     i++) {
-			int64_t gives = each[s->run.req[st->stay[i].run]];
-
-			sup->gives[i] =
-			    gives < UINT32_MAX ? (uint32_t)gives : UINT32_MAX;
-			sum += sup->gives[i];
-		}
-		most = sum > most ? sum : most;
-	}
-	return most;
-}
-
 /* In how many seconds a node has as much as each level says, if everybody
- * leaves on time and nobody comes. */
-static void find_times(struct soon *soon, struct supply *sup, uint32_t node)
+ * leaves on time and nobody comes.  each: what a task of a request holds. */
+static void find_times(struct soon *soon, struct supply *sup,
+                       const int64_t *each, uint32_t node)
 {
 	const struct stays *st = soon->stays;
-	int64_t have = sup->have[node], in = 0;
+	const uint32_t *req = soon->s->run.req;
+	int64_t have = sup->have[node], now = soon->s->now, at = now;
 	uint32_t i = st->first[node], end = st->first[node + 1];
 
-	for (int level = 0; level < LEVELS && sup->in[level]; level++) {
+	for (int level = 0; level < LEVELS; level++) {
 		for (; have < soon->least[level]; i++) {
 			if (i == end || st->stay[i].end == SNAP_NEVER)
 				return;
-			in = st->stay[i].end - soon->s->now;
-			have += sup->gives[i];
+			at = st->stay[i].end;
+			have += each[req[st->stay[i].run]];
 		}
+		if (!sup->in[level])
+			sup->in[level] =
+			    arena_array(soon->arena, uint32_t, soon->s->node.n);
 		sup->in[level][node] =
-		    (uint32_t)(in < LATEST ? in : LATEST) + 1;
+		    (uint32_t)(at - now < LATEST ? at - now : LATEST) + 1;
 	}
 }
 
@@ -125,7 +104,9 @@ static struct supply *supply_new(struct soon *soon, enum resource res)
 {
 	const struct snap *s = soon->s;
 	struct supply *sup = arena_array(soon->arena, struct supply, 1);
-	int64_t most;
+	const int64_t *each = res == RES_CPU   ? s->req.cpus
+	                      : res == RES_MEM ? s->req.mem
+	                                       : s->req.gpus;
 
 	if (res == RES_CPU)
 		sup->have = s->node.cpu_free;
@@ -133,14 +114,8 @@ static struct supply *supply_new(struct soon *soon, enum resource res)
 		sup->have = s->node.mem_free;
 	else
 		sup->have = gpus_free(s, soon->arena);
-	most = look_up(soon, sup,
-	               res == RES_CPU   ? s->req.cpus
-	               : res == RES_MEM ? s->req.mem
-	                                : s->req.gpus);
-	for (int i = 0; i < LEVELS && soon->least[i] <= most; i++)
-		sup->in[i] = arena_array(soon->arena, uint32_t, s->node.n);
 	for (uint32_t i = 0; i < s->node.n; i++)
-		find_times(soon, sup, i);
+		find_times(soon, sup, each, i);
 	return sup;
 }
 

@@ -120,6 +120,7 @@ struct evictor *victims_new(struct pass *p)
 {
 	const struct snap *s = p->snap;
 	struct evictor *e = arena_array(p->arena, struct evictor, 1);
+	bool rungs = rung_counts(s->policy.order);
 
 	e->p = p;
 	e->s = s;
@@ -137,7 +138,8 @@ struct evictor *victims_new(struct pass *p)
 			e->norder++;
 			if (standing < *lowest)
 				*lowest = standing;
-			pass_wake(p, rung_rises(s, i));
+			if (rungs)
+				pass_wake(p, rung_rises(s, i));
 		} else if (s->run.preemptible[i] && !s->run.ending[i]) {
 			pass_wake(p, s->run.safe_until[i]);
 		}
