@@ -184,17 +184,10 @@ static void read_kept(struct logging *l)
 
 /* --- what comes next --------------------------------------------------- */
 
-static bool is_after(const struct log_id *a, const struct log_id *b)
-{
-	if (a->attempt != b->attempt)
-		return a->attempt > b->attempt;
-	return a->task > b->task;
-}
-
 static bool is_wanted(const struct logging *l, const struct log_id *id)
 {
 	return (l->wish.task < 0 || l->wish.task == id->task) &&
-	       (!l->at.attempt || is_after(id, &l->at));
+	       (!l->at.attempt || log_id_cmp(id, &l->at) > 0);
 }
 
 static bool find_kept(const struct logging *l, struct log_id *ret)
@@ -222,19 +215,20 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job)
 static bool find_live(struct logging *l, struct log_id *ret)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
-	uint32_t from = l->wish.task > 0 ? (uint32_t)l->wish.task : 0;
-	int64_t task;
-
 	if (!job || !job->place || job->state == JOB_CONFIGURING)
 		return false;
 	l->runner = logs_runner(l->d, job);
 	if (!l->runner)
 		return false;
-	if (l->at.attempt == job->attempt && l->at.task >= from)
-		from = l->at.task + 1;
-	task = l->runner->ops->log_task(l->runner, job->id, job->attempt, from);
-	*ret = (struct log_id){ job->id, job->attempt, (uint32_t)task };
-	return task >= 0 && is_wanted(l, ret);
+	*ret = (struct log_id){ .job = job->id, .attempt = job->attempt };
+	if (l->wish.task > 0)
+		ret->task = (uint32_t)l->wish.task;
+	if (l->at.attempt == job->attempt && l->at.task >= ret->task) {
+		*ret = l->at;
+		ret->again++;
+	}
+	return l->runner->ops->log_next(l->runner, ret, l->wish.follow) &&
+	       is_wanted(l, ret);
 }
 
 /* There is nothing, now or for ever. */
@@ -263,7 +257,7 @@ static void seek(struct logging *l)
 	struct log_id kept, live;
 	bool is_kept = find_kept(l, &kept), is_live = find_live(l, &live);
 
-	if (is_kept && !(is_live && is_after(&kept, &live))) {
+	if (is_kept && !(is_live && log_id_cmp(&kept, &live) > 0)) {
 		l->lines = (struct log_lines){ 0 };
 		if (begin_kept(l, &kept))
 			return;

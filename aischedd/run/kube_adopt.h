@@ -40,6 +40,7 @@ struct adopt_pod {
 	struct kube_pod pod;
 	struct adopt_slot *slot; /* NULL: it has none */
 	bool marked;             /* of before the list that is being read */
+	bool gone;               /* kept for how it ended */
 	bool counted;            /* as use of its node by others */
 	bool binding, forced;    /* asked for, and not refused */
 	int64_t gone_ms;         /* since when it is deleted, or 0 */
@@ -70,9 +71,10 @@ struct adopt_run {
 	int64_t stop_ms;  /* since when it is taken down; 0: it is not */
 	struct err fault; /* why it cannot start; code 0: it can */
 	enum start_fault whose;
-	char *lost;      /* why it cannot go on, or NULL */
-	bool taken_back; /* was told */
-	bool over;       /* its last event was told */
+	char *lost;             /* why it cannot go on, or NULL */
+	bool taken_back;        /* was told */
+	struct kube_keep *keep; /* its logs; NULL: none is read yet */
+	bool over;              /* its last event was told */
 };
 
 struct kube_adoptee {

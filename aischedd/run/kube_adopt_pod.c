@@ -153,8 +153,8 @@ bool kube_adopt_pod(struct kube *kube, struct kube_pod *pod, bool deleted)
 		kube_adopt_pod_free(p);
 	else if (!deleted)
 		count(p);
-	else /* it is kept for how it ended */
-		p->pod.deleting = true;
+	else
+		p->gone = p->pod.deleting = true;
 	kube_adopt_step(j);
 	return true;
 }

@@ -7,9 +7,11 @@
 
 #include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_log.h"
 #include "libcommon/mem.h"
 
 enum {
+	KEEP_MS = 5000,   /* that others wait for its logs to be read */
 	SLACK_MS = 15000, /* what is late by more does not come by itself */
 	EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */
 };
@@ -30,6 +32,7 @@ void kube_adopt_run_reset(struct kube_adoptee *j)
 {
 	slots_free(&j->run);
 	free(j->run.lost);
+	kube_keep_free(j->run.keep);
 	j->run = (struct adopt_run){ 0 };
 	kube_adopt_count(j);
 }
@@ -98,8 +101,9 @@ static void read_failure(const struct kube_adoptee *j, struct outcome *o)
 static void tell_ended(struct kube_adoptee *j)
 {
 	struct outcome o = { .peak_mem_kib = SPEC_UNSET, .end = time(NULL) };
+	const char *unkept = kube_keep_lost(j->run.keep);
 	const struct adopt_pod *p;
-	char *text = NULL;
+	struct buf text = { 0 };
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (p->pod.start && (!o.start || p->pod.start < o.start))
@@ -108,14 +112,16 @@ static void tell_ended(struct kube_adoptee *j)
 		o.start = o.end;
 	if (j->at.failed) {
 		read_failure(j, &o);
-		text = xasprintf("its Job failed: %s%s%s", j->at.reason,
-		                 *j->at.message ? ": " : "", j->at.message);
-		o.text = text;
+		buf_printf(&text, "its Job failed: %s%s%s", j->at.reason,
+		           *j->at.message ? ": " : "", j->at.message);
 	} else if (!j->at.complete) {
 		o.signal = SIGTERM;
 	}
+	if (unkept)
+		buf_printf(&text, "%s%s", text.len ? "; " : "", unkept);
+	o.text = text.data;
 	tell_last(j, &(struct run_event){ .kind = RUN_ENDED, .outcome = &o });
-	free(text);
+	buf_free(&text);
 }
 
 /* Nothing of it runs any more, or will. */
@@ -302,15 +308,28 @@ static void fence(struct kube_adoptee *j)
 	}
 }
 
+/* What its pods have printed is read, or cannot be. */
+static bool is_kept(struct kube_adoptee *j)
+{
+	const struct kube_owner id = { j->job, j->run.attempt };
+
+	if (!j->run.keep)
+		j->run.keep = kube_keep_begin(j->kube, &id);
+	return kube_keep_is_done(j->run.keep);
+}
+
 static void take_down(struct kube_adoptee *j)
 {
 	struct adopt_run *run = &j->run;
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
 
+	bool kept = is_kept(j); /* its pods go when they end */
+
 	if (!run->stop_ms)
 		run->stop_ms = kube_now_ms();
-	if (j->gone || j->at.deleting || kube_adopt_is_over(j))
+	if (j->gone || j->at.deleting || kube_adopt_is_over(j) ||
+	    (!kept && kube_now_ms() - run->stop_ms < KEEP_MS))
 		return;
 	if (goes)
 		kube_adopt_ask(j, ADOPT_DELETE,
@@ -342,7 +361,8 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 		take_down(j);
 	else if (!kube_adopt_is_over(j) || !j->run.started)
 		return;
-	if (is_still(j) && !kube_adopt_is_asking(j) && !kube_adopt_any_alive(j))
+	if (is_still(j) && !kube_adopt_is_asking(j) &&
+	    !kube_adopt_any_alive(j) && is_kept(j))
 		tell_end(j);
 }
 

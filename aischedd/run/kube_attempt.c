@@ -108,7 +108,7 @@ void kube_attempt_free(struct kube_attempt *a)
 		if (task->gone)
 			kube_task_free(kube, task);
 	}
-	kube_attempt_keep_free(a);
+	kube_keep_free(a->keep);
 	kube_attempt_drop_orders(a);
 	kube_slots_free(a->slot, a->nslots);
 	free(a->uid);

@@ -135,7 +135,7 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 static void tell_ended(struct kube_attempt *a)
 {
 	struct outcome o = { .peak_mem_kib = SPEC_UNSET };
-	const char *unkept = kube_attempt_unkept(a);
+	const char *unkept = kube_keep_lost(a->keep);
 	const struct kube_pod *worst = NULL;
 	const struct kube_task *failed;
 	struct buf text = { 0 };

@@ -99,8 +99,11 @@ static void act(struct kube_attempt *a)
 	}
 	if (kube_attempt_is_asking(a) || kube_attempt_any_alive(a))
 		return;
-	if ((down || (a->started && !look.idle && !look.alive)) &&
-	    kube_attempt_keep(a))
+	if (!down && (!a->started || look.idle || look.alive))
+		return;
+	if (!a->keep)
+		a->keep = kube_keep_begin(a->kube, &a->id);
+	if (kube_keep_is_done(a->keep))
 		kube_attempt_tell_end(a);
 }
 

@@ -6,10 +6,11 @@
  * begin; when that does not help, the end of the job says so and does not
  * wait.  A server that cannot be reached is waited for.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube.h"
+#include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
 #include "aischedd/run/kube_log.h"
 #include "aischedd/run/log_file.h"
@@ -20,7 +21,8 @@ enum {
 	READERS = 8,        /* at a time */
 	SILENCE_MS = 10000, /* of a node that does not answer */
 	WHOLE_MS = 60000,   /* for one log */
-	TRIES = 3
+	TRIES = 3,
+	AGAIN_MAX = 10 /* pods of one task whose logs are kept */
 };
 
 /* The log of one pod. */
@@ -28,7 +30,7 @@ struct kept {
 	TAILQ_ENTRY(kept) of_list;
 	struct kube_keep *keep;
 	struct log_id id;
-	char *pod;
+	char *pod, *container;
 	struct kube_call *call; /* NULL: it waits for its turn */
 	struct log_writer *writer;
 	struct log_lines lines;
@@ -38,14 +40,15 @@ struct kept {
 };
 
 struct kube_keep {
-	struct kube_attempt *attempt;
+	struct kube *kube;
+	struct kube_owner owner;
 	unsigned left;
 	char *lost; /* why the first that is not kept is not, or NULL */
 };
 
 static void kept_free(struct kept *k)
 {
-	struct kube *kube = k->keep->attempt->kube;
+	struct kube *kube = k->keep->kube;
 
 	TAILQ_REMOVE(&kube->keeping, k, of_list);
 	if (k->call)
@@ -53,6 +56,7 @@ static void kept_free(struct kept *k)
 	log_writer_drop(k->writer);
 	buf_free(&k->text);
 	free(k->pod);
+	free(k->container);
 	free(k);
 }
 
@@ -62,8 +66,9 @@ static void finish(struct kept *k, const struct err *err)
 	struct kube_keep *keep = k->keep;
 
 	if (err && !keep->lost)
-		keep->lost = xasprintf("the log of task %u is not kept: %s",
-		                       k->id.task, err->text);
+		keep->lost =
+		    xasprintf("the log of task %" PRIu32 " is not kept: %s",
+		              k->id.task, err->text);
 	keep->left--;
 	kept_free(k);
 }
@@ -83,11 +88,22 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 
 static void pump(struct kube *kube);
 
+static void look_again(struct kube *kube, const struct kube_owner *owner)
+{
+	struct kube_attempt *a = kube_attempt_find(kube, owner);
+	struct kube_adoptee *j = kube_adopt_of(kube, owner->job);
+
+	if (a)
+		kube_attempt_touch(a);
+	if (j)
+		kube_adopt_step(j);
+}
+
 static void on_done(const struct kube_answer *answer, void *arg)
 {
 	struct kept *k = arg;
-	struct kube_attempt *a = k->keep->attempt;
-	struct kube *kube = a->kube;
+	struct kube_keep *keep = k->keep;
+	struct kube *kube = keep->kube;
 	struct err err = { 0 };
 	int rc = -1;
 
@@ -105,8 +121,8 @@ static void on_done(const struct kube_answer *answer, void *arg)
 	if (rc == 0 || err.code != ECONNRESET || k->tries >= TRIES)
 		finish(k, rc < 0 ? &err : NULL);
 	pump(kube);
-	if (!a->keep->left)
-		kube_attempt_touch(a);
+	if (!keep->left)
+		look_again(kube, &keep->owner);
 }
 
 static int start(struct kube *kube, struct kept *k, struct err *err)
@@ -122,7 +138,7 @@ static int start(struct kube *kube, struct kept *k, struct err *err)
 	log_lines_begin(&k->lines);
 	k->tries++;
 	k->until_ms = kube_now_ms() + WHOLE_MS;
-	kube_log_path(kube, k->pod, &path);
+	kube_log_path(kube, k->pod, k->container, &path);
 	kube->nreading++;
 	k->call = kube_http_send(
 	    kube->http, &(struct kube_request){ .rank = KUBE_READ,
@@ -150,66 +166,71 @@ static void pump(struct kube *kube)
 	}
 }
 
-/* What has run and still can be asked for. */
-static bool has_log(const struct kube *kube, const struct kube_task *task)
+/* It still can be asked for. */
+static bool has_log(const struct kube *kube, const struct log_pod *p)
 {
-	const struct kube_pod *pod = &task->pod;
-
-	return pod->ran && pod->index >= 0 && !task->gone && !pod->to_files &&
-	       kube_nodes_is_up(kube->nodes, pod->node);
+	return !p->gone && !p->pod->to_files &&
+	       kube_nodes_is_up(kube->nodes, p->pod->node);
 }
 
-static void begin(struct kube_attempt *a)
+/* Of a task that failed again and again, not all of its pods matter. */
+static bool is_among_last(const struct log_pod *list, size_t n, size_t i)
+{
+	return i + AGAIN_MAX >= n ||
+	       list[i + AGAIN_MAX].id.task != list[i].id.task;
+}
+
+struct kube_keep *kube_keep_begin(struct kube *kube,
+                                  const struct kube_owner *owner)
 {
 	struct kube_keep *keep = xcalloc(1, sizeof(*keep));
-	struct kube *kube = a->kube;
-	struct kube_task *task;
+	struct log_pod *list;
+	size_t n = kube_log_pods(kube, owner, &list);
 
-	keep->attempt = a;
-	a->keep = keep;
-	TAILQ_FOREACH(task, &a->tasks, of_list) {
+	keep->kube = kube;
+	keep->owner = *owner;
+	for (size_t i = 0; i < n; i++) {
 		struct kept *k;
 
-		if (!has_log(kube, task) ||
-		    kube_task_at(a, (uint32_t)task->pod.index) != task)
+		if (!has_log(kube, &list[i]) || !is_among_last(list, n, i))
 			continue;
 		k = xcalloc(1, sizeof(*k));
 		k->keep = keep;
-		k->id = (struct log_id){ a->id.job, a->id.attempt,
-			                 (uint32_t)task->pod.index };
-		k->pod = xstrdup(task->pod.name);
+		k->id = list[i].id;
+		k->pod = xstrdup(list[i].pod->name);
+		k->container = xstrdup(list[i].pod->container);
 		TAILQ_INSERT_TAIL(&kube->keeping, k, of_list);
 		keep->left++;
 	}
+	free(list);
 	pump(kube);
+	return keep;
 }
 
-bool kube_attempt_keep(struct kube_attempt *a)
+bool kube_keep_is_done(const struct kube_keep *keep)
 {
-	if (!a->keep)
-		begin(a);
-	return !a->keep->left;
+	return !keep->left;
 }
 
-const char *kube_attempt_unkept(const struct kube_attempt *a)
+const char *kube_keep_lost(const struct kube_keep *keep)
 {
-	return a->keep ? a->keep->lost : NULL;
+	return keep ? keep->lost : NULL;
 }
 
-void kube_attempt_keep_free(struct kube_attempt *a)
+void kube_keep_free(struct kube_keep *keep)
 {
 	struct kept *k, *next;
 
-	if (!a->keep)
+	if (!keep)
 		return;
-	for (k = TAILQ_FIRST(&a->kube->keeping); k; k = next) {
+	for (k = TAILQ_FIRST(&keep->kube->keeping); k; k = next) {
 		next = TAILQ_NEXT(k, of_list);
-		if (k->keep != a->keep)
+		if (k->keep != keep)
 			continue;
 		if (k->call)
 			kube_http_cancel(k->call);
 		kept_free(k);
 	}
-	free(a->keep->lost);
-	free(a->keep);
+	free(keep->lost);
+	free(keep);
 }

@@ -33,14 +33,15 @@ struct run_log {
 	                   * 0 */
 };
 
-void kube_log_path(const struct kube *kube, const char *pod, struct buf *path)
+void kube_log_path(const struct kube *kube, const char *pod,
+                   const char *container, struct buf *path)
 {
 	buf_puts(path, "/api/v1/namespaces");
 	kube_path_name(path, kube->pool->namespace);
 	buf_puts(path, "/pods");
 	kube_path_name(path, pod);
 	buf_puts(path, "/log");
-	kube_path_query(path, "container", "main");
+	kube_path_query(path, "container", container);
 	kube_path_query(path, "timestamps", "true");
 }
 
@@ -70,12 +71,19 @@ static void end_stale(struct run_log *log)
 	end(log, &err);
 }
 
-static struct kube_task *task_of(struct kube *kube, const struct log_id *id)
+/* NULL: it is no more. */
+static const struct kube_pod *pod_of(const struct run_log *log)
 {
-	struct kube_owner owner = { id->job, id->attempt };
-	struct kube_attempt *a = kube_attempt_find(kube, &owner);
+	const struct kube_owner owner = { log->id.job, log->id.attempt };
+	const struct kube_pod *pod = NULL;
+	struct log_pod *list;
+	size_t n = kube_log_pods(log->kube, &owner, &list);
 
-	return a ? kube_task_at(a, id->task) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!log_id_cmp(&list[i].id, &log->id) && !list[i].gone)
+			pod = list[i].pod;
+	free(list);
+	return pod;
 }
 
 static int on_data(const void *data, size_t len, void *arg, struct err *err)
@@ -121,7 +129,7 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	int64_t since = log_lines_since(log->lines);
 	struct buf path = { 0 };
 
-	kube_log_path(log->kube, pod->name, &path);
+	kube_log_path(log->kube, pod->name, pod->container, &path);
 	log->last = !log->follow || kube_pod_is_over(pod);
 	if (!log->last)
 		kube_path_query(&path, "follow", "true");
@@ -161,27 +169,15 @@ static bool lingers(struct run_log *log)
 
 static void step(struct run_log *log)
 {
-	struct kube_task *task = task_of(log->kube, &log->id);
-	bool over = task && kube_pod_is_over(&task->pod);
-	struct err err;
+	const struct kube_pod *pod = pod_of(log);
+	bool over = pod && kube_pod_is_over(pod);
 
-	if (!task || task->gone) {
+	if (!pod)
 		end_stale(log);
-	} else if (log->call) {
-		if (over && !log->last && lingers(log))
-			end_stale(log);
-	} else if (!over && kube_now_ms() < log->again_ms) {
-		return;
-	} else if (task->pod.ran) {
-		ask(log, &task->pod);
-	} else if (over) {
-		end(log, NULL);
-	} else if (!log->follow) {
-		err_set(&err, EAGAIN,
-		        "task %" PRIu32 " of job %" PRIu64 " does not run yet",
-		        log->id.task, log->id.job);
-		end(log, &err);
-	}
+	else if (log->call && over && !log->last && lingers(log))
+		end_stale(log);
+	else if (!log->call && (over || kube_now_ms() >= log->again_ms))
+		ask(log, pod);
 }
 
 void kube_logs_look(struct kube *kube)
@@ -198,22 +194,6 @@ void kube_logs_step(struct kube *kube)
 		next = TAILQ_NEXT(log, of_list);
 		step(log);
 	}
-}
-
-int64_t kube_log_task(struct runner *r, uint64_t job, uint32_t attempt,
-                      uint32_t from)
-{
-	struct kube_owner id = { job, attempt };
-	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
-	struct kube_task *task;
-	int64_t found = -1;
-
-	if (a)
-		TAILQ_FOREACH(task, &a->tasks, of_list)
-			if (task->pod.index >= (int64_t)from &&
-			    (found < 0 || task->pod.index < found))
-				found = task->pod.index;
-	return found;
 }
 
 struct run_log *kube_log_open(struct runner *r, const struct log_id *id,

@@ -11,12 +11,27 @@
 #include "aischedd/run/log_file.h"
 
 /* Of the log of a pod, with times; more of a query may be added. */
-void kube_log_path(const struct kube *kube, const char *pod, struct buf *path);
+void kube_log_path(const struct kube *kube, const char *pod,
+                   const char *container, struct buf *path);
+
+/* --- kube_log_pods.c --- */
+
+struct log_pod {
+	struct log_id id;
+	const struct kube_pod *pod; /* borrowed */
+	bool gone;                  /* nobody has its output any more */
+};
+
+/* Those of an attempt that run or have run, in the order of their output; on
+ * the heap. */
+size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
+                     struct log_pod **ret);
+
+/* See struct runner_ops. */
+bool kube_log_next(struct runner *r, struct log_id *id, bool wait);
 
 /* --- kube_log.c: see struct runner_ops --- */
 
-int64_t kube_log_task(struct runner *r, uint64_t job, uint32_t attempt,
-                      uint32_t from);
 struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
                               bool follow, struct log_lines *lines,
                               const struct run_reader *reader);
@@ -30,15 +45,14 @@ void kube_logs_free(struct kube *kube);
 
 /* --- kube_keep.c --- */
 
-/*
- * Whether the logs of its pods, which have ended, are kept, or cannot be.  If
- * not they are being read: it is stepped when they have been.
- */
-bool kube_attempt_keep(struct kube_attempt *a);
+/* The logs of all pods that an attempt has now are read, and kept; when that
+ * is done the attempt looks again. */
+struct kube_keep *kube_keep_begin(struct kube *kube,
+                                  const struct kube_owner *owner);
+bool kube_keep_is_done(const struct kube_keep *keep);
 
 /* Why one is not kept, for a person; NULL: all are. */
-const char *kube_attempt_unkept(const struct kube_attempt *a);
-
-void kube_attempt_keep_free(struct kube_attempt *a);
+const char *kube_keep_lost(const struct kube_keep *keep);
+void kube_keep_free(struct kube_keep *keep); /* NULL is fine */
 
 #endif

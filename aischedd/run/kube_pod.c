@@ -207,6 +207,20 @@ static char *read_note(const json_t *meta, const char *key)
 	return xstrdup(s ? s : "");
 }
 
+/* As kubectl chooses. */
+static char *read_main(const json_t *meta, const json_t *spec)
+{
+	char *named =
+	    read_note(meta, "kubectl.kubernetes.io/default-container");
+	const json_t *first =
+	    json_array_get(json_object_get(spec, "containers"), 0);
+
+	if (*named)
+		return named;
+	free(named);
+	return text(first, "name");
+}
+
 static int32_t read_index(const json_t *meta)
 {
 	const char *s = json_string_value(
@@ -236,6 +250,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.owner = read_owner(meta),
 		.node = text(spec, "nodeName"),
 		.to_files = has_note(meta, KUBE_NOTE_FILES),
+		.container = read_main(meta, spec),
 		.leave = read_note(meta, KUBE_NOTE_LEAVE),
 		.index = read_index(meta),
 		.phase = read_phase(status),
@@ -256,7 +271,7 @@ void kube_pod_fini(struct kube_pod *pod)
 	char *texts[] = { pod->namespace, pod->name,    pod->uid,
 		          pod->owner,     pod->node,    pod->leave,
 		          pod->reason,    pod->message, pod->waits,
-		          pod->waits_why, pod->unable };
+		          pod->waits_why, pod->unable,  pod->container };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);

@@ -21,11 +21,12 @@ enum kube_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };
 
 struct kube_pod {
 	char *namespace, *name, *uid;
-	char *owner;   /* uid of the controller; "": none */
-	char *node;    /* "": not bound */
-	bool to_files; /* KUBE_NOTE_FILES */
-	char *leave;   /* KUBE_NOTE_LEAVE; "": it has not been told to */
-	int32_t index; /* of its Job; -1: none */
+	char *owner;     /* uid of the controller; "": none */
+	char *node;      /* "": not bound */
+	bool to_files;   /* KUBE_NOTE_FILES */
+	char *container; /* whose output is that of the pod */
+	char *leave;     /* KUBE_NOTE_LEAVE; "": it has not been told to */
+	int32_t index;   /* of its Job; -1: none */
 	enum kube_phase phase;
 	bool deleting;
 	char *reason, *message; /* of the pod's end; "" */

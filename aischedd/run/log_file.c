@@ -55,8 +55,12 @@ static char *folder_of(const char *dir, uint64_t job)
 
 static char *path_of(const char *dir, const struct log_id *id)
 {
-	return xasprintf("%s/%" PRIu64 "/%" PRIu32 ".%" PRIu32 ".gz", dir,
-	                 id->job, id->attempt, id->task);
+	char again[16] = "";
+
+	if (id->again)
+		snprintf(again, sizeof(again), ".%" PRIu32, id->again);
+	return xasprintf("%s/%" PRIu64 "/%" PRIu32 ".%" PRIu32 "%s.gz", dir,
+	                 id->job, id->attempt, id->task, again);
 }
 
 /* --- writing ----------------------------------------------------------- */
@@ -365,18 +369,26 @@ static bool read_name(const char *name, struct log_id *ret)
 {
 	int end = 0;
 
-	return sscanf(name, "%" SCNu32 ".%" SCNu32 ".gz%n", &ret->attempt,
-	              &ret->task, &end) == 2 &&
-	       end && !name[end];
+	ret->again = 0;
+	if (sscanf(name, "%" SCNu32 ".%" SCNu32 ".%" SCNu32 ".gz%n",
+	           &ret->attempt, &ret->task, &ret->again, &end) < 3)
+		sscanf(name, "%" SCNu32 ".%" SCNu32 ".gz%n", &ret->attempt,
+		       &ret->task, &end);
+	return end && !name[end];
 }
 
-static int by_attempt(const void *a, const void *b)
+int log_id_cmp(const struct log_id *a, const struct log_id *b)
 {
-	const struct log_id *x = a, *y = b;
+	if (a->attempt != b->attempt)
+		return a->attempt < b->attempt ? -1 : 1;
+	if (a->task != b->task)
+		return a->task < b->task ? -1 : 1;
+	return a->again < b->again ? -1 : a->again > b->again;
+}
 
-	if (x->attempt != y->attempt)
-		return x->attempt < y->attempt ? -1 : 1;
-	return x->task < y->task ? -1 : x->task > y->task;
+static int in_order(const void *a, const void *b)
+{
+	return log_id_cmp(a, b);
 }
 
 size_t log_list(const char *dir, uint64_t job, struct log_id **ret)
@@ -399,7 +411,7 @@ size_t log_list(const char *dir, uint64_t job, struct log_id **ret)
 	if (d)
 		closedir(d);
 	if (n)
-		qsort(*ret, n, sizeof(**ret), by_attempt);
+		qsort(*ret, n, sizeof(**ret), in_order);
 	return n;
 }
 

@@ -2,7 +2,8 @@
  * log_file.h - kept logs: what a task printed in one attempt, a file each
  *
  * DIR/JOB/ATTEMPT.TASK.gz has lines with a time before each (log_lines.h),
- * which takes any gzip to read.  When more is written than the limit, the
+ * which takes any gzip to read; ATTEMPT.TASK.N.gz is of what came in place of
+ * that within the attempt.  When more is written than the limit, the
  * oldest goes; the comment of the file's first member says how much did.  A
  * file has its name only when it is whole, so writing one again after a crash
  * is harmless.  Nothing is synced: what a power failure takes along is a log,
@@ -23,7 +24,11 @@
 struct log_id {
 	uint64_t job;
 	uint32_t attempt, task;
+	uint32_t again; /* in place of so many before it */
 };
+
+/* In the order in which they are read: below 0, 0, above. */
+int log_id_cmp(const struct log_id *a, const struct log_id *b);
 
 struct log_writer;
 struct log_reader;
@@ -58,7 +63,7 @@ ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
 
 bool log_is_kept(const char *dir, const struct log_id *id);
 
-/* Those of the job, by attempt and task, on the heap; 0: none. */
+/* Those of the job, in order, on the heap; 0: none. */
 size_t log_list(const char *dir, uint64_t job, struct log_id **ret);
 
 /* All that is kept of the job goes.  Fails: EIO and others of unlink(); that

@@ -211,11 +211,12 @@ struct runner_ops {
 	void (*drain)(struct runner *r, const char *node, const char *reason);
 	/*
 	 * Output that this runner has, not a file of the user; NULL: never.
-	 * log_task() is the first task of the attempt, from this one on, whose
-	 * output can be asked for; -1: none.
+	 * log_next() finds the first of the attempt, from id on, that can be
+	 * asked for, and makes id that; false: none, or none yet.  wait: the
+	 * one before may have failed, and none is passed over that will come
+	 * in its place.
 	 */
-	int64_t (*log_task)(struct runner *r, uint64_t job, uint32_t attempt,
-	                    uint32_t from);
+	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
 	/* What is there; with follow, until the task has ended.  What lines
 	 * had before is not given again; lines stays the caller's. */
 	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,

@@ -237,6 +237,78 @@ id=$(sub -o /dev/null both 8)
 ok "output to nowhere" wait_for is_state "$id" COMPLETED
 fails "is not kept" 1 "goes to '/dev/null' and is not kept" aiq --log "$id"
 
+# --- tasks that come in place of others -----------------------------------------
+
+cat >fails_once <<-'END'
+	#!/bin/sh
+	echo "begins"
+	mkdir "$1" 2>/dev/null && exit 3
+	until [ -e "$2" ]; do sleep 0.1; done
+	echo "ends"
+END
+id=$(sub --on-task-failure replace --max-restarts 2 fails_once "$work/once" \
+	"$work/j")
+aiq --log -f "$id" >"$dir/follow" 2>&1 &
+follower=$!
+ok "a task that failed is followed to the next one" \
+	wait_for eval "[ \"\$(grep -c begins '$dir/follow')\" = 2 ]"
+open_gate j
+ok "to its end" wait "$follower"
+is "with all that both have said" "$(cat "$dir/follow")" "begins
+begins
+ends"
+ok "the job is over" wait_for is_state "$id" COMPLETED
+is "both are kept" "$(aiq --log "$id")" "$(cat "$dir/follow")"
+
+# --- Jobs that others made --------------------------------------------------------
+
+# NAME COMMAND [SPEC]
+make_job()
+{
+	kube -n "$ns" create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+			"name": "$1", "labels": {"aisched.io/queue": "default"}},
+		"spec": {"suspend": true, ${3-} "template": {"spec": {
+			"restartPolicy": "Never", "schedulerName": "aisched",
+			"terminationGracePeriodSeconds": 1,
+			"volumes": [{"name": "v", "hostPath": {"path": "$work"}}],
+			"containers": [{"name": "own",
+				"image": "docker.io/local/box:1",
+				"command": ["sh", "-c", "$2"],
+				"volumeMounts": [{"name": "v",
+					"mountPath": "$work"}],
+				"resources": {"limits": {"cpu": "100m",
+					"memory": "32Mi"}}}]}}}}
+	END
+	wait_for eval "id=\$(kube -n $ns get job $1 -o jsonpath='{.metadata.labels.aisched\.io/job-id}') &&
+		[ -n \"\$id\" ]"
+}
+
+make_job theirs "echo one; $(gate k); echo two"
+ok "a Job made with kubectl runs" wait_for is_state "$id" RUNNING
+aiq --log -f "$id" >"$dir/follow" &
+follower=$!
+ok "it is followed" wait_for has "$dir/follow" one
+# It is stopped by suspending it, and its pod is gone then.
+aictl requeue "$id" >/dev/null
+ok "to its next attempt" wait_for eval \
+	"[ \"\$(grep -c one '$dir/follow')\" = 2 ]"
+open_gate k
+ok "to its end" wait "$follower"
+is "with all of it" "$(cat "$dir/follow")" "one
+one
+two"
+ok "it is over" wait_for is_state "$id" COMPLETED
+kube -n "$ns" delete job theirs --wait=true >/dev/null
+is "what it said is kept" "$(aiq --log "$id")" "$(cat "$dir/follow")"
+make_job numbered "echo I am \$JOB_COMPLETION_INDEX" \
+	'"completionMode": "Indexed", "parallelism": 2, "completions": 3,'
+ok "one with indexes ends" wait_for is_state "$id" COMPLETED
+is "each is a task" "$(aiq --log --task 2 "$id")" "I am 2"
+is "in order" "$(aiq --log "$id")" "I am 0
+I am 1
+I am 2"
+
 # --- whoever goes away ------------------------------------------------------------
 
 id=$(sub --wrap "echo one; $(gate e); echo two; $(gate f)")

@@ -16,7 +16,7 @@
 #define STAMP "2026-11-22T01:02:03.100000000Z "
 
 static char dir[] = "/tmp/test_log_file.XXXXXX";
-static const struct log_id first = { 7, 1, 0 };
+static const struct log_id first = { 7, 1, 0, 0 };
 
 static void set_up(void)
 {
@@ -174,19 +174,20 @@ END_TEST
 
 START_TEST(a_list_is_in_order)
 {
-	static const struct log_id ids[] = { { 7, 2, 0 },
-		                             { 7, 1, 10 },
-		                             { 7, 1, 9 } };
+	static const struct log_id ids[] = { { 7, 2, 0, 0 },
+		                             { 7, 1, 10, 0 },
+		                             { 7, 1, 9, 12 },
+		                             { 7, 1, 9, 2 },
+		                             { 7, 1, 9, 0 } };
+	enum { N = sizeof(ids) / sizeof(*ids) };
 	struct log_id *list;
 
 	ck_assert_uint_eq(log_list(dir, 7, &list), 0);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < N; i++)
 		log_writer_end(log_writer_new(dir, &ids[i], 10, NULL), NULL);
-	ck_assert_uint_eq(log_list(dir, 7, &list), 3);
-	for (int i = 0; i < 3; i++) {
-		ck_assert_uint_eq(list[i].attempt, ids[2 - i].attempt);
-		ck_assert_uint_eq(list[i].task, ids[2 - i].task);
-	}
+	ck_assert_uint_eq(log_list(dir, 7, &list), N);
+	for (int i = 0; i < N; i++)
+		ck_assert_int_eq(log_id_cmp(&list[i], &ids[N - 1 - i]), 0);
 	free(list);
 	ck_assert_uint_eq(log_list(dir, 8, &list), 0);
 }
