@@ -125,6 +125,7 @@ static void run_event(const struct run_event *ev, void *arg)
 			recover(p);
 		break;
 	case RUN_TROUBLE:
+		state_pool_trouble(d->state, p->pool, ev->text);
 		if (ev->text)
 			log_warning("pool %s: %s", d->conf->pools[p->pool].name,
 			            ev->text);

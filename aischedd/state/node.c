@@ -248,6 +248,11 @@ bool state_pool_is_ready(const struct state *state, uint32_t pool)
 	return state->pool_ready[pool];
 }
 
+void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
+{
+	set_text(&state->pool_trouble[pool], text);
+}
+
 void node_tell_drain(struct state *state, uint32_t node)
 {
 	state_effect(state,
@@ -420,6 +425,7 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 static void reconf_pools(struct state *state, const struct conf *conf)
 {
 	bool ready[LIMIT_POOLS] = { false };
+	char *trouble[LIMIT_POOLS] = { NULL };
 
 	for (size_t i = 0; i < state->nnodes; i++) {
 		struct node *node = &state->node[i];
@@ -431,10 +437,15 @@ static void reconf_pools(struct state *state, const struct conf *conf)
 	for (size_t i = 0; i < state->conf->npools; i++) {
 		int pool = conf_pool_find(conf, state->conf->pools[i].name);
 
-		if (pool >= 0)
+		if (pool >= 0) {
 			ready[pool] = state->pool_ready[i];
+			trouble[pool] = state->pool_trouble[i];
+		} else {
+			free(state->pool_trouble[i]);
+		}
 	}
 	memcpy(state->pool_ready, ready, sizeof(ready));
+	memcpy(state->pool_trouble, trouble, sizeof(trouble));
 }
 
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,

@@ -64,6 +64,8 @@ void state_free(struct state *state)
 
 	if (!state)
 		return;
+	for (size_t i = 0; i < LIMIT_POOLS; i++)
+		free(state->pool_trouble[i]);
 	for (struct job *job = state->first; job; job = next) {
 		next = job->all_next;
 		deps_forget(state, job);

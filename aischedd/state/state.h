@@ -339,6 +339,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
+/* What holds up its runner, for whoever asks about a job; NULL: nothing. */
+void state_pool_trouble(struct state *state, uint32_t pool, const char *text);
 int state_drain(struct state *state, uint32_t node, bool drained,
                 const char *reason, struct err *err);
 void state_queue_set_open(struct state *state, uint32_t queue, bool open,

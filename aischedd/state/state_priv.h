@@ -96,6 +96,7 @@ struct state {
 	int64_t pool_total[LIMIT_POOLS][RES_N];
 	uint64_t pool_total_gen; /* gen + 1 when they were summed */
 	bool pool_ready[LIMIT_POOLS];
+	char *pool_trouble[LIMIT_POOLS]; /* NULL: there is none */
 
 	struct alarm *alarm; /* heap, the earliest first; of job 0: plan */
 	size_t nalarms, alarm_cap;

@@ -83,6 +83,14 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
+/* So that the user sees what the admin does. */
+static void trouble_text(const struct state *state, size_t pool,
+                         const char *before, struct buf *text)
+{
+	if (pool < LIMIT_POOLS && state->pool_trouble[pool])
+		buf_printf(text, "%s%s", before, state->pool_trouble[pool]);
+}
+
 /* Reasons that say less of a job than that its last start failed. */
 static bool is_want_of_room(enum reason why)
 {
@@ -132,6 +140,8 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 		planned_text(state, job, v, text);
 	else if (text)
 		buf_puts(text, reason_text(why));
+	if (text && why == WHY_RunnerDown)
+		trouble_text(state, v->name, ": ", text);
 	return why;
 }
 
@@ -153,6 +163,10 @@ enum reason state_why(const struct state *state, const struct job *job,
 	if (job->state != JOB_PENDING) {
 		if (text && job->text)
 			buf_puts(text, job->text);
+		else if (text && job->place && job->state != JOB_RUNNING)
+			trouble_text(state,
+			             state->node[job->place->task[0].node].pool,
+			             "", text);
 		return WHY_None;
 	}
 	why = state_ineligible(state, job);

@@ -99,12 +99,15 @@ ok "a kubeconfig that is missing is named" wait_for status_has "used.conf'"
 id=$(aisub --parsable --pool here --wrap true)
 ok "other pools go on" wait_for is_state "$id" COMPLETED
 id=$(sub)
-like "jobs for this one wait" "$(aiq "$id")" "PENDING"
+ok "jobs for this one wait, and are told" wait_for says "$id" \
+	"RunnerDown: the runner of pool 'gpu' is not ready: kubeconfig"
 
 sed "s,$kube/ca.crt,$kube/stranger.crt," "$kube/little.conf" >"$kube/new.conf"
 mv "$kube/new.conf" "$kube/used.conf"
 ok "then the certificate is refused" wait_for status_has \
 	"the certificate of API server '$kube_url' is refused"
+ok "of the job, too" wait_for says "$id" "is not ready: the certificate of API server"
+ok "and in the log" wait_for logged "the certificate of API server '$kube_url' is"
 cp "$kube/little.conf" "$kube/new.conf"
 mv "$kube/new.conf" "$kube/used.conf"
 ok "then the right to look at nodes is missing" wait_for status_has \
@@ -118,6 +121,7 @@ kube create clusterrole lease --resource=leases.coordination.k8s.io \
 kube create clusterrolebinding lease --clusterrole=lease --user=little \
 	>/dev/null
 ok "then it is the namespace" wait_for status_has 'namespaces "jobs" not found'
+ok "which the job is told" wait_for says "$id" 'namespaces "jobs" not found'
 kube create namespace "$ns" >/dev/null
 ok "then the right to make Jobs" wait_for says "$id" \
 	"user 'little' may not create jobs in namespace 'jobs'; allow it with"
@@ -150,6 +154,7 @@ restart || bail "aischedd does not start again"
 ok "a server that is too old is told" wait_for status_has \
 	"the cluster is Kubernetes 1.27, which is too old: 1.29 or newer is"
 id=$(sub)
+ok "and the job" wait_for says "$id" "which is too old: 1.29 or newer"
 between
 ok "until it is newer" wait_for is_state "$id" RUNNING
 end "$id"
@@ -195,6 +200,7 @@ $k create job "$name" --image=theirs >/dev/null
 id=$(sub)
 ok "a Job of that name that is not ours is named" wait_for logged \
 	"Job '$name' in namespace 'jobs' exists and is not ours: delete it"
+ok "also of the job" wait_for says "$id" "exists and is not ours: delete it"
 ok "the next attempt runs" wait_for is_state "$id" RUNNING
 is "theirs is left alone" "$($k get job "$name" \
 	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs

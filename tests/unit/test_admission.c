@@ -205,6 +205,11 @@ START_TEST(while_nodes_are_not_known_all_is_taken)
 	ck_assert_uint_eq(world_submit(&w, "cpus-per-task=64 gpus=8"), 1);
 	world_plan(&w);
 	ck_assert_str_eq(world_jobs(&w), "1 PD RunnerDown");
+	state_pool_trouble(w.state, 0, "its server is silent");
+	ck_assert_ptr_nonnull(
+	    strstr(world_why(&w, 1), " is not ready: its server is silent"));
+	state_pool_trouble(w.state, 0, NULL);
+	ck_assert_ptr_null(strstr(world_why(&w, 1), "silent"));
 	world_node(&w, "n0", 4, 4000, 0);
 	world_plan(&w);
 	ck_assert_str_eq(world_jobs(&w), "1 PD NeverFits");
