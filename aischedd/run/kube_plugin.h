@@ -22,12 +22,16 @@ struct kube_credential {
 	int64_t expires; /* unix seconds; 0: it does not say */
 };
 
+/* --- kube_credential.c --- */
+
 void kube_credential_fini(struct kube_credential *cred);
 
 /* now: unix seconds.  Fails: EPROTO it is none, or has expired already. */
 int kube_credential_parse(const char *text, size_t len, const char *api_version,
                           int64_t now, struct kube_credential *ret,
                           struct err *err);
+
+/* --- kube_plugin.c --- */
 
 /* cred: the receiver's; NULL: it failed, err says how (EACCES). */
 typedef void kube_plugin_fn(struct kube_credential *cred, const struct err *err,

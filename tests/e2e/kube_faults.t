@@ -195,18 +195,22 @@ $k delete quota none >/dev/null
 ok "until there is none" wait_for is_state "$id" RUNNING
 end "$id"
 
-name=aj-test-$((id + 1))-1
-$k create job "$name" --image=theirs >/dev/null
+# After the third there is a pause in which one can look.
+name=aj-test-$((id + 1))
+for attempt in 1 2 3; do
+	$k create job "$name-$attempt" --image=theirs >/dev/null
+done
+name=$name-3
 id=$(sub)
 ok "a Job of that name that is not ours is named" wait_for logged \
 	"Job '$name' in namespace 'jobs' exists and is not ours: delete it"
-ok "also of the job" wait_for says "$id" "exists and is not ours: delete it"
+ok "also of the job" wait_for says "$id" "Job '$name' in namespace 'jobs' exists"
 ok "the next attempt runs" wait_for is_state "$id" RUNNING
 is "theirs is left alone" "$($k get job "$name" \
 	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs
 
 # A Job that says what ours says, and so do its pods.
-$k get job "aj-test-$id-2" -o json | sed -e "s,\"aj-test-$id-2\",\"forged\",
+$k get job "aj-test-$id-4" -o json | sed -e "s,\"aj-test-$id-4\",\"forged\",
 	/\"\(uid\|controller-uid\|batch.kubernetes.io.controller-uid\)\":/d" |
 	$k create -f - >/dev/null
 forged()
@@ -220,7 +224,7 @@ is "a pod that only says it is ours is left alone" "$($k get pod "$(forged)" \
 	-o 'jsonpath={.spec.nodeName}{.spec.activeDeadlineSeconds}')" ""
 is "and so is a Job" "$($k get job forged \
 	-o 'jsonpath={.metadata.name}{.metadata.deletionTimestamp}')" forged
-$k delete job forged "$name" >/dev/null
+$k delete job forged "aj-test-$id-1" "aj-test-$id-2" "$name" >/dev/null
 
 between slow 2000
 id=$(sub)
