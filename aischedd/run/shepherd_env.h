@@ -27,19 +27,27 @@ struct env_of {
 	const char *home, *shell; /* of the user; used where env has none */
 };
 
+/* --- shepherd_vars.c --- */
+
 /* The processes of a job: its tasks, or one that has all of them. */
 uint32_t env_nprocs(const struct run_job *job);
 
 /* The devices of one process, ascending, as "0,2". */
 void env_gpus(const struct env_of *e, struct buf *out);
 
+/* Every name that the table can set, NULL-terminated. */
+const char *const *env_names(void);
+
+/* Each variable that is set for this process. */
+typedef void env_set_fn(void *arg, const char *name, const char *value);
+void env_each(const struct env_of *e, env_set_fn *fn, void *arg);
+
+/* --- shepherd_env.c --- */
+
 /*
  * What the submitter sent, without what is ours to say, and ours; a
  * NULL-terminated array in the arena.
  */
 char **env_build(const struct env_of *e, struct arena *arena);
-
-/* Every name the table can set, NULL-terminated; twin: see the table. */
-const char *const *env_names(void);
 
 #endif

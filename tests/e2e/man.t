@@ -67,9 +67,9 @@ check_names()
 {
 	has_words aisched.7 $(names libcommon/names.h '^\tX\((\w+), .*')
 	has_words aiq.1 $(names aiq/columns.c '^\t\{ "(\w+)", .*')
-	has_words aisched.7 $(names aischedd/run/shepherd_env.c \
+	has_words aisched.7 $(names aischedd/run/shepherd_vars.c \
 		'^\tTWIN\("(\w+)".*' | sed s/^/AISCHED_/)
-	has_words aisched.7 $(names aischedd/run/shepherd_env.c \
+	has_words aisched.7 $(names aischedd/run/shepherd_vars.c \
 		'^\t\{ "([A-Z_]+)", .*')
 }
 
