@@ -321,6 +321,20 @@ static void heaps_new(struct order *o, const struct tally *tally,
 	o->grows = tally->growers;
 }
 
+static void count_jobs(struct order *o, uint32_t row)
+{
+	const struct snap *s = o->snap;
+	uint64_t jobs = 0, ready = 0;
+
+	for (uint32_t m = s->pend.member_first[row];
+	     m < s->pend.member_first[row + 1]; m++) {
+		jobs += s->member[m].count;
+		ready += order_may_start(&s->member[m]);
+	}
+	o->jobs[row] = jobs;
+	o->ready[row] = ready;
+}
+
 struct order *order_new(const struct snap *s, const struct tally *tally,
                         const int64_t capacity[RES_N], struct arena *arena)
 {
@@ -342,8 +356,11 @@ struct order *order_new(const struct snap *s, const struct tally *tally,
 	o->hold = arena_array(arena, int64_t, n);
 	o->overdue = arena_array(arena, int64_t, n);
 	o->grown = arena_array(arena, uint32_t, s->run.n);
+	o->jobs = arena_array(arena, uint64_t, n);
+	o->ready = arena_array(arena, uint64_t, n);
 	for (uint32_t i = 0; i < n; i++) {
 		judge_row(o, i, capacity);
+		count_jobs(o, i);
 		o->next[i] = s->pend.member_first[i];
 		o->limited[i] = o->first[i] = SNAP_NONE;
 	}
@@ -457,13 +474,13 @@ static uint64_t count_from(const struct order *o, uint32_t row, uint32_t m)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
 	uint32_t begun, first = first_waiting(o, row, &begun);
-	uint64_t n = 0;
+	uint64_t n = 0, before = 0;
 
 	for (; m < end && m <= first; m++)
 		n += still_waiting(o, row, m);
-	for (; m < end; m++)
-		n += o->snap->member[m].count;
-	return n;
+	for (uint32_t i = o->snap->pend.member_first[row]; i < m; i++)
+		before += o->snap->member[i].count;
+	return n + o->jobs[row] - before;
 }
 
 /* Spread the jobs of each waiter's row over the gaps between the n waiters of

@@ -36,6 +36,8 @@ struct order {
 	int64_t *base;         /* by row: its score but for age, thousandths */
 	int64_t *rank;         /* by row: see score.h */
 	struct order_key *key; /* by row: of the member whose turn it is */
+	uint64_t *jobs;        /* by row: of all its members */
+	uint64_t *ready;       /* by row: of these, may start at once */
 	uint32_t *next;        /* by row: the member whose turn it is */
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */

@@ -29,7 +29,8 @@ struct pass {
 	uint8_t *looked_at;      /* by row: whether it could ever start */
 	uint32_t *failed;        /* by request: a row for which it failed */
 	uint8_t *settled;        /* by run: it gets more, so it loses nothing */
-	uint32_t *more;          /* by run: the last node by which it grows */
+	uint32_t *more;          /* by run: the last node by which it grows:
+	                          * in more_node, + 1; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
 	int64_t spent;  /* of the budget */
@@ -44,7 +45,7 @@ struct pass {
 /* A node by which a run grows. */
 struct more {
 	uint32_t node;
-	uint32_t next; /* of the same run, or SNAP_NONE */
+	uint32_t next; /* of the same run, + 1; 0: none */
 };
 
 /* Something is decided at this time at the latest. */

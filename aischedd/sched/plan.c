@@ -43,8 +43,6 @@ static struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
 	p->settled = arena_array(arena, uint8_t, snap->run.n);
 	p->more = arena_array(arena, uint32_t, snap->run.n);
-	for (uint32_t i = 0; i < snap->run.n; i++)
-		p->more[i] = SNAP_NONE;
 	p->wake = promise_wake(snap);
 	for (uint32_t i = 0; i < snap->req.n; i++)
 		p->failed[i] = SNAP_NONE;
@@ -86,7 +84,7 @@ static void add_node(struct pass *p, uint32_t run, uint32_t node)
 	    arena_push(p->arena, &p->more_node, sizeof(struct more));
 
 	*more = (struct more){ node, p->more[run] };
-	p->more[run] = (uint32_t)p->more_node.n - 1;
+	p->more[run] = (uint32_t)p->more_node.n;
 }
 
 void pass_own(struct pass *p, uint32_t run, bool own)
@@ -98,8 +96,11 @@ void pass_own(struct pass *p, uint32_t run, bool own)
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++)
 		tasks[s->task[t].node] = own ? tasks[s->task[t].node] + 1 : 0;
-	for (uint32_t i = p->more[run]; i != SNAP_NONE; i = more[i].next)
-		tasks[more[i].node] = own ? tasks[more[i].node] + 1 : 0;
+	for (uint32_t i = p->more[run]; i; i = more[i - 1].next) {
+		uint32_t node = more[i - 1].node;
+
+		tasks[node] = own ? tasks[node] + 1 : 0;
+	}
 }
 
 void pass_grow(struct pass *p, uint32_t run)

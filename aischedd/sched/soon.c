@@ -10,10 +10,15 @@ enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 #define LATEST ((int64_t)UINT32_MAX - 1)
 
 struct soon_order {
-	uint32_t n, nsorted;
-	uint64_t *key; /* sorted ones, then a heap whose root is the last */
+	uint32_t n, nsorted, nheap;
+	/* Sorted ones; up to nheap a heap whose root is the last; then those
+	 * that come later than all of these, in any order. */
+	uint64_t *key;
 	const uint32_t *in;
 };
+
+/* Of so many one is looked at to guess which come first. */
+enum { SAMPLE = 64, FIRST = 4 };
 
 /* Of one resource. */
 struct supply {
@@ -122,12 +127,12 @@ static struct supply *supply_new(struct soon *soon, enum resource res)
 /* Place i of the heap. */
 static uint64_t *heap_at(const struct soon_order *o, uint32_t i)
 {
-	return &o->key[o->n - 1 - i];
+	return &o->key[o->nheap - 1 - i];
 }
 
 static void sink(struct soon_order *o, uint32_t i, uint64_t it)
 {
-	uint32_t n = o->n - o->nsorted;
+	uint32_t n = o->nheap - o->nsorted;
 
 	for (uint32_t kid; (kid = 2 * i + 1) < n; i = kid) {
 		if (kid + 1 < n && *heap_at(o, kid + 1) < *heap_at(o, kid))
@@ -139,13 +144,62 @@ static void sink(struct soon_order *o, uint32_t i, uint64_t it)
 	*heap_at(o, i) = it;
 }
 
+/* What follows the sorted ones, up to this one, becomes a heap. */
+static void make_heap(struct soon_order *o, uint32_t end)
+{
+	o->nheap = end;
+	for (uint32_t i = (end - o->nsorted) / 2; i-- > 0;)
+		sink(o, i, *heap_at(o, i));
+}
+
 static void sort_next(struct soon_order *o)
 {
-	uint64_t first = *heap_at(o, 0), last = o->key[o->nsorted];
+	uint64_t first, last;
 
+	if (o->nsorted == o->nheap)
+		make_heap(o, o->n);
+	first = *heap_at(o, 0);
+	last = o->key[o->nsorted];
 	o->key[o->nsorted++] = first;
-	if (o->nsorted < o->n)
+	if (o->nsorted < o->nheap)
 		sink(o, 0, last);
+}
+
+/* A key with about a sixteenth of all below it. */
+static uint64_t guess_early(const struct soon_order *o)
+{
+	uint64_t least[FIRST];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->n; i += o->n / SAMPLE + 1) {
+		uint64_t it = o->key[i];
+		uint32_t k = n < FIRST ? n++ : FIRST;
+
+		for (; k && it < least[k - 1]; k--) {
+			if (k < FIRST)
+				least[k] = least[k - 1];
+		}
+		if (k < FIRST)
+			least[k] = it;
+	}
+	return n ? least[n - 1] : 0;
+}
+
+/* Most searches look at a few nodes: those that come late wait until all
+ * others are sorted. */
+static void put_early_first(struct soon_order *o)
+{
+	uint64_t bound = guess_early(o);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->n; i++) {
+		uint64_t it = o->key[i];
+
+		o->key[i] = o->key[n];
+		o->key[n] = it;
+		n += it <= bound;
+	}
+	make_heap(o, n);
 }
 
 static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
@@ -159,8 +213,7 @@ static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
 		if (in[i])
 			o->key[o->n++] = (uint64_t)in[i] << 32 | i;
 	}
-	for (uint32_t i = o->n / 2; i-- > 0;)
-		sink(o, i, *heap_at(o, i));
+	put_early_first(o);
 	return o;
 }
 

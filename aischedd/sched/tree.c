@@ -27,21 +27,17 @@ static void find_rationed(const struct snap *s, uint8_t *ret)
 	}
 }
 
-static void ask_pending(const struct snap *s, uint32_t row, struct ever *ever,
-                        int64_t (*ask)[RES_N])
+static void ask_pending(struct tree *t, uint32_t row, struct ever *ever)
 {
+	const struct snap *s = t->snap;
 	uint32_t req = s->pend.req[row];
-	int64_t *sum = ask[s->pend.queue[row]], tasks;
+	int64_t *sum = t->ask[s->pend.queue[row]], tasks;
 	struct verdict v;
-	int64_t jobs = 0;
 
 	if (s->pend.resumes[row] != SNAP_NONE ||
 	    admit_ever(s, row, &v) != WHY_None || !ever_fits(ever, row, &v))
 		return;
-	for (uint32_t m = s->pend.member_first[row];
-	     m < s->pend.member_first[row + 1]; m++)
-		jobs += order_may_start(&s->member[m]);
-	tasks = jobs * s->req.tasks[req];
+	tasks = (int64_t)t->order->ready[row] * s->req.tasks[req];
 	sum[RES_CPU] += tasks * s->req.cpus[req];
 	sum[RES_MEM] += tasks * s->req.mem[req];
 	sum[RES_GPU] += tasks * s->req.gpus[req];
@@ -62,7 +58,7 @@ static void divide(struct tree *t, const struct tally *tally, struct ever *ever,
 	}
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		if (rationed[s->pend.queue[row]])
-			ask_pending(s, row, ever, t->ask);
+			ask_pending(t, row, ever);
 	}
 	share_divide(&s->queue, t->ask, t->capacity, t->share, arena);
 }

@@ -248,20 +248,25 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 {
 	const struct snap_nodes *n = &w->snap->node;
 	bool empty = kind == WORK_EMPTY;
+	int64_t gpu = 0, whole = 0, idle = 0;
 
-	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
-	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
-	w->gpu[i] = w->whole[i] = w->idle[i] = 0;
-	w->tasks[i] = w->sealed[i] = 0;
 	for (uint32_t d = n->gpu_first[i]; d < n->gpu_first[i + 1]; d++) {
-		w->device[d] = empty ? 1000 : w->snap->gpu.free[d];
-		w->gpu[i] += w->device[d];
-		w->whole[i] += w->device[d] == 1000;
+		int64_t have = empty ? 1000 : w->snap->gpu.free[d];
+
+		w->device[d] = have;
+		gpu += have;
+		whole += have == 1000;
 	}
 	for (uint32_t t = n->cpu_first[i]; t < n->cpu_first[i + 1]; t++) {
 		w->thread[t] = empty ? 1000 : w->thread_now[t];
-		w->idle[i] += w->thread[t] == 1000;
+		idle += w->thread[t] == 1000;
 	}
+	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
+	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
+	w->gpu[i] = gpu;
+	w->whole[i] = whole;
+	w->idle[i] = idle;
+	w->tasks[i] = w->sealed[i] = 0;
 }
 
 static uint32_t count_cores(const struct snap *s)
