@@ -33,8 +33,9 @@ struct pass {
 	                          * in more_node, + 1; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
-	int64_t spent;  /* of the budget */
-	uint32_t asked; /* row whose expected start somebody wants to know */
+	size_t nsettled; /* starts on claims of earlier plans */
+	int64_t spent;   /* of the budget */
+	uint32_t asked;  /* row whose expected start somebody wants to know */
 
 	/* What is decided. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;

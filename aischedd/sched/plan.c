@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aischedd/sched/again.h"
 #include "aischedd/sched/claim.h"
 #include "aischedd/sched/due.h"
 #include "aischedd/sched/evict.h"
@@ -618,6 +619,7 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	evict_list(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
+	plan->again = again_is_due(p);
 	plan->partial = tree_first(p->tree, &queue);
 	plan->nverdicts = p->snap->pend.n;
 	plan->verdict = p->verdict;
@@ -652,6 +654,7 @@ const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
 	p->asked = row;
 	p->verdict = verdicts_new(snap, arena);
 	claims_settle(p);
+	p->nsettled = p->start.n;
 	order_open(p->order);
 	p->tree = tree_new(p->tally, p->place->work, p->order, p->ever,
 	                   p->capacity, scratch);

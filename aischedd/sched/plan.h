@@ -89,6 +89,8 @@ struct plan {
 	const uint32_t *claim_node;
 	bool partial; /* the budget was spent: plan again at once, with what
 	               * was said in snap.pend.judged */
+	bool again;   /* plan again at once: who waits may take from those who
+	               * start */
 	int64_t wake; /* plan again then though nothing has changed, or
 	               * SNAP_NEVER */
 	const struct snap_task *task; /* one more than used */

@@ -74,6 +74,7 @@ void snap_write(const struct snap *snap, struct buf *out);
  *	claim 15 n0,n1*2
  *	claim run 14 n3
  *	wake 1200
+ *	again
  *	partial
  *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
  *

@@ -720,6 +720,8 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 	}
 	if (plan->wake > s->now)
 		buf_printf(out, "wake %lld\n", (long long)plan->wake);
+	if (plan->again)
+		buf_puts(out, "again\n");
 	if (plan->partial)
 		buf_puts(out, "partial\n");
 	for (uint32_t row = 0; row < plan->nverdicts; row++) {

@@ -310,6 +310,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	state->wake = plan->wake > now ? plan->wake : NO_TIME;
 	/* It may have come while there was planned. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
+	a.more |= plan->again;
 	/* What was done was planned: by itself it needs no other pass. */
 	state->want_plan = round_end(state, plan, changed || a.more);
 	arena_free(*arena);
