@@ -174,12 +174,22 @@ static bool suits(struct evictor *e)
 
 static bool finds_room(struct evictor *e, const struct stand *before)
 {
+	struct stand placed;
+
 	if (!room_find(e) || !suits(e))
 		return false;
 	if (e->mode == MOVE)
 		return true;
 	room_share(e, before);
+	placed = stand_now(e);
 	room_elsewhere(e, 0);
+	if (victims_rules_hold(e))
+		return true;
+	if (e->mode != STRICT)
+		return false;
+	/* Whoever of its own queue goes elsewhere keeps it from its share. */
+	stand_back(e, &placed);
+	room_share(e, before);
 	return victims_rules_hold(e);
 }
 

@@ -150,23 +150,28 @@ static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	                       : take_in_turn(e, node, ret_cost);
 }
 
-/* Those without whom it fits, too, stay: the dearest are asked first. */
+/* Those without whom it fits, too, stay, unless they made others lawful: the
+ * dearest are asked first. */
 static void spare(struct evictor *e, uint32_t node, size_t nsteps)
 {
+	bool held = e->mode == STRICT && victims_rules_hold(e);
+
 	for (size_t i = e->step.n; i-- > nsteps;) {
 		size_t mark = work_mark(e->w);
-		const struct step *step = step_at(e, i);
+		struct step *step = step_at(e, i);
 
 		if (step->task != SNAP_NONE && !step->seen &&
 		    e->whole[step->run])
 			continue;
 		victim_untake(e, i);
-		if (fits(e, node)) {
+		step->stays = true;
+		if (fits(e, node) && (!held || victims_rules_hold(e))) {
 			step_drop(e, i);
 			continue;
 		}
+		step->stays = false;
 		work_undo(e->w, mark);
-		step_tell(e, step_at(e, i), true);
+		step_tell(e, step, true);
 	}
 }
 
@@ -493,18 +498,33 @@ void room_share(struct evictor *e, const struct stand *before)
 	own_tasks(e, false);
 }
 
+/* All of these nodes are offers, or are again: who was taken since they were
+ * looked at last may have made others lawful.  False: there are none. */
+static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
+                        size_t *steps_then)
+{
+	if (e->step.n == *steps_then ||
+	    (*steps_then != SIZE_MAX && e->mode != STRICT))
+		return false;
+	*steps_then = e->step.n;
+	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
+		offer_node(e, node[i]);
+	return e->offers.n;
+}
+
 /* The claimant's tasks, all of them, on some of these nodes. */
 static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 {
+	size_t steps_then = SIZE_MAX;
+
 	e->todo = e->c->tasks;
 	e->nodes_left = e->s->req.nodes[e->c->req];
 	e->offers.n = 0;
 	e->worst = 0;
 	for (uint32_t i = 0; i < n; i++)
 		e->reach[node[i]] = may_be_used(e, node[i]);
-	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
-		offer_node(e, node[i]);
-	while (e->todo > 0 && e->offers.n && e->looks < LOOKS_MAX) {
+	while (e->todo > 0 && e->looks < LOOKS_MAX &&
+	       (e->offers.n || offer_nodes(e, node, n, &steps_then))) {
 		struct offer offer = offer_pop(e);
 		size_t nsteps = e->step.n;
 		uint64_t cost;
