@@ -133,6 +133,11 @@ static void run_event(const struct run_event *ev, void *arg)
 			log_notice("pool %s: well again",
 			           d->conf->pools[p->pool].name);
 		break;
+	case RUN_LACKS:
+		if (ev->text)
+			log_warning("pool %s: %s", d->conf->pools[p->pool].name,
+			            ev->text);
+		break;
 	case RUN_SYNCED:
 		state_pool_ready(d->state, p->pool, true);
 		state_lose_orphans(d->state, p->pool, now_s());

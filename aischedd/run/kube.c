@@ -44,18 +44,30 @@ static const char *trouble(const struct kube *kube)
 	return text ? text : refusal(kube);
 }
 
-void kube_tell_trouble(struct kube *kube)
+/* Only what is new. */
+static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
+                 struct buf *told)
 {
-	const char *text = trouble(kube);
-	const char *was = kube->told.len ? kube->told.data : "";
+	const char *was = told->len ? told->data : "";
 
 	if (!strcmp(text ? text : "", was))
 		return;
-	buf_clear(&kube->told);
+	buf_clear(told);
 	if (text)
-		buf_puts(&kube->told, text);
-	kube->fn(&(struct run_event){ .kind = RUN_TROUBLE, .text = text },
-	         kube->arg);
+		buf_puts(told, text);
+	kube->fn(&(struct run_event){ .kind = kind, .text = text }, kube->arg);
+}
+
+void kube_tell_trouble(struct kube *kube)
+{
+	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told);
+}
+
+static void tell_lacks(struct kube *kube)
+{
+	if (kube->recovered)
+		tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes),
+		     &kube->told_lacks);
 }
 
 static void on_trouble(const struct err *err, void *arg)
@@ -80,7 +92,7 @@ static const char *kube_shortcomings(struct runner *r)
 		buf_printf(&kube->lacks, "Pool '%s': %s.", kube->pool->name,
 		           text);
 	if (lacks)
-		buf_printf(&kube->lacks, "%sPool '%s': %s", text ? " " : "",
+		buf_printf(&kube->lacks, "%sPool '%s': %s.", text ? " " : "",
 		           kube->pool->name, lacks);
 	return kube->lacks.data;
 }
@@ -204,6 +216,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_drain_step(kube);
 	kube_logs_step(kube);
 	kube_tell_trouble(kube);
+	tell_lacks(kube);
 }
 
 static void on_lease(void *arg)
@@ -275,6 +288,7 @@ static void runner_free(struct runner *r)
 	kube_nodes_free(kube->nodes);
 	buf_free(&kube->lacks);
 	buf_free(&kube->told);
+	buf_free(&kube->told_lacks);
 	free(kube->want_job);
 	free(kube->want_attempt);
 	free(kube->store);

@@ -214,8 +214,8 @@ struct kube {
 	size_t nwant;
 	bool recovered;
 
-	struct buf lacks; /* what shortcomings() returned */
-	struct buf told;  /* trouble that was told */
+	struct buf lacks;            /* what shortcomings() returned */
+	struct buf told, told_lacks; /* trouble that was told, and lacks */
 };
 
 static inline struct kube *kube_of(struct runner *r)

@@ -73,6 +73,7 @@ enum run_event_kind {
 	RUN_REPLACED,  /* a task failed and is started again, as the job asks */
 	RUN_NOTED,     /* text: what it waits for meanwhile; NULL: nothing */
 	RUN_TROUBLE,   /* text: what holds the pool up; NULL: no longer */
+	RUN_LACKS,     /* text: what nodes are wanting in; NULL: nothing now */
 	RUN_ADOPT,     /* somebody made a job with other means */
 	RUN_WITHDRAWN, /* that one's owner deleted it */
 	RUN_TAKEN_BACK /* that one's owner stopped it: it waits again */

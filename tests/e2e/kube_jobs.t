@@ -171,6 +171,7 @@ ok "until it is not" wait_for node_is gpu-1 idle
 kube label node gpu-3 topology.kubernetes.io/rack- >/dev/null
 lacks="node 'gpu-3' has no label for level 'rack'"
 ok "a level that is missing is told" wait_for "aictl status | grep -q \"$lacks\""
+ok "and in the log" wait_for grep -q "warning pool gpu: $lacks" "$log"
 kube label node gpu-3 topology.kubernetes.io/rack=r >/dev/null
 ok "until it is there" wait_for "! aictl status | grep -q \"$lacks\""
 
