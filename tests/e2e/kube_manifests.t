@@ -103,6 +103,21 @@ ok "its policies are read" wait_for policies_are_read
 is "without a warning" "$(kube get validatingadmissionpolicies -o \
 	'jsonpath={.items[*].status.typeChecking.expressionWarnings}')" ""
 
+# FIRST LAST: what README.md shows between lines that begin so.
+shown()
+{
+	sed -n "/^    $1/,/^    .*$2/s/^    //p" "$manifests/README.md"
+}
+mkdir -p "$dir/site/aisched/contrib"
+cp -R "$manifests" "$dir/site/aisched/contrib/kubernetes"
+echo '# ours' | cat "$manifests/aischedd.conf" - >"$dir/site/aischedd.conf"
+shown '# kustomization.yaml' disableNameSuffixHash \
+	>"$dir/site/kustomization.yaml"
+run "$kube_bin/kubectl" kustomize "$dir/site"
+like "a site has an image of its own" "$out" \
+	"image: registry.example/aisched:v1"
+like "and a configuration" "$out" "# ours"
+
 # --- others -----------------------------------------------------------------
 
 kube create clusterrolebinding all-edit --clusterrole=cluster-admin \
@@ -121,6 +136,9 @@ policies_hold()
 ok "the policies are in force" wait_for policies_hold
 ok "a Job that waits in a queue is allowed" \
 	try_job alice "$suspend" "$queue" "$ours"
+shown 'apiVersion: batch' limits: >"$dir/train.yaml"
+ok "as that of README.md is" kube --namespace "$ns" --as alice create \
+	--dry-run=server -f "$dir/train.yaml"
 denied "not one without a queue" "label aisched.io/queue" \
 	try_job alice "$suspend" "" "$ours"
 denied "nor one that starts by itself" "suspend true" \
