@@ -64,6 +64,7 @@ struct kube_shared {
 struct job_seen {
 	struct kube_shared *shared; /* or NULL */
 	char *name, *uid;
+	char *queue; /* if its pods are to find each other; else NULL */
 	struct kube_owner owner;
 	uint32_t indexes, tasks;         /* now; that it was started with */
 	uint32_t replace;                /* pods of each index, if they fail */
@@ -326,6 +327,13 @@ struct kube_look kube_attempt_look(struct kube_attempt *a);
 /* --- kube_make.c --- */
 
 void kube_attempt_make(struct kube_attempt *a);
+
+/*
+ * Its pods, all of which run, are to find each other by name: if they have to,
+ * and cannot yet.  Not sooner: for each pod that gets an address meanwhile, the
+ * cluster would write down the addresses of all.
+ */
+void kube_attempt_publish(struct kube_attempt *a);
 
 /* All of its pods are there, or were. */
 bool kube_attempt_is_made(struct kube_attempt *a);

@@ -122,6 +122,7 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 	TAILQ_REMOVE(&a->kube->loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
+	a->why_ms = 0; /* they come */
 	set_at(a, task);
 	kube_task_count(a->kube, task);
 }

@@ -74,6 +74,7 @@ static void act(struct kube_attempt *a)
 	bool down = a->stop || a->fault.code || a->ending;
 	bool rests = kube_now_ms() < a->rest_ms;
 	struct kube_look look;
+	bool all_run;
 
 	if (!down && a->ordered && !a->started)
 		check_timeout(a);
@@ -82,8 +83,11 @@ static void act(struct kube_attempt *a)
 		kube_attempt_fence(a);
 	if (a->job_gone && !a->started && !kube_attempt_any_alive(a))
 		kube_attempt_fail(a, FAULT_SYSTEM, "its Job was deleted");
-	if (!a->fault.code && !a->stop && a->ordered && !a->started &&
-	    !look.idle)
+	down = a->stop || a->fault.code || a->ending;
+	all_run = a->started || (a->ordered && !look.idle);
+	if (!rests && !down && all_run)
+		kube_attempt_publish(a);
+	if (!down && all_run && !a->started && !a->service)
 		step_started(a, look.start);
 	if (a->started && look.bad)
 		a->ending = true; /* one ends all, as on any machine */
@@ -134,7 +138,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		    a->kube,
 		    json_string_value(json_object_get(
 			json_object_get(a->secret, "metadata"), "name")));
-	if (job->ntasks > 1 || job->req->tasks > 1)
+	if (kube_object_is_gang(job))
 		a->service = kube_object_service(home, job);
 	if (!a->uid && !(a->job = kube_object_job(home, job, &err)))
 		kube_attempt_fail(a, FAULT_USER, err.text);

@@ -17,6 +17,7 @@ static void job_free(struct job_seen *job)
 {
 	free(job->name);
 	free(job->uid);
+	free(job->queue);
 	free(job);
 }
 
@@ -31,6 +32,20 @@ static void job_lose(struct kube *kube, struct job_seen *job)
 		kube_attempt_touch(a);
 	}
 	job_free(job);
+}
+
+/* NULL: its pods do not look for each other. */
+static char *queue_of(const json_t *obj)
+{
+	const json_t *pods = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	const json_t *labels =
+	    json_object_get(json_object_get(obj, "metadata"), "labels");
+	const char *queue =
+	    json_string_value(json_object_get(labels, KUBE_LABEL_QUEUE));
+
+	return json_object_get(pods, "subdomain") && queue ? xstrdup(queue)
+	                                                   : NULL;
 }
 
 static void on_job(struct kube *kube, json_t *obj, bool deleted)
@@ -68,6 +83,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 		job = xcalloc(1, sizeof(*job));
 		job->name = xstrdup(name);
 		job->uid = xstrdup(uid);
+		job->queue = queue_of(obj);
 		if (shared)
 			job->shared = kube_shared_get(kube, shared);
 		map_set(&kube->jobs, kube_text_key(name), job);

@@ -19,13 +19,17 @@ void kube_attempt_make(struct kube_attempt *a)
 		kube_object_own(a->secret, a->name, a->uid);
 		kube_ask_job(a, ASK_SECRET, json_incref(a->secret));
 	}
-	if (a->service && !a->asking[ASK_SERVICE]) {
-		kube_object_own(a->service, a->name, a->uid);
-		kube_ask_job(a, ASK_SERVICE, json_incref(a->service));
-	}
 	if (a->indexes > a->have && !a->asking[ASK_INDEXES])
 		kube_ask_job(a, ASK_INDEXES,
 		             kube_object_indexes(a->uid, a->indexes));
+}
+
+void kube_attempt_publish(struct kube_attempt *a)
+{
+	if (!a->service || !a->uid || a->asking[ASK_SERVICE])
+		return;
+	kube_object_own(a->service, a->name, a->uid);
+	kube_ask_job(a, ASK_SERVICE, json_incref(a->service));
 }
 
 static bool may_bind(const struct kube_task *task)
@@ -46,7 +50,7 @@ void kube_attempt_bind(struct kube_attempt *a)
 {
 	const char *namespace = a->kube->pool->namespace;
 
-	if (!a->uid || a->secret || a->service)
+	if (!a->uid || a->secret)
 		return;
 	if (!kube_attempt_is_made(a))
 		return;
@@ -124,7 +128,10 @@ static void on_object(struct kube_attempt *a, enum ask_kind kind,
 
 	/* Its name is ours alone: it is the one of a call before. */
 	if (answer->err && answer->err->code != EEXIST) {
-		refused(a, answer->err);
+		if (a->started)
+			is_to_rest(a, answer->err);
+		else
+			refused(a, answer->err);
 		return;
 	}
 	json_decref(*obj);

@@ -110,6 +110,13 @@ bool kube_object_may_share(const char *name, const struct kube_home *home);
 
 /* NULL: it shares none, or says one that cannot be ours. */
 const char *kube_object_shared(const json_t *obj, const struct kube_home *home);
+
+/* Its tasks look for each other, by the names that a Service gives them. */
+static inline bool kube_object_is_gang(const struct run_job *job)
+{
+	return job->ntasks > 1 || job->req->tasks > 1;
+}
+
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job);
 

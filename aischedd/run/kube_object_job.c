@@ -110,7 +110,7 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    v->volumes, "securityContext", "runAsUser", (json_int_t)job->uid,
 	    "runAsGroup", (json_int_t)job->gid, "fsGroup", (json_int_t)job->gid,
 	    "runAsNonRoot", job->uid != 0);
-	if (job->ntasks > 1 || job->req->tasks > 1)
+	if (kube_object_is_gang(job))
 		json_object_set_new(spec, "subdomain", json_string(name));
 	if (account)
 		json_object_set_new(spec, "serviceAccountName",

@@ -99,6 +99,11 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		if (task->pod.start > start)
 			start = task->pod.start;
 	a->started = true;
+	if (job->queue) /* whether it is there is not known */
+		a->service = kube_object_service(
+		    &kube->home, &(struct run_job){ .job = id->job,
+		                                    .attempt = id->attempt,
+		                                    .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
 	/* If it has ended meanwhile, that is told now. */
 	kube_attempt_step(a);

@@ -26,7 +26,11 @@ static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
 				   "unset " OWN_VAR "\n";
 static const char run_script[] =
     "trap 'kill -TERM -1 2>/dev/null' TERM\n"
-    "\"" KUBE_JOB_DIR "/script\" \"$@\" <\"$aisched_in\" &\n"
+    "{\n"
+    "\t[ ! -e " KUBE_JOB_DIR "/meet ] || . " KUBE_JOB_DIR
+    "/meet >/dev/null 2>&1\n"
+    "\texec \"" KUBE_JOB_DIR "/script\" \"$@\" <\"$aisched_in\"\n"
+    "} &\n"
     "child=$!\n"
     "[ -z \"$aisched_signal\" ] || {\n"
     "\tsleep \"$aisched_after\"\n"
@@ -40,6 +44,29 @@ static const char run_script[] =
     "\tstatus=$?\n"
     "done\n"
     "exit \"$status\"\n";
+
+/*
+ * Where tasks look for each other: the kubelet has written down the whole name
+ * of a pod in its /etc/hosts.  By that rank 0 knows without DNS that it is the
+ * master, and the others need not search.  DNS has all of the names at once,
+ * soon after the last pod runs; a script that would not try again is spared
+ * the wait, where there is a program to ask with.
+ */
+static const char meet_script[] =
+    "aisched_zone= aisched_tries=20\n"
+    "while read -r aisched_ip aisched_name aisched_rest; do\n"
+    "\tcase $aisched_name in\n"
+    "\t\"$aisched_host-$RANK.$aisched_host\".*)\n"
+    "\t\taisched_zone=.${aisched_name#*.*.} ;;\n"
+    "\tesac\n"
+    "done </etc/hosts\n"
+    "MASTER_ADDR=$MASTER_ADDR$aisched_zone\n"
+    "aisched_name=$aisched_host-$((RANK == 0)).$aisched_host$aisched_zone\n"
+    "[ \"$WORLD_SIZE\" -eq 1 ] || ! command -v getent ||\n"
+    "until getent hosts \"$aisched_name\" ||\n"
+    "\t[ $((aisched_tries -= 1)) -eq 0 ]; do\n"
+    "\tsleep 1\n"
+    "done\n";
 
 static bool is_one_of(const char *var, size_t len, const char *const *list)
 {
@@ -107,14 +134,15 @@ static void add_ranks(struct buf *out, const struct kube_home *home,
 		buf_printf(out, "export %s=\"$JOB_COMPLETION_INDEX\"\n",
 		           ranks[i]);
 	buf_puts(out, "export AISCHED_LOCALID=0 SLURM_LOCALID=0\n");
-	if (job->ntasks == 1 && job->req->tasks == 1)
+	if (!kube_object_is_gang(job))
 		return;
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	buf_printf(out,
 	           "export RANK=\"$JOB_COMPLETION_INDEX\" LOCAL_RANK=0\n"
 	           "export WORLD_SIZE=%" PRIu32 "\n"
-	           "export MASTER_ADDR='%s-0.%s'\n",
-	           job->ntasks, name, name);
+	           "export MASTER_ADDR='%s-0.%s'\n"
+	           "aisched_host='%s'\n",
+	           job->ntasks, name, name, name);
 }
 
 /* Nobody outside can send one: it is set off when the job starts. */
@@ -208,6 +236,9 @@ static json_t *secret_of(const struct kube_home *home,
 	           run_script);
 	json_object_set_new(data, "env", base64(env->data, env->len));
 	json_object_set_new(data, "init", base64(init.data, init.len));
+	if (kube_object_is_gang(job))
+		json_object_set_new(
+		    data, "meet", base64(meet_script, sizeof(meet_script) - 1));
 	json_object_set_new(data, "script",
 	                    base64(job->script, job->script_len));
 	json_object_set_new(obj, "immutable", json_true());

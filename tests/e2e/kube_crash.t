@@ -107,13 +107,18 @@ start_daemon || bail "aischedd does not start"
 
 # --- a start and a stop ------------------------------------------------------
 
+# The Service comes last.
+all_is_there()
+{
+	[ "$(objects | tr '\n' ' ')" = "Job 1 Pod 2 Secret 1 Service 1 " ]
+}
+
 life()
 {
 	arm
 	id=$(aisub --parsable -n 2 --wrap true)
 	reaches "a start" runs "$id" 2
-	is "all is there once" "$(objects | tr '\n' ' ')" \
-		"Job 1 Pod 2 Secret 1 Service 1 "
+	ok "all is there once" wait_for all_is_there
 	arm
 	aicancel "$id"
 	reaches "a stop" is_state "$id" CANCELLED

@@ -121,7 +121,7 @@ cat >meet <<-'END'
 	if [ "$RANK" = 0 ]; then
 		nc -l -p "$MASTER_PORT" >"$1"
 	else
-		until echo "rank $RANK of $WORLD_SIZE" |
+		until echo "rank $RANK of $WORLD_SIZE: $MASTER_ADDR" |
 			nc -w 2 "$MASTER_ADDR" "$MASTER_PORT"; do
 			sleep 0.2
 		done
@@ -129,7 +129,8 @@ cat >meet <<-'END'
 END
 id=$(sub -n 2 meet "$work/meet")
 ok "two ranks" wait_for is_state "$id" COMPLETED
-is "meet" "$(cat "$work/meet")" "rank 1 of 2"
+is "meet, by the whole name" "$(cat "$work/meet")" \
+	"rank 1 of 2: aj-test-$id-1-0.aj-test-$id-1.$ns.svc.cluster.local"
 
 # --- what goes wrong ----------------------------------------------------------
 

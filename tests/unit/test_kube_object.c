@@ -222,6 +222,7 @@ START_TEST(secret_is_text)
 
 	ck_assert_str_eq(at(data, "script"), "IyEvYmluL3NoCg==");
 	ck_assert(at(data, "env") && at(data, "init"));
+	ck_assert(at(data, "meet")); /* it has several tasks */
 	kube_object_own(obj, "n", "u");
 	data = json_object_get(json_object_get(obj, "metadata"),
 	                       "ownerReferences");
