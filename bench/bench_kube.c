@@ -137,9 +137,10 @@ static void on_news(enum kube_news news, json_t *obj, const struct err *err,
 {
 	struct bound *b = arg;
 
+	/* A busy server ends watches; what was missed comes with the next. */
 	if (news == KUBE_TROUBLE)
-		errx(EXIT_FAILURE, "%s", err->text);
-	if (news == KUBE_SYNCED)
+		warnx("%s", err->text);
+	if (news == KUBE_SYNCED && !b->start)
 		begin(b);
 	else if (news == KUBE_ADDED || news == KUBE_MODIFIED)
 		on_pod(b, obj);

@@ -280,8 +280,9 @@ kube_bind()
 
 # --- nodes that only pretend -----------------------------------------------
 
-# Pods on nodes of kube_nodes() run, say a line, and end as their annotations
-# tell (kwok.yaml).
+# [OPTION]...: pods on nodes of kube_nodes() run, say a line, and end as their
+# annotations tell (kwok.yaml).
+# shellcheck disable=SC2120 # the benchmark passes some
 kwok_start()
 {
 	echo "2026-01-01T00:00:00.000000000Z stdout F hello from kwok" \
@@ -306,7 +307,7 @@ kwok_start()
 		--manage-nodes-with-annotation-selector="$kube_fake" \
 		--node-lease-duration-seconds=40 --cidr=10.64.0.0/10 \
 		--node-ip="$kube_ip" --node-name=kwok --node-port=10247 \
-		--server-address="$kube_ip:10247"
+		--server-address="$kube_ip:10247" "$@"
 }
 
 # COUNT PREFIX GPUS [LABEL]...: nodes PREFIX-0 and so on, each with 64 CPUs and
