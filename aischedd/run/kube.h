@@ -92,7 +92,7 @@ enum ask_kind {
 	ASK_DELETE, /* the Job, of an attempt that does not end */
 	ASK_FORCE,  /* delete a pod without waiting for its node */
 	ASK_REMOVE, /* the Job of nobody */
-	ASK_WHY,    /* the cluster makes none of its pods */
+	ASK_WHY,    /* the cluster makes no pods of some Jobs */
 	ASK_KINDS
 };
 
@@ -140,7 +140,7 @@ struct kube_attempt {
 	int64_t grace_s;
 	int64_t since_ms; /* it was begun; 0: not yet */
 	int64_t waits_ms; /* since when an image cannot be had; 0: it can */
-	int64_t why_ms;   /* when to look next why it has no pods; 0: unknown */
+	int64_t why_ms;   /* when to ask next why it has no pods; 0: unknown */
 	int64_t rest_ms;  /* nothing is asked before then */
 	bool noted;       /* RUN_NOTED was told, with a text */
 
@@ -203,6 +203,7 @@ struct kube {
 	struct map drains; /* nodes of kube_drain.c, by name */
 	struct drain_calls drain_calls;
 	struct err undrained; /* why a node is not cordoned; code 0: all are */
+	int64_t why_ms;       /* kube_why.c asks, but not before then */
 	struct err mute; /* why Events cannot be written; code 0: they can */
 	char *logs;      /* the folder of those that are kept */
 	TAILQ_HEAD(, run_log) logs_read; /* somebody reads them now */
@@ -348,11 +349,12 @@ void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
 
 /* --- kube_why.c --- */
 
-/* Its Job is there, and some of its pods are not: look why, now and then. */
+/* Its Job is there, and some of its pods are not: ask why, now and then, and
+ * for all at once. */
 void kube_attempt_ask_why(struct kube_attempt *a);
 
-/* The answer. */
-void kube_attempt_told_why(struct kube_attempt *a, const json_t *events);
+/* The answer; NULL: there is none. */
+void kube_told_why(struct kube *kube, const json_t *events);
 
 /* --- kube_end.c --- */
 
@@ -393,8 +395,8 @@ void kube_job_forget(struct runner *r, uint64_t job, uint32_t attempt);
 
 /* --- kube_ask.c --- */
 
-/* Events about its Job that warn. */
-void kube_ask_why(struct kube_attempt *a);
+/* Events about Jobs of which no pods can be made. */
+void kube_ask_why(struct kube *kube);
 
 /* body is taken; of: see struct ask; a may be NULL for ASK_REMOVE. */
 void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body);

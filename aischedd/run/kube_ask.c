@@ -38,6 +38,8 @@ static const struct call {
 	                 true },
 };
 
+static const struct kube_owner nobody;
+
 static struct kube_task *task_of(struct kube *kube, const char *uid)
 {
 	return uid ? map_find(&kube->pods, kube_text_key(uid)) : NULL;
@@ -101,6 +103,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	mind(ask, answer);
 	if (ask->kind == ASK_REMOVE)
 		on_removed(ask, answer);
+	else if (ask->kind == ASK_WHY)
+		kube_told_why(ask->kube, answer->body);
 	else if (a)
 		kube_attempt_answered(a, ask->kind, task_of(ask->kube, ask->of),
 		                      answer);
@@ -130,7 +134,8 @@ static void ask(struct kube *kube, enum ask_kind kind,
 		kube_path_name(&path, name);
 	buf_puts(&path, call->sub);
 	if (kind == ASK_WHY)
-		kube_path_query(&path, "fieldSelector", name);
+		kube_path_query(&path, "fieldSelector",
+		                "type=Warning,reason=FailedCreate");
 	kube_lease_send(kube->lease, &path, body,
 	                &(struct kube_request){ .method = call->method,
 	                                        .rank = call->rank,
@@ -144,13 +149,9 @@ void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body)
 	ask(a->kube, kind, &a->id, a->name, NULL, body);
 }
 
-void kube_ask_why(struct kube_attempt *a)
+void kube_ask_why(struct kube *kube)
 {
-	char *about = xasprintf("involvedObject.uid=%s,type=Warning", a->uid);
-
-	a->asking[ASK_WHY]++;
-	ask(a->kube, ASK_WHY, &a->id, about, NULL, NULL);
-	free(about);
+	ask(kube, ASK_WHY, &nobody, NULL, NULL, NULL);
 }
 
 void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
@@ -171,8 +172,6 @@ void kube_ask_remove(struct kube *kube, struct job_seen *job)
 
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a)
 {
-	static const struct kube_owner nobody;
-
 	shared->asking = true;
 	if (!a) {
 		ask(shared->kube, ASK_UNSHARE, &nobody, shared->name,

@@ -197,9 +197,6 @@ void kube_attempt_answered(struct kube_attempt *a, enum ask_kind kind,
 			a->job_gone = true;
 		break;
 	case ASK_WHY:
-		if (!err)
-			kube_attempt_told_why(a, answer->body);
-		break;
 	case ASK_UNSHARE:
 	case ASK_REMOVE:
 	case ASK_KINDS:

@@ -13,39 +13,53 @@ enum {
 
 void kube_attempt_ask_why(struct kube_attempt *a)
 {
+	struct kube *kube = a->kube;
 	int64_t now = kube_now_ms();
 
-	if (!a->uid || a->asking[ASK_WHY])
+	if (!a->uid)
 		return;
 	if (!a->why_ms)
 		a->why_ms = now + FIRST_MS;
-	if (now < a->why_ms)
+	if (now < a->why_ms || now < kube->why_ms)
 		return;
-	a->why_ms = now + NEXT_MS;
-	kube_ask_why(a);
+	kube->why_ms = INT64_MAX; /* until the answer */
+	kube_ask_why(kube);
 }
 
 /* It is tried again as a whole: a quota may have room by then, and whoever
  * fits meanwhile gets the nodes. */
-void kube_attempt_told_why(struct kube_attempt *a, const json_t *events)
+static void tell(struct kube *kube, const json_t *event)
 {
-	const json_t *event;
-	size_t i;
+	const json_t *about = json_object_get(event, "involvedObject");
+	const char *uid = json_string_value(json_object_get(about, "uid"));
+	const char *name = json_string_value(json_object_get(about, "name"));
+	const char *why = json_string_value(json_object_get(event, "message"));
+	const struct job_seen *job =
+	    name ? map_find(&kube->jobs, kube_text_key(name)) : NULL;
+	struct kube_attempt *a =
+	    job ? kube_attempt_find(kube, &job->owner) : NULL;
+	char *text;
 
-	if (kube_attempt_is_made(a))
+	if (!a || !a->uid || !uid || !why || strcmp(uid, a->uid) != 0 ||
+	    kube_attempt_is_made(a))
 		return;
-	json_array_foreach(json_object_get(events, "items"), i, event) {
-		const char *reason =
-		    json_string_value(json_object_get(event, "reason"));
-		const char *message =
-		    json_string_value(json_object_get(event, "message"));
-		char *text;
+	text = xasprintf("the cluster makes none of its pods: %s", why);
+	kube_attempt_fail(a, FAULT_POOL, text);
+	free(text);
+	kube_attempt_touch(a);
+}
 
-		if (!reason || !message || strcmp(reason, "FailedCreate") != 0)
-			continue;
-		text = xasprintf("the cluster makes none of its pods: %s",
-		                 message);
-		kube_attempt_fail(a, FAULT_POOL, text);
-		free(text);
-	}
+void kube_told_why(struct kube *kube, const json_t *events)
+{
+	int64_t now = kube_now_ms();
+	const json_t *event;
+	struct kube_attempt *a;
+	size_t i, at = 0;
+
+	kube->why_ms = now + FIRST_MS;
+	while ((a = map_each(&kube->attempts, &at)))
+		if (a->why_ms && a->why_ms <= now)
+			a->why_ms = now + NEXT_MS;
+	json_array_foreach(json_object_get(events, "items"), i, event)
+		tell(kube, event);
 }
