@@ -119,9 +119,47 @@ static uint32_t least_on(const struct evictor *e, uint32_t node)
 	return ret;
 }
 
+/* Whether it is enough that this task leaves, which its run can do without. */
+static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
+{
+	size_t mark = work_mark(e->w), nsteps = e->step.n;
+	bool enough;
+
+	if (e->surplus[e->owner[task]] <= 0 || !may_take(e, task))
+		return false;
+	victim_take_task(e, task);
+	enough = fits(e, node);
+	steps_undo(e, mark, nsteps);
+	return enough;
+}
+
+/* The smallest task that is enough, or SNAP_NONE. */
+static uint32_t one_on(struct evictor *e, uint32_t node)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t ret = SNAP_NONE;
+
+	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+		uint32_t task = e->at[i];
+		uint64_t size = size_of(e, e->owner[task], false);
+
+		if (size >= least || !is_enough(e, node, task))
+			continue;
+		least = size;
+		ret = task;
+	}
+	return ret;
+}
+
 /* Where nobody is lost, the smaller ones first. */
 static bool take_least(struct evictor *e, uint32_t node)
 {
+	uint32_t one = one_on(e, node);
+
+	if (one != SNAP_NONE) {
+		victim_take_task(e, one);
+		return true;
+	}
 	for (uint32_t task; (task = least_on(e, node)) != SNAP_NONE;) {
 		take(e, task);
 		if (fits(e, node))
