@@ -132,9 +132,24 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
 
+/* All that ran count; of those that came one after the other in one place,
+ * for memory, the last. */
+static void add_use(struct kube_attempt *a, struct outcome *o)
+{
+	const struct kube_task *task;
+	int64_t kib = 0;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		o->cpu_ms += task->pod.cpu_ms;
+		if (kube_task_at(a, (uint32_t)task->pod.index) == task)
+			kib += task->pod.peak_kib;
+	}
+	o->peak_mem_kib = kib ? kib : SPEC_UNSET;
+}
+
 static void tell_ended(struct kube_attempt *a)
 {
-	struct outcome o = { .peak_mem_kib = SPEC_UNSET };
+	struct outcome o = { 0 };
 	const char *unkept = kube_keep_lost(a->keep);
 	const struct kube_pod *worst = NULL;
 	const struct kube_task *failed;
@@ -154,6 +169,7 @@ static void tell_ended(struct kube_attempt *a)
 		if (is_worse(&task->pod, worst))
 			worst = &task->pod;
 	}
+	add_use(a, &o);
 	failed = kube_attempt_failed(a, &n);
 	if (n > a->replace)
 		worst = &failed->pod;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_init.h"
 #include "aischedd/run/kube_mount.h"
 #include "aischedd/run/kube_object.h"
 #include "aischedd/run/output.h"
@@ -23,7 +24,7 @@ const char kube_output_script[] =
     "aisched_fail()\n"
     "{\n"
     "\taisched_why=\"cannot open $1 '$2': ${3##*: }\"\n"
-    "\techo \"" KUBE_OUTPUT_MARK "$aisched_why\" >/dev/termination-log\n"
+    "\techo \"" KUBE_LAST_UNABLE "$aisched_why\" >" KUBE_LAST_FILE "\n"
     "\techo \"aischedd: error: $aisched_why\" >&2\n"
     "\texit 1\n"
     "}\n"
@@ -46,7 +47,9 @@ const char kube_output_script[] =
     "\t\taisched_fail output \"$aisched_file\" \"$aisched_why\"\n"
     "done\n"
     "[ -z \"$aisched_out\" ] || exec >>\"$aisched_out\"\n"
-    "[ -z \"$aisched_err\" ] || exec 2>>\"$aisched_err\"\n";
+    "[ -z \"$aisched_err\" ] || exec 2>>\"$aisched_err\"\n"
+    "# In a log of the cluster two streams would lose their order.\n"
+    "[ -z \"$aisched_join\" ] || exec 2>&1\n";
 
 /* Of the task, or of a part of a pattern. */
 static void expand(const char *pattern, const struct run_job *job,
@@ -156,16 +159,14 @@ static bool may_share(const struct run_job *job)
 void kube_output_env(struct buf *out, const struct run_job *job, int64_t now)
 {
 	const struct spec *spec = job->spec;
-	bool file = goes_to_file(job, spec->output);
-
 	add_name(out, "aisched_in", spec->input ? spec->input : "/dev/null",
 	         job);
-	if (file)
+	if (goes_to_file(job, spec->output))
 		add_name(out, "aisched_out", spec->output, job);
 	if (spec->error && goes_to_file(job, spec->error))
 		add_name(out, "aisched_err", spec->error, job);
-	else if (!spec->error && file)
-		buf_puts(out, "aisched_err=$aisched_out\n");
+	else if (!spec->error)
+		buf_puts(out, "aisched_join=yes\n");
 	if (job->append || spec->append == 1)
 		buf_puts(out, "aisched_since=0\n");
 	else if (may_share(job))

@@ -14,10 +14,6 @@
 #include "aischedd/run/runner.h"
 #include "libcommon/buf.h"
 
-/* Before what a first process leaves as its last word when it could not open
- * a file; at the most 4 KiB come back. */
-#define KUBE_OUTPUT_MARK "aisched: "
-
 /* Whether output to that name goes to a file, or nowhere, as was asked. */
 bool kube_output_is_file(const struct spec *spec, const char *path);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_init.h"
 #include "aischedd/run/kube_json.h"
 #include "aischedd/run/kube_object.h"
-#include "aischedd/run/kube_output.h"
 #include "libcommon/mem.h"
 
 /* --- what it uses --- */
@@ -134,7 +134,7 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 {
 	struct kube_reader r = { .obj = ended };
 	char *reason = text(ended, "reason");
-	const char *last = json_string_value(json_object_get(ended, "message"));
+	struct kube_last last;
 
 	pod->ended = pod->ran = true;
 	pod->exit_code = (int)kube_int(&r, "exitCode", 0);
@@ -143,10 +143,12 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 	pod->oom = !strcmp(reason, "OOMKilled");
 	pod->start = seconds(ended, "startedAt");
 	pod->end = seconds(ended, "finishedAt");
-	if (last && !strncmp(last, KUBE_OUTPUT_MARK, strlen(KUBE_OUTPUT_MARK)))
-		replace(&pod->unable, xstrndup(last + strlen(KUBE_OUTPUT_MARK),
-		                               strcspn(last, "\n") -
-		                                   strlen(KUBE_OUTPUT_MARK)));
+	kube_last_read(json_string_value(json_object_get(ended, "message")),
+	               &last);
+	if (last.unable)
+		replace(&pod->unable, last.unable);
+	pod->cpu_ms = last.cpu_ms;
+	pod->peak_kib = last.peak_kib;
 	free(reason);
 }
 

@@ -36,7 +36,8 @@ struct kube_pod {
 	bool ended, oom;
 	int exit_code;
 	char *unable; /* why its first process did not run the script; "" */
-	int64_t start, end; /* unix seconds; 0: not known */
+	int64_t cpu_ms, peak_kib; /* that it used; 0: not known */
+	int64_t start, end;       /* unix seconds; 0: not known */
 	struct kube_amount use;
 };
 

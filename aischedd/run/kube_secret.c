@@ -6,44 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aischedd/run/kube_init.h"
 #include "aischedd/run/kube_output.h"
 #include "aischedd/run/record.h"
 #include "aischedd/run/shepherd_env.h"
 #include "libcommon/buf.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
-
-/* What is not shared with other tasks, as text for a shell. */
-#define OWN_VAR "AISCHED_OWN_ENV"
-
-/*
- * The first process of a container: it gets no signal that it does not trap,
- * and its children none at all.  So it passes TERM on to everything in there
- * and ends as the script has ended.
- */
-static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
-				   "eval \"$" OWN_VAR "\"\n"
-				   "unset " OWN_VAR "\n";
-static const char run_script[] =
-    "trap 'kill -TERM -1 2>/dev/null' TERM\n"
-    "{\n"
-    "\t[ ! -e " KUBE_JOB_DIR "/meet ] || . " KUBE_JOB_DIR
-    "/meet >/dev/null 2>&1\n"
-    "\texec \"" KUBE_JOB_DIR "/script\" \"$@\" <\"$aisched_in\"\n"
-    "} &\n"
-    "child=$!\n"
-    "[ -z \"$aisched_signal\" ] || {\n"
-    "\tsleep \"$aisched_after\"\n"
-    "\tkill -\"$aisched_signal\" \"${aisched_to:-$child}\"\n"
-    "} 2>/dev/null &\n"
-    "wait \"$child\"\n"
-    "status=$?\n"
-    "# A signal ends the wait, not the script.\n"
-    "while kill -0 \"$child\" 2>/dev/null; do\n"
-    "\twait \"$child\"\n"
-    "\tstatus=$?\n"
-    "done\n"
-    "exit \"$status\"\n";
 
 /*
  * Where tasks look for each other: the kubelet has written down the whole name
@@ -232,8 +201,7 @@ static json_t *secret_of(const struct kube_home *home,
 	json_t *data = json_object();
 	struct buf init = { 0 };
 
-	buf_printf(&init, "%s%s%s", begin_script, kube_output_script,
-	           run_script);
+	kube_init_script(&init);
 	json_object_set_new(data, "env", base64(env->data, env->len));
 	json_object_set_new(data, "init", base64(init.data, init.len));
 	if (kube_object_is_gang(job))
@@ -333,9 +301,9 @@ void kube_object_share(json_t *obj, const char *secret, const char *own)
 			json_object_set_new(json_object_get(volume, "secret"),
 			                    "secretName", json_string(secret));
 	main = json_array_get(json_object_get(pods, "containers"), 0);
-	json_object_set_new(
-	    main, "env",
-	    json_pack("[{s:s, s:o}]", "name", OWN_VAR, "value", literal(own)));
+	json_object_set_new(main, "env",
+	                    json_pack("[{s:s, s:o}]", "name", KUBE_OWN_VAR,
+	                              "value", literal(own)));
 }
 
 bool kube_object_may_share(const char *name, const struct kube_home *home)

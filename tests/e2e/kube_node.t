@@ -76,6 +76,80 @@ id=$(aisub --parsable --pool here -J name script 'two words' "$work/local")
 ok "it ends on this machine" wait_for is_state "$id" FAILED
 is "and said the same" "$(cat "$work/local")" "$(cat "$work/cluster")"
 
+# --- the same script, in all that is told of it -------------------------------
+
+cat >same <<-'END'
+	#!/bin/sh
+	echo "job $AISCHED_JOB_NAME: $# words"
+	echo "to standard error" >&2
+	[ "$1" = limit ] || awk 'BEGIN {
+		for (i = 0; i < 1000000; i++)
+			s += i % 2
+		print s
+	}'
+	case $1 in
+	seven) exit 7 ;;
+	killed) kill -9 $$ ;;
+	limit) sleep 1000 ;;
+	memory) awk 'BEGIN {
+		for (s = "x"; length(s) < 100000000; s = s s)
+			;
+		system("sleep 1000")
+	}' || exit ;;
+	esac
+END
+cases="fine seven killed limit memory"
+
+# POOL CASE: submit it there.
+sub_same()
+{
+	limit=60
+	[ "$2" != limit ] || limit=3
+	aisub --parsable --pool "$1" -J "$2" -o "$dir/$2.out" --time "${limit}s" \
+		--cpus-per-task 0.1 --mem 32M same "$2" "two words"
+}
+
+# JOB FILTER: of what is kept of it.
+kept()
+{
+	aiq --history --json "$1" | jq -r ".jobs[0] | $2"
+}
+
+here='' gpu=''
+for case in $cases; do
+	here="$here $(sub_same here "$case")"
+	gpu="$gpu $(sub_same gpu "$case")"
+done
+aisub --wait --pool here --cpus-per-task 0.1 --mem 32M -o /dev/null \
+	-d "afterany:$(echo $here $gpu | tr ' ' ':')" --wrap true >/dev/null
+for case in $cases; do
+	# shellcheck disable=SC2086 # several words
+	set -- $here
+	a=$1
+	here=${*#"$1"}
+	# shellcheck disable=SC2086
+	set -- $gpu
+	b=$1
+	gpu=${*#"$1"}
+	how='[.state, .reason, .exit_code, .signal] | @tsv'
+	[ "$case" != memory ] || how='[.state, .reason] | @tsv'
+	is "$case: ends alike" "$(kept "$b" "$how")" "$(kept "$a" "$how")"
+	is "and has said the same" "$(aiq --log "$b" |
+		grep -v Terminated)" "$(grep -v ': error:' "$dir/$case.out")"
+	for id in "$a" "$b"; do
+		ok "its time is accounted for" [ "$(kept "$id" \
+			'.end_time >= .start_time and .start_time > 0')" = true ]
+	done
+	# Who is killed in a container cannot say what was used.
+	used='.cpu_seconds > 0.02 and .peak_mem_mib > 0'
+	case $case in
+	fine | seven | killed)
+		is "and what it used" "$(kept "$a" "$used") \
+$(kept "$b" "$used")" "true true"
+		;;
+	esac
+done
+
 # --- signals ------------------------------------------------------------------
 
 cat >./trap <<-'END'

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_init.h"
 #include "aischedd/run/kube_json.h"
 #include "aischedd/run/kube_pod.h"
 #include "libcommon/mem.h"
@@ -411,6 +412,32 @@ START_TEST(pod_ends)
 }
 END_TEST
 
+static const struct {
+	const char *message, *unable;
+	int64_t cpu_ms, peak_kib;
+} words[] = {
+	{ NULL, NULL, 0, 0 },
+	{ "Traceback: aisched: used: 1 1", NULL, 0, 0 },
+	{ "aisched: used: 1500000 2048\n", NULL, 1500, 2 },
+	{ "aisched: used: 9 9\nself\naisched: used: 3000 ?\n", NULL, 3, 0 },
+	{ "aisched: used: ? 4096\n", NULL, 0, 4 },
+	{ "aisched: used: \n", NULL, 0, 0 },
+	{ "aisched: used: 99999999999999999999 -5", NULL, 999999999999999, 0 },
+	{ "aisched: unable: cannot open\nmore", "cannot open", 0, 0 },
+};
+
+START_TEST(last_words)
+{
+	struct kube_last last;
+
+	kube_last_read(words[_i].message, &last);
+	ck_assert_pstr_eq(last.unable, words[_i].unable);
+	ck_assert_int_eq(last.cpu_ms, words[_i].cpu_ms);
+	ck_assert_int_eq(last.peak_kib, words[_i].peak_kib);
+	free(last.unable);
+}
+END_TEST
+
 SUITE(kube_object)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
@@ -426,4 +453,5 @@ SUITE(kube_object)
 	tcase_add_test(tc, secrets_of_others_are_not_shared);
 	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
 	tcase_add_loop_test(tc, pod_ends, 0, ARRAY_SIZE(ends));
+	tcase_add_loop_test(tc, last_words, 0, ARRAY_SIZE(words));
 }
