@@ -205,7 +205,10 @@ static void stock(struct kube_http *http, const char *namespace, char **argv)
 		                  .gpu_resource = "nvidia.com/gpu",
 		                  .image = "local/box:1",
 		                  .run_as_root = true };
-	struct kube_home home = { &pool, "stock", "stock" };
+	struct kube_home home = { .pool = &pool,
+		                  .cluster = "stock",
+		                  .store = "stock",
+		                  .node_timeout = 60 };
 	struct spec spec = { .name = NULL };
 	struct request req = { .cpus_milli = 1000, .mem_mib = 1024 };
 	struct run_job job = { .attempt = 1,
