@@ -40,15 +40,30 @@ static void rehash(struct map *map, size_t cap)
 	free(old.slot);
 }
 
-void map_set(struct map *map, uint64_t key, void *value)
+void map_reserve(struct map *map, size_t n)
+{
+	size_t cap = map->cap ? map->cap : 16;
+
+	while (n * 4 > cap * 3)
+		cap *= 2;
+	if (cap > map->cap)
+		rehash(map, cap);
+}
+
+void **map_at(struct map *map, uint64_t key)
 {
 	size_t i;
 
-	if ((map->n + 1) * 4 > map->cap * 3)
-		rehash(map, map->cap ? map->cap * 2 : 16);
+	map_reserve(map, map->n + 1);
 	i = seek(map, key);
 	map->n += !map->slot[i].value;
-	map->slot[i] = (struct map_slot){ key, value };
+	map->slot[i].key = key;
+	return &map->slot[i].value;
+}
+
+void map_set(struct map *map, uint64_t key, void *value)
+{
+	*map_at(map, key) = value;
 }
 
 void *map_del(struct map *map, uint64_t key)

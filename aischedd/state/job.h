@@ -92,12 +92,13 @@ struct job {
 	uint64_t array;       /* id of the array, 0: none */
 	struct idset tasks;   /* the unstarted part; empty: one job */
 	int64_t eligible;     /* since then; NO_TIME: it is not */
-	struct row *row;      /* eligible and pending: in this row */
+	uint32_t slot;        /* of its row; 0: it is in none */
+	uint32_t task;        /* its number in the array, or NO_TASK */
 	struct job *all_next; /* in order of ids */
 
 	struct job *all_prev;
+	struct row *row;                 /* eligible and pending: in this row */
 	struct job *row_prev, *row_next; /* of the row, or of all that run */
-	uint32_t task; /* its number in the array, or NO_TASK */
 
 	uint32_t user, queue; /* indices in the state */
 	uint32_t uid, gid;

@@ -150,6 +150,8 @@ static struct row *row_new(struct state *state, uint64_t hash,
 	state->row = GROW(state->row, state->nrows, &state->row_cap);
 	row->at = (uint32_t)state->nrows;
 	state->row[state->nrows++] = row;
+	row->slot = state->nfree_slots ? state->slot[--state->nfree_slots]
+	                               : ++state->nslots;
 	return row;
 }
 
@@ -168,6 +170,8 @@ static void row_free(struct state *state, struct row *row)
 	}
 	state->row[row->at] = state->row[--state->nrows];
 	state->row[row->at]->at = row->at;
+	state->slot = GROW(state->slot, state->nfree_slots, &state->slot_cap);
+	state->slot[state->nfree_slots++] = row->slot;
 	free(row);
 }
 
@@ -183,6 +187,7 @@ static void row_insert(struct row *row, struct job *job)
 	while (after && after->id > job->id)
 		after = after->row_prev;
 	job->row = row;
+	job->slot = row->slot;
 	job->row_prev = after;
 	job->row_next = after ? after->row_next : row->head;
 	*(job->row_prev ? &job->row_prev->row_next : &row->head) = job;
@@ -204,6 +209,7 @@ void row_remove(struct state *state, struct job *job)
 	if (row->hint == job)
 		row->hint = job->row_prev ? job->row_prev : job->row_next;
 	job->row = NULL;
+	job->slot = 0;
 	job->row_prev = job->row_next = NULL;
 	if (--row->njobs == 0)
 		row_free(state, row);

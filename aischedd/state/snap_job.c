@@ -211,17 +211,20 @@ static void pend_row(struct build *b, struct pend_columns *c,
 }
 
 /* Those of all rows, by id: so they lie in memory one after the other, and so
- * they are in the order of each row. */
+ * they are in the order of each row.  Rows are not looked at: with many of them
+ * none would be in the cache. */
 static void list_members(struct build *b, const struct pend_columns *c)
 {
 	const struct state *state = b->state;
-	uint32_t *next = arena_array(b->scratch, uint32_t, state->nrows);
+	uint32_t *next =
+	    arena_array(b->scratch, uint32_t, (size_t)state->nslots + 1);
 	const struct job *job;
 
-	memcpy(next, c->first, state->nrows * sizeof(*next));
+	for (size_t i = 0; i < state->nrows; i++)
+		next[state->row[i]->slot] = c->first[i];
 	for (job = state_first_job(state); job; job = job->all_next) {
-		if (job->row)
-			c->member[next[job->row->at]++] = member_of(state, job);
+		if (job->slot)
+			c->member[next[job->slot]++] = member_of(state, job);
 	}
 }
 
@@ -234,6 +237,7 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 
 	for (size_t i = 0; !only && i < state->nrows; i++)
 		members += state->row[i]->njobs;
+	map_reserve(&b->req_of, b->req_of.n + state->nrows);
 	rows += only ? 0 : state->nrows + b->snap->run.n;
 	members += only ? 0 : b->snap->run.n;
 	c.req = COLUMN(uint32_t, rows);
@@ -247,7 +251,7 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 	c.light = COLUMN(uint16_t, rows);
 	c.priority = COLUMN(int64_t, rows);
 	c.served = COLUMN(int64_t, rows);
-	c.member = COLUMN(struct snap_member, members);
+	c.member = arena_array_raw(b->arena, struct snap_member, members + 1);
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
 

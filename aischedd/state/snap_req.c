@@ -58,11 +58,12 @@ static void push_licenses(struct build *b, const char *text)
  * snapshot is built; equal ones share one. */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 {
-	uintptr_t known = (uintptr_t)map_find(&b->req_of, hash);
+	void **known = map_at(&b->req_of, hash);
 	struct req_row *req;
 
-	if (known)
-		return (uint32_t)known - 1;
+	if (*known)
+		return (uint32_t)(uintptr_t)*known - 1;
+	*known = (void *)(uintptr_t)(b->reqs.n + 1);
 	req = arena_push(b->scratch, &b->reqs, sizeof(*req));
 	*req = (struct req_row){
 		.key = (const struct row_key *)(const void *)key,
@@ -77,7 +78,6 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	push_hosts(b, &b->wants, row_text(key, KEY_WANT));
 	push_hosts(b, &b->avoids, row_text(key, KEY_AVOID));
 	push_licenses(b, row_text(key, KEY_LICENSES));
-	map_set(&b->req_of, hash, (void *)(uintptr_t)b->reqs.n);
 	return (uint32_t)b->reqs.n - 1;
 }
 

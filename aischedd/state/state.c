@@ -33,6 +33,7 @@ static void free_rows(struct state *state)
 		free(state->row[i]);
 	}
 	free(state->row);
+	free(state->slot);
 	map_free(&state->rows);
 }
 

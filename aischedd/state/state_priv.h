@@ -19,6 +19,7 @@ struct row {
 	uint64_t planned;               /* serial of the plan that judged it */
 	uint32_t verdict;               /* its row there */
 	uint32_t njobs, at;             /* at: in state->row */
+	uint32_t slot;                  /* > 0, the same as long as it is */
 	uint32_t key_len;
 	_Alignas(uint64_t) char key[];
 };
@@ -82,6 +83,8 @@ struct state {
 
 	struct row **row;
 	size_t nrows, row_cap;
+	uint32_t nslots, *slot; /* ever used; those that nobody has now */
+	size_t nfree_slots, slot_cap;
 
 	struct user *user;
 	size_t nusers, user_cap;

@@ -527,6 +527,7 @@ static struct job *sibling(struct state *state, const struct job *job)
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
+	copy->slot = 0;
 	copy->last_place = NULL;
 	copy->claim = NULL;
 	copy->evictions = NULL;
