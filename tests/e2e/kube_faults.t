@@ -276,6 +276,19 @@ ok "one that may starts again" eval \
 	"wait_for restarted $id 1 && wait_for pods_run $id 1"
 end "$id"
 
+# A kubelet that does not do what it is told.
+id=$(sub --no-requeue)
+wait_for pods_run "$id" 1
+$k annotate pod "$(pods "$id")" sim.aisched.io/deaf=yes >/dev/null
+aicancel "$id"
+job_is_gone()
+{
+	! $k get job "aj-test-$1-1"
+}
+ok "a node does not end a job: it is deleted" wait_for job_is_gone "$id"
+ok "then its pod is, whatever the node says" wait_for is_state "$id" CANCELLED
+ok "without a trace" wait_for nothing_is_left
+
 # Pods are bound, and one of them runs.
 part_hang kwok
 id=$(sub -n 2 --requeue)
@@ -360,6 +373,11 @@ between
 
 id=$(sub)
 ok "a job runs" wait_for is_state "$id" RUNNING
+part_kill etcd
+late=$(sub)
+etcd_start
+ok "etcd was away: the next runs as well" wait_for is_state "$late" RUNNING
+aicancel "$late"
 part_hang apiserver
 ok "the API server hangs: the job runs on" is_state "$id" RUNNING
 part_wake apiserver

@@ -55,7 +55,10 @@ kube create namespace "$ns" >/dev/null
 
 configure "
 topology { levels = {\"zone\", \"rack\"} }
+default_queue = \"default\"
 queue default { grace = \"2s\" }
+queue red { grace = \"2s\"  quota { gpus = 16 } }
+queue blue { grace = \"2s\"  quota { gpus = 16 } }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
 	node_selector = \"pool=gpu\"  allow_mounts = {\"/data\"} }
@@ -105,6 +108,32 @@ $k annotate pod "$first" sim.aisched.io/runtime=100ms \
 	sim.aisched.io/exit-code=7 >/dev/null
 ok "one task fails, and it ends" wait_for is_state "$id" FAILED
 is "as that task did" "$(aiq --no-header -o exit "$id")" 7
+
+id=$(aisub --parsable --time 1s --wrap 'echo hi')
+ok "one that may run for a second" wait_for is_state "$id" TIMEOUT
+ok "leaves nothing behind" wait_for nothing_is_left
+
+# --- one queue has what is another's -----------------------------------------
+
+set --
+for n in 1 2 3 4; do
+	set -- "$@" "$(aisub --parsable -q red --gpus-per-task 8 --wrap true)"
+done
+# COUNT STATE: so many of them are so.
+so_many()
+{
+	[ "$(aiq --no-header -q red -o state | grep -c "$2")" -eq "$1" ]
+}
+ok "a queue has all nodes" wait_for so_many 4 RUNNING
+id=$(aisub --parsable -q blue -n 2 --gpus-per-task 8 --wrap true)
+ok "another takes its share" wait_for is_state "$id" RUNNING
+ok "two of the first wait" so_many 2 PENDING
+is "none of their pods is left" "$(count jobs) $(count pods)" "3 4"
+end_pods "$id" 100ms 0
+ok "it ends" wait_for is_state "$id" COMPLETED
+ok "and they run again" wait_for so_many 4 RUNNING
+aicancel "$@"
+ok "nothing is left" wait_for nothing_is_left
 
 # --- an array ---------------------------------------------------------------
 
