@@ -1,15 +1,13 @@
-/* kube_call.c - one request: its tries, and what comes of them */
+/* kube_call.c - one request, and a try of it */
 #include "aischedd/run/kube_call.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube_split.h"
 #include "libcommon/mem.h"
 
 enum {
-	MAX_AGAIN = 5,        /* tries when it is not the server as a whole */
 	MAX_HEAD = 64 << 10,  /* bytes of headers */
 	MAX_REFUSAL = 1 << 20 /* bytes of the body of one */
 };
@@ -87,8 +85,7 @@ struct kube_call *call_new(struct kube_http *http,
 	return call;
 }
 
-/* The try is over, whatever came of it. */
-static void land(struct kube_call *call)
+void call_land(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
 
@@ -99,8 +96,7 @@ static void land(struct kube_call *call)
 	http_pump(http); /* there is room for another */
 }
 
-/* Take it out of whatever list it is in. */
-static void leave(struct kube_call *call)
+void call_leave(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
 
@@ -123,10 +119,10 @@ static void leave(struct kube_call *call)
 
 void call_free(struct kube_call *call)
 {
-	leave(call);
+	call_leave(call);
 	if (call->transfer.easy) {
 		kube_curl_remove(call->http->curl, call->transfer.easy);
-		land(call);
+		call_land(call);
 	}
 	event_free(call->timer);
 	buf_free(&call->in);
@@ -135,8 +131,7 @@ void call_free(struct kube_call *call)
 	free(call);
 }
 
-/* Tell the caller; the call is in no list. */
-static void answer(struct kube_call *call, const struct kube_answer *what)
+void call_answer(struct kube_call *call, const struct kube_answer *what)
 {
 	call->state = CALL_ENDED;
 	TAILQ_INSERT_TAIL(&call->http->ended, call, of_list);
@@ -144,15 +139,14 @@ static void answer(struct kube_call *call, const struct kube_answer *what)
 	call_free(call);
 }
 
-static void answer_failure(struct kube_call *call, int code, const char *reason,
-                           const struct err *err)
+void call_answer_failure(struct kube_call *call, int code, const char *reason,
+                         const struct err *err)
 {
-	answer(call, &(struct kube_answer){
-			 .code = code, .reason = reason, .err = err });
+	call_answer(call, &(struct kube_answer){
+			      .code = code, .reason = reason, .err = err });
 }
 
-/* Its time is up. */
-static void give_up(struct kube_call *call)
+void call_give_up(struct kube_call *call)
 {
 	const struct err *why = &call->last;
 	struct err err;
@@ -166,11 +160,10 @@ static void give_up(struct kube_call *call)
 		err_set(&err, ETIMEDOUT, "no answer within %g s%s%s",
 		        (double)call->deadline_ms / 1000, why->code ? ": " : "",
 		        why->code ? why->text : "");
-	answer_failure(call, 0, "", &err);
+	call_answer_failure(call, 0, "", &err);
 }
 
-/* The guard may have more time to give than when it was asked last. */
-static bool is_late(struct kube_call *call)
+bool call_is_late(struct kube_call *call)
 {
 	int64_t now = kube_now_ms();
 
@@ -201,13 +194,13 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 		call_tried(call, CURLE_OPERATION_TIMEDOUT);
 		return;
 	}
-	if (is_late(call)) {
-		leave(call);
-		give_up(call);
+	if (call_is_late(call)) {
+		call_leave(call);
+		call_give_up(call);
 	} else if (call->state == CALL_WAITING) {
 		call_set_timer(call, call->until_ms);
 	} else {
-		leave(call);
+		call_leave(call);
 		http_enqueue(call, true);
 	}
 }
@@ -326,8 +319,8 @@ void call_launch(struct kube_call *call)
 	struct kube_transfer *t = &call->transfer;
 
 	/* Its timer has not come to that yet, if we were stopped meanwhile. */
-	if (is_late(call)) {
-		give_up(call);
+	if (call_is_late(call)) {
+		call_give_up(call);
 		return;
 	}
 	call->state = CALL_FLYING;
@@ -360,203 +353,4 @@ void call_launch(struct kube_call *call)
 	set_times(call);
 	avoid_dead_connections(call);
 	kube_curl_add(http->curl, t->easy);
-}
-
-/* --- what came of it --- */
-
-/* Without times and counts, so that the same trouble has the same text. */
-static const char *words(const struct kube_call *call, CURLcode code)
-{
-	long errnum = 0;
-
-	curl_easy_getinfo(call->transfer.easy, CURLINFO_OS_ERRNO, &errnum);
-	if (code == CURLE_COULDNT_CONNECT && errnum)
-		return strerror((int)errnum);
-	if (code != CURLE_PARTIAL_FILE && *call->transfer.error)
-		return call->transfer.error;
-	return curl_easy_strerror(code);
-}
-
-static void explain(const struct kube_call *call, CURLcode code,
-                    struct err *err)
-{
-	const struct kube_config *c = call->http->config;
-	const char *why = words(call, code);
-
-	switch (code) {
-	case CURLE_OPERATION_TIMEDOUT:
-		if (call->silence_ms)
-			err_set(err, ETIMEDOUT,
-			        "API server '%s' has said nothing for %g s",
-			        c->server, (double)call->silence_ms / 1000);
-		else
-			err_set(err, ETIMEDOUT,
-			        "API server '%s' does not "
-			        "answer",
-			        c->server);
-		break;
-	case CURLE_PEER_FAILED_VERIFICATION:
-		err_set(err, EACCES,
-		        "the certificate of API server '%s' is refused: %s; "
-		        "check certificate-authority and tls-server-name of "
-		        "cluster '%s' in %s",
-		        c->server, why, c->cluster, c->source);
-		break;
-	case CURLE_SSL_CERTPROBLEM:
-		err_set(err, EACCES,
-		        "the client certificate of user '%s' in %s cannot be "
-		        "used: %s",
-		        c->user, c->source, why);
-		break;
-	default:
-		if (call->heard)
-			err_set(err, ECONNRESET,
-			        "the connection to API server '%s' broke: %s",
-			        c->server, why);
-		else
-			err_set(err, ECONNREFUSED,
-			        "API server '%s' cannot be reached: %s",
-			        c->server, why);
-	}
-}
-
-/* The same again as soon as the server takes requests.  The lease does not
- * wait for that, and so needs a pause of its own. */
-static void retry(struct kube_call *call, int code, const char *reason,
-                  const struct err *err)
-{
-	call->last = *err;
-	if (call->once)
-		answer_failure(call, code, reason, err);
-	else if (is_late(call))
-		give_up(call);
-	else if (call->rank == KUBE_LEASE)
-		call_rest(call, http_backoff(call->http, call->tries));
-	else
-		http_enqueue(call, true);
-}
-
-/* The same again a little later, but not for ever. */
-static void retry_later(struct kube_call *call, int code, const char *reason,
-                        const struct err *err)
-{
-	call->last = *err;
-	if (call->once || call->gave || call->tries >= MAX_AGAIN)
-		answer_failure(call, code, reason, err);
-	else if (is_late(call))
-		give_up(call);
-	else
-		call_rest(call, http_backoff(call->http, call->tries));
-}
-
-static void tell_success(struct kube_call *call, int code)
-{
-	struct kube_answer what = { .code = code, .reason = "" };
-	struct err err;
-
-	if (call->in.len) {
-		what.body = kube_parse(call->in.data, call->in.len, &err);
-		if (!what.body) {
-			retry_later(call, code, "", &err);
-			return;
-		}
-	}
-	answer(call, &what);
-	json_decref(what.body);
-}
-
-static void refuse_stranger(struct kube_call *call, const struct err *said)
-{
-	struct kube_http *http = call->http;
-	const struct kube_config *c = http->config;
-	struct err err;
-
-	if (!call->renewed) {
-		call->renewed = true;
-		http_renew(http, call->badge);
-		http_enqueue(call, true);
-		return;
-	}
-	call->renewed = false;
-	err_set(&err, EACCES,
-	        "API server '%s' does not accept the credentials of user '%s' "
-	        "in %s; renew them (%s)",
-	        c->server, c->user, c->source, said->text);
-	http_failed(http, call->started_ms, -1, &err);
-	retry(call, 401, "Unauthorized", &err);
-}
-
-/* Of a node, not of the server. */
-static bool is_silent(const struct kube_call *call, CURLcode code)
-{
-	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
-}
-
-static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
-{
-	json_t *body =
-	    call->in.len ? kube_parse(call->in.data, call->in.len, NULL) : NULL;
-	struct kube_http *http = call->http;
-	struct kube_status status;
-	struct err err;
-
-	kube_status_read(code, body, call->method, call->path, &status, &err);
-	if (wait_ms <= 0)
-		wait_ms = status.wait_ms;
-	switch (status.refusal) {
-	case KUBE_FINAL:
-		answer(call, &(struct kube_answer){ .code = code,
-		                                    .body = body,
-		                                    .reason = status.reason,
-		                                    .err = &err });
-		break;
-	case KUBE_AGAIN:
-		retry_later(call, code, status.reason, &err);
-		break;
-	case KUBE_BUSY:
-		if (call->relayed && code != 429) {
-			retry_later(call, code, status.reason, &err);
-			break;
-		}
-		if (code == 429)
-			http_busy(http, wait_ms > 0 ? wait_ms : 1000);
-		else
-			http_failed(http, call->started_ms, wait_ms, &err);
-		retry(call, code, status.reason, &err);
-		break;
-	case KUBE_STRANGER:
-		refuse_stranger(call, &err);
-		break;
-	}
-	json_decref(body);
-}
-
-void call_tried(struct kube_call *call, CURLcode code)
-{
-	CURL *easy = call->transfer.easy;
-	curl_off_t wait_s = 0;
-	long status = 0;
-	struct err err;
-
-	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
-	/* libcurl takes headers that were cut off for all there are. */
-	if (code == CURLE_OK && !call->heard)
-		code = CURLE_GOT_NOTHING;
-	if (code != CURLE_OK)
-		explain(call, code, &err);
-	leave(call);
-	land(call);
-	if (call->broken.code) {
-		answer_failure(call, (int)status, "", &call->broken);
-	} else if (code != CURLE_OK && (call->heard || is_silent(call, code))) {
-		retry_later(call, (int)status, "", &err);
-	} else if (code != CURLE_OK) {
-		http_failed(call->http, call->started_ms, -1, &err);
-		retry(call, 0, "", &err);
-	} else if (status / 100 == 2) {
-		tell_success(call, (int)status);
-	} else {
-		tell_refusal(call, (int)status, wait_s * 1000);
-	}
 }

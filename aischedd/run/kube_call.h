@@ -1,9 +1,9 @@
 /*
- * kube_call.h - the insides of a client: what kube_http.c and kube_call.c share
+ * kube_call.h - the insides of a client: what its files share
  *
  * kube_http.c decides when a call goes out, and keeps what all calls need:
- * configuration, credentials, trouble.  kube_call.c is one call: a try, what
- * came of it, and whether there is another.
+ * configuration, credentials, trouble.  kube_call.c is one call and a try of
+ * it, kube_outcome.c what came of that, and whether there is another.
  */
 #ifndef AISCHEDD_RUN_KUBE_CALL_H
 #define AISCHEDD_RUN_KUBE_CALL_H
@@ -127,7 +127,26 @@ struct kube_call *call_new(struct kube_http *http,
 void call_free(struct kube_call *call); /* out of its list, too */
 void call_launch(struct kube_call *call);
 void call_rest(struct kube_call *call, int64_t ms);
-void call_tried(struct kube_call *call, CURLcode code);
 void call_set_timer(struct kube_call *call, int64_t at_ms); /* 0: none */
+
+/* The try is over, whatever came of it. */
+void call_land(struct kube_call *call);
+
+/* Take it out of whatever list it is in. */
+void call_leave(struct kube_call *call);
+
+/* The guard may have more time to give than when it was asked last. */
+bool call_is_late(struct kube_call *call);
+
+/* Tell the caller; the call is in no list, and then no more. */
+void call_answer(struct kube_call *call, const struct kube_answer *what);
+void call_answer_failure(struct kube_call *call, int code, const char *reason,
+                         const struct err *err);
+void call_give_up(struct kube_call *call); /* its time is up */
+
+/* --- of kube_outcome.c --- */
+
+/* As libcurl says; of one that was flying. */
+void call_tried(struct kube_call *call, CURLcode code);
 
 #endif
