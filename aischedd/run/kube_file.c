@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
 #define FILE_MAX ((off_t)4 << 20)
@@ -99,6 +100,29 @@ char *kube_base64(const char *s, struct arena *arena, struct err *err)
 		return NULL;
 	}
 	return text;
+}
+
+char *kube_base64_of(const void *data, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = data;
+	struct buf out = { 0 };
+
+	buf_puts(&out, "");
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t bits = (uint32_t)p[i] << 16;
+
+		if (i + 1 < len)
+			bits |= (uint32_t)p[i + 1] << 8;
+		if (i + 2 < len)
+			bits |= p[i + 2];
+		buf_addc(&out, digits[bits >> 18]);
+		buf_addc(&out, digits[bits >> 12 & 63]);
+		buf_addc(&out, i + 1 < len ? digits[bits >> 6 & 63] : '=');
+		buf_addc(&out, i + 2 < len ? digits[bits & 63] : '=');
+	}
+	return buf_take(&out);
 }
 
 int kube_pem_check(const char *text, enum kube_pem kind, struct err *err)

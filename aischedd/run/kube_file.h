@@ -22,6 +22,9 @@ char *kube_file_read(const char *path, struct arena *arena, size_t *ret_len,
 /* Base64 to text; blanks in it do not matter.  Fails: EINVAL. */
 char *kube_base64(const char *s, struct arena *arena, struct err *err);
 
+/* And back; the caller's. */
+char *kube_base64_of(const void *data, size_t len);
+
 /* Fails: EINVAL there is no such part, or a passphrase would be needed. */
 int kube_pem_check(const char *text, enum kube_pem kind, struct err *err);
 

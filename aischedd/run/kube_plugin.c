@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/kube_file.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -47,27 +48,6 @@ static void put_text(json_t *obj, const char *key, const char *value)
 		json_object_set_new(obj, key, json_string(value));
 }
 
-static char *encode_base64(const char *text)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = (const unsigned char *)text;
-	size_t len = strlen(text);
-	struct buf out = { 0 };
-
-	for (size_t i = 0; i < len; i += 3) {
-		unsigned bits = (unsigned)p[i] << 16;
-		char four[4] = "====";
-
-		bits |= i + 1 < len ? (unsigned)p[i + 1] << 8 : 0;
-		bits |= i + 2 < len ? p[i + 2] : 0;
-		for (size_t j = 0; j < 4 && i + j <= len; j++)
-			four[j] = digits[bits >> (18 - 6 * j) & 63];
-		buf_add(&out, four, 4);
-	}
-	return buf_take(&out);
-}
-
 /* What the program is told about its task, as a variable. */
 static char *exec_info(const struct kube_config *c)
 {
@@ -87,7 +67,7 @@ static char *exec_info(const struct kube_config *c)
 			json_object_set_new(cluster, "insecure-skip-tls-verify",
 			                    json_true());
 		if (c->ca) {
-			char *ca = encode_base64(c->ca);
+			char *ca = kube_base64_of(c->ca, strlen(c->ca));
 
 			put_text(cluster, "certificate-authority-data", ca);
 			free(ca);

@@ -4,8 +4,10 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_file.h"
 #include "aischedd/run/kube_init.h"
 #include "aischedd/run/kube_output.h"
 #include "aischedd/run/record.h"
@@ -171,27 +173,11 @@ static void env_file(struct buf *common, struct buf *own,
 
 static json_t *base64(const void *data, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = data;
-	struct buf out = { 0 };
-	json_t *text;
+	char *text = kube_base64_of(data, len);
+	json_t *value = json_string(text);
 
-	for (size_t i = 0; i < len; i += 3) {
-		uint32_t bits = (uint32_t)p[i] << 16;
-
-		if (i + 1 < len)
-			bits |= (uint32_t)p[i + 1] << 8;
-		if (i + 2 < len)
-			bits |= p[i + 2];
-		buf_addc(&out, digits[bits >> 18]);
-		buf_addc(&out, digits[bits >> 12 & 63]);
-		buf_addc(&out, i + 1 < len ? digits[bits >> 6 & 63] : '=');
-		buf_addc(&out, i + 2 < len ? digits[bits & 63] : '=');
-	}
-	text = json_stringn(out.data ? out.data : "", out.len);
-	buf_free(&out);
-	return text;
+	free(text);
+	return value;
 }
 
 static json_t *secret_of(const struct kube_home *home,
