@@ -1,8 +1,9 @@
 /*
  * trial.h - one attempt to place a job in one pool, and why it failed
  *
- * Shared by place.c, which makes attempts, gather.c, which chooses domains of
- * the topology for them, and lack.c, which explains them.
+ * Shared by place.c, which makes attempts, fill.c, which spreads their tasks,
+ * pick.c, which chooses a node, gather.c, which chooses domains of the
+ * topology, and lack.c, which explains why they failed.
  */
 #ifndef AISCHEDD_SCHED_TRIAL_H
 #define AISCHEDD_SCHED_TRIAL_H
@@ -28,6 +29,23 @@ struct trial {
 	 * long as that goes well. */
 	bool sparing, spare;
 };
+
+/* The best node for so many tasks (they become t->ask), or SNAP_NONE. */
+uint32_t trial_best(struct trial *t, int64_t ask);
+
+/* No node has room for more than this many tasks; max unless proven. */
+int64_t trial_most(const struct trial *t, int64_t max);
+
+/* The counted parts of the constraint that hold on a node, as bits. */
+uint8_t trial_counted_on(const struct trial *t, uint32_t node);
+
+/* In which order the pool is filled. */
+enum node_order trial_order(const struct trial *t);
+
+static inline int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* Place all tasks: where they must be or had better be; wherever they fit. */
 bool trial_place(struct trial *t);
