@@ -110,13 +110,13 @@ shown()
 }
 mkdir -p "$dir/site/aisched/contrib"
 cp -R "$manifests" "$dir/site/aisched/contrib/kubernetes"
-echo '# ours' | cat "$manifests/aischedd.conf" - >"$dir/site/aischedd.conf"
+echo '#ours' | cat "$manifests/aischedd.conf" - >"$dir/site/aischedd.conf"
 shown '# kustomization.yaml' disableNameSuffixHash \
 	>"$dir/site/kustomization.yaml"
 run "$kube_bin/kubectl" kustomize "$dir/site"
 like "a site has an image of its own" "$out" \
 	"image: registry.example/aisched:v1"
-like "and a configuration" "$out" "# ours"
+like "and a configuration" "$out" '#ours'
 
 # --- others -----------------------------------------------------------------
 
