@@ -276,6 +276,12 @@ ok "one that may starts again" eval \
 	"wait_for restarted $id 1 && wait_for pods_run $id 1"
 end "$id"
 
+id=$(sub --no-requeue)
+wait_for pods_run "$id" 1
+$k delete job "aj-test-$id-1" >/dev/null
+ok "somebody deletes a Job" wait_for is_state "$id" NODE_FAIL
+like "which is told" "$(aiq "$id")" "was deleted"
+
 # A kubelet that does not do what it is told.
 id=$(sub --no-requeue)
 wait_for pods_run "$id" 1
@@ -385,12 +391,16 @@ part_kill apiserver
 part_kill etcd
 part_kill controllers
 ok "then it is gone" wait_for status_has "cannot be reached"
+late=$(sub)
+ok "which is told of a job that is to start" \
+	wait_for says "$late" "cannot be reached"
 etcd_start
 # shellcheck disable=SC2119
 apiserver_start
 # shellcheck disable=SC2119
 controllers_start
 ok "it is back, with its database" wait_for well
+aicancel "$late"
 is "the job has run all the time" "$(aiq --no-header -o state,restarts "$id" |
 	tr -s ' ')" "RUNNING 0"
 end "$id"
