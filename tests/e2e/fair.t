@@ -1,18 +1,18 @@
 #!/bin/sh
-# A year of three queues that want more than there is, one of which goes away
-# for a while: over a half-life each gets what its fair share was in that
-# time, within 2 %.  Jobs are 1 % of a share at most, and run for a hundredth
-# of the half-life at most.
+# A year of three queues, two of them below another, that want more GPUs than
+# there are and most of the CPUs and memory; one goes away for a while.  Over a
+# half-life each gets what its fair share was in that time, within 2 %.  Jobs
+# are 1 % of a share at most, and run for a hundredth of the half-life at most.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 cat >"$dir/conf" <<-'END'
 	pool sim { }
 	node "n[00-24]" { pool = sim  cpus = 32  memory = "256G"  gpus = 8 }
-	queue lab { quota { gpus = 80 } }
-	queue x { parent = "lab"  quota { gpus = 20 } }
-	queue y { parent = "lab"  quota { gpus = 20 }  weight = 2 }
-	queue guest { quota { gpus = 10 } }
+	queue lab { quota { gpus = 80  cpus = 320  memory = "2560G" } }
+	queue x { parent = "lab"  quota { gpus = 20  cpus = 80  memory = "640G" } }
+	queue y { parent = "lab"  quota { gpus = 20  cpus = 80  memory = "640G" }  weight = 2 }
+	queue guest { quota { gpus = 10  cpus = 40  memory = "320G" } }
 	scheduling { fairshare_half_life = "330d" }
 END
 half=$((330 * 86400))
@@ -31,7 +31,7 @@ return=$((span * 4 / 5))
 shares()
 {
 	for queue; do
-		printf '{"id":"%s","queue":"%s","tasks":200,"min_tasks":1,"gpus":1}\n' \
+		printf '{"id":"%s","queue":"%s","tasks":200,"min_tasks":1,"gpus":1,"cpus":3,"memory":24576}\n' \
 			"$queue" "$queue"
 	done >"$dir/wants"
 	"$aisim" -c "$dir/conf" -j "$dir/wants" --until 0 --shares |
@@ -45,7 +45,7 @@ ok $? "shares with guests"
 [ "$(tr '\n' ' ' <"$dir/without")" = "lab 200 x 73 y 127 guest 0 " ]
 ok $? "shares without"
 
-# Jobs of a half or a quarter of a GPU; each queue wants 4 % more than its share.
+# Jobs of a half or a quarter of a GPU, with as many CPUs; each queue wants 4 % more than its share.
 awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
 	function rnd() {
 		seed = seed * 16807 % 2147483647
@@ -55,6 +55,7 @@ awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
 		gpus = rnd() < 0.5 ? 0.25 : 0.5
 		id = queue "/" gpus "/" ++jobs
 		printf "{\"id\":\"%s\",\"queue\":\"%s\",\"user\":\"u%d\",\"gpus\":%s,", id, queue, rnd() * 3, gpus
+		printf "\"cpus\":1,\"memory\":8192,"
 		printf "\"submit\":%d,\"duration\":%d}\n", at, half * (0.9 + rnd() / 10) / 100
 		if (queue == "guest" && at < leave && at > leave - half / 20)
 			printf "{\"at\":%d,\"cancel\":\"%s\"}\n", leave, id
