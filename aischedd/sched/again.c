@@ -2,6 +2,7 @@
 #include "aischedd/sched/again.h"
 
 #include "aischedd/sched/rung.h"
+#include "aischedd/sched/victim.h"
 
 struct again {
 	const struct pass *p;
@@ -57,16 +58,20 @@ static void list_gains(struct again *a)
 	}
 }
 
-/* Whether the row's next job is within the share of a queue, were all others of
- * that gone: it may take from its own queue, too. */
+/* Whether the row's next job is within the share of a queue; were all others of
+ * that gone, if some of them could leave for it. */
 static bool is_within(const struct again *a, uint32_t queue, uint32_t row)
 {
 	const int64_t *share = a->p->tree->share[queue];
-	uint32_t req = a->s->pend.req[row];
+	const int64_t *used = a->p->place->work->used[queue];
+	uint32_t req = a->s->pend.req[row], own = a->s->pend.queue[row];
 	struct demand d = demand_start(a->s, row, a->s->req.min_tasks[req]);
+	bool alone = a->p->evict &&
+	             a->p->evict->lowest[own] < standing_of_row(a->s, row);
 
 	for (int r = 0; r < RES_N; r++) {
-		if (share[r] != CONF_NONE && d.amount[r] > share[r])
+		if (share[r] != CONF_NONE && d.amount[r] &&
+		    (alone ? 0 : used[r]) + d.amount[r] > share[r])
 			return false;
 	}
 	return true;
