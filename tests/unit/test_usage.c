@@ -212,6 +212,25 @@ START_TEST(a_job_is_charged_while_it_holds)
 }
 END_TEST
 
+/* What is told to leave, leaves for others: it is theirs from then on. */
+START_TEST(an_elastic_job_is_charged_what_it_has)
+{
+	struct world w;
+
+	world_with_node(&w, CONF(""));
+	PLAY(&w, "submit tasks=3 min-tasks=1 mem=1", "decide start 1 n0,n0",
+	     "started 1", "+4");
+	ck_assert_str_eq(usages(&w), "a ada 500 + 2000");
+	PLAY(&w, "decide grow 1 n0", "+2");
+	ck_assert_str_eq(usages(&w), "a ada 750 + 3500");
+	PLAY(&w, "decide evict 1 0,2 preempt 0", "+4");
+	ck_assert_str_eq(usages(&w), "a ada 250 + 4500");
+	PLAY(&w, "shrunk", "+4");
+	ck_assert_str_eq(usages(&w), "a ada 250 + 5500");
+	world_fini(&w);
+}
+END_TEST
+
 static void as(struct world *w, uint32_t uid, const char *name)
 {
 	w->who.uid = uid;
@@ -331,6 +350,7 @@ SUITE(usage)
 	tcase_add_test(tc, light_by_part);
 	tcase_add_test(tc, a_job_is_charged_the_largest_part_it_holds);
 	tcase_add_test(tc, a_job_is_charged_while_it_holds);
+	tcase_add_test(tc, an_elastic_job_is_charged_what_it_has);
 	tcase_add_test(tc, light_users_are_seen_in_the_snapshot);
 	tcase_add_test(tc, served_is_what_ran_before_others_needed_the_room);
 	tcase_add_test(tc, light_users_go_first_but_not_before_the_top);
