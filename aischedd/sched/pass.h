@@ -1,8 +1,9 @@
 /*
  * pass.h - one pass of the scheduler, while it goes on
  *
- * Shared by plan.c, which takes the claims in their order, claim.c, which
- * first sees to those that were made before, and evict.c, which makes room.
+ * Shared by plan.c, which takes the claims in their order, serve.c, which
+ * answers one, claim.c, which first sees to those that were made before, and
+ * evict.c, which makes room.
  */
 #ifndef AISCHEDD_SCHED_PASS_H
 #define AISCHEDD_SCHED_PASS_H
@@ -48,6 +49,8 @@ struct more {
 	uint32_t node;
 	uint32_t next; /* of the same run, + 1; 0: none */
 };
+
+struct pass *pass_new(const struct snap *snap, struct arena *arena);
 
 /* Something is decided at this time at the latest. */
 void pass_wake(struct pass *p, int64_t at);

@@ -1,0 +1,342 @@
+/* serve.c - one claim: admit, place, evict, promise, say why not */
+#include "aischedd/sched/serve.h"
+
+#include "aischedd/sched/again.h"
+#include "aischedd/sched/due.h"
+#include "aischedd/sched/evict.h"
+#include "aischedd/sched/rung.h"
+#include "aischedd/sched/why.h"
+
+/* --- reasons ----------------------------------------------------------- */
+
+static void say(struct pass *p, uint32_t row, enum reason why, uint32_t name)
+{
+	p->verdict[row].why = why;
+	p->verdict[row].name = name;
+}
+
+static bool could_start(struct pass *p, uint32_t row)
+{
+	struct verdict *v = &p->verdict[row];
+
+	if (p->looked_at[row])
+		return true;
+	p->looked_at[row] = 1;
+	if (admit_ever(p->snap, row, v) != WHY_None)
+		return false;
+	return p->snap->pend.resumes[row] != SNAP_NONE ||
+	       ever_fits(p->ever, row, v);
+}
+
+/* Others leave for it: the last claim is its. */
+static void say_preempting(struct pass *p, uint32_t row)
+{
+	const struct claim *claim = p->claim.p;
+	const uint32_t *node = p->claim_node.p;
+
+	claim += p->claim.n - 1;
+	while (claim->row != row)
+		claim--;
+	say(p, row, WHY_Preempting, node[claim->node_first]);
+	p->verdict[row].num[NUM_GOT] = claim->n;
+}
+
+static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
+{
+	struct verdict *v = &p->verdict[row];
+
+	say(p, row,
+	    lack->why         ? lack->why
+	    : lack->scattered ? WHY_Fragmentation
+	    : lack->got       ? WHY_GangPartial
+	                      : WHY_Resources,
+	    lack->node);
+	v->num[NUM_WHAT] = lack->what;
+	v->num[NUM_NEED] = lack->need;
+	v->num[NUM_HAVE] = lack->have;
+	v->num[NUM_TOTAL] = lack->total;
+	v->num[NUM_SUM] = lack->why == WHY_Topology ? lack->domain : lack->sum;
+	v->num[NUM_GOT] = lack->got;
+}
+
+static void say_start_failed(struct pass *p, uint32_t row)
+{
+	const struct place *place = p->place;
+	size_t i = place->first_task;
+
+	while (shelf_tree(place->shelf, place->task[i].node) != SHELF_LATE)
+		i++;
+	say(p, row, WHY_StartFailed, place->task[i].node);
+	p->verdict[row].num[NUM_TOTAL] =
+	    p->snap->node.retry_at[place->task[i].node];
+	pass_wake(p, p->verdict[row].num[NUM_TOTAL]);
+	place_undo(p->place);
+}
+
+/* --- one claim --------------------------------------------------------- */
+
+/* One that cannot be promised a start holds back those behind it if it has
+ * waited for long. */
+static enum answer hold_back(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	const struct snap_member *m = &s->member[p->order->next[row]];
+	int64_t wait = p->order->hold[row];
+
+	if (!s->policy.backfill) {
+		promise_bar(p->promises, SNAP_NONE, s->pend.req[row], m->job);
+		return WAITS;
+	}
+	if (wait != CONF_NONE && s->now - m->since >= wait)
+		promise_bar(p->promises, s->pend.queue[row], s->pend.req[row],
+		            m->job);
+	if (wait != CONF_NONE)
+		pass_wake(p, m->since + wait);
+	return WAITS;
+}
+
+/* Keep a place for the row's next job, if it can be known when. */
+static enum answer promise(struct pass *p, uint32_t row)
+{
+	struct verdict *v = &p->verdict[row];
+	uint64_t blocker = 0;
+	int64_t at;
+
+	if (!p->snap->policy.backfill)
+		return hold_back(p, row);
+	at = promise_make(p->promises, row, &blocker);
+	if (!order_is_waiting(p->order, row)) {
+		v->expected = at;
+		if (at == SNAP_NEVER && row == p->asked)
+			v->expected =
+			    promise_expect(p->promises, row, &blocker);
+		v->job = blocker ? blocker : v->job;
+	}
+	return at != SNAP_NEVER ? PROMISED : hold_back(p, row);
+}
+
+/* Whether others leave for the row's next job. */
+static bool evicts(struct pass *p, uint32_t row, bool scattered)
+{
+	const struct snap *s = p->snap;
+	uint32_t req = s->pend.req[row];
+	struct claimant c = {
+		.row = row,
+		.run = SNAP_NONE,
+		.req = req,
+		.tasks = s->req.min_tasks[req],
+		.job = s->member[p->order->next[row]].job,
+		.standing = standing_of_row(s, row),
+		.demand = demand_start(s, row, s->req.min_tasks[req]),
+	};
+
+	if (s->pend.barred[row] || s->pend.resumes[row] != SNAP_NONE ||
+	    !evict_for(p, &c, scattered))
+		return false;
+	if (!order_is_waiting(p->order, row))
+		say_preempting(p, row);
+	p->failed[req] = SNAP_NONE; /* why the next one waits is not known */
+	return true;
+}
+
+/* The first job of a row does not fit.  Says why, as if nobody left. */
+static void say_blocked(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	struct verdict *v = &p->verdict[row];
+	uint32_t req = s->pend.req[row], same = p->failed[req];
+	unsigned trees = place_trees(p->place, req);
+	struct lack lack;
+
+	if (same != row) {
+		*v = p->verdict[same];
+		v->expected = SNAP_NEVER;
+		return;
+	}
+	if (!ever_fits_up(p->ever, row, v) ||
+	    promise_in_the_way(p->promises, row, v))
+		return;
+	if (place_try(p->place, req, s->req.min_tasks[req], trees, &lack))
+		say_start_failed(p, row);
+	else
+		say_lack(p, row, &lack);
+}
+
+/* Whether what held for the one holds for the other, who asks for the same,
+ * too. */
+static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
+{
+	return s->queue.assumed_time[s->pend.queue[a]] ==
+	           s->queue.assumed_time[s->pend.queue[b]] &&
+	       s->pend.user[a] == s->pend.user[b];
+}
+
+/* Whether it is not for want of anything that others hold that it waits, but
+ * for where they are. */
+static bool may_fit_if_moved(const struct pass *p, uint32_t row)
+{
+	switch (p->verdict[row].why) {
+	case WHY_Fragmentation:
+	case WHY_Topology:
+	case WHY_NumaAlignment:
+		return true;
+	case WHY_Resources:
+	case WHY_GangPartial:
+		return p->snap->req.exclusive[p->snap->pend.req[row]];
+	default:
+		return false;
+	}
+}
+
+static enum answer serve_request(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	uint32_t req = s->pend.req[row];
+	enum reason why;
+
+	place_for(p->place, row, s->member[p->order->next[row]].job);
+	/* Nothing becomes free in a pass: once is enough. */
+	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
+		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,
+		              NULL)) {
+			pass_start(p, row);
+			return STARTS;
+		}
+		p->failed[req] = row;
+	}
+	if (!order_is_waiting(p->order, row))
+		say_blocked(p, row);
+	why = p->verdict[row].why;
+	if (why == WHY_NodeDown || why == WHY_RunnerDown ||
+	    why == WHY_StartFailed)
+		return WAITS;
+	if (evicts(p, row, may_fit_if_moved(p, row)))
+		return CLAIMS;
+	return promise(p, row);
+}
+
+static enum answer serve_resume(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	uint32_t run = s->pend.resumes[row];
+	struct lack lack;
+
+	if (evict_has(p, run)) {
+		say(p, row, WHY_Unevaluated, SNAP_NONE); /* it starts anew */
+		return WAITS;
+	}
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		uint32_t node = s->task[t].node;
+
+		if (!s->pool.ready[s->node.pool[node]]) {
+			say(p, row, WHY_RunnerDown, s->node.pool[node]);
+			return WAITS;
+		}
+		if (s->node.state[node] == NODE_DOWN) {
+			say(p, row, WHY_NodeDown, node);
+			return WAITS;
+		}
+	}
+	place_for(p->place, row, s->member[p->order->next[row]].job);
+	if (place_try_resume(p->place, run, &lack)) {
+		pass_start(p, row);
+		return STARTS;
+	}
+	if (!promise_in_the_way(p->promises, row, &p->verdict[row]))
+		say_lack(p, row, &lack);
+	return promise(p, row);
+}
+
+/* It waits for a limit: for too long, perhaps. */
+static void hold_limit(struct pass *p, uint32_t row,
+                       const struct verdict *limit)
+{
+	int64_t wait = p->order->hold[row];
+	int64_t since = p->snap->member[p->order->next[row]].since;
+
+	if (wait == CONF_NONE || limit->why == WHY_Priority)
+		return;
+	if (p->snap->now - since >= wait)
+		due_add(p, row, limit);
+	else
+		pass_wake(p, since + wait);
+}
+
+/* One of which it is known that it waits, but not for what. */
+static enum answer hold_again(struct pass *p, uint32_t row,
+                              const struct demand *d)
+{
+	struct verdict limit;
+
+	if (admit_now(p->place->work, d, &limit) == WHY_None &&
+	    due_check(p, d, &limit) == WHY_None)
+		return hold_back(p, row);
+	hold_limit(p, row, &limit);
+	return WAITS;
+}
+
+enum answer serve_row(struct pass *p, uint32_t row)
+{
+	struct verdict *v = &p->verdict[row];
+	struct demand d = demand_start(
+	    p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
+	struct verdict limit = *v;
+	enum reason why;
+
+	if (v->kept)
+		return hold_again(p, row, &d);
+	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
+		return WAITS;
+	why = admit_now(p->place->work, &d, &limit);
+	if (why == WHY_QueueLimit && evicts(p, row, false))
+		return CLAIMS;
+	if (why == WHY_None)
+		why = due_check(p, &d, &limit);
+	if (why != WHY_None) {
+		if (!order_is_waiting(p->order, row))
+			*v = limit;
+		hold_limit(p, row, &limit);
+		return WAITS;
+	}
+	return p->snap->pend.resumes[row] != SNAP_NONE ? serve_resume(p, row)
+	                                               : serve_request(p, row);
+}
+
+static bool try_grow(struct pass *p, uint32_t run, struct lack *ret_lack)
+{
+	bool found;
+
+	pass_own(p, run, true);
+	found = place_try_grow(p->place, run, ret_lack);
+	pass_own(p, run, false);
+	return found;
+}
+
+enum answer serve_grower(struct pass *p, uint32_t run)
+{
+	const struct snap *s = p->snap;
+	struct claimant c = {
+		.row = SNAP_NONE,
+		.run = run,
+		.req = s->run.req[run],
+		.tasks = 1,
+		.job = s->run.job[run],
+		.standing = standing_of_run(s, run),
+		.demand = demand_more(s, run, 1),
+	};
+	struct lack lack = { 0 };
+	struct verdict v;
+	enum reason why = admit_now(p->place->work, &c.demand, &v);
+
+	/* Who gives up tasks for others does not get new ones. */
+	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
+	    due_check(p, &c.demand, &v) != WHY_None)
+		return WAITS;
+	place_for_run(p->place, run);
+	if (why == WHY_None && try_grow(p, run, &lack)) {
+		pass_grow(p, run);
+		return STARTS;
+	}
+	return evict_for(p, &c, lack.scattered || lack.why) ? CLAIMS : WAITS;
+}

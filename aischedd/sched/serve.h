@@ -1,0 +1,26 @@
+/*
+ * serve.h - one claim of a pass, from the question to its answer
+ *
+ * It may be limited; else it is placed in what is free; else others leave for
+ * it; else it is promised a start, or holds back those behind it.
+ */
+#ifndef AISCHEDD_SCHED_SERVE_H
+#define AISCHEDD_SCHED_SERVE_H
+
+#include "aischedd/sched/pass.h"
+
+/* How a claim was answered. */
+enum answer {
+	STARTS,
+	CLAIMS,   /* others leave for it */
+	PROMISED, /* it waits, and its start is promised */
+	WAITS     /* it waits, and so do those like it */
+};
+
+/* Start the next job of the row, or say why it waits. */
+enum answer serve_row(struct pass *p, uint32_t row);
+
+/* One more task for a running job. */
+enum answer serve_grower(struct pass *p, uint32_t run);
+
+#endif
