@@ -61,17 +61,28 @@ static void add_queues(struct dice *d, struct buf *t)
 	buf_printf(t,
 	           "queue top%s%s\nqueue l parent=top%s%s%s\n"
 	           "queue r parent=top%s%s\nqueue o%s%s\n"
-	           "license lic total=%s\n",
+	           "license lic total=%s\nreservation r %s nodes=n0 users=u\n",
 	           PICK(d, "", "", "", " limit=cpus:16,gpus:8", " max_jobs=9"),
 	           quota(d),
 	           PICK(d, "", "", " limit=mem:32G", " limit=gpus:2.5"),
 	           PICK(d, "", "", " max_jobs_user=2"), quota(d),
 	           PICK(d, "", "", " max_gpus_user=2", " max_jobs=2"), quota(d),
-	           quota(d), PICK(d, "", "", " max_wait=0"), PICK(d, "1", "3"));
+	           quota(d), PICK(d, "", "", " max_wait=0"), PICK(d, "1", "3"),
+	           PICK(d, "start=900 end=1200", "start=900 end=5000",
+	                "start=1500 end=2500", "start=900000 end=950000",
+	                "start=900000 end=950000", "start=900000 end=950000",
+	                "start=900000 end=950000"));
 }
 
 static void add_shape(struct dice *d, struct buf *t)
 {
+	/* Some ask for little: who is evicted had to fit in the first place. */
+	if (!roll(d, 3)) {
+		buf_printf(t, " cpus=%s gpus=%s queue=%s user=%s",
+		           PICK(d, "1", "2", "3"), PICK(d, "0", "0", "1"),
+		           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+		return;
+	}
 	buf_printf(
 	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
@@ -86,7 +97,7 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "", "", "", " numa=strict", " numa=prefer"),
 	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
 	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
-	    PICK(d, "", "", "", " pools=a", " time=600"),
+	    PICK(d, "", "", "", " pools=a", " time=600", " reservation=r"),
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
@@ -103,14 +114,15 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		add_shape(d, &shape);
 		buf_puts(&shape, PICK(d, "", "", " tasks=4 min_tasks=1",
 		                      " tasks=3 min_tasks=2"));
-		buf_printf(
-		    t, "run %u%s%s%s%s%s%s priority=%s start=%s",
-		    (unsigned)i + 1, shape.data, suspended ? " suspended" : "",
-		    ending ? " ending" : "",
-		    PICK(d, "", " preemptible", " preemptible freezable"),
-		    PICK(d, "", "", "", " safe=1100"),
-		    PICK(d, "", " end=1100", " end=900", " end=5000"),
-		    PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
+		buf_printf(t, "run %u%s%s%s%s%s%s priority=%s start=%s",
+		           (unsigned)i + 1, shape.data,
+		           suspended ? " suspended" : "",
+		           ending ? " ending" : "",
+		           PICK(d, "", " preemptible", " preemptible freezable",
+		                " preemptible freezable"),
+		           PICK(d, "", "", "", " safe=1100"),
+		           PICK(d, "", " end=1100", " end=900", " end=5000"),
+		           PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
 		buf_puts(t, PICK(d, "", " served=30000", " served=400000"));
 		if (!roll(d, 4))
 			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
@@ -139,13 +151,13 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 			           PICK(d, "", "", "", "*3/1", "*4"));
 		add_shape(d, t);
 		buf_printf(
-		    t, " priority=%s%s%s%s%s%s\n", PICK(d, "0", "0", "5"),
+		    t, " priority=%s%s%s%s%s%s\n", PICK(d, "0", "5", "9"),
 		    PICK(d, "", "", " served=50000", " served=500"),
 		    PICK(d, "", "", " tasks=2", " tasks=5", " tasks=4 nodes=2",
 		         " tasks=3 nodes=3", " tasks=4 min_tasks=1"),
 		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"),
 		    PICK(d, "", "", "", " nonpreemptible"),
-		    PICK(d, "", "", "", " barred"));
+		    PICK(d, "", "", "", "", "", " barred"));
 	}
 }
 
