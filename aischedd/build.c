@@ -145,7 +145,7 @@ static void new_timers(struct daemon *d)
 	event_add(d->term, NULL);
 	event_add(d->intr, NULL);
 	event_add(d->hup, NULL);
-	daemon_arm(d->hourly, 60e3);
+	daemon_arm(d->hourly, 10e3);
 }
 
 static int build(struct daemon *d, struct err *err)

@@ -30,12 +30,13 @@ kube create namespace "$ns" >/dev/null
 wait_for kube --namespace "$ns" get serviceaccount default
 mkdir -m 1777 "$work"
 
-configure "
+settings="
 queue default { grace = \"3s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
 	run_as_root = yes  allow_mounts = {\"$dir\"}  log_limit = \"64K\" }
 scheduling { start_timeout = \"60s\" }"
+configure "$settings"
 start_daemon || bail "aischedd does not start"
 
 # [WORD]...: submit to the cluster, with a folder where gates are.
@@ -303,11 +304,37 @@ kube -n "$ns" delete job theirs --wait=true >/dev/null
 is "what it said is kept" "$(aiq --log "$id")" "$(cat "$dir/follow")"
 make_job numbered "echo I am \$JOB_COMPLETION_INDEX" \
 	'"completionMode": "Indexed", "parallelism": 2, "completions": 3,'
+numbered=$id
 ok "one with indexes ends" wait_for is_state "$id" COMPLETED
 is "each is a task" "$(aiq --log --task 2 "$id")" "I am 2"
 is "in order" "$(aiq --log "$id")" "I am 0
 I am 1
 I am 2"
+
+# --- too much of it -------------------------------------------------------------
+
+id=$(sub --wrap "echo one; $(gate n); seq 10000")
+ok "a job runs" wait_for is_state "$id" RUNNING
+readers=
+for i in $(seq 64); do
+	aiq --log -f "$id" >"$dir/reader.$i" 2>&1 &
+	readers="$readers $!"
+done
+ok "one user may read so many" wait_for eval \
+	"[ \"\$(grep -l one '$dir'/reader.* | wc -l)\" = 64 ]"
+fails "and not one more" 1 "you are reading 64 logs already" aiq --log "$id"
+# A disk that is full when its log is to be kept.
+trap 'umount -l "$dir/state/logs" 2>/dev/null; node_stop; clean_up' EXIT
+mount -t tmpfs -o size=4k none "$dir/state/logs"
+open_gate n
+ok "the job is over, whatever becomes of its log" wait_for \
+	is_state "$id" COMPLETED
+# shellcheck disable=SC2086 # several
+wait $readers
+umount -l "$dir/state/logs"
+like "it says that" "$(aiq "$id")" \
+	"the log of task 0 is not kept: .*No space left"
+ok "other jobs are not held up" [ "$(aiq --log "$numbered" | wc -l)" = 3 ]
 
 # --- whoever goes away ------------------------------------------------------------
 
@@ -349,5 +376,14 @@ follower=$!
 aicancel "$id"
 wait "$follower"
 like "one that never ran has none" "$(cat "$dir/follow")" "left no output"
+
+# --- how long it is kept ----------------------------------------------------------
+
+ok "what was kept is there" [ -e "$dir/state/logs/$numbered" ]
+configure "$settings
+history_keep = \"1s\""
+kill_daemon
+start_daemon || bail "aischedd does not start again"
+ok "until its job is forgotten" wait_for [ ! -e "$dir/state/logs/$numbered" ]
 
 done_testing
