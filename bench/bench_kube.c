@@ -15,10 +15,12 @@
  */
 #include <err.h>
 #include <event2/event.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +95,16 @@ static double cpu_ms(const char *pid)
 	return (double)(user + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
 }
 
+/* Jobs that were not made would be waited for. */
+static void on_command(evutil_socket_t fd, short what, void *arg)
+{
+	int status;
+
+	(void)fd, (void)what, (void)arg;
+	if (waitpid(-1, &status, WNOHANG) > 0 && status)
+		errx(EXIT_FAILURE, "the command has failed");
+}
+
 static void begin(struct bound *b)
 {
 	pid_t pid;
@@ -154,7 +166,9 @@ static void bound(struct kube_http *http, const char *namespace, char **argv)
 		           .command = argv + 2 };
 	struct buf path = { 0 };
 	struct kube_watch *watch;
+	struct event *command = evsignal_new(base, SIGCHLD, on_command, NULL);
 
+	event_add(command, NULL);
 	b.run = xcalloc(b.want, sizeof(*b.run));
 	buf_puts(&path, "/api/v1/namespaces");
 	kube_path_name(&path, namespace);
@@ -167,6 +181,7 @@ static void bound(struct kube_http *http, const char *namespace, char **argv)
 	event_base_dispatch(base);
 	tell_bound(&b);
 	kube_watch_free(watch);
+	event_free(command);
 	map_free(&b.seen);
 	buf_free(&path);
 	free(b.run);
@@ -221,6 +236,7 @@ static void stock(struct kube_http *http, const char *namespace, char **argv)
 
 	spec_init(&spec);
 	spec.workdir = "/work";
+	spec.output = "aisched-%j.out";
 	req.tasks = job.ntasks = (uint32_t)count_arg(argv[1]);
 	for (job.job = 1; job.job <= jobs; job.job++) {
 		struct err err;
