@@ -115,22 +115,16 @@ kept()
 	aiq --history --json "$1" | jq -r ".jobs[0] | $2"
 }
 
-here='' gpu=''
 for case in $cases; do
-	here="$here $(sub_same here "$case")"
-	gpu="$gpu $(sub_same gpu "$case")"
+	sub_same here "$case" >"$dir/$case.here"
+	sub_same gpu "$case" >"$dir/$case.gpu"
 done
 aisub --wait --pool here --cpus-per-task 0.1 --mem 32M -o /dev/null \
-	-d "afterany:$(echo $here $gpu | tr ' ' ':')" --wrap true >/dev/null
+	-d "afterany:$(cat "$dir"/*.here "$dir"/*.gpu | paste -sd:)" \
+	--wrap true >/dev/null
 for case in $cases; do
-	# shellcheck disable=SC2086 # several words
-	set -- $here
-	a=$1
-	here=${*#"$1"}
-	# shellcheck disable=SC2086
-	set -- $gpu
-	b=$1
-	gpu=${*#"$1"}
+	a=$(cat "$dir/$case.here")
+	b=$(cat "$dir/$case.gpu")
 	how='[.state, .reason, .exit_code, .signal] | @tsv'
 	[ "$case" != memory ] || how='[.state, .reason] | @tsv'
 	is "$case: ends alike" "$(kept "$b" "$how")" "$(kept "$a" "$how")"
