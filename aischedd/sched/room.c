@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/clear.h"
 #include "aischedd/sched/domain.h"
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/spare.h"
@@ -15,234 +16,10 @@ struct offer {
 	uint32_t node;
 };
 
-/* --- what a node costs ------------------------------------------------- */
-
 static bool may_be_used(const struct evictor *e, uint32_t node)
 {
 	return (e->c->run == SNAP_NONE || grows_near(e->s, e->c->run, node)) &&
 	       place_may_use(e->p->place, e->c->req, node);
-}
-
-/* So many tasks go to the next node. */
-static int64_t chunk(const struct evictor *e)
-{
-	return e->nodes_left ? (e->todo + e->nodes_left - 1) / e->nodes_left
-	                     : 1;
-}
-
-static bool fits(const struct evictor *e, uint32_t node)
-{
-	return place_fits(e->p->place, e->c->req, node, chunk(e));
-}
-
-/* What moves with a task: all of its run, if that has none to spare. */
-static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
-{
-	uint32_t req = e->s->run.req[run];
-	uint32_t tasks = whole ? run_ntasks(e->s, run) : 1;
-	int64_t size =
-	    e->s->req.gpus[req] ? e->s->req.gpus[req] : e->s->req.cpus[req];
-
-	return (uint64_t)(size * tasks);
-}
-
-static bool may_take(const struct evictor *e, uint32_t task)
-{
-	uint32_t run = e->owner[task];
-
-	return !e->left[task] && run != e->c->run && victim_allowed(e, run);
-}
-
-static void take(struct evictor *e, uint32_t task)
-{
-	uint32_t run = e->owner[task];
-
-	if (e->surplus[run] > 0)
-		victim_take_task(e, task);
-	else
-		victim_take(e, run);
-}
-
-/* The next to go from a node, or SNAP_NONE: in their order, of runs with tasks
- * to spare if not `whole`. */
-static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
-                        uint32_t *i)
-{
-	for (; *i < e->first[node + 1]; ++*i) {
-		uint32_t task = e->at[*i];
-
-		if (may_take(e, task) &&
-		    (whole || e->surplus[e->owner[task]] > 0))
-			return task;
-	}
-	return SNAP_NONE;
-}
-
-/* In their order, first tasks that their runs can do without; whole runs cost
- * more than these. */
-static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
-{
-	for (int whole = 0; whole < 2; whole++) {
-		uint32_t i = e->first[node], task;
-
-		while ((task = next_on(e, node, whole, &i)) != SNAP_NONE) {
-			uint32_t run = e->owner[task];
-			bool all = e->surplus[run] <= 0;
-
-			*ret_cost = ((uint64_t)all << 32 | e->rank[run]) + 1;
-			take(e, task);
-			if (fits(e, node))
-				return true;
-			/* It may have made others lawful. */
-			if (e->mode == STRICT)
-				i = e->first[node];
-		}
-	}
-	return false;
-}
-
-/* The task there with which the least moves, or SNAP_NONE. */
-static uint32_t least_on(const struct evictor *e, uint32_t node)
-{
-	uint64_t least = UINT64_MAX;
-	uint32_t ret = SNAP_NONE;
-
-	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
-		uint32_t task = e->at[i], run = e->owner[task];
-		uint64_t size = size_of(e, run, e->surplus[run] <= 0);
-
-		if (size >= least || !may_take(e, task))
-			continue;
-		least = size;
-		ret = task;
-	}
-	return ret;
-}
-
-/* Whether it is enough that this task leaves, which its run can do without. */
-static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
-{
-	size_t mark = work_mark(e->w), nsteps = e->step.n;
-	bool enough;
-
-	if (e->surplus[e->owner[task]] <= 0 || !may_take(e, task))
-		return false;
-	victim_take_task(e, task);
-	enough = fits(e, node);
-	steps_undo(e, mark, nsteps);
-	return enough;
-}
-
-/* The smallest task that is enough, or SNAP_NONE. */
-static uint32_t one_on(struct evictor *e, uint32_t node)
-{
-	uint64_t least = UINT64_MAX;
-	uint32_t ret = SNAP_NONE;
-
-	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
-		uint32_t task = e->at[i];
-		uint64_t size = size_of(e, e->owner[task], false);
-
-		if (size >= least || !is_enough(e, node, task))
-			continue;
-		least = size;
-		ret = task;
-	}
-	return ret;
-}
-
-/* Where nobody is lost, the smaller ones first. */
-static bool take_least(struct evictor *e, uint32_t node)
-{
-	uint32_t one = one_on(e, node);
-
-	if (one != SNAP_NONE) {
-		victim_take_task(e, one);
-		return true;
-	}
-	for (uint32_t task; (task = least_on(e, node)) != SNAP_NONE;) {
-		take(e, task);
-		if (fits(e, node))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Take away from a node those that go first until the claimant fits there;
- * false: it never does.  What was taken stays so.
- */
-static bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
-{
-	*ret_cost = 0;
-	if (fits(e, node))
-		return true;
-	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
-		if (e->left[e->at[i]] != LEFT)
-			continue;
-		victim_see_task(e, e->at[i]);
-		if (fits(e, node))
-			return true;
-	}
-	return e->mode == MOVE ? take_least(e, node)
-	                       : take_in_turn(e, node, ret_cost);
-}
-
-/* Those without whom it fits, too, stay, unless they made others lawful: the
- * dearest are asked first. */
-static void spare(struct evictor *e, uint32_t node, size_t nsteps)
-{
-	bool held = e->mode == STRICT && victims_rules_hold(e);
-
-	for (size_t i = e->step.n; i-- > nsteps;) {
-		size_t mark = work_mark(e->w);
-		struct step *step = step_at(e, i);
-
-		if (step->task != SNAP_NONE && !step->seen &&
-		    e->whole[step->run])
-			continue;
-		victim_untake(e, i);
-		step->stays = true;
-		if (fits(e, node) && (!held || victims_rules_hold(e))) {
-			step_drop(e, i);
-			continue;
-		}
-		step->stays = false;
-		work_undo(e->w, mark);
-		step_tell(e, step, true);
-	}
-}
-
-/* What moves with these steps; of as much, the first to go. */
-static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
-{
-	uint64_t cost = 0;
-
-	for (size_t i = nsteps; i < e->step.n; i++) {
-		const struct step *step = step_at(e, i);
-		bool whole = step->task == SNAP_NONE;
-
-		if (!step->seen)
-			cost += (size_of(e, step->run, whole) << 24) +
-			        e->rank[step->run] + 1;
-	}
-	return cost;
-}
-
-/* What it would cost to clear the node; false: it cannot be. */
-static bool look_at(struct evictor *e, uint32_t node, uint64_t *ret_cost)
-{
-	size_t mark = work_mark(e->w), nsteps = e->step.n;
-	bool can;
-
-	e->looks++;
-	can = clear_node(e, node, ret_cost);
-	if (can && e->mode == MOVE) {
-		spare(e, node, nsteps);
-		*ret_cost = cost_of_moves(e, nsteps);
-	}
-	steps_undo(e, mark, nsteps);
-	return can;
 }
 
 /* --- a trial ----------------------------------------------------------- */
@@ -297,7 +74,7 @@ static void offer_node(struct evictor *e, uint32_t node)
 {
 	struct offer offer = { .node = node };
 
-	if (e->reach[node] && look_at(e, node, &offer.cost))
+	if (e->reach[node] && clear_cost(e, node, &offer.cost))
 		offer_push(e, offer);
 }
 
@@ -511,9 +288,9 @@ static bool settle_on(struct evictor *e, uint32_t node)
 
 	if (!clear_node(e, node, &cost))
 		abort(); /* it was looked at a moment ago */
-	spare(e, node, before.nsteps);
+	clear_spare(e, node, before.nsteps);
 	steps_refresh(e, before.nsteps);
-	place_put(e->p->place, e->c->req, node, chunk(e));
+	place_put(e->p->place, e->c->req, node, clear_chunk(e));
 	if (e->mode != MOVE)
 		return true;
 	/* What is placed meanwhile is of others. */
@@ -568,7 +345,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		uint64_t cost;
 
 		/* It may have changed since it was made. */
-		if (!look_at(e, offer.node, &cost))
+		if (!clear_cost(e, offer.node, &cost))
 			continue;
 		if (cost > offer.cost) {
 			offer.cost = cost;
@@ -577,7 +354,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		}
 		if (!settle_on(e, offer.node))
 			continue;
-		e->todo -= chunk(e);
+		e->todo -= clear_chunk(e);
 		e->nodes_left -= e->nodes_left > 0;
 		e->worst = cost > e->worst ? cost : e->worst;
 		offer_again(e, nsteps, offer.node);
