@@ -1,7 +1,7 @@
 #!/bin/sh
 # Nobody starves: streams of later jobs that do their worst - small ones, ones
 # of higher priority, of other users, for the same limit or licence - start no
-# more GPU seconds before a job that waits than HACKING.md says.
+# more GPU seconds before a job that waits than aischedd/sched/README.md says.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
