@@ -10,6 +10,7 @@
 #include "aischedd/thread.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -49,8 +50,9 @@ struct reading {
 	 * the listing began; the one before where to go on. */
 	uint64_t next_job, end_job, last_job;
 
-	bool past;            /* history is wanted */
-	bool in_thread, gone; /* gone: nobody waits for it */
+	bool past;              /* history is wanted */
+	struct map active_told; /* ids, then: they may end before it is read */
+	bool in_thread, gone;   /* gone: nobody waits for it */
 	/* history, on its thread */
 	struct task task;
 	struct history_query query;
@@ -78,6 +80,7 @@ static void reading_free(struct reading *r)
 	}
 	free(r->wanted);
 	free(r->active);
+	map_free(&r->active_told);
 	free(r->only_user);
 	free(r->store_path);
 	buf_free(&r->out);
@@ -189,7 +192,8 @@ static void past_row(const struct past_job *past, void *arg)
 			return;
 		r->wanted[r->wanted_at].found = true;
 	}
-	if (!fits(r, job, past->user, past->queue))
+	if (map_find(&r->active_told, job->id) ||
+	    !fits(r, job, past->user, past->queue))
 		return;
 	if (r->by.nodes && !placed_on(past->place, r->by.nodes))
 		return;
@@ -286,6 +290,8 @@ static void write_job(struct reading *r, const struct job *job, int64_t now)
 	    !fits_active(r, job))
 		return;
 	listing_job(&r->listing, r->d->state, job, now, &r->out);
+	if (r->past)
+		map_set(&r->active_told, job->id, r);
 	r->rows++;
 }
 

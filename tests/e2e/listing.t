@@ -114,6 +114,21 @@ like "six thousand in one request" \
 	'^\{"job_ids":\[[0-9]+,.*\]\}$'
 is "are listed" "$(aiq -h -n many -o job_id | sort -n | uniq | wc -l)" 6000
 like "are counted" "$(aictl status)" '^jobs +600[0-9] pending'
+# The first is shown, and ends before the last is: history is read after that.
+told_twice()
+{
+	aiq --json -n many -t PD,CA | {
+		read -r head
+		read -r line
+		ended=${line#*'"job_id":'}
+		ended=${ended%%,*}
+		aicancel "$ended"
+		wait_for is_state "$ended" CANCELLED
+		echo "$head$line"
+		cat
+	} | grep -o '"job_id":[0-9]*' | sort | uniq -d
+}
+is "what ends meanwhile is told once" "$(told_twice)" ""
 ok "are released" aicancel -n many
 is "are gone" "$(aiq -h -n many)" ""
 is "and in the history" "$(aiq --history -h -n many -t CA -o name | wc -l)" 6000
