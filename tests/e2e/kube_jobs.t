@@ -116,7 +116,7 @@ ok "leaves nothing behind" wait_for nothing_is_left
 # --- one queue has what is another's -----------------------------------------
 
 set --
-for n in 1 2 3 4; do
+while [ $# -lt 4 ]; do
 	set -- "$@" "$(aisub --parsable -q red --gpus-per-task 8 --wrap true)"
 done
 # COUNT STATE: so many of them are so.
