@@ -44,12 +44,19 @@ has_reason()
 	[ "$(field "$1" reason)" = "$2" ]
 }
 
+# JOB WORD: as has_reason(), with the sentence of the same moment: $told.
+told()
+{
+	told=$(field "$1" reason,reason_text)
+	[ "${told%% *}" = "$2" ]
+}
+
 # NAME JOB WORD SENTENCE: why it waits, in both forms; SENTENCE is a regular
 # expression.
 waits()
 {
-	wait_for has_reason "$2" "$3"
-	like "$1" "$(field "$2" reason): $(field "$2" reason_text)" "^$3: $4"
+	wait_for told "$2" "$3"
+	like "$1" "$told" "^$3 +$4"
 }
 
 # NAME TEXT COMMAND [WORD]...: it exits with 2 and two lines on stderr: one with
