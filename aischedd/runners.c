@@ -57,6 +57,22 @@ static void log_outcome(const struct run_event *ev)
 		            ev->text ? ev->text : "");
 }
 
+/* What is tried again in a moment: why, and when. */
+static void log_retry(const struct state *state, uint64_t id, int64_t now)
+{
+	const struct job *job = state_job(state, id);
+	struct buf text = { 0 };
+	int64_t expected;
+	uint32_t position;
+
+	if (!job || job->retry_at == NO_TIME)
+		return;
+	state_why(state, job, now, &text, &expected, &position);
+	log_notice("job wait job=%llu attempt=%u: %s", (unsigned long long)id,
+	           job->attempt, text.data ? text.data : "");
+	buf_free(&text);
+}
+
 static void job_event(struct daemon *d, const struct run_event *ev)
 {
 	static const enum event_kind kinds[] = {
@@ -86,8 +102,8 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 	};
 
 	log_outcome(ev);
-	if (job)
-		state_event(d->state, job, &in, NULL);
+	if (job && state_event(d->state, job, &in, NULL) == 0)
+		log_retry(d->state, ev->job, in.now);
 }
 
 /* Use by others changes all the time: that is nothing to tell. */

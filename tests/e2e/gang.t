@@ -45,8 +45,8 @@ id=$(submit -n 2 --on-task-failure=restart --max-restarts 1 -o again.out \
 	[ \$RANK = 1 ] || exec sleep 1000; $(at_gate a); exit 6")
 wait_for is_state "$id" RUNNING
 open_gate a
-waits "a gang that starts again waits a moment" "$id" StartFailed \
-	"task 1 ended with exit status 6; next try in"
+ok "a gang that starts again waits a moment" wait_for has_line "$log" \
+	"job wait job=$id attempt=1: task 1 ended with exit status 6; next try in"
 becomes "and all of it starts again" "$id" RUNNING
 is "which counts" "$(field "$id" restarts)" 1
 kill_daemon
