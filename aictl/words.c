@@ -1,6 +1,5 @@
 /* words.c - a line into words, as a shell does it */
 #include <stdlib.h>
-#include <string.h>
 
 #include "aictl/aictl.h"
 #include "libcommon/buf.h"

@@ -1,9 +1,7 @@
 /* adopt.c - jobs that others made in a cluster: taken, followed, explained */
-#include <errno.h>
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aischedd/daemon.h"
 #include "libcommon/log.h"

@@ -1,9 +1,7 @@
 /* listing_node.c - the fields of a node */
-#include <string.h>
 
 #include "aischedd/listing_row.h"
 #include "aischedd/state/reserve.h"
-#include "libcommon/mem.h"
 
 static const struct node *node_of(const struct row_view *v)
 {

@@ -9,7 +9,6 @@
 #include "aischedd/run/kube_output.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
-#include "libcommon/mem.h"
 
 struct found_log {
 	const struct daemon *d;

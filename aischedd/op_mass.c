@@ -1,7 +1,6 @@
 /* op_mass.c - many jobs are cancelled, held, changed: a slice each turn */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aischedd/filter.h"
 #include "aischedd/op.h"

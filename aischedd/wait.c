@@ -1,6 +1,5 @@
 /* wait.c - requests that are answered when jobs have ended */
 #include <stdlib.h>
-#include <string.h>
 
 #include "aischedd/op.h"
 #include "libcommon/jobid.h"

@@ -2,7 +2,6 @@
 #include "aisim/sim.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "aisim/cluster.h"

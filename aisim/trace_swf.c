@@ -12,7 +12,6 @@
 #include "aisim/cluster.h"
 #include "aisim/trace.h"
 #include "libcommon/limits.h"
-#include "libcommon/mem.h"
 
 /* Fields of a line, in their order; -1 is unknown. */
 enum {

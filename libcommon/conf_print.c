@@ -1,5 +1,4 @@
 /* conf_print.c - a configuration as a file again */
-#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/conf_keys.h"

@@ -1,7 +1,6 @@
 /* mem.c - memory that cannot run out, and arenas */
 #include "libcommon/mem.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,6 +56,14 @@ char *xstrdup(const char *s)
 char *xstrndup(const char *s, size_t n)
 {
 	return or_die(strndup(s, n), n + 1);
+}
+
+void text_set(char **text, const char *to)
+{
+	char *was = *text;
+
+	*text = to ? xstrdup(to) : NULL;
+	free(was);
 }
 
 char *xasprintf(const char *fmt, ...)

@@ -17,6 +17,8 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n, size_t size); /* n * size is checked */
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
+/* A copy of it replaces what was there; NULL: nothing does. */
+void text_set(char **text, const char *to);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* p = GROW(p, n, &cap): room for one more in an array of n used and cap

@@ -12,8 +12,7 @@ void life_stop_clock(struct job *job, int64_t now)
 
 void life_set_text(struct job *job, const char *text)
 {
-	free(job->text);
-	job->text = text && *text ? xstrdup(text) : NULL;
+	text_set(&job->text, text && *text ? text : NULL);
 }
 
 /* History says where it ran. */

@@ -3,118 +3,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "aischedd/state/state_priv.h"
 #include "libcommon/conf_keys.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
-#include "libcommon/parse.h"
 
 enum {
 	DAY_S = 24 * 60 * 60,
 	HORIZON_S = 366 * DAY_S, /* none begins later, or lasts longer */
-	LATE_S = 60, /* what was asked to begin now may arrive a bit later */
-	/* Windows that are compared: a year of days; two that repeat keep
-	 * their distance from one week to the next. */
-	STEPS = 400,
-	STEPS_REPEATED = 20
+	LATE_S = 60 /* what was asked to begin now may arrive a bit later */
 };
-
-/* --- lists of names ---------------------------------------------------- */
-
-static bool has_word(const char *list, const char *word)
-{
-	size_t len = strlen(word), n;
-
-	for (const char *s = list; *s; s += n + (s[n] == ',')) {
-		n = strcspn(s, ",");
-		if (n == len && !strncmp(s, word, n))
-			return true;
-	}
-	return false;
-}
-
-static bool in_group(const char *list, const struct submitter *who)
-{
-	size_t n;
-
-	for (const char *s = list; *s; s += n + (s[n] == ',')) {
-		char *group;
-		bool is;
-
-		n = strcspn(s, ",");
-		if (*s != '@')
-			continue;
-		group = xstrndup(s + 1, n - 1);
-		is = who->in_group && who->in_group(group, who->arg);
-		free(group);
-		if (is)
-			return true;
-	}
-	return false;
-}
-
-/* --- windows ----------------------------------------------------------- */
-
-struct window {
-	int64_t start, end;
-	enum repeat repeat;
-};
-
-static const struct {
-	const char *name;
-	int days;
-} repeats[] = {
-	[REPEAT_NEVER] = { "never", 0 },
-	[REPEAT_DAILY] = { "daily", 1 },
-	[REPEAT_WEEKLY] = { "weekly", 7 },
-};
-
-const char *repeat_name(enum repeat repeat)
-{
-	return repeats[repeat].name;
-}
-
-int repeat_parse(const char *s)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(repeats); i++)
-		if (!strcmp(s, repeats[i].name))
-			return (int)i;
-	return -1;
-}
-
-/* The next one; false: there is none. */
-static bool window_next(struct window *w)
-{
-	int64_t length = w->end - w->start;
-	time_t at = w->start;
-	struct tm tm;
-
-	if (w->repeat == REPEAT_NEVER)
-		return false;
-	localtime_r(&at, &tm);
-	tm.tm_mday += repeats[w->repeat].days;
-	tm.tm_isdst = -1; /* the same time by the clock */
-	w->start = mktime(&tm);
-	w->end = w->start + length;
-	return true;
-}
-
-static bool windows_meet(struct window a, struct window b)
-{
-	int steps = a.repeat != REPEAT_NEVER && b.repeat != REPEAT_NEVER
-	                ? STEPS_REPEATED
-	                : STEPS;
-
-	while (steps--) {
-		if (a.start < b.end && b.start < a.end)
-			return true;
-		if (!window_next(a.end <= b.start ? &a : &b))
-			return false;
-	}
-	return false;
-}
 
 static struct window window_of(const struct reservation *r)
 {
@@ -133,7 +32,7 @@ const struct reservation *state_reservation(const struct state *state, size_t i)
 	return &state->resv[i];
 }
 
-static struct reservation *find(const struct state *state, const char *name)
+struct reservation *reserve_find(const struct state *state, const char *name)
 {
 	for (size_t i = 0; i < state->nresv; i++)
 		if (!strcmp(state->resv[i].name, name))
@@ -353,7 +252,7 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 static int check_times(const struct reserve_ask *ask, int64_t now,
                        struct err *err)
 {
-	int days = repeats[ask->repeat].days;
+	int days = repeat_days(ask->repeat);
 
 	if (ask->end <= ask->start)
 		return err_set(err, EINVAL, "it would end before it begins");
@@ -377,7 +276,7 @@ static int check_ask(const struct state *state, const struct reserve_ask *ask,
 	if (conf_check_name(ask->name, err) < 0 ||
 	    check_times(ask, now, err) < 0)
 		return -1;
-	if (find(state, ask->name))
+	if (reserve_find(state, ask->name))
 		return err_set(err, EEXIST,
 		               "there is a reservation '%s' already",
 		               ask->name);
@@ -434,7 +333,7 @@ static void drop(struct state *state, struct reservation *r)
 int state_unreserve(struct state *state, const char *name, int64_t now,
                     struct err *err)
 {
-	struct reservation *r = find(state, name);
+	struct reservation *r = reserve_find(state, name);
 
 	if (!r)
 		return err_set(err, ENOENT, "there is no reservation '%s'",
@@ -505,67 +404,4 @@ void reserve_tick(struct state *state, int64_t now)
 		i++;
 	}
 	changed(state, now);
-}
-
-/* --- jobs -------------------------------------------------------------- */
-
-int reserve_check(const struct state *state, const struct spec *spec,
-                  const struct submitter *who, int64_t limit, struct err *err)
-{
-	const struct reservation *r;
-	struct buf text = { 0 };
-
-	if (!spec->reservation)
-		return 0;
-	r = find(state, spec->reservation);
-	if (!r)
-		return err_set(err, ENOENT,
-		               "there is no reservation '%s'; "
-		               "`aictl reserve list` lists them",
-		               spec->reservation);
-	if (!*r->users)
-		return err_set(err, EACCES,
-		               "reservation '%s' is for maintenance: no job "
-		               "runs in it",
-		               r->name);
-	if (!has_word(r->users, who->user) && !in_group(r->users, who))
-		return err_set(err, EACCES,
-		               "user '%s' may not use reservation '%s'",
-		               who->user, r->name);
-	if (limit == TIME_UNLIMITED || limit <= r->end - r->start)
-		return 0;
-	format_duration(&text, r->end - r->start);
-	err_set(err, EINVAL,
-	        "the time limit is longer than reservation '%s', which lasts "
-	        "%s",
-	        r->name, text.data);
-	buf_free(&text);
-	return -1;
-}
-
-void reserve_admit(struct state *state, const struct spec *spec,
-                   const struct submitter *who)
-{
-	struct reservation *r =
-	    spec->reservation ? find(state, spec->reservation) : NULL;
-	char *guests;
-
-	if (!r || has_word(r->users, who->user) ||
-	    has_word(r->guests, who->user) || !in_group(r->users, who))
-		return;
-	guests =
-	    xasprintf("%s%s%s", r->guests, *r->guests ? "," : "", who->user);
-	free(r->guests);
-	r->guests = guests;
-	state->resv_dirty = true;
-}
-
-bool reserve_is_gone(const struct state *state, const struct job *job)
-{
-	struct spec spec;
-
-	if (!job->reserved)
-		return false;
-	spec_unpack(&spec, job->packed);
-	return !find(state, spec.reservation);
 }

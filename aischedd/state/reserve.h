@@ -17,12 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aischedd/state/window.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
 struct state;
-
-enum repeat { REPEAT_NEVER, REPEAT_DAILY, REPEAT_WEEKLY };
 
 struct reservation {
 	char *name;
@@ -69,10 +68,6 @@ void state_reservation_nodes(const struct state *state,
 /* The one that keeps the node at that time, or NULL. */
 const struct reservation *state_node_reserved(const struct state *state,
                                               uint32_t node, int64_t at);
-
-/* "daily"; -1: there is no such. */
-const char *repeat_name(enum repeat repeat);
-int repeat_parse(const char *s);
 
 /* As the store has it; nodes that are not known yet become known, as gone.
  * Fails: EINVAL. */

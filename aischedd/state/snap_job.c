@@ -1,8 +1,6 @@
 /* snap_job.c - who runs and who waits, for the scheduler */
 #include "aischedd/state/snap_build.h"
 
-#include <string.h>
-
 #include "aischedd/sched/rung.h"
 
 /* A bit for each. */

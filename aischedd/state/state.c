@@ -2,7 +2,6 @@
 #include "aischedd/state/state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
@@ -147,11 +146,6 @@ const struct user *state_user(const struct state *state, uint32_t user)
 	return &state->user[user];
 }
 
-bool state_queue_open(const struct state *state, uint32_t queue)
-{
-	return !state->queue[queue].closed;
-}
-
 uint64_t state_next_id(const struct state *state)
 {
 	return state->next_id;
@@ -160,18 +154,6 @@ uint64_t state_next_id(const struct state *state)
 const uint64_t *state_counts(const struct state *state)
 {
 	return state->counts;
-}
-
-uint64_t state_queue_count(const struct state *state, uint32_t queue,
-                           bool running)
-{
-	uint64_t n =
-	    running ? state->queue[queue].running : state->queue[queue].jobs;
-
-	for (size_t i = queue + 1; i < state->conf->nqueues; i++)
-		if (state->conf->queues[i].parent == (int)queue)
-			n += state_queue_count(state, (uint32_t)i, running);
-	return n;
 }
 
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
@@ -409,156 +391,4 @@ void state_committed(struct state *state)
 	state->narray_dirty = 0;
 	state->nodes_dirty = state->queues_dirty = false;
 	state->usages_dirty = state->resv_dirty = false;
-}
-
-/* --- alarms ------------------------------------------------------------ */
-
-static void sift_up(struct state *state, struct alarm alarm)
-{
-	size_t i = state->nalarms++;
-
-	for (; i && state->alarm[(i - 1) / 2].at > alarm.at; i = (i - 1) / 2)
-		state->alarm[i] = state->alarm[(i - 1) / 2];
-	state->alarm[i] = alarm;
-}
-
-/* Most jobs end long before their limit: what is left of them goes. */
-static void drop_stale_alarms(struct state *state)
-{
-	size_t n = state->nalarms;
-
-	state->nalarms = 0;
-	for (size_t i = 0; i < n; i++)
-		if (!state->alarm[i].job ||
-		    state_job(state, state->alarm[i].job))
-			sift_up(state, state->alarm[i]);
-}
-
-void state_alarm(struct state *state, int64_t at, uint64_t job)
-{
-	if (at == NO_TIME)
-		return;
-	if (state->nalarms == state->alarm_cap) {
-		drop_stale_alarms(state);
-		if (state->nalarms >= state->alarm_cap / 2)
-			state->alarm =
-			    grow_array(state->alarm, &state->alarm_cap,
-			               sizeof(*state->alarm));
-	}
-	sift_up(state, (struct alarm){ at, job });
-}
-
-void state_arm(struct state *state, const struct job *job)
-{
-	int64_t limit_at = job_limit_at(job);
-	struct spec spec;
-
-	state_alarm(state, job->begin, job->id);
-	state_alarm(state, job->retry_at, job->id);
-	state_alarm(state, job->leave_by, job->id);
-	if (job_latest_at(job) != NO_TIME)
-		state_alarm(state, job_latest_at(job) + 1, job->id);
-	if (limit_at == NO_TIME)
-		return;
-	state_alarm(state, limit_at, job->id);
-	spec_unpack(&spec, job->packed);
-	if (spec.signal != SPEC_UNSET)
-		state_alarm(state, limit_at - spec.signal_before, job->id);
-}
-
-int64_t state_next_tick(const struct state *state)
-{
-	int64_t at = state->nalarms ? state->alarm[0].at : NO_TIME;
-
-	if (at == NO_TIME || (state->wake != NO_TIME && state->wake < at))
-		at = state->wake;
-	if (at == NO_TIME ||
-	    (state->resv_next != NO_TIME && state->resv_next < at))
-		at = state->resv_next;
-	return at;
-}
-
-static struct alarm pop_alarm(struct state *state)
-{
-	struct alarm first = state->alarm[0];
-	struct alarm last = state->alarm[--state->nalarms];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < state->nalarms) {
-		if (child + 1 < state->nalarms &&
-		    state->alarm[child + 1].at < state->alarm[child].at)
-			child++;
-		if (last.at <= state->alarm[child].at)
-			break;
-		state->alarm[i] = state->alarm[child];
-		i = child;
-	}
-	state->alarm[i] = last;
-	return first;
-}
-
-/*
- * An alarm only says that something of this job may be due: the job itself
- * knows what.  One that has been overtaken finds nothing to do.
- */
-static void tick_job(struct state *state, struct job *job, int64_t now)
-{
-	struct event_in ev = { .now = now };
-	int64_t limit_at = job_limit_at(job);
-
-	if (job->leave_by != NO_TIME && job->leave_by <= now)
-		evict_overdue(state, job, now);
-	if (job->state == JOB_PENDING) {
-		if (job->begin != NO_TIME && job->begin <= now)
-			job->begin = NO_TIME;
-		if (job->retry_at != NO_TIME && job->retry_at <= now)
-			job->retry_at = NO_TIME;
-		deps_judge(state, job, now);
-		state_reindex(state, job, now);
-	}
-	if (job_latest_at(job) != NO_TIME && job_latest_at(job) < now) {
-		ev.kind = EV_deadline;
-		state_event(state, job, &ev, NULL);
-		return;
-	}
-	if (job->state != JOB_RUNNING || limit_at == NO_TIME)
-		return;
-	if (limit_at <= now) {
-		ev.kind = EV_time_limit;
-		state_event(state, job, &ev, NULL);
-		return;
-	}
-	if (!job->signalled) {
-		struct spec spec;
-
-		spec_unpack(&spec, job->packed);
-		if (spec.signal != SPEC_UNSET &&
-		    limit_at - spec.signal_before <= now) {
-			job->signalled = true;
-			state_touch(state, job);
-			ev.kind = EV_signal;
-			ev.signo = (int)spec.signal;
-			ev.script_only = spec.signal_batch == 1;
-			state_event(state, job, &ev, NULL);
-		}
-	}
-}
-
-void state_tick(struct state *state, int64_t now)
-{
-	if (state->wake != NO_TIME && state->wake <= now) {
-		state->wake = NO_TIME;
-		state_replan(state);
-	}
-	if (state->resv_next != NO_TIME && state->resv_next <= now)
-		reserve_tick(state, now);
-	while (state->nalarms && state->alarm[0].at <= now) {
-		uint64_t id = pop_alarm(state).job;
-		struct job *job = state_job(state, id);
-
-		if (!id)
-			state_replan(state);
-		else if (job && !job_state_is_final(job->state))
-			tick_job(state, job, now);
-	}
 }

@@ -164,26 +164,30 @@ void state_touch_array(struct state *state, struct array *array);
 void state_replan(struct state *state);
 void state_effect(struct state *state, struct effect effect);
 
-/* adopt.c: its runner is told how it stands. */
-void adopt_tell(struct state *state, const struct job *job);
-/* node.c: the same of a node that is drained, or is not. */
-void node_tell_drain(struct state *state, uint32_t node);
-void state_alarm(struct state *state, int64_t at, uint64_t job);
-/* For all that may be due of it later. */
-void state_arm(struct state *state, const struct job *job);
 void state_set(struct state *state, struct job *job, enum job_state to);
 /* In the counters of its state, queue and user; sign -1 takes it out. */
 void state_count(struct state *state, const struct job *job, int sign);
 struct job *state_new_job(uint64_t id);
 void state_add_job(struct state *state, struct job *job);
-/* One task of an array record as a record of its own; the old one is gone
- * when it was the last. */
-struct job *state_split_task(struct state *state, struct job *job,
-                             uint32_t task);
 uint64_t task_key(uint64_t array, uint32_t task); /* in state->tasks */
 /* Out of memory and lists; the counters have been told.  It dissolved into
  * other records. */
 void state_drop_job(struct state *state, struct job *job);
+
+/* alarm.c */
+void state_alarm(struct state *state, int64_t at, uint64_t job);
+/* For all that may be due of it later. */
+void state_arm(struct state *state, const struct job *job);
+
+/* split.c */
+/* One task of an array record as a record of its own; the old one is gone
+ * when it was the last. */
+struct job *state_split_task(struct state *state, struct job *job,
+                             uint32_t task);
+
+/* adopt.c */
+/* Its runner is told how it stands. */
+void adopt_tell(struct state *state, const struct job *job);
 
 /* row.c: whether the job is eligible, and its row if it is. */
 enum reason state_ineligible(const struct state *state, const struct job *job);
@@ -196,11 +200,13 @@ const struct placed_key *placed_key(const struct state *state, struct job *job);
 void placed_key_forget(struct job *job); /* what it asks for has changed */
 void row_remove(struct state *state, struct job *job);
 
-/* depend.c */
+/* depend_text.c */
 /* state NULL: the jobs it names are not looked up.
  * Fails: EINVAL, ENOENT no such job.  Owns: the caller, free(). */
 int deps_parse(const struct state *state, const char *text, struct deps **ret,
                struct err *err);
+
+/* depend.c */
 /* Let it hear of the jobs it waits for. */
 void deps_watch(struct state *state, struct job *job);
 /* Drop the conditions that are met by now; may split an array record. */
@@ -247,6 +253,10 @@ void nodes_absolve(struct state *state, const struct job *job);
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 
+/* lifecycle_stop.c */
+/* Whether its processes, which run, can be stopped where they are. */
+bool job_can_freeze(const struct state *state, const struct job *job);
+
 /* lifecycle_end.c */
 void job_end(struct state *state, struct job *job, enum job_state to,
              enum reason why, int64_t now);
@@ -267,6 +277,12 @@ void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);
 
 /* reserve.c */
+struct reservation *reserve_find(const struct state *state, const char *name);
+void reserve_tick(struct state *state, int64_t now); /* one begins or ends */
+void reserve_arm(struct state *state, int64_t now);
+void reserve_free(struct state *state);
+
+/* reserve_use.c */
 /* May he use the one that he names, if he does, for so long?
  * Fails: ENOENT, EACCES, EINVAL. */
 int reserve_check(const struct state *state, const struct spec *spec,
@@ -276,12 +292,8 @@ void reserve_admit(struct state *state, const struct spec *spec,
                    const struct submitter *who);
 /* The job names one that is over, or was deleted. */
 bool reserve_is_gone(const struct state *state, const struct job *job);
-void reserve_tick(struct state *state, int64_t now); /* one begins or ends */
-void reserve_arm(struct state *state, int64_t now);
-void reserve_free(struct state *state);
 
-/* submit.c */
-enum { GRACE_DEFAULT_S = 30 };
+/* submit_check.c */
 /* What it asks for, for updates too: each says why not. */
 int submit_queue(const struct state *state, const struct spec *spec,
                  uint32_t *ret, struct err *err);
@@ -297,6 +309,12 @@ int submit_time_limit(const struct state *state, const struct spec *spec,
 int submit_check_spec(struct state *state, const struct spec *spec,
                       const struct submitter *who, uint32_t queue, int64_t now,
                       struct err *err);
+
+/* submit.c */
+enum { GRACE_DEFAULT_S = 30 };
+/* The class it names, or that of its queue; never NULL. */
+const struct conf_class *submit_class(const struct state *state,
+                                      const struct spec *spec, uint32_t queue);
 void job_set_priority(const struct state *state, struct job *job,
                       const struct spec *spec);
 void job_set_grace(const struct state *state, struct job *job,
@@ -337,19 +355,26 @@ int state_check_fit(struct state *state, const struct job *job,
                     struct err *err);
 
 /* node.c */
-/* The queue that is closed, this one or one further up; -1: none. */
-int queue_closed_by(const struct state *state, uint32_t queue);
 uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
 void node_apply_conf(struct state *state, struct node *node);
 /* Where a device is: as configured, else as its runner says. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
-/* Whether its processes, which run, can be stopped where they are. */
-bool job_can_freeze(const struct state *state, const struct job *job);
 void node_free_words(struct strlist *list);
 void node_index_sections(struct state *state); /* the configuration is new */
-int64_t state_default_mem(const struct state *state, uint64_t pools);
+/* Its runner is told that it is drained, or is not. */
+void node_tell_drain(struct state *state, uint32_t node);
+
+/* pool.c */
+/* Those that may run it, a bit each. */
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
+int64_t state_default_mem(const struct state *state, uint64_t pools);
+
+/* queue.c */
+/* It is this one, or further down. */
+bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top);
+/* The queue that is closed, this one or one further up; -1: none. */
+int queue_closed_by(const struct state *state, uint32_t queue);
 
 #endif

@@ -1,7 +1,6 @@
 /* load.c - what has not ended, when the daemon starts */
 #include "aischedd/store/own.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/state/reserve.h"

@@ -1,0 +1,96 @@
+/* pool.c - pools: what their runners say, and which may take a job */
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+void state_pool_ready(struct state *state, uint32_t pool, bool ready)
+{
+	state->pool_ready[pool] = ready;
+	state->gen++;
+	state_replan(state);
+}
+
+void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
+{
+	struct job *next;
+
+	for (struct job *job = state->placed; job; job = next) {
+		const struct node *node =
+		    &state->node[job->place->task[0].node];
+		struct event_in ev = { .kind = EV_lost,
+			               .now = now,
+			               .text = "its node is no longer there" };
+
+		next = job->row_next;
+		if (node->gone && node->pool == pool)
+			state_event(state, job, &ev, NULL);
+	}
+}
+
+bool state_pool_is_ready(const struct state *state, uint32_t pool)
+{
+	return state->pool_ready[pool];
+}
+
+void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
+{
+	text_set(&state->pool_trouble[pool], text);
+}
+
+/* Images are for containers; and a device of a cluster is not shared. */
+static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
+{
+	bool contained = spec->image || spec->mount;
+	bool shares = spec->gpus > 0 && spec->gpus % 1000;
+	uint64_t pools = 0;
+
+	for (size_t i = 0; i < conf->npools; i++) {
+		bool cluster = conf->pools[i].runner == RUNNER_KUBERNETES;
+
+		if (cluster ? !shares : !contained)
+			pools |= (uint64_t)1 << i;
+	}
+	return pools;
+}
+
+uint64_t spec_pools(const struct state *state, const struct spec *spec,
+                    uint32_t queue)
+{
+	const struct conf *conf = state->conf;
+	uint64_t pools = UINT64_MAX;
+
+	if (conf->npools < 64)
+		pools = ((uint64_t)1 << conf->npools) - 1;
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
+		pools &= conf->queues[q].pools;
+	if (spec->pool) {
+		int pool = conf_pool_find(conf, spec->pool);
+
+		pools &= pool < 0 ? 0 : (uint64_t)1 << pool;
+	}
+	return pools & runner_pools(conf, spec);
+}
+
+int64_t state_default_mem(const struct state *state, uint64_t pools)
+{
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < state->conf->npools; i++)
+		if (pools >> i & 1 &&
+		    state->conf->pools[i].default_memory_per_cpu != CONF_NONE &&
+		    state->conf->pools[i].default_memory_per_cpu < least)
+			least = state->conf->pools[i].default_memory_per_cpu;
+	for (size_t i = 0; i < state->nnodes; i++) {
+		const struct node *node = &state->node[i];
+		int64_t ratio;
+
+		if (node->gone || !(pools >> node->pool & 1) ||
+		    node->cpu_milli < 1 ||
+		    state->conf->pools[node->pool].default_memory_per_cpu !=
+		        CONF_NONE)
+			continue;
+		ratio = node->mem_mib * 1000 / node->cpu_milli;
+		if (ratio < least)
+			least = ratio;
+	}
+	return least == INT64_MAX ? 0 : least;
+}
