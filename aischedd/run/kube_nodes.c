@@ -74,6 +74,11 @@ static const char **words_of(const json_t *list, struct strlist *ret)
 	return words;
 }
 
+static uint32_t count_of(int64_t n, uint32_t most)
+{
+	return n < 0 ? 0 : n < most ? (uint32_t)n : most;
+}
+
 static void tell(struct kube_nodes *nodes, struct kube_node *node)
 {
 	static const uint8_t one_group[MAX_GPUS];
@@ -82,9 +87,8 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.name = node->name,
 		.cpu_milli = node->said.have.cpu_milli,
 		.mem_mib = node->said.have.mem_mib,
-		.ngpus = (uint32_t)(node->said.have.gpus < MAX_GPUS
-		                        ? node->said.have.gpus
-		                        : MAX_GPUS),
+		.slots = count_of(node->said.have.pods, UINT32_MAX),
+		.ngpus = count_of(node->said.have.gpus, MAX_GPUS),
 		.gpu_type = node->said.gpu_type,
 		.gpu_numa = one_group,
 		.gpu_link = one_group,
@@ -95,8 +99,8 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.topology = node->said.topology,
 		.used_cpu_milli = used.cpu_milli,
 		.used_mem_mib = used.mem_mib,
-		.used_gpus =
-		    (uint32_t)(used.gpus < MAX_GPUS ? used.gpus : MAX_GPUS),
+		.used_gpus = count_of(used.gpus, MAX_GPUS),
+		.used_slots = count_of(used.pods, UINT32_MAX),
 	};
 	const char **features = words_of(node->said.features, &info.features);
 	const char **taints = words_of(node->said.taints, &info.taints);
@@ -147,6 +151,7 @@ void kube_nodes_use(struct kube_nodes *nodes, const char *name,
 	node->used.cpu_milli += sign * use->cpu_milli;
 	node->used.mem_mib += sign * use->mem_mib;
 	node->used.gpus += sign * use->gpus;
+	node->used.pods += sign * use->pods;
 	if (node->there)
 		touch(nodes, node);
 }

@@ -26,6 +26,9 @@ struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 		                    &err);
 	if (json_object_get(map, gpu))
 		(void)kube_whole_of(json_object_get(map, gpu), &a.gpus, &err);
+	if (json_object_get(map, "pods"))
+		(void)kube_whole_of(json_object_get(map, "pods"), &a.pods,
+		                    &err);
 	a.mem_mib = up ? kube_mib_up(bytes) : kube_mib_down(bytes);
 	return a;
 }
@@ -41,7 +44,7 @@ static struct kube_amount sum(struct kube_amount a, struct kube_amount b)
 {
 	return (struct kube_amount){ add(a.cpu_milli, b.cpu_milli),
 		                     add(a.mem_mib, b.mem_mib),
-		                     add(a.gpus, b.gpus) };
+		                     add(a.gpus, b.gpus), add(a.pods, b.pods) };
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -53,7 +56,8 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 {
 	return (struct kube_amount){ larger(a.cpu_milli, b.cpu_milli),
 		                     larger(a.mem_mib, b.mem_mib),
-		                     larger(a.gpus, b.gpus) };
+		                     larger(a.gpus, b.gpus),
+		                     larger(a.pods, b.pods) };
 }
 
 /* What is only limited is asked for, too; in pods the API server has said so
@@ -103,8 +107,10 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		run.cpu_milli = whole.cpu_milli;
 	if (json_object_get(requests, "memory") || !run.mem_mib)
 		run.mem_mib = whole.mem_mib;
-	return sum(run, kube_amount_read(json_object_get(spec, "overhead"), gpu,
-	                                 true));
+	run = sum(run, kube_amount_read(json_object_get(spec, "overhead"), gpu,
+	                                true));
+	run.pods = 1;
+	return run;
 }
 
 /* --- what became of it --- */

@@ -14,7 +14,7 @@
 
 /* What is taken of a node, or what there is. */
 struct kube_amount {
-	int64_t cpu_milli, mem_mib, gpus;
+	int64_t cpu_milli, mem_mib, gpus, pods;
 };
 
 enum kube_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };

@@ -29,6 +29,7 @@ struct node_info {
 	const uint8_t *cpu_numa;  /* [ncpus] */
 	const uint16_t *cpu_core; /* [ncpus] siblings have the same */
 	int64_t cpu_milli, mem_mib;
+	uint32_t slots; /* tasks that may be there at once; 0: any number */
 	uint32_t ngpus;
 	const char *gpu_type;               /* of all of them; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
@@ -40,7 +41,7 @@ struct node_info {
 	const char *topology; /* "z1/b1/r3", or NULL */
 	/* What others than our jobs use there. */
 	int64_t used_cpu_milli, used_mem_mib;
-	uint32_t used_gpus;
+	uint32_t used_gpus, used_slots;
 };
 
 /* How one attempt of a job ended. */

@@ -73,7 +73,8 @@ static struct point point_of(const struct walk *w)
 	uint32_t node = w->node;
 	struct point pt = {
 		.have = { not_negative(then->cpu[node]),
-		          not_negative(then->mem[node]), then->gpu[node],
+		          not_negative(then->mem[node]),
+		          not_negative(then->slot[node]), then->gpu[node],
 		          then->whole[node],
 		          node_ncpus(w->a->s, node) ? then->idle[node]
 		                                    : INT64_MAX },
@@ -147,7 +148,7 @@ struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most)
 
 	return (struct ask){
 		.req = req,
-		.need = { cpus, s->req.mem[req], gpus, gpus / 1000,
+		.need = { cpus, s->req.mem[req], 1, gpus, gpus / 1000,
 		          cpus / 1000 },
 		.most = most,
 		.whose = s->req.reservation[req],

@@ -16,6 +16,7 @@
 enum ahead_dim {
 	AHEAD_CPU,
 	AHEAD_MEM,
+	AHEAD_SLOT,
 	AHEAD_GPU,
 	AHEAD_WHOLE, /* GPUs */
 	AHEAD_IDLE,  /* CPUs of a slice */
@@ -124,8 +125,8 @@ struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most);
 /* Of a suspended job, which has the rest. */
 static inline void ask_go_on(struct ask *ask)
 {
-	ask->need[AHEAD_MEM] = ask->need[AHEAD_GPU] = 0;
-	ask->need[AHEAD_WHOLE] = 0;
+	ask->need[AHEAD_MEM] = ask->need[AHEAD_SLOT] = 0;
+	ask->need[AHEAD_GPU] = ask->need[AHEAD_WHOLE] = 0;
 	ask->goes_on = true;
 }
 

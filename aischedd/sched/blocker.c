@@ -1,6 +1,8 @@
 /* blocker.c - who is in the way on a node */
 #include "aischedd/sched/ahead_walk.h"
 
+#include "aischedd/sched/why.h"
+
 static void lowest(uint64_t *job, uint64_t other)
 {
 	if (!*job || other < *job)
@@ -38,6 +40,8 @@ static bool holds(const struct snap *s, uint32_t req, bool suspended,
 		return s->req.gpus[req];
 	if (what == RES_MEM)
 		return s->req.mem[req];
+	if (what == WHAT_SLOT)
+		return true;
 	return s->req.cpus[req] && !suspended;
 }
 

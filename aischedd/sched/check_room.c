@@ -16,9 +16,9 @@ enum {
 
 /* What is free. */
 struct room {
-	int64_t *cpu, *mem;      /* by node */
-	int64_t *gpu, *thread;   /* by device, by CPU of a slice */
-	int64_t *tasks, *sealed; /* by node: all tasks, exclusive ones */
+	int64_t *cpu, *mem, *slot; /* by node */
+	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
+	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
 };
 
 static struct room room_copy(const struct audit *a, const struct room *from)
@@ -28,6 +28,7 @@ static struct room room_copy(const struct audit *a, const struct room *from)
 
 	r.cpu = arena_array(a->arena, int64_t, s->node.n);
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
+	r.slot = arena_array(a->arena, int64_t, s->node.n);
 	r.tasks = arena_array(a->arena, int64_t, s->node.n);
 	r.sealed = arena_array(a->arena, int64_t, s->node.n);
 	r.gpu = arena_array(a->arena, int64_t, s->gpu.n);
@@ -35,6 +36,7 @@ static struct room room_copy(const struct audit *a, const struct room *from)
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		r.cpu[i] = from ? from->cpu[i] : s->node.cpu_free[i];
 		r.mem[i] = from ? from->mem[i] : s->node.mem_free[i];
+		r.slot[i] = from ? from->slot[i] : s->node.slot_free[i];
 		r.tasks[i] = from ? from->tasks[i] : 0;
 		r.sealed[i] = from ? from->sealed[i] : 0;
 	}
@@ -65,6 +67,7 @@ static void give_rest(const struct snap *s, const struct room *r, uint32_t req,
 	int64_t *gpu = r->gpu + s->node.gpu_first[t->node];
 
 	r->mem[t->node] += sign * s->req.mem[req];
+	r->slot[t->node] += sign;
 	r->tasks[t->node] -= sign;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
@@ -316,7 +319,8 @@ static enum answer node_holds(const struct audit *a, const struct room *r,
 		strict |= s->req.numa[req] == NUMA_STRICT;
 	}
 	if ((cpus && cpus > r->cpu[h->node]) ||
-	    (mem && mem > r->mem[h->node]) || !is_alone(a, r, h, n))
+	    (mem && mem > r->mem[h->node]) || n > r->slot[h->node] ||
+	    !is_alone(a, r, h, n))
 		return NO;
 	gpu = pack_node(a, r, h, n, true);
 	cpu = gpu == NO ? NO : pack_node(a, r, h, n, false);

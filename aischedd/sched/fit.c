@@ -155,6 +155,7 @@ int64_t fit_count(const struct work *w, uint32_t req, uint32_t node,
 		return 0;
 	max = fit_amount(w->cpu[node], r->cpus[req], max);
 	max = fit_amount(w->mem[node], r->mem[req], max);
+	max = fit_amount(w->slot[node], 1, max);
 	if (max)
 		max = fit_numa(w, req, node, ANY_NUMA, max);
 	if (max && r->numa[req] == NUMA_STRICT && !w->loose &&

@@ -190,6 +190,13 @@ static struct lack lack_of(const struct trial *t)
 		}
 	}
 	ret.node = node;
+	if (node != SNAP_NONE && !shelf_have(t->p->shelf, node, DIM_SLOT)) {
+		ret.what = WHAT_SLOT;
+		ret.need = 1;
+		ret.have = 0;
+		ret.total = t->p->snap->node.slot_total[node];
+		return ret;
+	}
 	if (node != SNAP_NONE && !r->nodes[t->req] &&
 	    !r->tasks_per_node[t->req]) {
 		ret.what = WHAT_DEVICES;
@@ -225,7 +232,7 @@ static void lack_sum(const struct trial *t, struct lack *lack)
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
 
 	sum_free(t, sum);
-	lack->scattered = lack->node != SNAP_NONE;
+	lack->scattered = lack->node != SNAP_NONE && lack->what != WHAT_SLOT;
 	for (int r = 0; r < RES_N; r++)
 		lack->scattered &= sum[r] >= tasks * need_of(t, r);
 	if (lack->what < RES_N)

@@ -164,6 +164,7 @@ static uint32_t best_node(struct trial *t)
 	struct shelf_need need = {
 		.cpu = t->ask * r->cpus[t->req],
 		.mem = t->ask * r->mem[t->req],
+		.slot = t->ask,
 		.gpu = t->ask * gpus,
 		.empty = r->exclusive[t->req],
 	};
@@ -190,6 +191,7 @@ int64_t trial_most(const struct trial *t, int64_t max)
 	const int64_t need[DIM_N] = {
 		[DIM_CPU] = r->cpus[t->req],
 		[DIM_MEM] = r->mem[t->req],
+		[DIM_SLOT] = 1,
 		[DIM_GPU] = r->gpus[t->req],
 	};
 	int64_t most = 0;

@@ -18,10 +18,10 @@ struct check {
 	const struct plan *plan;
 	struct arena *arena;
 
-	int64_t *cpu, *mem, *gpu, *thread; /* free */
-	uint32_t *jobs_on, *mine;          /* by node: tasks; of this job */
-	uint8_t *closed;                   /* by node: an exclusive job */
-	uint32_t *row_started;             /* by row */
+	int64_t *cpu, *mem, *slot, *gpu, *thread; /* free */
+	uint32_t *jobs_on, *mine; /* by node: tasks; of this job */
+	uint8_t *closed;          /* by node: an exclusive job */
+	uint32_t *row_started;    /* by row */
 };
 
 static void begin_runs(struct check *c)
@@ -44,6 +44,7 @@ static void begin(struct check *c)
 	const struct snap *s = c->s;
 	c->cpu = arena_array(c->arena, int64_t, s->node.n);
 	c->mem = arena_array(c->arena, int64_t, s->node.n);
+	c->slot = arena_array(c->arena, int64_t, s->node.n);
 	c->gpu = arena_array(c->arena, int64_t, s->gpu.n);
 	c->thread = arena_array(c->arena, int64_t, s->cpu.n);
 	c->jobs_on = arena_array(c->arena, uint32_t, s->node.n);
@@ -53,6 +54,7 @@ static void begin(struct check *c)
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		c->cpu[i] = s->node.cpu_free[i];
 		c->mem[i] = s->node.mem_free[i];
+		c->slot[i] = s->node.slot_free[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		c->gpu[i] = s->gpu.free[i];
@@ -158,6 +160,9 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	c->mem[t->node] -= s->req.mem[req];
 	if (s->req.mem[req] && c->mem[t->node] < 0)
 		return check_bad(c->audit, job, "memory of %s is given twice",
+		                 s->node.name[t->node]);
+	if (--c->slot[t->node] < 0)
+		return check_bad(c->audit, job, "is one task too many on %s",
 		                 s->node.name[t->node]);
 	if (take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
 		return -1;
@@ -301,7 +306,7 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 
 	if ((cpus && c->cpu[node] < n * cpus) ||
 	    (s->req.mem[req] && c->mem[node] < n * s->req.mem[req]) ||
-	    (gpus > 1000 && gpus % 1000))
+	    c->slot[node] < n || (gpus > 1000 && gpus % 1000))
 		return false;
 	for (uint32_t i = s->node.gpu_first[node];
 	     gpus && i < s->node.gpu_first[node + 1]; i++) {

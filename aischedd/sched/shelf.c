@@ -87,6 +87,7 @@ static void read_node(struct shelf *shelf, uint32_t node)
 	read_order(shelf, node);
 	l->own[DIM_CPU] = w->cpu[node];
 	l->own[DIM_MEM] = w->mem[node];
+	l->own[DIM_SLOT] = w->slot[node];
 	l->own[DIM_GPU] = w->gpu[node];
 	l->own[DIM_WHOLE] = w->whole[node];
 	l->own[DIM_PART] =
@@ -277,8 +278,8 @@ uint32_t shelf_count(const struct shelf *shelf, uint32_t class,
 static bool enough(const int64_t have[DIM_N], const struct shelf_need *need)
 {
 	return have[DIM_CPU] >= need->cpu && have[DIM_MEM] >= need->mem &&
-	       have[DIM_WHOLE] >= need->whole && have[DIM_PART] >= need->part &&
-	       have[DIM_EMPTY] >= need->empty &&
+	       have[DIM_SLOT] >= need->slot && have[DIM_WHOLE] >= need->whole &&
+	       have[DIM_PART] >= need->part && have[DIM_EMPTY] >= need->empty &&
 	       have[DIM_MORE_CPU] >= need->more_cpu &&
 	       have[DIM_MORE_GPU] >= need->more_gpu;
 }

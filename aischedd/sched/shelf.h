@@ -32,7 +32,7 @@ enum {
 
 /* What a node needs to have free; necessary, not sufficient. */
 struct shelf_need {
-	int64_t cpu, mem;
+	int64_t cpu, mem, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
@@ -45,6 +45,7 @@ struct shelf_need {
 enum shelf_dim {
 	DIM_CPU,
 	DIM_MEM,
+	DIM_SLOT,
 	DIM_GPU,
 	DIM_WHOLE,
 	DIM_PART,

@@ -124,6 +124,8 @@ static int check_node(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "node", i, "CPUs out of range");
 	if (!free_ok(n->mem_free[i], n->mem_total[i]))
 		return bad(err, "node", i, "memory out of range");
+	if (!free_ok(n->slot_free[i], n->slot_total[i]))
+		return bad(err, "node", i, "slots out of range");
 	if (!index_ok(n->domain[i], s->domain.n))
 		return bad(err, "node", i, "unknown domain");
 	if (!time_ok(n->retry_at[i]))

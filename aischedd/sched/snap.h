@@ -19,8 +19,9 @@
 #include "libcommon/mem.h"
 
 #define SNAP_NONE  UINT32_MAX
-#define SNAP_NEVER (-1) /* a time that does not come */
-#define LEVEL_NONE 255  /* no level of the topology */
+#define SNAP_NEVER (-1)      /* a time that does not come */
+#define LEVEL_NONE 255       /* no level of the topology */
+#define SLOTS_ANY  INT32_MAX /* of a node: any number of tasks */
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 enum numa { NUMA_ANY, NUMA_PREFER, NUMA_STRICT };
@@ -54,7 +55,8 @@ struct snap_nodes {
 	const uint8_t *state;                /* enum node_state */
 	const int64_t *cpu_total, *cpu_free; /* free <= total, may be < 0 */
 	const int64_t *mem_total, *mem_free;
-	const uint32_t *gpu_first;     /* slice of gpu */
+	const int64_t *slot_total, *slot_free; /* tasks, whatever they need */
+	const uint32_t *gpu_first;             /* slice of gpu */
 	const uint32_t *cpu_first;     /* slice of cpu; empty: not bound */
 	const uint32_t *feature_first; /* slice of feature */
 	const uint32_t *taint_first;   /* slice of taint */

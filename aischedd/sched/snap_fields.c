@@ -65,6 +65,8 @@ static const struct field node_fields[] = {
 	VALUE("mem", FIELD_MIB, node.mem_total, 0),
 	VALUE("cpus_free", FIELD_MILLI, node.cpu_free, FIELD_DERIVED),
 	VALUE("mem_free", FIELD_MIB, node.mem_free, FIELD_DERIVED),
+	VALUE("slots", FIELD_I64, node.slot_total, SLOTS_ANY),
+	VALUE("slots_free", FIELD_I64, node.slot_free, FIELD_DERIVED),
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
 	VALUE("retry_at", FIELD_I64, node.retry_at, 0),
 };
@@ -206,6 +208,7 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		uint16_t *thread = f->thread + s->node.cpu_first[t->node];
 
 		f->mem[t->node] -= s->req.mem[req];
+		f->slot[t->node]--;
 		for (uint64_t left = t->gpus; left; left &= left - 1)
 			take(&gpu[__builtin_ctzll(left)], t->gpu_milli);
 		if (s->run.suspended[run])
@@ -226,6 +229,7 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 	struct snap_free f = {
 		.cpu = arena_array(arena, int64_t, s->node.n),
 		.mem = arena_array(arena, int64_t, s->node.n),
+		.slot = arena_array(arena, int64_t, s->node.n),
 		.gpu = arena_array(arena, uint16_t, s->gpu.n),
 		.thread = arena_array(arena, uint16_t, s->cpu.n),
 		.license = arena_array(arena, int64_t, s->license.n),
@@ -234,6 +238,7 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		f.cpu[i] = s->node.cpu_total[i];
 		f.mem[i] = s->node.mem_total[i];
+		f.slot[i] = s->node.slot_total[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		f.gpu[i] = 1000;

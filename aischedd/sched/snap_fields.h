@@ -84,8 +84,8 @@ extern const struct section snap_section[NSECTIONS];
  * text says only what differs from it.
  */
 struct snap_free {
-	int64_t *cpu, *mem;     /* by node */
-	uint16_t *gpu, *thread; /* by device, by CPU of a slice */
+	int64_t *cpu, *mem, *slot; /* by node */
+	uint16_t *gpu, *thread;    /* by device, by CPU of a slice */
 	int64_t *license;
 };
 

@@ -331,6 +331,8 @@ static void derive_free(struct reader *r)
 			f.cpu[i] = s->node.cpu_free[i];
 		if (s->node.mem_free[i] != FIELD_DERIVED)
 			f.mem[i] = s->node.mem_free[i];
+		if (s->node.slot_free[i] != FIELD_DERIVED)
+			f.slot[i] = s->node.slot_free[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++) {
 		if (s->gpu.free[i] != FREE_DERIVED)
@@ -346,6 +348,7 @@ static void derive_free(struct reader *r)
 	}
 	s->node.cpu_free = f.cpu;
 	s->node.mem_free = f.mem;
+	s->node.slot_free = f.slot;
 	s->gpu.free = f.gpu;
 	s->cpu.free = f.thread;
 	s->license.free = f.license;

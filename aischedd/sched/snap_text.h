@@ -24,6 +24,7 @@
  * level NAME (of the topology, the widest first)
  * domain NAME [parent=NAME] [level=LEVEL]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
+ *	slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST
  *	features=WORDS taints=WORDS domain= retry_at=TIME]

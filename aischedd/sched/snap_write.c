@@ -144,6 +144,8 @@ static bool is_default(const struct writer *w, const struct field *f,
 		return s->node.cpu_free[row] == w->derived.cpu[row];
 	if (f->column == offsetof(struct snap, node.mem_free))
 		return s->node.mem_free[row] == w->derived.mem[row];
+	if (f->column == offsetof(struct snap, node.slot_free))
+		return s->node.slot_free[row] == w->derived.slot[row];
 	if (f->column == offsetof(struct snap, license.free))
 		return s->license.free[row] == w->derived.license[row];
 	if (f->column == offsetof(struct snap, req.min_tasks))

@@ -86,6 +86,12 @@ static void put_lack(const struct snap *s, uint32_t req,
 	case WHAT_COUNTS:
 		put_counted(v, out);
 		break;
+	case WHAT_SLOT:
+		buf_printf(out,
+		           "a node that takes another task: %s, which has most "
+		           "free, has all %lld that it may run at once",
+		           s->node.name[v->name], (long long)v->num[NUM_TOTAL]);
+		break;
 	case WHAT_DEVICES:
 		put_amount(out, RES_CPU, v->num[NUM_NEED]);
 		buf_printf(out, " on one node, and %s has as much free, but ",

@@ -37,7 +37,8 @@ enum {
 	WHAT_JOBS,        /* UserLimit: a count of jobs */
 	WHAT_NUMA,        /* not all on one NUMA node */
 	WHAT_COUNTS,      /* too few nodes that a constraint counts */
-	WHAT_DOMAIN       /* not all in one domain of the level it needs */
+	WHAT_DOMAIN,      /* not all in one domain of the level it needs */
+	WHAT_SLOT         /* the node has as many tasks as it may */
 };
 
 /* Priority. */

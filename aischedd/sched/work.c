@@ -59,6 +59,7 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	int64_t *device = w->device + s->node.gpu_first[node];
 
 	work_add(w, &w->mem[node], sign * s->req.mem[req]);
+	work_add(w, &w->slot[node], sign);
 	work_add(w, &w->tasks[node], -sign);
 	for (uint64_t left = task->gpus; left; left &= left - 1) {
 		int64_t *d = &device[__builtin_ctzll(left)];
@@ -94,7 +95,7 @@ bool work_is_sound(const struct work *w, const struct snap_task *task)
 		if (device[__builtin_ctzll(left)] < 0)
 			return false;
 	}
-	return w->mem[task->node] >= 0;
+	return w->mem[task->node] >= 0 && w->slot[task->node] >= 0;
 }
 
 void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
@@ -263,6 +264,7 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 	}
 	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
+	w->slot[i] = empty ? n->slot_total[i] : n->slot_free[i];
 	w->gpu[i] = gpu;
 	w->whole[i] = whole;
 	w->idle[i] = idle;
@@ -298,9 +300,10 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->arena = arena;
 	/* In one piece: where nobody looks there is no memory. */
 	w->cpu =
-	    arena_array_raw(arena, int64_t, 7 * n + snap->gpu.n + snap->cpu.n);
+	    arena_array_raw(arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n);
 	w->mem = w->cpu + n;
-	w->gpu = w->mem + n;
+	w->slot = w->mem + n;
+	w->gpu = w->slot + n;
 	w->whole = w->gpu + n;
 	w->idle = w->whole + n;
 	w->tasks = w->idle + n;

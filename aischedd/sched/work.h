@@ -27,6 +27,7 @@ struct work {
 
 	/* One a node. */
 	int64_t *cpu, *mem; /* free; may be < 0 */
+	int64_t *slot;      /* more tasks that may be there; likewise */
 	int64_t *gpu;       /* free thousandths of all devices together */
 	int64_t *whole;     /* devices wholly free */
 	int64_t *idle;      /* CPUs of its slice wholly free */

@@ -191,6 +191,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 		text_set(&node->reason, info->reason);
 	node->ncpus_found = info->ncpus;
 	node->ngpus = info->ngpus;
+	node->slots = info->slots;
 	node->cpu_found = info->cpu_milli;
 	node->mem_found = info->mem_mib;
 	node->cpu_numa = copy(info->cpu_numa, info->ncpus, 1);
@@ -205,6 +206,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_others = info->used_cpu_milli;
 	node->mem_others = info->used_mem_mib;
 	node->gpus_others = info->used_gpus;
+	node->slots_others = info->used_slots;
 	node_apply_conf(state, node);
 	map_free(&state->fits);
 	state->gen++;

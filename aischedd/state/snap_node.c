@@ -22,7 +22,7 @@ uint8_t node_status(const struct node *node)
 
 /* What is left of the nodes while running jobs are taken off. */
 struct left {
-	int64_t *cpu, *mem;
+	int64_t *cpu, *mem, *slot;
 	uint16_t *gpu, *thread;
 };
 
@@ -46,6 +46,7 @@ static void take_off(const struct build *b, struct job *job,
 		uint16_t *thread = left->thread + n->cpu_first[t->node];
 
 		left->mem[t->node] -= req->mem;
+		left->slot[t->node]--;
 		for (uint32_t g = 0; g < state->node[t->node].ngpus; g++)
 			if (t->gpus >> g & 1)
 				gpu[g] -= t->gpu_milli;
@@ -81,6 +82,7 @@ void snapshot_nodes(struct build *b)
 	uint8_t *status = COLUMN(uint8_t, n);
 	int64_t *cpu_total = COLUMN(int64_t, n), *cpu_free = COLUMN(int64_t, n);
 	int64_t *mem_total = COLUMN(int64_t, n), *mem_free = COLUMN(int64_t, n);
+	int64_t *slots = COLUMN(int64_t, n), *slots_free = COLUMN(int64_t, n);
 	int64_t *retry = COLUMN(int64_t, n);
 	uint32_t *gpu_first = COLUMN(uint32_t, n);
 	uint32_t *cpu_first = COLUMN(uint32_t, n);
@@ -101,6 +103,8 @@ void snapshot_nodes(struct build *b)
 		mem_total[i] = node->mem_mib;
 		cpu_free[i] = node->cpu_milli - node->cpu_others;
 		mem_free[i] = node->mem_mib - node->mem_others;
+		slots[i] = node->slots ? node->slots : SLOTS_ANY;
+		slots_free[i] = slots[i] - node->slots_others;
 		retry[i] = node->retry_at;
 		gpu_first[i] = (uint32_t)gpus;
 		cpu_first[i] = (uint32_t)cpus;
@@ -156,6 +160,8 @@ void snapshot_nodes(struct build *b)
 		.cpu_free = cpu_free,
 		.mem_total = mem_total,
 		.mem_free = mem_free,
+		.slot_total = slots,
+		.slot_free = slots_free,
 		.gpu_first = gpu_first,
 		.cpu_first = cpu_first,
 		.feature_first = feature_first,
@@ -165,7 +171,7 @@ void snapshot_nodes(struct build *b)
 	};
 	/* What runs is taken off. */
 	for (struct job *job = b->placed; job; job = job->row_next) {
-		struct left left = { cpu_free, mem_free, gpu_free,
+		struct left left = { cpu_free, mem_free, slots_free, gpu_free,
 			             cpu_free_milli };
 
 		take_off(b, job, job->place, &left);

@@ -52,6 +52,7 @@ struct node {
 	bool dirty;
 	char *reason; /* why down, drained or avoided, NULL */
 	uint32_t ncpus_found, ngpus;
+	uint32_t slots; /* for tasks; 0: any number */
 	uint32_t ncpus; /* that can be bound; 0: CPUs are only counted */
 	int64_t cpu_found, mem_found; /* by its runner */
 	int64_t cpu_milli, mem_mib; /* for jobs: as configured, less reserve */
@@ -63,7 +64,7 @@ struct node {
 	char *topology;                  /* likewise, or NULL */
 	/* What others than our jobs use of it. */
 	int64_t cpu_others, mem_others;
-	uint32_t gpus_others;
+	uint32_t gpus_others, slots_others;
 	const struct conf_node *conf; /* its section, or NULL */
 	/* The last start here failed, and whose that was; when those of
 	 * different jobs fail in a row, nothing starts here for a while. */

@@ -191,7 +191,27 @@ others_count()
 	[ "$(node gpu-0 gpus_free)" = 2 ]
 }
 ok "pods of others count" wait_for others_count
+
+# A kubelet refuses the pod after the last that it takes, whatever they need.
+kube patch node gpu-0 --subresource status --type merge \
+	-p '{"status": {"allocatable": {"pods": "3"}}}' >/dev/null
+node_is_small()
+{
+	aictl dump | grep -q '^node gpu-0 .* slots=3 slots_free=2'
+}
+ok "also as pods" wait_for node_is_small
+id=$(aisub --parsable --array 1-4 -w gpu-0 --wrap true)
+waits_for_a_pod()
+{
+	aiq "$id" | grep -q "gpu-0.* has all 3 that it may run at once"
+}
+ok "a node takes no more tasks than pods" wait_for waits_for_a_pod
+ok "but as many" wait_for tasks_run 2
 kube delete pod other --grace-period=0 --force >/dev/null 2>&1
+ok "another when one of others is gone" wait_for tasks_run 3
+aicancel "$id"
+ok "nothing is left" wait_for nothing_is_left
+
 kube cordon gpu-1 >/dev/null
 ok "a cordoned node is drained" wait_for node_is gpu-1 drain
 kube uncordon gpu-1 >/dev/null

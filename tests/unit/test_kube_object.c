@@ -359,6 +359,7 @@ START_TEST(pod_uses)
 	                       uses[_i].spec);
 	struct kube_pod pod = read_pod(text);
 
+	ck_assert_int_eq(pod.use.pods, 1);
 	ck_assert_msg(pod.use.cpu_milli == uses[_i].cpu, "%s: %lld",
 	              uses[_i].name, (long long)pod.use.cpu_milli);
 	kube_pod_fini(&pod);

@@ -31,7 +31,7 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 	            "domain b/1 parent=b level=rack\n");
 	for (uint32_t i = 0; i < n; i++) {
 		buf_printf(
-		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s\n", (unsigned)i,
+		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s%s\n", (unsigned)i,
 		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
 		         "6 threads=6 numa=0*3,1*3"),
 		    PICK(d, "16G", "64G"),
@@ -43,6 +43,7 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		    PICK(d, "", "", "", " pool=b"),
 		    PICK(d, "", " domain=a", " domain=a/1", " domain=a/2",
 		         " domain=a/1", " domain=b/1", " domain=b/1"),
+		    PICK(d, "", "", "", " slots=1", " slots=3"),
 		    PICK(d, "", "", "", "", " state=drain", " state=down",
 		         " retry_at=1050", " cpus_free=-1"));
 	}
