@@ -165,11 +165,14 @@ void listing_past(const struct listing *l, const struct past_job *past,
 }
 
 void listing_node(const struct listing *l, const struct state *state,
-                  uint32_t node, int64_t now, struct buf *out)
+                  uint32_t node, const struct node_left *left, int64_t now,
+                  struct buf *out)
 {
-	struct row_view v = {
-		.out = out, .state = state, .now = now, .index = node
-	};
+	struct row_view v = { .out = out,
+		              .state = state,
+		              .now = now,
+		              .index = node,
+		              .left = left };
 
 	write_row(l, &v);
 }

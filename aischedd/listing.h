@@ -40,7 +40,8 @@ void listing_job(const struct listing *l, const struct state *state,
 void listing_past(const struct listing *l, const struct past_job *past,
                   struct buf *out);
 void listing_node(const struct listing *l, const struct state *state,
-                  uint32_t node, int64_t now, struct buf *out);
+                  uint32_t node, const struct node_left *left, int64_t now,
+                  struct buf *out);
 void listing_queue(const struct listing *l, const struct state *state,
                    uint32_t queue, struct buf *out);
 void listing_share(const struct listing *l, const struct state *state,

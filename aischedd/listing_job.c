@@ -35,25 +35,28 @@ static enum reason why(struct row_view *v)
 	return state_why(v->state, v->job, v->now, NULL, &expected, &position);
 }
 
-static bool pending(const struct row_view *v)
+static enum job_state state_of(const struct row_view *v)
 {
-	return v->job->state == JOB_PENDING;
+	return (enum job_state)v->job->state;
+}
+
+static bool is_over(const struct row_view *v)
+{
+	return job_state_is_final(state_of(v));
+}
+
+/* Jobs that have ended remember it, see keep_class(). */
+static const char *class_of(const struct row_view *v)
+{
+	if (v->state)
+		return state_class(v->state, &v->spec, v->job->queue);
+	return v->spec.class ? v->spec.class : "train";
 }
 
 static void j_job_id(struct row_view *v)
 {
 	/* What waits of an array goes by the array's, divided or not. */
 	put_int(v, (int64_t)(v->job->tasks.n ? v->job->array : v->job->id));
-}
-
-static void j_array_job_id(struct row_view *v)
-{
-	put_int_or(v, (int64_t)v->job->array, 0);
-}
-
-static void j_array_task_id(struct row_view *v)
-{
-	put_int_or(v, v->job->task, NO_TASK);
 }
 
 static void j_display_id(struct row_view *v)
@@ -74,46 +77,6 @@ static void j_array_tasks(struct row_view *v)
 	put_quote(v);
 }
 
-static void j_name(struct row_view *v)
-{
-	put_text(v, v->spec.name);
-}
-
-static void j_user(struct row_view *v)
-{
-	put_text(v, v->user);
-}
-
-static void j_uid(struct row_view *v)
-{
-	put_int(v, v->job->uid);
-}
-
-static void j_queue(struct row_view *v)
-{
-	put_text(v, v->queue);
-}
-
-static void j_class(struct row_view *v)
-{
-	put_text(v, v->spec.class ? v->spec.class : "train");
-}
-
-static void j_state(struct row_view *v)
-{
-	put_text(v, job_state_name((enum job_state)v->job->state));
-}
-
-static void j_state_letter(struct row_view *v)
-{
-	put_text(v, job_state_letter((enum job_state)v->job->state));
-}
-
-static void j_reason(struct row_view *v)
-{
-	put_text(v, reason_name(why(v)));
-}
-
 static void j_reason_text(struct row_view *v)
 {
 	explain(v);
@@ -130,11 +93,6 @@ static void j_position(struct row_view *v)
 {
 	explain(v);
 	put_int_or(v, v->position, 0);
-}
-
-static void j_priority(struct row_view *v)
-{
-	put_int(v, v->job->priority);
 }
 
 /* How its place in the queue comes about; one number in a column. */
@@ -163,54 +121,18 @@ static void j_score(struct row_view *v)
 		buf_addc(v->out, '}');
 }
 
-static void j_tasks(struct row_view *v)
-{
-	put_int(v, v->req.tasks);
-}
-
-static void j_min_tasks(struct row_view *v)
-{
-	put_int(v, v->req.min_tasks);
-}
-
 static void j_running_tasks(struct row_view *v)
 {
-	bool runs =
-	    !pending(v) && !job_state_is_final((enum job_state)v->job->state);
-
-	put_int(v, runs ? v->nnodes : 0);
-}
-
-static void j_cpus(struct row_view *v)
-{
-	put_milli(v, v->req.cpus_milli);
-}
-
-static void j_mem_mib(struct row_view *v)
-{
-	put_int(v, v->req.mem_mib);
-}
-
-static void j_gpus(struct row_view *v)
-{
-	put_milli(v, v->req.gpus_milli);
-}
-
-static void put_resources(struct row_view *v, int64_t cpus, int64_t mem,
-                          int64_t gpus)
-{
-	buf_puts(v->out, "{\"cpus\":");
-	put_milli(v, cpus);
-	buf_puts(v->out, ",\"memory_mib\":");
-	put_int(v, mem);
-	buf_puts(v->out, ",\"gpus\":");
-	put_milli(v, gpus);
-	buf_addc(v->out, '}');
+	put_int(v, state_of(v) == JOB_PENDING || is_over(v) ? 0 : v->nnodes);
 }
 
 static void j_resources(struct row_view *v)
 {
-	put_resources(v, v->req.cpus_milli, v->req.mem_mib, v->req.gpus_milli);
+	int64_t task[RES_N] = { [RES_CPU] = v->req.cpus_milli,
+		                [RES_MEM] = v->req.mem_mib,
+		                [RES_GPU] = v->req.gpus_milli };
+
+	put_amounts(v, task);
 }
 
 static void j_nodes(struct row_view *v)
@@ -248,23 +170,18 @@ static void j_num_nodes(struct row_view *v)
 	put_int(v, n ? n : v->req.nodes ? v->req.nodes : 1);
 }
 
-static void node_list(const struct row_view *v, struct buf *out)
-{
-	hostlist_format((const char *const *)v->node, v->nnodes, out);
-}
-
 static void j_nodelist(struct row_view *v)
 {
 	struct buf text = { 0 };
 
 	if (v->nnodes)
-		node_list(v, &text);
+		hostlist_format((const char *const *)v->node, v->nnodes, &text);
 	put_buf(v, &text);
 }
 
 static void j_where(struct row_view *v)
 {
-	if (!pending(v) && v->nnodes) {
+	if (state_of(v) != JOB_PENDING && v->nnodes) {
 		j_nodelist(v);
 		return;
 	}
@@ -275,41 +192,6 @@ static void j_where(struct row_view *v)
 	put_quote(v);
 }
 
-static void j_submit_time(struct row_view *v)
-{
-	put_int_or(v, v->job->submit, NO_TIME);
-}
-
-static void j_eligible_time(struct row_view *v)
-{
-	put_int_or(v, v->job->eligible, NO_TIME);
-}
-
-static void j_start_time(struct row_view *v)
-{
-	put_int_or(v, v->job->start, NO_TIME);
-}
-
-static void j_end_time(struct row_view *v)
-{
-	put_int_or(v, v->job->end, NO_TIME);
-}
-
-static void j_begin_time(struct row_view *v)
-{
-	put_int_or(v, v->spec.begin, SPEC_UNSET);
-}
-
-static void j_deadline(struct row_view *v)
-{
-	put_int_or(v, v->job->deadline, NO_TIME);
-}
-
-static void j_time_limit(struct row_view *v)
-{
-	put_int_or(v, v->job->time_limit, TIME_UNLIMITED);
-}
-
 static void j_limit(struct row_view *v)
 {
 	put_quote(v);
@@ -317,21 +199,11 @@ static void j_limit(struct row_view *v)
 	put_quote(v);
 }
 
-static void j_elapsed(struct row_view *v)
-{
-	put_int(v, job_elapsed(v->job, v->now));
-}
-
 static void j_time(struct row_view *v)
 {
 	put_quote(v);
 	format_duration(v->out, job_elapsed(v->job, v->now));
 	put_quote(v);
-}
-
-static bool is_over(const struct row_view *v)
-{
-	return job_state_is_final((enum job_state)v->job->state);
 }
 
 static void j_exit_code(struct row_view *v)
@@ -342,36 +214,6 @@ static void j_exit_code(struct row_view *v)
 		put_null(v);
 }
 
-static void j_signal(struct row_view *v)
-{
-	put_int_or(v, is_over(v) ? v->job->signal : 0, 0);
-}
-
-static void j_restarts(struct row_view *v)
-{
-	put_int(v, v->job->restarts);
-}
-
-static void j_preemptions(struct row_view *v)
-{
-	put_int(v, v->job->preemptions);
-}
-
-static void j_replaced_tasks(struct row_view *v)
-{
-	put_int(v, v->job->replaced);
-}
-
-static void j_attempt(struct row_view *v)
-{
-	put_int(v, v->job->attempt);
-}
-
-static void j_workdir(struct row_view *v)
-{
-	put_text(v, v->spec.workdir);
-}
-
 static void put_file(struct row_view *v, bool error)
 {
 	struct buf text = { 0 };
@@ -379,31 +221,6 @@ static void put_file(struct row_view *v, bool error)
 	listing_output(v->job, v->user, v->nnodes ? v->node[0] : "", 0, error,
 	               &text);
 	put_buf(v, &text);
-}
-
-static void j_output(struct row_view *v)
-{
-	put_file(v, false);
-}
-
-static void j_error(struct row_view *v)
-{
-	put_file(v, true);
-}
-
-static void j_input(struct row_view *v)
-{
-	put_text(v, v->spec.input);
-}
-
-static void j_account(struct row_view *v)
-{
-	put_text(v, v->spec.account);
-}
-
-static void j_comment(struct row_view *v)
-{
-	put_text(v, v->spec.comment);
 }
 
 static void j_dependency(struct row_view *v)
@@ -425,26 +242,6 @@ static void j_hold(struct row_view *v)
 	put_text(v, names[v->job->hold]);
 }
 
-static void j_requeue(struct row_view *v)
-{
-	put_int_or(v, v->spec.requeue, SPEC_UNSET);
-}
-
-static void j_max_restarts(struct row_view *v)
-{
-	put_int_or(v, v->spec.max_restarts, SPEC_UNSET);
-}
-
-static void j_on_task_failure(struct row_view *v)
-{
-	put_text(v, v->spec.on_task_failure);
-}
-
-static void j_cpu_seconds(struct row_view *v)
-{
-	put_milli(v, v->job->cpu_ms);
-}
-
 static void j_peak_mem_mib(struct row_view *v)
 {
 	int64_t kib = v->job->peak_mem_kib;
@@ -453,40 +250,55 @@ static void j_peak_mem_mib(struct row_view *v)
 	           SPEC_UNSET);
 }
 
-static void j_constraint(struct row_view *v)
-{
-	put_text(v, v->spec.constraint);
-}
-
-static void j_topology(struct row_view *v)
-{
-	put_text(v, v->spec.topology);
-}
-
-static void j_numa(struct row_view *v)
-{
-	put_text(v, v->spec.numa);
-}
-
-static void j_req_nodes(struct row_view *v)
-{
-	put_text(v, v->spec.nodelist);
-}
-
-static void j_exclude(struct row_view *v)
-{
-	put_text(v, v->spec.exclude);
-}
-
-static void j_licenses(struct row_view *v)
-{
-	put_text(v, v->spec.licenses);
-}
-
-static void j_submit_host(struct row_view *v)
-{
-	put_text(v, v->spec.submit_host);
-}
+/* Most are one value. */
+/* clang-format off */
+FIELD(j_array_job_id,    put_int_or, (int64_t)v->job->array, 0)
+FIELD(j_array_task_id,   put_int_or, v->job->task, NO_TASK)
+FIELD(j_name,            put_text,   v->spec.name)
+FIELD(j_user,            put_text,   v->user)
+FIELD(j_uid,             put_int,    v->job->uid)
+FIELD(j_queue,           put_text,   v->queue)
+FIELD(j_class,           put_text,   class_of(v))
+FIELD(j_state,           put_text,   job_state_name(state_of(v)))
+FIELD(j_state_letter,    put_text,   job_state_letter(state_of(v)))
+FIELD(j_reason,          put_text,   reason_name(why(v)))
+FIELD(j_priority,        put_int,    v->job->priority)
+FIELD(j_tasks,           put_int,    v->req.tasks)
+FIELD(j_min_tasks,       put_int,    v->req.min_tasks)
+FIELD(j_cpus,            put_milli,  v->req.cpus_milli)
+FIELD(j_mem_mib,         put_int,    v->req.mem_mib)
+FIELD(j_gpus,            put_milli,  v->req.gpus_milli)
+FIELD(j_submit_time,     put_int_or, v->job->submit, NO_TIME)
+FIELD(j_eligible_time,   put_int_or, v->job->eligible, NO_TIME)
+FIELD(j_start_time,      put_int_or, v->job->start, NO_TIME)
+FIELD(j_end_time,        put_int_or, v->job->end, NO_TIME)
+FIELD(j_begin_time,      put_int_or, v->spec.begin, SPEC_UNSET)
+FIELD(j_deadline,        put_int_or, v->job->deadline, NO_TIME)
+FIELD(j_time_limit,      put_int_or, v->job->time_limit, TIME_UNLIMITED)
+FIELD(j_elapsed,         put_int,    job_elapsed(v->job, v->now))
+FIELD(j_signal,          put_int_or, is_over(v) ? v->job->signal : 0, 0)
+FIELD(j_restarts,        put_int,    v->job->restarts)
+FIELD(j_preemptions,     put_int,    v->job->preemptions)
+FIELD(j_replaced_tasks,  put_int,    v->job->replaced)
+FIELD(j_attempt,         put_int,    v->job->attempt)
+FIELD(j_workdir,         put_text,   v->spec.workdir)
+FIELD(j_output,          put_file,   false)
+FIELD(j_error,           put_file,   true)
+FIELD(j_input,           put_text,   v->spec.input)
+FIELD(j_account,         put_text,   v->spec.account)
+FIELD(j_comment,         put_text,   v->spec.comment)
+FIELD(j_requeue,         put_int_or, v->spec.requeue, SPEC_UNSET)
+FIELD(j_max_restarts,    put_int_or, v->spec.max_restarts, SPEC_UNSET)
+FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)
+FIELD(j_cpu_seconds,     put_milli,  v->job->cpu_ms)
+FIELD(j_constraint,      put_text,   v->spec.constraint)
+FIELD(j_topology,        put_text,   v->spec.topology)
+FIELD(j_numa,            put_text,   v->spec.numa)
+FIELD(j_req_nodes,       put_text,   v->spec.nodelist)
+FIELD(j_exclude,         put_text,   v->spec.exclude)
+FIELD(j_licenses,        put_text,   v->spec.licenses)
+FIELD(j_submit_host,     put_text,   v->spec.submit_host)
+/* clang-format on */
 
 const struct field listing_job_fields[] = {
 #define F(name)                       \

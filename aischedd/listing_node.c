@@ -1,5 +1,4 @@
 /* listing_node.c - the fields of a node */
-
 #include "aischedd/listing_row.h"
 #include "aischedd/state/reserve.h"
 
@@ -8,26 +7,9 @@ static const struct node *node_of(const struct row_view *v)
 	return state_node(v->state, v->index);
 }
 
-static void put_free(struct row_view *v, enum resource r, bool milli)
+static const char *pool_of(const struct row_view *v)
 {
-	int64_t left[RES_N];
-	uint32_t jobs;
-
-	state_node_free(v->state, v->index, left, &jobs);
-	if (milli)
-		put_milli(v, left[r]);
-	else
-		put_int(v, left[r]);
-}
-
-static void n_name(struct row_view *v)
-{
-	put_text(v, node_of(v)->name);
-}
-
-static void n_pool(struct row_view *v)
-{
-	put_text(v, state_conf(v->state)->pools[node_of(v)->pool].name);
+	return state_conf(v->state)->pools[node_of(v)->pool].name;
 }
 
 static const struct reservation *keeper(const struct row_view *v)
@@ -38,19 +20,15 @@ static const struct reservation *keeper(const struct row_view *v)
 static void n_state(struct row_view *v)
 {
 	const struct node *n = node_of(v);
-	int64_t left[RES_N];
-	uint32_t jobs;
-	bool out;
+	bool out = n->drained || n->cordoned, full = v->left->free[0] < 1000;
 
-	state_node_free(v->state, v->index, left, &jobs);
-	out = n->drained || n->cordoned;
-	put_text(v, n->gone || n->down       ? "DOWN"
-	            : out && jobs            ? "DRAINING"
-	            : out                    ? "DRAINED"
-	            : jobs && left[0] < 1000 ? "ALLOCATED"
-	            : jobs                   ? "MIXED"
-	            : keeper(v)              ? "RESERVED"
-	                                     : "IDLE");
+	put_text(v, n->gone || n->down      ? "DOWN"
+	            : out && v->left->jobs  ? "DRAINING"
+	            : out                   ? "DRAINED"
+	            : v->left->jobs && full ? "ALLOCATED"
+	            : v->left->jobs         ? "MIXED"
+	            : keeper(v)             ? "RESERVED"
+	                                    : "IDLE");
 }
 
 static void n_reason(struct row_view *v)
@@ -65,41 +43,6 @@ static void n_reason(struct row_view *v)
 	buf_printf(&text, "reservation '%s' until ", r->name);
 	format_time(&text, r->end);
 	put_buf(v, &text);
-}
-
-static void n_cpus(struct row_view *v)
-{
-	put_milli(v, node_of(v)->cpu_milli);
-}
-
-static void n_cpus_free(struct row_view *v)
-{
-	put_free(v, RES_CPU, true);
-}
-
-static void n_memory_mib(struct row_view *v)
-{
-	put_int(v, node_of(v)->mem_mib);
-}
-
-static void n_memory_free_mib(struct row_view *v)
-{
-	put_free(v, RES_MEM, false);
-}
-
-static void n_gpus(struct row_view *v)
-{
-	put_int(v, node_of(v)->ngpus);
-}
-
-static void n_gpus_free(struct row_view *v)
-{
-	put_free(v, RES_GPU, true);
-}
-
-static void n_gpu_type(struct row_view *v)
-{
-	put_text(v, node_of(v)->gpu_type);
 }
 
 static void put_words(struct row_view *v, const struct strlist *list,
@@ -140,14 +83,18 @@ static void n_topology(struct row_view *v)
 	                                               : node->topology);
 }
 
-static void n_jobs(struct row_view *v)
-{
-	int64_t left[RES_N];
-	uint32_t jobs;
-
-	state_node_free(v->state, v->index, left, &jobs);
-	put_int(v, jobs);
-}
+/* clang-format off */
+FIELD(n_name,            put_text,   node_of(v)->name)
+FIELD(n_pool,            put_text,   pool_of(v))
+FIELD(n_cpus,            put_milli,  node_of(v)->cpu_milli)
+FIELD(n_cpus_free,       put_milli,  v->left->free[RES_CPU])
+FIELD(n_memory_mib,      put_int,    node_of(v)->mem_mib)
+FIELD(n_memory_free_mib, put_int,    v->left->free[RES_MEM])
+FIELD(n_gpus,            put_int,    node_of(v)->ngpus)
+FIELD(n_gpus_free,       put_milli,  v->left->free[RES_GPU])
+FIELD(n_gpu_type,        put_text,   node_of(v)->gpu_type)
+FIELD(n_jobs,            put_int,    v->left->jobs)
+/* clang-format on */
 
 const struct field listing_node_fields[] = {
 #define F(name)                       \

@@ -6,32 +6,12 @@ static const struct conf_queue *queue_of(const struct row_view *v)
 	return &state_conf(v->state)->queues[v->index];
 }
 
-static void q_name(struct row_view *v)
-{
-	put_text(v, queue_of(v)->name);
-}
-
 static void q_parent(struct row_view *v)
 {
 	int parent = queue_of(v)->parent;
 
 	put_text(v,
 	         parent < 0 ? NULL : state_conf(v->state)->queues[parent].name);
-}
-
-static void q_state(struct row_view *v)
-{
-	put_text(v, state_queue_open(v->state, v->index) ? "open" : "closed");
-}
-
-static void q_quota(struct row_view *v)
-{
-	put_amounts(v, queue_of(v)->quota);
-}
-
-static void q_limit(struct row_view *v)
-{
-	put_amounts(v, queue_of(v)->limit);
 }
 
 static void q_fair_share(struct row_view *v)
@@ -52,16 +32,6 @@ static void q_allocated(struct row_view *v)
 	put_amounts(v, used);
 }
 
-static void q_quota_text(struct row_view *v)
-{
-	put_amounts_text(v, queue_of(v)->quota);
-}
-
-static void q_limit_text(struct row_view *v)
-{
-	put_amounts_text(v, queue_of(v)->limit);
-}
-
 static void q_fair_share_text(struct row_view *v)
 {
 	const int64_t *share = state_queue_share(v->state, v->index);
@@ -78,16 +48,26 @@ static void q_allocated_text(struct row_view *v)
 	put_amounts_text(v, used);
 }
 
-static void q_pending_jobs(struct row_view *v)
+static bool is_open(const struct row_view *v)
 {
-	put_int(v, (int64_t)(state_queue_count(v->state, v->index, false) -
-	                     state_queue_count(v->state, v->index, true)));
+	return state_queue_open(v->state, v->index);
 }
 
-static void q_running_jobs(struct row_view *v)
+static int64_t jobs(const struct row_view *v, bool running)
 {
-	put_int(v, (int64_t)state_queue_count(v->state, v->index, true));
+	return (int64_t)state_queue_count(v->state, v->index, running);
 }
+
+/* clang-format off */
+FIELD(q_name,            put_text,   queue_of(v)->name)
+FIELD(q_state,           put_text,   is_open(v) ? "open" : "closed")
+FIELD(q_quota,           put_amounts,queue_of(v)->quota)
+FIELD(q_quota_text,      put_amounts_text,queue_of(v)->quota)
+FIELD(q_limit,           put_amounts,queue_of(v)->limit)
+FIELD(q_limit_text,      put_amounts_text,queue_of(v)->limit)
+FIELD(q_pending_jobs,    put_int,    jobs(v, false) - jobs(v, true))
+FIELD(q_running_jobs,    put_int,    jobs(v, true))
+/* clang-format on */
 
 const struct field listing_queue_fields[] = {
 #define F(name)                       \
@@ -109,15 +89,8 @@ const struct field listing_queue_fields[] = {
 #undef G
 };
 
-static void put_held(struct row_view *v)
-{
-	put_amounts(v, v->share->held);
-}
-
-static void put_held_text(struct row_view *v)
-{
-	put_amounts_text(v, v->share->held);
-}
+FIELD(put_held, put_amounts, v->share->held)
+FIELD(put_held_text, put_amounts_text, v->share->held)
 
 /* What it has against what it may call its own: the largest, of what it
  * rations.  More than nothing of nothing is no number. */
@@ -169,11 +142,6 @@ static void s_queue(struct row_view *v)
 	q_name(v);
 }
 
-static void s_user(struct row_view *v)
-{
-	put_text(v, v->share->user);
-}
-
 /* Seconds of a whole pool. */
 static void s_usage(struct row_view *v)
 {
@@ -198,30 +166,14 @@ static void s_factor(struct row_view *v)
 		put_null(v);
 }
 
-static void s_running_jobs(struct row_view *v)
-{
-	put_int(v, (int64_t)v->share->running);
-}
-
-static void s_pending_jobs(struct row_view *v)
-{
-	put_int(v, (int64_t)v->share->pending);
-}
-
-static void s_cpu_hours(struct row_view *v)
-{
-	put_milli(v, v->share->cpu_ms / 3600);
-}
-
-static void s_gpu_hours(struct row_view *v)
-{
-	put_milli(v, v->share->gpu_ms / 3600);
-}
-
-static void s_jobs(struct row_view *v)
-{
-	put_int(v, v->share->jobs);
-}
+/* clang-format off */
+FIELD(s_user,            put_text,   v->share->user)
+FIELD(s_running_jobs,    put_int,    (int64_t)v->share->running)
+FIELD(s_pending_jobs,    put_int,    (int64_t)v->share->pending)
+FIELD(s_cpu_hours,       put_milli,  v->share->cpu_ms / 3600)
+FIELD(s_gpu_hours,       put_milli,  v->share->gpu_ms / 3600)
+FIELD(s_jobs,            put_int,    v->share->jobs)
+/* clang-format on */
 
 const struct field listing_share_fields[] = {
 #define F(name)                       \

@@ -27,6 +27,7 @@ struct row_view {
 	struct buf text;
 
 	uint32_t index; /* node, queue */
+	const struct node_left *left;
 	const struct share_row *share;
 };
 
@@ -41,6 +42,13 @@ struct field {
 /* The fields of each kind of row; the last has no name. */
 extern const struct field listing_job_fields[], listing_node_fields[],
     listing_queue_fields[], listing_share_fields[];
+
+/* A field that is one value: FIELD(j_uid, put_int, v->job->uid). */
+#define FIELD(fn, put, ...)                \
+	static void fn(struct row_view *v) \
+	{                                  \
+		put(v, __VA_ARGS__);       \
+	}
 
 /* Values, as JSON or as text. */
 void put_null(struct row_view *v);

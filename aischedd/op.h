@@ -18,7 +18,8 @@ op_fn op_mass;                                   /* op_mass.c */
 op_fn op_wait;                                   /* wait.c */
 op_fn op_drain, op_queue;                        /* op_node.c */
 op_fn op_reserve, op_unreserve, op_reservations; /* op_reserve.c */
-op_fn op_list, op_dump;                          /* read.c */
+op_fn op_list;                                   /* read.c */
+op_fn op_dump;                                   /* dump.c */
 op_fn op_log;                                    /* op_log.c */
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * conn.h - one connection: frames in, requests and answers in order
  *
- * conn.c reads and hands over, answer.c writes; both on the loop's thread.
+ * receive.c reads and hands over, answer.c writes, conn.c begins and ends; all
+ * on the loop's thread.
  * A connection has a list of asks, oldest first: those being answered, those
  * whose credential is being decoded, and at its end perhaps the one whose
  * frame is being read.  Callbacks other than those of libevent never close a
@@ -113,9 +114,26 @@ bool conns_make_room(struct conns *all);
 /* Whether an answer that was given is still on its way. */
 bool conn_is_sending(const struct conn *conn);
 
+/* TIMER_NONE stops it. */
+void conn_set_timer(struct conn *conn, enum conn_timer timer_for, int ms);
+
+/*
+ * Tell the peer why this is the end, once what it asked before is answered.
+ * ask: the request that is wrong, or NULL.  Nothing after it is handed over.
+ */
+void conn_fail(struct conn *conn, struct ask *ask, const struct err *err);
+
+/* The last of its connection. */
+struct ask *ask_new(struct conn *conn, const struct frame_head *head);
+size_t ask_body_len(const struct ask *ask);
+
 /* The request itself is not needed any more. */
 void ask_release(struct ask *ask);
 void ask_free(struct ask *ask);
+
+/* receive.c */
+/* Take as many frames as there are, then see how long to wait for more. */
+void receive(struct conn *conn);
 
 /*
  * A request's JSON: an object whose "op" names a request.

@@ -1,5 +1,6 @@
 /* lifecycle_end.c - how a job ends, and whether it comes back */
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/state/lifecycle.h"
 #include "libcommon/mem.h"
@@ -27,6 +28,23 @@ static void keep_place(const struct state *state, struct job *job)
 	job->last_place = buf_take(&text);
 }
 
+/* So it does which class it was of, should its queue be of another one later.
+ * Of none, it was of what queues are of by default. */
+static void keep_class(const struct state *state, struct job *job)
+{
+	char *packed = job->packed;
+	const char *class;
+	struct spec spec;
+
+	spec_unpack(&spec, packed);
+	class = state_class(state, &spec, job->queue);
+	if (spec.class || !strcmp(class, "train"))
+		return;
+	spec.class = class;
+	job->packed = spec_pack(&spec);
+	free(packed);
+}
+
 static void array_lost_tasks(struct state *state, struct job *job)
 {
 	struct array *array = state_array(state, job->array);
@@ -44,6 +62,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	claim_drop(state, job);
 	row_remove(state, job);
 	keep_place(state, job);
+	keep_class(state, job);
 	life_unplace(state, job, now);
 	deps_forget(state, job);
 	names_del(state, job);

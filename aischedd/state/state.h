@@ -134,6 +134,11 @@ struct node *state_node(const struct state *state, uint32_t node);
 int state_node_find(const struct state *state, const char *name);
 
 bool state_queue_open(const struct state *state, uint32_t queue);
+
+/* The class a request names, else that of the queue. */
+const char *state_class(const struct state *state, const struct spec *spec,
+                        uint32_t queue);
+
 uint64_t state_next_id(const struct state *state);
 
 /* Jobs in each state (array parts count each task), [JOB_NSTATES]. */
@@ -150,9 +155,14 @@ enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position);
 
-/* CPUs, memory and GPUs free on a node. */
-void state_node_free(const struct state *state, uint32_t node,
-                     int64_t ret[RES_N], uint32_t *ret_jobs);
+/* CPUs, memory and GPUs that are free on a node, and the jobs there. */
+struct node_left {
+	int64_t free[RES_N];
+	uint32_t jobs;
+};
+
+/* Of each, ret[nodes]. */
+void state_nodes_left(const struct state *state, struct node_left *ret);
 
 /* What the running jobs of a queue and those below it hold. */
 void state_queue_used(const struct state *state, uint32_t queue,

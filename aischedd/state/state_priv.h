@@ -312,7 +312,7 @@ int submit_check_spec(struct state *state, const struct spec *spec,
 
 /* submit.c */
 enum { GRACE_DEFAULT_S = 30 };
-/* The class it names, or that of its queue; never NULL. */
+/* Never NULL. */
 const struct conf_class *submit_class(const struct state *state,
                                       const struct spec *spec, uint32_t queue);
 void job_set_priority(const struct state *state, struct job *job,

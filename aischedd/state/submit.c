@@ -5,16 +5,18 @@
 #include "libcommon/mem.h"
 #include "libcommon/spec_opt.h"
 
+const char *state_class(const struct state *state, const struct spec *spec,
+                        uint32_t queue)
+{
+	return spec->class ? spec->class : state->conf->queues[queue].class;
+}
+
 const struct conf_class *submit_class(const struct state *state,
                                       const struct spec *spec, uint32_t queue)
 {
 	static const struct conf_class none;
 	const struct conf *conf = state->conf;
-	const char *name =
-	    spec->class                 ? spec->class
-	    : conf->queues[queue].class ? conf->queues[queue].class
-					: "train";
-	int class = conf_class_find(conf, name);
+	int class = conf_class_find(conf, state_class(state, spec, queue));
 
 	return class < 0 ? &none : &conf->classes[class];
 }

@@ -1,50 +1,72 @@
 /* used.c - what jobs hold of nodes and queues, summed up for people */
+#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
 
-/* Tasks on the node, or on all when it is negative. */
-static int64_t count_on(const struct placement *p, int64_t node)
-{
-	int64_t n = 0;
-
-	for (uint32_t i = 0; p && i < p->ntasks; i++)
-		n += node < 0 || p->task[i].node == (uint32_t)node;
-	return n;
-}
-
-/* What leaves is still there. */
-static void add_used(const struct job *job, int64_t node, int64_t ret[RES_N],
-                     int sign)
+static void ask_of(const struct job *job, int64_t ret[RES_N])
 {
 	struct request req;
 	struct spec spec;
-	int64_t n;
 
-	n = sign * (count_on(job->place, node) + count_on(job->leaving, node));
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
-	if (job->state != JOB_SUSPENDED)
-		ret[RES_CPU] += n * req.cpus_milli;
-	ret[RES_MEM] += n * req.mem_mib;
-	ret[RES_GPU] += n * req.gpus_milli;
+	ret[RES_CPU] = job->state == JOB_SUSPENDED ? 0 : req.cpus_milli;
+	ret[RES_MEM] = req.mem_mib;
+	ret[RES_GPU] = req.gpus_milli;
 }
 
-void state_node_free(const struct state *state, uint32_t n, int64_t ret[RES_N],
-                     uint32_t *ret_jobs)
+/* last: the job that was the last to be counted on each node. */
+static void take(struct node_left *left, const struct job **last,
+                 const struct job *job, const struct placement *p,
+                 const int64_t task[RES_N])
 {
-	const struct node *node = &state->node[n];
+	for (uint32_t i = 0; p && i < p->ntasks; i++) {
+		uint32_t n = p->task[i].node;
 
-	ret[RES_CPU] = node->cpu_milli - node->cpu_others;
-	ret[RES_MEM] = node->mem_mib - node->mem_others;
-	ret[RES_GPU] = ((int64_t)node->ngpus - node->gpus_others) * 1000;
-	*ret_jobs = 0;
-	for (const struct job *job = state->placed; job; job = job->row_next) {
-		if (!count_on(job->place, n) && !count_on(job->leaving, n))
-			continue;
-		add_used(job, n, ret, -1);
-		++*ret_jobs;
+		for (int r = 0; r < RES_N; r++)
+			left[n].free[r] -= task[r];
+		left[n].jobs += last[n] != job;
+		last[n] = job;
 	}
+}
+
+void state_nodes_left(const struct state *state, struct node_left *ret)
+{
+	const struct job **last = xcalloc(state->nnodes + 1, sizeof(*last));
+
+	for (size_t i = 0; i < state->nnodes; i++) {
+		const struct node *node = &state->node[i];
+		int64_t gpus = (int64_t)node->ngpus - node->gpus_others;
+
+		ret[i] = (struct node_left){
+			.free = { [RES_CPU] =
+			              node->cpu_milli - node->cpu_others,
+			          [RES_MEM] = node->mem_mib - node->mem_others,
+			          [RES_GPU] = gpus * 1000 },
+		};
+	}
+	/* What leaves is still there. */
+	for (const struct job *job = state->placed; job; job = job->row_next) {
+		int64_t task[RES_N];
+
+		ask_of(job, task);
+		take(ret, last, job, job->place, task);
+		take(ret, last, job, job->leaving, task);
+	}
+	free(last);
+}
+
+static void add_used(const struct job *job, int64_t ret[RES_N])
+{
+	int64_t n = job->place->ntasks, task[RES_N];
+
+	if (job->leaving)
+		n += job->leaving->ntasks;
+	ask_of(job, task);
+	for (int r = 0; r < RES_N; r++)
+		ret[r] += n * task[r];
 }
 
 void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])
@@ -55,7 +77,7 @@ void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])
 	for (const struct job *job = state->placed; job; job = job->row_next) {
 		int64_t used[RES_N] = { 0 };
 
-		add_used(job, -1, used, 1);
+		add_used(job, used);
 		for (int q = (int)job->queue; q >= 0;
 		     q = conf->queues[q].parent)
 			for (int r = 0; r < RES_N; r++)
@@ -69,7 +91,7 @@ void state_queue_used(const struct state *state, uint32_t queue,
 	memset(ret, 0, RES_N * sizeof(*ret));
 	for (const struct job *job = state->placed; job; job = job->row_next)
 		if (queue_is_below(state->conf, job->queue, queue))
-			add_used(job, -1, ret, 1);
+			add_used(job, ret);
 }
 
 const int64_t *state_queue_share(const struct state *state, uint32_t queue)

@@ -129,7 +129,7 @@ queue open { }
 queue one { max_jobs = 1 }
 queue mine { max_jobs_per_user = 1 }
 queue small { limit { cpus = 2 } }
-queue short { max_time = \"10m\" default_time = \"5m\" }
+queue short { max_time = \"10m\" default_time = \"5m\"  class = interactive }
 queue few { max_submit = 2 }
 queue fewer { max_submit_per_user = 1 }
 queue shut { state = closed }
@@ -211,6 +211,11 @@ aicancel --all
 id=$(submit -H --wrap true)
 high=$(submit -H --class interactive --wrap true)
 nice=$(submit -H --nice=10 --wrap true)
+quick=$(submit -q short -H --wrap true)
+is "classes" "$(field "$id" class) $(field "$high" class) $(field "$quick" class)" \
+	"train interactive interactive"
+aicancel "$quick"
+is "history knows them" "$(field "$quick" class)" interactive
 is "priorities" "$(field "$id" priority) $(field "$high" priority) $(field "$nice" priority)" \
 	"50 100 40"
 
