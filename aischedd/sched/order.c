@@ -378,15 +378,19 @@ uint32_t order_waiting(const struct order *o, uint32_t row)
 	return o->limited[row];
 }
 
-/* One row that waits; sorted they are in the order of each queue. */
+/* One row that waits, or another job of it; sorted they are in the order of
+ * each queue. */
 struct waiter {
 	uint32_t row, queue;
 	int64_t base, rank;
 	uint64_t job;
 	uint64_t ahead; /* jobs between the waiter before it and itself */
+	uint32_t *ret;
+	bool other;
 };
 
-static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m)
+static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m,
+                               uint32_t *ret)
 {
 	bool overdue = is_overdue(o, row, m);
 
@@ -396,6 +400,7 @@ static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m)
 		.base = overdue ? boost : o->base[row],
 		.rank = overdue ? 0 : o->rank[row],
 		.job = o->snap->member[m].job,
+		.ret = ret,
 	};
 }
 
@@ -494,6 +499,8 @@ static uint64_t count_between(const struct order *o, struct waiter *w,
 		uint32_t row = w[i].row, last;
 		uint32_t begun, from = first_waiting(o, row, &begun);
 
+		if (w[i].other)
+			continue;
 		if (o->limited[row] < from)
 			from = o->limited[row];
 		last = member_from(o, row, from, w[n - 1].job);
@@ -505,10 +512,13 @@ static uint64_t count_between(const struct order *o, struct waiter *w,
 	return after;
 }
 
-void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
+void order_positions(const struct order *o, uint32_t *ret,
+                     struct promised *promised, uint32_t npromised,
+                     struct arena *arena)
 {
 	const struct snap *s = o->snap;
-	struct waiter *w = arena_array(arena, struct waiter, s->pend.n);
+	struct waiter *w =
+	    arena_array(arena, struct waiter, s->pend.n + npromised);
 	uint32_t n = 0;
 	uint64_t ahead = 0;
 
@@ -517,7 +527,12 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 
 		ret[row] = 0;
 		if (m != SNAP_NONE)
-			w[n++] = waiter_of(o, row, m);
+			w[n++] = waiter_of(o, row, m, &ret[row]);
+	}
+	for (uint32_t i = 0; i < npromised; i++) {
+		w[n] = waiter_of(o, promised[i].row, promised[i].member,
+		                 &promised[i].position);
+		w[n++].other = true;
 	}
 	qsort(w, n, sizeof(*w), by_turn);
 	for (uint32_t i = 0, end; i < n; i = end) {
@@ -532,7 +547,7 @@ void order_positions(const struct order *o, uint32_t *ret, struct arena *arena)
 		after = count_between(o, w + i, end - i);
 		for (uint32_t k = i; k < end; k++) {
 			ahead += w[k].ahead;
-			ret[w[k].row] = (uint32_t)(ahead + 1);
+			*w[k].ret = (uint32_t)(ahead + 1);
 		}
 		ahead += after;
 	}

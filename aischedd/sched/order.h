@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "aischedd/sched/plan.h"
 #include "aischedd/sched/score.h"
 #include "aischedd/sched/work.h"
 
@@ -111,10 +112,13 @@ static inline uint32_t order_may_start(const struct snap_member *m)
 
 /*
  * When all had their turn: how many jobs of its queue wait before the first
- * waiting job of each row, + 1; 0 where none waits.  Age only counts among
- * those whose scores are otherwise the same.
+ * waiting job of each row, + 1; 0 where none waits; and before others that are
+ * promised a start.  Age only counts among those whose scores are otherwise the
+ * same.
  */
-void order_positions(const struct order *o, uint32_t *ret, struct arena *arena);
+void order_positions(const struct order *o, uint32_t *ret,
+                     struct promised *promised, uint32_t npromised,
+                     struct arena *arena);
 
 /* The member that the verdict of a row speaks of: the first that waits and
  * not only for its own array, or SNAP_NONE when all started. */

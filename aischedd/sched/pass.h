@@ -40,6 +40,7 @@ struct pass {
 
 	/* What is decided. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
+	struct arena_list promised;
 	struct arena_list more_node; /* struct more, of all runs */
 	struct arena_list due;       /* due.h */
 };

@@ -113,7 +113,8 @@ static void complete_verdicts(struct pass *p)
 	uint32_t *position = arena_array(p->arena, uint32_t, s->pend.n);
 
 	name_blockers(p);
-	order_positions(p->order, position, p->arena);
+	order_positions(p->order, position, p->promised.p,
+	                (uint32_t)p->promised.n, p->arena);
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
 		uint32_t m = p->order->limited[row];
@@ -156,6 +157,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	plan->partial = tree_first(p->tree, &queue);
 	plan->nverdicts = p->snap->pend.n;
 	plan->verdict = p->verdict;
+	plan->promised = copy_list(arena, &p->promised, &plan->npromised,
+	                           sizeof(struct promised));
 	plan->share = copy(arena, p->tree->share, p->snap->queue.n,
 	                   sizeof(*p->tree->share));
 	plan->start =

@@ -32,6 +32,16 @@ struct verdict {
 	                    * said still holds.  why is WHY_Unevaluated */
 };
 
+/* A job of a row, behind the one that its verdict speaks of, is promised a
+ * start of its own. */
+struct promised {
+	uint32_t row;
+	uint32_t member;   /* index in snap.member */
+	uint32_t position; /* as in the verdict, and so on */
+	int64_t expected;
+	uint64_t job;
+};
+
 /* One job starts (or goes on, for a row that resumes). */
 struct start {
 	uint32_t row;
@@ -77,8 +87,9 @@ struct claim {
 
 struct plan {
 	uint64_t gen; /* the snapshot's */
-	uint32_t nverdicts, nstarts, ngrows, nevictions, nclaims;
+	uint32_t nverdicts, npromised, nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;
+	const struct promised *promised;
 	const int64_t (*share)[RES_N]; /* fair, by queue; CONF_NONE: not
 	                                * rationed there */
 	const struct start *start;

@@ -89,6 +89,17 @@ static void put_wait(const struct snap *s, uint32_t row,
 	buf_addc(out, '\n');
 }
 
+static void put_promised(const struct snap *s, const struct promised *it,
+                         struct buf *out)
+{
+	buf_printf(out, "promised %llu position=%u at=%lld",
+	           (unsigned long long)s->member[it->member].job,
+	           (unsigned)it->position, (long long)it->expected);
+	if (it->job)
+		buf_printf(out, " waits for %llu", (unsigned long long)it->job);
+	buf_addc(out, '\n');
+}
+
 void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 {
 	struct arena *arena = arena_new();
@@ -129,5 +140,7 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		if (plan->verdict[row].why != WHY_None)
 			put_wait(s, row, &plan->verdict[row], started, out);
 	}
+	for (uint32_t i = 0; i < plan->npromised; i++)
+		put_promised(s, &plan->promised[i], out);
 	arena_free(arena);
 }

@@ -95,6 +95,22 @@ static enum answer hold_back(struct pass *p, uint32_t row)
 	return WAITS;
 }
 
+/* Another job of a row whose verdict speaks of one before it.  Those of one
+ * array are one job until they start. */
+static void tell_promised(struct pass *p, uint32_t row, int64_t at,
+                          uint64_t blocker)
+{
+	uint32_t member = p->order->next[row];
+	struct promised *it;
+
+	if (member == p->order->first[row] || p->order->begun[row])
+		return;
+	it = arena_push(p->arena, &p->promised, sizeof(*it));
+	*it = (struct promised){
+		.row = row, .member = member, .expected = at, .job = blocker
+	};
+}
+
 /* Keep a place for the row's next job, if it can be known when. */
 static enum answer promise(struct pass *p, uint32_t row)
 {
@@ -111,6 +127,8 @@ static enum answer promise(struct pass *p, uint32_t row)
 			v->expected =
 			    promise_expect(p->promises, row, &blocker);
 		v->job = blocker ? blocker : v->job;
+	} else if (at != SNAP_NEVER) {
+		tell_promised(p, row, at, blocker);
 	}
 	return at != SNAP_NEVER ? PROMISED : hold_back(p, row);
 }

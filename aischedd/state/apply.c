@@ -257,6 +257,8 @@ void state_forget_plan(struct state *state)
 	state->plan_arena = NULL;
 	state->plan_names = NULL;
 	state->verdict = NULL;
+	state->told = NULL;
+	state->ntold = 0;
 	state->plan_share = NULL;
 	state->plan_serial++;
 }
@@ -271,6 +273,33 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	share = arena_alloc(state->plan_arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->plan_share = (const int64_t(*)[RES_N])share;
+}
+
+static int by_job(const void *a, const void *b)
+{
+	const struct turn_told *x = a, *y = b;
+
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static void keep_told(struct state *state, const struct snap *snap,
+                      const struct plan *plan)
+{
+	state->ntold = plan->npromised;
+	state->told =
+	    arena_array(state->plan_arena, struct turn_told, plan->npromised);
+	for (uint32_t i = 0; i < plan->npromised; i++) {
+		const struct promised *it = &plan->promised[i];
+
+		state->told[i] = (struct turn_told){
+			.job = snap->member[it->member].job,
+			.behind = it->job,
+			.expected = it->expected,
+			.position = it->position,
+		};
+	}
+	if (state->ntold)
+		qsort(state->told, state->ntold, sizeof(*state->told), by_job);
 }
 
 /* A million rows may wait: of a plan only this outlives it. */
@@ -290,6 +319,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
 	round_keep(state, v, plan->nverdicts);
 	state->verdict = v;
+	keep_told(state, snap, plan);
 	snap_capacity(snap, state->plan_capacity);
 	keep_shares(state, plan);
 }

@@ -24,6 +24,14 @@ struct row {
 	_Alignas(uint64_t) char key[];
 };
 
+/* What a plan said of a job alone, not of its row: when it starts, behind
+ * which other. */
+struct turn_told {
+	uint64_t job, behind;
+	int64_t expected;
+	uint32_t position;
+};
+
 /* The part of a row's key that is the request, then whose it is. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node;
@@ -138,6 +146,8 @@ struct state {
 	struct arena *plan_arena;
 	const struct snap *plan_names;
 	const struct verdict *verdict;
+	struct turn_told *told; /* by job; others of rows with a verdict */
+	uint32_t ntold;
 	const int64_t (*plan_share)[RES_N]; /* by queue, or NULL */
 	int64_t plan_capacity[RES_N];
 	uint64_t plan_serial;

@@ -1,4 +1,6 @@
 /* why.c - why a job waits or ended, for a person */
+#include <stdlib.h>
+
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -113,15 +115,45 @@ static const struct verdict *verdict_on(const struct state *state,
 	return v->why == WHY_None ? NULL : v;
 }
 
+static int by_job(const void *key, const void *told)
+{
+	uint64_t job = *(const uint64_t *)key;
+	uint64_t other = ((const struct turn_told *)told)->job;
+
+	return job < other ? -1 : job > other;
+}
+
+/* What was said of its row, but for what is its own. */
+static struct verdict own_verdict(const struct state *state,
+                                  const struct job *job,
+                                  const struct verdict *row)
+{
+	const struct turn_told *told = NULL;
+	struct verdict own = *row;
+
+	if (state->ntold)
+		told = bsearch(&job->id, state->told, state->ntold,
+		               sizeof(*state->told), by_job);
+	if (told) {
+		own.expected = told->expected;
+		own.position = told->position;
+		own.job = told->behind ? told->behind : own.job;
+	}
+	return own;
+}
+
 /* Of one that waits for its turn: what the last plan and later events say. */
 static enum reason turn_why(const struct state *state, const struct job *job,
                             struct buf *text, int64_t *ret_expected,
                             uint32_t *ret_position)
 {
-	const struct verdict *v = verdict_on(state, job);
-	enum reason why = v ? v->why : WHY_Unevaluated;
+	const struct verdict *row = verdict_on(state, job), *v = NULL;
+	struct verdict own;
+	enum reason why = row ? row->why : WHY_Unevaluated;
 
-	if (v) {
+	if (row) {
+		own = own_verdict(state, job, row);
+		v = &own;
 		*ret_expected =
 		    v->expected == SNAP_NEVER ? NO_TIME : v->expected;
 		*ret_position = v->position;
