@@ -13,6 +13,59 @@ static int same(const char *key, const char *a, const char *b, struct err *err)
 	return err_set(err, EINVAL, "changing %s takes a restart", key);
 }
 
+static int same_list(const char *key, const struct strlist *a,
+                     const struct strlist *b, struct err *err)
+{
+	if (a->n != b->n)
+		return same(key, "", "changed", err);
+	for (size_t i = 0; i < a->n; i++)
+		if (same(key, a->s[i], b->s[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Where a cluster is, and what of it is ours. */
+static int check_cluster(const struct conf_pool *old,
+                         const struct conf_pool *pool, struct err *err)
+{
+	const struct {
+		const char *key, *was, *is;
+	} keys[] = {
+		{ "kubeconfig", old->kubeconfig, pool->kubeconfig },
+		{ "context", old->context, pool->context },
+		{ "namespace", old->namespace, pool->namespace },
+		{ "node_selector", old->node_selector, pool->node_selector },
+		{ "gpu_resource", old->gpu_resource, pool->gpu_resource },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].was ? keys[i].was : "",
+		           keys[i].is ? keys[i].is : "") != 0)
+			return err_set(err, EINVAL,
+			               "changing %s of pool '%s' takes a "
+			               "restart",
+			               keys[i].key, pool->name);
+	return 0;
+}
+
+static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
+                      struct err *err)
+{
+	const struct conf_pool *was = &old->pools[i], *is = &conf->pools[i];
+
+	if (same("pools", was->name, is->name, err) < 0)
+		return -1;
+	if (was->runner != is->runner)
+		return same("pools", "", "changed", err);
+	if (was->runner != RUNNER_KUBERNETES)
+		return 0;
+	/* Nodes of a cluster are looked at with these once. */
+	if (same_list("topology.levels", &old->topology_levels,
+	              &conf->topology_levels, err) < 0)
+		return -1;
+	return check_cluster(was, is, err);
+}
+
 static int check_reload(const struct conf *old, const struct conf *conf,
                         struct err *err)
 {
@@ -21,19 +74,13 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	    same("munge_socket", old->munge_socket, conf->munge_socket, err) <
 	        0)
 		return -1;
-	if (old->listen.n != conf->listen.n)
-		return same("listen", "", "changed", err);
-	for (size_t i = 0; i < old->listen.n; i++)
-		if (same("listen", old->listen.s[i], conf->listen.s[i], err) <
-		    0)
-			return -1;
+	if (same_list("listen", &old->listen, &conf->listen, err) < 0)
+		return -1;
 	if (old->npools != conf->npools)
 		return same("pools", "", "changed", err);
 	for (size_t i = 0; i < old->npools; i++)
-		if (same("pools", old->pools[i].name, conf->pools[i].name,
-		         err) < 0 ||
-		    old->pools[i].runner != conf->pools[i].runner)
-			return same("pools", "", "changed", err);
+		if (check_pool(old, conf, i, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -47,6 +94,12 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	    state_reconf(d->state, conf, now_s(), err) < 0) {
 		conf_free(conf);
 		return -1;
+	}
+	for (size_t i = 0; i < d->npools; i++) {
+		struct runner *r = d->pool[i].runner;
+
+		if (r && r->ops->reconf)
+			r->ops->reconf(r, conf, &conf->pools[i]);
 	}
 	if (d->conf != d->first_conf)
 		conf_free(d->conf);

@@ -297,6 +297,19 @@ static void runner_free(struct runner *r)
 	free(kube);
 }
 
+/* What is made and waited for from now on goes by it; where the cluster is and
+ * what of it is ours does not change, which the daemon sees to. */
+static void kube_reconf(struct runner *r, const struct conf *conf,
+                        const struct conf_pool *pool)
+{
+	struct kube *kube = kube_of(r);
+
+	kube->conf = conf;
+	kube->pool = kube->home.pool = pool;
+	kube->home.cluster = conf->cluster;
+	kube->home.node_timeout = conf->scheduling.node_timeout;
+}
+
 static const struct runner_ops kube_ops = {
 	.start = kube_job_start,
 	.stop = kube_job_stop,
@@ -309,6 +322,7 @@ static const struct runner_ops kube_ops = {
 	.adopt = kube_adopt_told,
 	.explain = kube_adopt_explain,
 	.drain = kube_drain,
+	.reconf = kube_reconf,
 	.shortcomings = kube_shortcomings,
 	.log_next = kube_log_next,
 	.log_open = kube_log_open,
@@ -326,14 +340,9 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 
 	kube->runner.ops = &kube_ops;
 	kube->base = base;
-	kube->conf = conf;
-	kube->pool = pool;
 	kube->store = xstrdup(store);
-	kube->home =
-	    (struct kube_home){ .pool = pool,
-		                .cluster = conf->cluster,
-		                .store = kube->store,
-		                .node_timeout = conf->scheduling.node_timeout };
+	kube->home.store = kube->store;
+	kube_reconf(&kube->runner, conf, pool);
 	kube->lease_name = xasprintf("aischedd-%s", conf->cluster);
 	kube->fn = fn;
 	kube->arg = arg;

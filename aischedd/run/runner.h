@@ -227,6 +227,11 @@ struct runner_ops {
 	/* From data(), too.  Nothing is held here meanwhile. */
 	void (*log_pause)(struct run_log *log, bool pause);
 	void (*log_close)(struct run_log *log);
+	/* The configuration was read again: from now on this one holds, which
+	 * stays until the next call.  NULL: nothing in it is for this runner.
+	 */
+	void (*reconf)(struct runner *r, const struct conf *conf,
+	               const struct conf_pool *pool);
 	/* What this machine cannot enforce, one sentence each; "" is all. */
 	const char *(*shortcomings)(struct runner *r);
 	void (*free)(struct runner *r); /* jobs go on */

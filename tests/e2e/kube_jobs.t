@@ -285,4 +285,34 @@ id=$(aisub --parsable --mount /etc --wrap true)
 ok "a mount that is not allowed" wait_for is_state "$id" FAILED
 like "is said to be that" "$(aiq "$id")" "mount '/etc'"
 
+# --- another configuration ---------------------------------------------------
+
+cp "$conf" "$conf.first"
+# CHANGE: the first one, but for that, is read.
+reload()
+{
+	sed "$1" "$conf.first" >"$conf" && aictl reload
+}
+reload 's,"/data",& "/etc",; s/" "/", "/; s,local/box:1,local/box:2,'
+id=$(aisub --parsable --mount /etc --wrap true)
+ok "what is allowed now is" wait_for is_state "$id" RUNNING
+is "and what is said for the next" \
+	"$(pods "$id" '.spec.containers[0].image')" local/box:2
+fails "not where the cluster is" 1 \
+	"changing namespace of pool 'gpu' takes a restart" \
+	reload 's/"jobs"/"others"/'
+fails "which nodes are ours" 1 \
+	"changing node_selector of pool 'gpu' takes a restart" \
+	reload 's/pool=gpu/pool=cpu/'
+fails "or what they are asked for" 1 "changing topology.levels takes a restart" \
+	reload 's/"zone", "rack"/"zone"/'
+reload 's/"20s"/"7s"/'
+part_hang kwok
+late=$(aisub --parsable --wrap true)
+ok "start_timeout is the new one" wait_for grep -q \
+	"job=$late .*1 of 1 pods did not run within 7 s" "$log"
+part_wake kwok
+aicancel "$id" "$late"
+ok "nothing is left" wait_for nothing_is_left
+
 done_testing
