@@ -12,8 +12,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/parse.h"
 
-#define LINGER_MS         200 /* for what is left when the script has ended */
-#define KILL_PAUSE_MS     5   /* doubled each round */
+#define LINGER_MS         1000 /* for what is left when the script has ended */
+#define KILL_PAUSE_MS     5    /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
 #define LOOK_MS           500
 #define LOOK_CLOSE_MS     100 /* above half of the limit */
