@@ -35,7 +35,7 @@ int main(void)
 		Suite *suite = suite_create(entries[i].name);
 		TCase *tc = tcase_create(entries[i].name);
 
-		tcase_set_timeout(tc, 60);
+		tcase_set_timeout(tc, 300);
 		entries[i].fn(tc);
 		suite_add_tcase(suite, tc);
 		srunner_add_suite(runner, suite);

@@ -10,7 +10,7 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-enum { PATIENCE_S = 20 };
+enum { PATIENCE_S = 60 };
 
 static int norder;
 

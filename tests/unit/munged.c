@@ -77,7 +77,7 @@ void munged_start(struct munged *m)
 	while (!answers(m)) {
 		ck_assert_msg(waitpid(m->pid, NULL, WNOHANG) == 0,
 		              "munged does not start");
-		ck_assert_msg(++tries < 10000, "munged does not answer");
+		ck_assert_msg(++tries < 60000, "munged does not answer");
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	setenv("AISCHED_MUNGE_SOCKET", m->socket, 1);

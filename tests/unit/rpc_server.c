@@ -25,10 +25,10 @@ static int wake_pipe[2];
 static struct event *woken;
 
 const struct rpc_limits patient = {
-	.auth_ms = 20000,
-	.idle_ms = 20000,
-	.frame_ms = 20000,
-	.linger_ms = 20000,
+	.auth_ms = 60000,
+	.idle_ms = 60000,
+	.frame_ms = 60000,
+	.linger_ms = 60000,
 	.body_bytes = LIMIT_JSON + LIMIT_RAW,
 };
 
@@ -214,7 +214,7 @@ void server_tear_down(void)
 void wait_until(const atomic_int *what, int n)
 {
 	for (int tries = 0; *what != n; tries++) {
-		ck_assert_msg(tries < 20000, "got %d, want %d", *what, n);
+		ck_assert_msg(tries < 60000, "got %d, want %d", *what, n);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 }

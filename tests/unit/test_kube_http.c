@@ -207,6 +207,7 @@ START_TEST(all_wait_as_long_as_the_server_asks)
 	struct result one, other;
 
 	world_http(&w);
+	begin = kube_now_ms();
 	server_json(w.server, "GET /one", 429, "Retry-After: 1\r\n", "{}");
 	server_json(w.server, "GET /one", 200, "", "{}");
 	server_json(w.server, "GET /other", 200, "", "{}");
@@ -214,7 +215,6 @@ START_TEST(all_wait_as_long_as_the_server_asks)
 	while (!server_requests(w.server))
 		event_base_loop(w.base, EVLOOP_ONCE);
 	world_wait(&w, 20);
-	begin = kube_now_ms();
 	result_send(&w, &other, (struct kube_request){ .path = "/other" });
 	world_run(&w, &other.done);
 	world_run(&w, &one.done);
@@ -722,7 +722,7 @@ START_TEST(what_a_node_does_not_say_is_no_trouble_of_the_server)
 	result_send(&w, &r,
 	            (struct kube_request){ .path = "/log",
 	                                   .relayed = true,
-	                                   .silence_ms = 100,
+	                                   .silence_ms = 400,
 	                                   .data = on_data });
 	world_run(&w, &r.done);
 	ck_assert_int_eq(r.code, 503);

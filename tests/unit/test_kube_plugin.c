@@ -155,7 +155,7 @@ START_TEST(a_program_gives_a_token)
 {
 	struct world w;
 
-	run_script(PRINT("\"$GREETING\""), 5000, &w);
+	run_script(PRINT("\"$GREETING\""), 60000, &w);
 	ck_assert_msg(w.cred.token != NULL, "%s", w.err.text);
 	ck_assert_str_eq(w.cred.token, "hello");
 	ck_assert_int_eq(w.calls, 1);
@@ -169,7 +169,7 @@ START_TEST(it_is_told_about_the_cluster)
 
 	run_script("case $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*"
 	           "'\"server\":\"https://h:6443\"'*) " PRINT("yes") ";; esac",
-	           5000, &w);
+	           60000, &w);
 	ck_assert_msg(w.cred.token != NULL, "%s", w.err.text);
 	kube_credential_fini(&w.cred);
 }
@@ -180,7 +180,7 @@ START_TEST(what_it_prints_may_be_long)
 	struct world w;
 
 	run_script("head -c 200000 /dev/zero | tr '\\0' ' '; " PRINT("long"),
-	           5000, &w);
+	           60000, &w);
 	ck_assert_msg(w.cred.token != NULL, "%s", w.err.text);
 	kube_credential_fini(&w.cred);
 }
@@ -191,13 +191,13 @@ static const struct {
 	int64_t deadline_ms;
 } failures[] = {
 	{ "a status", "echo one >&2; printf 'log in\\nfirst\\n' >&2; exit 3",
-	  "it ended with status 3: first", 5000 },
-	{ "a signal", "kill -9 $$", "it was killed by signal 9", 5000 },
-	{ "nothing printed", "exit 0", "it printed no JSON", 5000 },
+	  "it ended with status 3: first", 60000 },
+	{ "a signal", "kill -9 $$", "it was killed by signal 9", 60000 },
+	{ "nothing printed", "exit 0", "it printed no JSON", 60000 },
 	{ "a deadline", "sleep 60 & sleep 60",
 	  "it did not end in time and was killed", 50 },
 	{ "no end of output", "exec cat /dev/zero",
-	  "it was killed by signal 13", 5000 },
+	  "it was killed by signal 13", 60000 },
 };
 
 START_TEST(failure_case)

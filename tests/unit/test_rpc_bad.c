@@ -334,7 +334,7 @@ START_TEST(answer_that_cannot_be_proven_is_lost)
 	json_t *req = json_pack("{s:s}", "op", "wait");
 	struct err err;
 
-	limits.auth_ms = 200;
+	limits.auth_ms = 2000;
 	server_restart(&limits);
 	client = open_client(server.tcp);
 	ck_assert_int_eq(client_send(client, req, NULL, 0, &err), 0);
@@ -355,7 +355,7 @@ START_TEST(idle_stranger_is_closed)
 	struct raw raw;
 	struct client *client;
 
-	limits.idle_ms = 100;
+	limits.idle_ms = 1000;
 	server_restart(&limits);
 	client = open_client(server.path);
 	json_decref(ask(client, "submit"));
