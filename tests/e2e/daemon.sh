@@ -6,8 +6,9 @@
 # PATH and talk to this daemon.  Nothing sleeps for a fixed time: wait_for
 # looks until it is so.
 
-# How long anything may take that will certainly come.
-: "${deadline_s:=20}"
+# How long anything may take that will certainly come: only what never does
+# takes so long.
+: "${deadline_s:=60}"
 : "${aischedd:=$top_builddir/aischedd/aischedd}"
 
 umask 022

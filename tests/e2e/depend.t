@@ -13,8 +13,9 @@ bad=$(submit -d "afternotok:$two" --wrap true)
 any=$(submit -d "afterok:$two?afterok:$one" --wrap true)
 all=$(submit -d "afterany:$one:$two" --wrap true)
 is "it says so from the reply on" "$(field "$ok" reason)" Dependency
+wait_for is_state "$one" RUNNING
 is "for whom it waits" "$(field "$ok" reason_text)" \
-	"waits for afterok:$one; job $one is $(state_of "$one")"
+	"waits for afterok:$one; job $one is RUNNING"
 is "and as it was asked" "$(field "$all" dependency)" \
 	"afterany:$one,afterany:$two"
 open_gate one

@@ -4,7 +4,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-configure 'queue default { grace = "20s" }
+configure 'queue default { grace = "60s" }
 pool here { runner = local }
 node "'"$(uname -n)"'" { pool = here  cpus = 4  memory = "4G" }'
 aictl reload

@@ -43,7 +43,7 @@ is "nothing of them is left" "$(processes "$id")" 0
 id=$(submit -n 2 --on-task-failure=restart --max-restarts 1 -o again.out \
 	--wrap "echo \$AISCHED_RESTART_COUNT:\$RANK
 	[ \$RANK = 1 ] || exec sleep 1000; $(at_gate a); exit 6")
-wait_for is_state "$id" RUNNING
+wait_for has_line again.out :0
 open_gate a
 ok "a gang that starts again waits a moment" wait_for has_line "$log" \
 	"job wait job=$id attempt=1: task 1 ended with exit status 6; next try in"
@@ -51,6 +51,7 @@ becomes "and all of it starts again" "$id" RUNNING
 is "which counts" "$(field "$id" restarts)" 1
 kill_daemon
 start_daemon
+wait_for has_line again.out 1:0
 open_gate a
 becomes "as often as it may" "$id" FAILED
 is "then it has failed" "$(field "$id" exit_code)" 6
@@ -91,8 +92,6 @@ start_daemon
 ok "also while the daemon is away" wait_for has "$id" replaced_tasks 2
 is "with the rank that it had" \
 	"$(sed -n 's/^pid .* of //p' one-1.out | tr '\n' ' ')" "1/3 1/3 1/3 "
-is "the others have noticed nothing" \
-	"$(grep -c pid one-0.out)$(grep -c pid one-2.out)" 11
 touch healed
 open_gate a
 open_gate d
@@ -100,6 +99,8 @@ open_gate b
 open_gate c
 becomes "it ends well when all do" "$id" COMPLETED
 is "and what was replaced is kept" "$(field "$id" replaced_tasks)" 2
+is "the others have noticed nothing" \
+	"$(grep -c pid one-0.out)$(grep -c pid one-2.out)" 11
 
 id=$(submit -n 2 --on-task-failure=replace --max-restarts 1 \
 	--wrap '[ $RANK = 1 ] || exec sleep 1000; exit 8')

@@ -97,7 +97,7 @@ at_gate()
 open_gate()
 {
 	# shellcheck disable=SC2016 # sh expands it
-	timeout 30 sh -c 'echo go >"$1"' sh "$dir/gate.$1" ||
+	timeout "$deadline_s" sh -c 'echo go >"$1"' sh "$dir/gate.$1" ||
 		echo "# no job came to gate $1"
 }
 
@@ -107,11 +107,11 @@ has_line()
 	grep -qF -- "$2" "$1"
 }
 
-# A TCP port that nobody uses.
+# A TCP port that nobody uses, and that no connection is given.
 free_port()
 {
-	port=$((20000 + $$ % 20000))
-	while grep -q ":$(printf %04X "$port") " /proc/net/tcp; do
+	port=$((20000 + $$ % 12000))
+	while grep -q ":$(printf %04X "$port") " /proc/net/tcp*; do
 		port=$((port + 1))
 	done
 	echo "$port"

@@ -50,8 +50,9 @@ is "knows which" "$(cat "slurm-$id.out")" 0,1
 first=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 --wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate a)")
 second=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 --wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate b)")
 third=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --gpu-type h100 --wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate c)")
-wait_for [ -s "slurm-$third.out" ]
-wait_for [ -s "slurm-$first.out" ]
+for id in $first $second $third; do
+	wait_for [ -s "slurm-$id.out" ]
+done
 is "two halves share one, a whole one is apart" \
 	"$(cat "slurm-$first.out" "slurm-$second.out" | sort -u | wc -l) $(sort -u "slurm-$first.out" "slurm-$third.out" | wc -l)" \
 	"1 2"
@@ -63,7 +64,7 @@ open_gate b
 open_gate c
 wait_for is_state "$third" COMPLETED
 
-id=$(submit --mem 64M --wrap 'head -c 300M /dev/zero | tail >/dev/null; echo on')
+id=$(submit --mem 64M --wrap 'cat /dev/zero | tail -c 300M')
 becomes "too much memory" "$id" OUT_OF_MEMORY
 is "its reason" "$(field "$id" reason)" OutOfMemory
 fails "more memory than any node has" 1 "needs 5G of memory on one node; the largest that it may use has 4G ($node)" \
@@ -97,19 +98,27 @@ becomes "until it ends" "$other" COMPLETED
 
 # --- time ------------------------------------------------------------------
 
-id=$(submit -t 1s --wrap 'trap "echo term; exit 0" TERM; while :; do sleep 0.05; done')
+# They end when they are ready to be told, however long that takes.
+id=$(submit -t 10m --grace 60s --wrap 'trap "echo term; exit 0" TERM; echo up; while :; do sleep 0.05; done')
+wait_for has_line "slurm-$id.out" up
+aictl update "$id" time=1s
 becomes "a time limit" "$id" TIMEOUT
 is "after a SIGTERM" "$(grep -c '^term$' "slurm-$id.out")" 1
 is "its reason, whatever its exit status" "$(field "$id" reason) $(field "$id" exit_code)" \
 	"TimeLimit 0"
-id=$(submit -t 3s --signal B:USR1@2 --wrap 'trap "echo usr1; exit 5" USR1; while :; do sleep 0.05; done')
+id=$(submit -t 30m --signal B:USR1@600 --wrap 'trap "echo usr1; exit 5" USR1; echo up; while :; do sleep 0.05; done')
+wait_for has_line "slurm-$id.out" up
+aictl update "$id" time=10m
 becomes "a signal before it" "$id" FAILED
 is "it was taken" "$(field "$id" exit_code)" 5
-id=$(submit --begin now+2 --wrap true)
+id=$(submit --begin now+1h --wrap true)
 is "a begin time" "$(field "$id" reason)" BeginTime
-like "in words" "$(field "$id" reason_text)" "may begin in 0:0[12]"
+like "in words" "$(field "$id" reason_text)" "may begin in (1:00:00|59:..)"
+aictl update "$id" begin=now+2
 becomes "comes" "$id" COMPLETED
-id=$(submit -H --deadline now+1 --wrap true)
+id=$(submit -H --deadline now+1h --wrap true)
+# It is refused when it arrives too late.
+wait_for aictl update "$id" deadline=now+1
 becomes "a deadline" "$id" DEADLINE
 is "its reason" "$(field "$id" reason)" DeadLine
 fails "a deadline that cannot be met" 1 "deadline" \

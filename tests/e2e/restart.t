@@ -25,6 +25,7 @@ asleep=$(submit --wrap 'while :; do echo tick; sleep 0.05; done')
 wait_for has_line "slurm-$asleep.out" tick
 wait_for is_state "$asleep" RUNNING
 aictl suspend "$asleep"
+wait_for is_state "$asleep" SUSPENDED
 waiting=$(submit -H -a 0-9 --wrap true)
 wait_for is_state "$two" RUNNING
 aisub -Q -W -c 0.1 --mem 10M --wrap "$(at_gate d); exit 6" &
@@ -61,7 +62,6 @@ aicancel --wait --all
 id=$(submit --grace 1s --wrap 'trap "" TERM; echo up; while :; do sleep 0.05; done')
 wait_for has_line "slurm-$id.out" up
 aicancel "$id"
-wait_for is_state "$id" COMPLETING
 kill_daemon
 start_daemon
 becomes "what was to end ends" "$id" CANCELLED

@@ -8,13 +8,16 @@ stop_daemon
 "$top_builddir/tests/e2e/ask" --notified "$dir/notify" >notified &
 pid=$!
 wait_for [ -S "$dir/notify" ]
-(NOTIFY_SOCKET=$dir/notify && export NOTIFY_SOCKET && start_daemon) &
-ok "ping --wait returns as soon as it answers" aictl ping --wait 10s
-wait $!
+aictl ping --wait 60s &
+pinger=$!
+export NOTIFY_SOCKET="$dir/notify"
+start_daemon
+unset NOTIFY_SOCKET
+ok "ping --wait returns as soon as it answers" wait "$pinger"
 wait "$pid"
 is "systemd is told that it is ready" "$(cat notified)" READY=1
 aictl shutdown
-wait_for "! aictl ping"
+wait_daemon
 
 port=$(free_port)
 configure
