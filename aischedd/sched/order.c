@@ -34,9 +34,8 @@ static bool is_overdue(const struct order *o, uint32_t row, uint32_t member)
 }
 
 /* Those that have waited too long go as they were submitted. */
-static struct order_key key_of(const struct order *o, uint32_t row)
+struct order_key order_key(const struct order *o, uint32_t row, uint32_t member)
 {
-	uint32_t member = o->next[row];
 	int64_t age = score_age(&o->snap->policy, waited(o, member));
 
 	if (is_overdue(o, row, member))
@@ -79,12 +78,10 @@ static uint64_t next_job(const struct order *o, uint32_t row)
 
 static int compare_rows(const struct order *o, uint32_t a, uint32_t b)
 {
-	const struct order_key *x = &o->key[a], *y = &o->key[b];
+	int cmp = order_key_cmp(&o->key[a], &o->key[b]);
 
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
+	if (cmp)
+		return cmp;
 	if (next_job(o, a) != next_job(o, b))
 		return next_job(o, a) < next_job(o, b) ? -1 : 1;
 	return a < b ? -1 : a > b;
@@ -145,7 +142,7 @@ static bool advance(struct order *o, uint32_t row)
 		const struct snap_member *m = &o->snap->member[o->next[row]];
 
 		if (o->begun[row] < order_may_start(m)) {
-			o->key[row] = key_of(o, row);
+			o->key[row] = order_key(o, row, o->next[row]);
 			return true;
 		}
 		if (o->begun[row] < m->count && o->limited[row] == SNAP_NONE)
@@ -321,17 +318,14 @@ static void heaps_new(struct order *o, const struct tally *tally,
 	o->grows = tally->growers;
 }
 
-static void count_jobs(struct order *o, uint32_t row)
+static void count_ready(struct order *o, uint32_t row)
 {
 	const struct snap *s = o->snap;
-	uint64_t jobs = 0, ready = 0;
+	uint64_t ready = 0;
 
 	for (uint32_t m = s->pend.member_first[row];
-	     m < s->pend.member_first[row + 1]; m++) {
-		jobs += s->member[m].count;
+	     m < s->pend.member_first[row + 1]; m++)
 		ready += order_may_start(&s->member[m]);
-	}
-	o->jobs[row] = jobs;
 	o->ready[row] = ready;
 }
 
@@ -356,18 +350,15 @@ struct order *order_new(const struct snap *s, const struct tally *tally,
 	o->hold = arena_array(arena, int64_t, n);
 	o->overdue = arena_array(arena, int64_t, n);
 	o->grown = arena_array(arena, uint32_t, s->run.n);
-	o->jobs = arena_array(arena, uint64_t, n);
 	o->ready = arena_array(arena, uint64_t, n);
 	for (uint32_t i = 0; i < n; i++) {
 		judge_row(o, i, capacity);
-		count_jobs(o, i);
+		count_ready(o, i);
 		o->next[i] = s->pend.member_first[i];
 		o->limited[i] = o->first[i] = SNAP_NONE;
 	}
 	return o;
 }
-
-/* --- positions --------------------------------------------------------- */
 
 uint32_t order_waiting(const struct order *o, uint32_t row)
 {
@@ -376,179 +367,4 @@ uint32_t order_waiting(const struct order *o, uint32_t row)
 	if (o->next[row] < o->snap->pend.member_first[row + 1])
 		return o->next[row];
 	return o->limited[row];
-}
-
-/* One row that waits, or another job of it; sorted they are in the order of
- * each queue. */
-struct waiter {
-	uint32_t row, queue;
-	int64_t base, rank;
-	uint64_t job;
-	uint64_t ahead; /* jobs between the waiter before it and itself */
-	uint32_t *ret;
-	bool other;
-};
-
-static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m,
-                               uint32_t *ret)
-{
-	bool overdue = is_overdue(o, row, m);
-
-	return (struct waiter){
-		.row = row,
-		.queue = o->snap->pend.queue[row],
-		.base = overdue ? boost : o->base[row],
-		.rank = overdue ? 0 : o->rank[row],
-		.job = o->snap->member[m].job,
-		.ret = ret,
-	};
-}
-
-static int by_turn(const void *a, const void *b)
-{
-	const struct waiter *x = a, *y = b;
-
-	if (x->queue != y->queue)
-		return x->queue < y->queue ? -1 : 1;
-	if (x->base != y->base)
-		return x->base > y->base ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->job != y->job)
-		return x->job < y->job ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* The first of n waiters whose job comes after this one; n: none. */
-static uint32_t first_after(const struct waiter *w, uint32_t n, uint64_t job)
-{
-	uint32_t lo = 0;
-
-	while (lo < n) {
-		uint32_t mid = lo + (n - lo) / 2;
-
-		if (w[mid].job > job)
-			n = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
-}
-
-/* From this member on all jobs of a row wait, but for those of it that have
- * begun. */
-static uint32_t first_waiting(const struct order *o, uint32_t row,
-                              uint32_t *ret_begun)
-{
-	bool promised = o->first[row] != SNAP_NONE;
-
-	*ret_begun = promised ? o->first_begun[row] : o->begun[row];
-	return promised ? o->first[row] : o->next[row];
-}
-
-/* How many jobs of a member wait. */
-static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
-{
-	const struct snap_member *mem = &o->snap->member[m];
-	uint32_t begun, first = first_waiting(o, row, &begun);
-
-	if (m == first)
-		return mem->count - begun;
-	return m > first ? mem->count : mem->count - order_may_start(mem);
-}
-
-/* The first of a row's members, from one on, whose job is not before this. */
-static uint32_t member_from(const struct order *o, uint32_t row, uint32_t from,
-                            uint64_t job)
-{
-	uint32_t end = o->snap->pend.member_first[row + 1];
-
-	while (from < end) {
-		uint32_t mid = from + (end - from) / 2;
-
-		if (o->snap->member[mid].job >= job)
-			end = mid;
-		else
-			from = mid + 1;
-	}
-	return from;
-}
-
-/* Jobs of a row that wait, from this member on. */
-static uint64_t count_from(const struct order *o, uint32_t row, uint32_t m)
-{
-	uint32_t end = o->snap->pend.member_first[row + 1];
-	uint32_t begun, first = first_waiting(o, row, &begun);
-	uint64_t n = 0, before = 0;
-
-	for (; m < end && m <= first; m++)
-		n += still_waiting(o, row, m);
-	for (uint32_t i = o->snap->pend.member_first[row]; i < m; i++)
-		before += o->snap->member[i].count;
-	return n + o->jobs[row] - before;
-}
-
-/* Spread the jobs of each waiter's row over the gaps between the n waiters of
- * one queue and score; returns how many come after the last. */
-static uint64_t count_between(const struct order *o, struct waiter *w,
-                              uint32_t n)
-{
-	uint64_t after = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t row = w[i].row, last;
-		uint32_t begun, from = first_waiting(o, row, &begun);
-
-		if (w[i].other)
-			continue;
-		if (o->limited[row] < from)
-			from = o->limited[row];
-		last = member_from(o, row, from, w[n - 1].job);
-		for (uint32_t m = from; m < last; m++)
-			w[first_after(w, n, o->snap->member[m].job)].ahead +=
-			    still_waiting(o, row, m);
-		after += count_from(o, row, last);
-	}
-	return after;
-}
-
-void order_positions(const struct order *o, uint32_t *ret,
-                     struct promised *promised, uint32_t npromised,
-                     struct arena *arena)
-{
-	const struct snap *s = o->snap;
-	struct waiter *w =
-	    arena_array(arena, struct waiter, s->pend.n + npromised);
-	uint32_t n = 0;
-	uint64_t ahead = 0;
-
-	for (uint32_t row = 0; row < s->pend.n; row++) {
-		uint32_t m = order_waiting(o, row);
-
-		ret[row] = 0;
-		if (m != SNAP_NONE)
-			w[n++] = waiter_of(o, row, m, &ret[row]);
-	}
-	for (uint32_t i = 0; i < npromised; i++) {
-		w[n] = waiter_of(o, promised[i].row, promised[i].member,
-		                 &promised[i].position);
-		w[n++].other = true;
-	}
-	qsort(w, n, sizeof(*w), by_turn);
-	for (uint32_t i = 0, end; i < n; i = end) {
-		uint64_t after;
-
-		end = i;
-		while (end < n && w[end].queue == w[i].queue &&
-		       w[end].base == w[i].base && w[end].rank == w[i].rank)
-			end++;
-		if (!i || w[i].queue != w[i - 1].queue)
-			ahead = 0;
-		after = count_between(o, w + i, end - i);
-		for (uint32_t k = i; k < end; k++) {
-			ahead += w[k].ahead;
-			*w[k].ret = (uint32_t)(ahead + 1);
-		}
-		ahead += after;
-	}
 }

@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 
-#include "aischedd/sched/plan.h"
 #include "aischedd/sched/score.h"
 #include "aischedd/sched/work.h"
 
@@ -29,6 +28,14 @@ struct order_key {
 	int64_t score, rank;
 };
 
+static inline int order_key_cmp(const struct order_key *a,
+                                const struct order_key *b)
+{
+	if (a->score != b->score)
+		return a->score > b->score ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
 struct order {
 	const struct snap *snap;
 	struct heap *rows;     /* by queue: rows whose turn is still to come */
@@ -37,8 +44,7 @@ struct order {
 	int64_t *base;         /* by row: its score but for age, thousandths */
 	int64_t *rank;         /* by row: see score.h */
 	struct order_key *key; /* by row: of the member whose turn it is */
-	uint64_t *jobs;        /* by row: of all its members */
-	uint64_t *ready;       /* by row: of these, may start at once */
+	uint64_t *ready;       /* by row: jobs that may start at once */
 	uint32_t *next;        /* by row: the member whose turn it is */
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */
@@ -110,15 +116,9 @@ static inline uint32_t order_may_start(const struct snap_member *m)
 	return m->room < m->count ? m->room : m->count;
 }
 
-/*
- * When all had their turn: how many jobs of its queue wait before the first
- * waiting job of each row, + 1; 0 where none waits; and before others that are
- * promised a start.  Age only counts among those whose scores are otherwise the
- * same.
- */
-void order_positions(const struct order *o, uint32_t *ret,
-                     struct promised *promised, uint32_t npromised,
-                     struct arena *arena);
+/* Of a member of the row, when its turn comes. */
+struct order_key order_key(const struct order *o, uint32_t row,
+                           uint32_t member);
 
 /* The member that the verdict of a row speaks of: the first that waits and
  * not only for its own array, or SNAP_NONE when all started. */

@@ -6,6 +6,7 @@
 #include "aischedd/sched/again.h"
 #include "aischedd/sched/claim.h"
 #include "aischedd/sched/evict.h"
+#include "aischedd/sched/position.h"
 #include "aischedd/sched/serve.h"
 #include "aischedd/sched/why.h"
 
@@ -110,11 +111,10 @@ static void say_unevaluated(struct pass *p)
 static void complete_verdicts(struct pass *p)
 {
 	const struct snap *s = p->snap;
-	uint32_t *position = arena_array(p->arena, uint32_t, s->pend.n);
 
 	name_blockers(p);
-	order_positions(p->order, position, p->promised.p,
-	                (uint32_t)p->promised.n, p->arena);
+	positions_find(p->order, p->verdict, p->promised.p,
+	               (uint32_t)p->promised.n, p->arena);
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
 		uint32_t m = p->order->limited[row];
@@ -124,7 +124,6 @@ static void complete_verdicts(struct pass *p)
 			v->job = s->member[m].job;
 		}
 		v->started = p->order->started[row];
-		v->position = position[row];
 	}
 }
 
