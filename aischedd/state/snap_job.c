@@ -189,6 +189,26 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
+static struct pend_columns pend_columns(struct build *b, size_t rows,
+                                        size_t members)
+{
+	struct pend_columns c = { 0 };
+
+	c.req = COLUMN(uint32_t, rows);
+	c.queue = COLUMN(uint32_t, rows);
+	c.user = COLUMN(uint32_t, rows);
+	c.first = COLUMN(uint32_t, rows);
+	c.resumes = COLUMN(uint32_t, rows);
+	c.claim = COLUMN(uint32_t, rows);
+	c.preemptible = COLUMN(uint8_t, rows);
+	c.barred = COLUMN(uint8_t, rows);
+	c.light = COLUMN(uint16_t, rows);
+	c.priority = COLUMN(int64_t, rows);
+	c.served = COLUMN(int64_t, rows);
+	c.member = arena_array_raw(b->arena, struct snap_member, members + 1);
+	return c;
+}
+
 static void pend_row(struct build *b, struct pend_columns *c,
                      const struct job *job, uint32_t req, uint32_t resumes)
 {
@@ -231,25 +251,14 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 	const struct state *state = b->state;
 	size_t rows = extra ? 1 : 0, members = rows;
 	uint32_t run = 0;
-	struct pend_columns c = { 0 };
+	struct pend_columns c;
 
 	for (size_t i = 0; !only && i < state->nrows; i++)
 		members += state->row[i]->njobs;
 	map_reserve(&b->req_of, b->req_of.n + state->nrows);
 	rows += only ? 0 : state->nrows + b->snap->run.n;
 	members += only ? 0 : b->snap->run.n;
-	c.req = COLUMN(uint32_t, rows);
-	c.queue = COLUMN(uint32_t, rows);
-	c.user = COLUMN(uint32_t, rows);
-	c.first = COLUMN(uint32_t, rows);
-	c.resumes = COLUMN(uint32_t, rows);
-	c.claim = COLUMN(uint32_t, rows);
-	c.preemptible = COLUMN(uint8_t, rows);
-	c.barred = COLUMN(uint8_t, rows);
-	c.light = COLUMN(uint16_t, rows);
-	c.priority = COLUMN(int64_t, rows);
-	c.served = COLUMN(int64_t, rows);
-	c.member = arena_array_raw(b->arena, struct snap_member, members + 1);
+	c = pend_columns(b, rows, members);
 	for (size_t i = 0; !only && i < state->nrows; i++) {
 		const struct row *row = state->row[i];
 

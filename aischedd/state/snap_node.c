@@ -20,10 +20,21 @@ uint8_t node_status(const struct node *node)
 	                                         : NODE_UP;
 }
 
-/* What is left of the nodes while running jobs are taken off. */
-struct left {
-	int64_t *cpu, *mem, *slot;
-	uint16_t *gpu, *thread;
+/* The columns while they are written, with those of GPUs and CPUs; what is
+ * free has running jobs taken off in the end. */
+struct columns {
+	const char **name;
+	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
+	uint8_t *status;
+	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *slots,
+	    *slots_free, *retry;
+
+	uint16_t *gpu_free;
+	uint32_t *gpu_type;
+	uint8_t *gpu_numa, *gpu_link;
+	uint16_t *thread_free, *core;
+	uint8_t *cpu_numa;
+	uint32_t ngpus, ncpus;
 };
 
 /* Others may have the CPUs of one that was suspended and now ends. */
@@ -34,29 +45,28 @@ static void take_thread(uint16_t *nfree, uint16_t milli)
 
 /* Suspended jobs gave their CPUs back. */
 static void take_off(const struct build *b, struct job *job,
-                     const struct placement *p, const struct left *left)
+                     const struct placement *p, const struct columns *c)
 {
 	const struct state *state = b->state;
-	const struct snap_nodes *n = &b->snap->node;
 	const struct row_key *req = (const void *)placed_key(state, job)->text;
 
 	for (uint32_t i = 0; i < p->ntasks; i++) {
 		const struct snap_task *t = &p->task[i];
-		uint16_t *gpu = left->gpu + n->gpu_first[t->node];
-		uint16_t *thread = left->thread + n->cpu_first[t->node];
+		uint16_t *gpu = c->gpu_free + c->gpu_first[t->node];
+		uint16_t *thread = c->thread_free + c->cpu_first[t->node];
 
-		left->mem[t->node] -= req->mem;
-		left->slot[t->node]--;
+		c->mem_free[t->node] -= req->mem;
+		c->slots_free[t->node]--;
 		for (uint32_t g = 0; g < state->node[t->node].ngpus; g++)
 			if (t->gpus >> g & 1)
 				gpu[g] -= t->gpu_milli;
 		if (job->state == JOB_SUSPENDED)
 			continue;
-		left->cpu[t->node] -= req->cpus;
-		for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
-			if (p->cpu_use[c].cpu < state->node[t->node].ncpus)
-				take_thread(&thread[p->cpu_use[c].cpu],
-				            p->cpu_use[c].milli);
+		c->cpu_free[t->node] -= req->cpus;
+		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
+			if (p->cpu_use[u].cpu < state->node[t->node].ncpus)
+				take_thread(&thread[p->cpu_use[u].cpu],
+				            p->cpu_use[u].milli);
 	}
 }
 
@@ -73,113 +83,135 @@ static void take_for_others(const struct node *node, uint16_t *gpu_free)
 		}
 }
 
+static struct columns node_columns(struct build *b, size_t n)
+{
+	struct columns c = { 0 };
+
+	c.name = COLUMN(const char *, n);
+	c.pool = COLUMN(uint32_t, n);
+	c.status = COLUMN(uint8_t, n);
+	c.cpu_total = COLUMN(int64_t, n);
+	c.cpu_free = COLUMN(int64_t, n);
+	c.mem_total = COLUMN(int64_t, n);
+	c.mem_free = COLUMN(int64_t, n);
+	c.slots = COLUMN(int64_t, n);
+	c.slots_free = COLUMN(int64_t, n);
+	c.retry = COLUMN(int64_t, n);
+	c.gpu_first = COLUMN(uint32_t, n);
+	c.cpu_first = COLUMN(uint32_t, n);
+	c.feature_first = COLUMN(uint32_t, n);
+	c.taint_first = COLUMN(uint32_t, n);
+	return c;
+}
+
+static void put_node(struct build *b, struct columns *c, size_t i)
+{
+	const struct node *node = &b->state->node[i];
+
+	c->name[i] = node->name;
+	c->pool[i] = node->pool;
+	c->status[i] = node_status(node);
+	c->cpu_total[i] = node->cpu_milli;
+	c->mem_total[i] = node->mem_mib;
+	c->cpu_free[i] = node->cpu_milli - node->cpu_others;
+	c->mem_free[i] = node->mem_mib - node->mem_others;
+	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
+	c->slots_free[i] = c->slots[i] - node->slots_others;
+	c->retry[i] = node->retry_at;
+	c->gpu_first[i] = c->ngpus;
+	c->cpu_first[i] = c->ncpus;
+	c->feature_first[i] = (uint32_t)b->features.n;
+	c->taint_first[i] = (uint32_t)b->taints.n;
+	if (node->conf) {
+		push_words(b, &b->features, &node->conf->features);
+		push_words(b, &b->taints, &node->conf->taints);
+	}
+	push_words(b, &b->features, &node->features);
+	push_words(b, &b->taints, &node->taints);
+	c->ngpus += node->ngpus;
+	c->ncpus += node->ncpus;
+}
+
+static void device_columns(struct build *b, struct columns *c)
+{
+	c->gpu_free = COLUMN(uint16_t, c->ngpus);
+	c->gpu_type = COLUMN(uint32_t, c->ngpus);
+	c->gpu_numa = COLUMN(uint8_t, c->ngpus);
+	c->gpu_link = COLUMN(uint8_t, c->ngpus);
+	c->thread_free = COLUMN(uint16_t, c->ncpus);
+	c->core = COLUMN(uint16_t, c->ncpus);
+	c->cpu_numa = COLUMN(uint8_t, c->ncpus);
+}
+
+static void put_devices(struct build *b, struct columns *c, size_t i)
+{
+	const struct node *node = &b->state->node[i];
+	uint32_t type = snapshot_word_or_none(b, node->gpu_type);
+	uint32_t gpu = c->gpu_first[i], cpu = c->cpu_first[i];
+
+	for (uint32_t g = 0; g < node->ngpus; g++) {
+		c->gpu_free[gpu + g] = 1000;
+		c->gpu_type[gpu + g] = type;
+		c->gpu_numa[gpu + g] = node_gpu_numa(node, g);
+		c->gpu_link[gpu + g] = node_gpu_link(node, g);
+	}
+	for (uint32_t t = 0; t < node->ncpus; t++) {
+		c->thread_free[cpu + t] = node->cpu_reserved[t] ? 0 : 1000;
+		c->core[cpu + t] = node->cpu_core[t];
+		c->cpu_numa[cpu + t] = node->cpu_numa[t];
+	}
+}
+
+static void hand_over(struct snap *snap, const struct columns *c, size_t n,
+                      const uint32_t *domain)
+{
+	snap->gpu = (struct snap_gpus){ c->ngpus, c->gpu_free, c->gpu_type,
+		                        c->gpu_numa, c->gpu_link };
+	snap->cpu = (struct snap_cpus){ c->ncpus, c->thread_free, c->core,
+		                        c->cpu_numa };
+	snap->node = (struct snap_nodes){
+		.n = (uint32_t)n,
+		.name = c->name,
+		.pool = c->pool,
+		.state = c->status,
+		.cpu_total = c->cpu_total,
+		.cpu_free = c->cpu_free,
+		.mem_total = c->mem_total,
+		.mem_free = c->mem_free,
+		.slot_total = c->slots,
+		.slot_free = c->slots_free,
+		.gpu_first = c->gpu_first,
+		.cpu_first = c->cpu_first,
+		.feature_first = c->feature_first,
+		.taint_first = c->taint_first,
+		.domain = domain,
+		.retry_at = c->retry,
+	};
+}
+
 void snapshot_nodes(struct build *b)
 {
 	const struct state *state = b->state;
-	size_t n = state->nnodes, gpus = 0, cpus = 0;
-	const char **name = COLUMN(const char *, n);
-	uint32_t *pool = COLUMN(uint32_t, n);
-	uint8_t *status = COLUMN(uint8_t, n);
-	int64_t *cpu_total = COLUMN(int64_t, n), *cpu_free = COLUMN(int64_t, n);
-	int64_t *mem_total = COLUMN(int64_t, n), *mem_free = COLUMN(int64_t, n);
-	int64_t *slots = COLUMN(int64_t, n), *slots_free = COLUMN(int64_t, n);
-	int64_t *retry = COLUMN(int64_t, n);
-	uint32_t *gpu_first = COLUMN(uint32_t, n);
-	uint32_t *cpu_first = COLUMN(uint32_t, n);
-	uint32_t *feature_first = COLUMN(uint32_t, n);
-	uint32_t *taint_first = COLUMN(uint32_t, n);
-	uint32_t *domain = places_build(state, b->snap, b->arena);
-	uint16_t *gpu_free, *cpu_free_milli, *core;
-	uint8_t *gpu_numa, *gpu_link, *cpu_numa;
-	uint32_t *gpu_type;
+	size_t n = state->nnodes;
+	struct columns c = node_columns(b, n);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct node *node = &state->node[i];
-
-		name[i] = node->name;
-		pool[i] = node->pool;
-		status[i] = node_status(node);
-		cpu_total[i] = node->cpu_milli;
-		mem_total[i] = node->mem_mib;
-		cpu_free[i] = node->cpu_milli - node->cpu_others;
-		mem_free[i] = node->mem_mib - node->mem_others;
-		slots[i] = node->slots ? node->slots : SLOTS_ANY;
-		slots_free[i] = slots[i] - node->slots_others;
-		retry[i] = node->retry_at;
-		gpu_first[i] = (uint32_t)gpus;
-		cpu_first[i] = (uint32_t)cpus;
-		feature_first[i] = (uint32_t)b->features.n;
-		taint_first[i] = (uint32_t)b->taints.n;
-		if (node->conf) {
-			push_words(b, &b->features, &node->conf->features);
-			push_words(b, &b->taints, &node->conf->taints);
-		}
-		push_words(b, &b->features, &node->features);
-		push_words(b, &b->taints, &node->taints);
-		gpus += node->ngpus;
-		cpus += node->ncpus;
-	}
-	gpu_first[n] = (uint32_t)gpus;
-	cpu_first[n] = (uint32_t)cpus;
-	feature_first[n] = (uint32_t)b->features.n;
-	taint_first[n] = (uint32_t)b->taints.n;
-	gpu_free = COLUMN(uint16_t, gpus);
-	gpu_type = COLUMN(uint32_t, gpus);
-	gpu_numa = COLUMN(uint8_t, gpus);
-	gpu_link = COLUMN(uint8_t, gpus);
-	cpu_free_milli = COLUMN(uint16_t, cpus);
-	core = COLUMN(uint16_t, cpus);
-	cpu_numa = COLUMN(uint8_t, cpus);
-	for (size_t i = 0; i < n; i++) {
-		const struct node *node = &state->node[i];
-		uint32_t type = snapshot_word_or_none(b, node->gpu_type);
-
-		for (uint32_t g = 0; g < node->ngpus; g++) {
-			gpu_free[gpu_first[i] + g] = 1000;
-			gpu_type[gpu_first[i] + g] = type;
-			gpu_numa[gpu_first[i] + g] = node_gpu_numa(node, g);
-			gpu_link[gpu_first[i] + g] = node_gpu_link(node, g);
-		}
-		for (uint32_t c = 0; c < node->ncpus; c++) {
-			cpu_free_milli[cpu_first[i] + c] =
-			    node->cpu_reserved[c] ? 0 : 1000;
-			core[cpu_first[i] + c] = node->cpu_core[c];
-			cpu_numa[cpu_first[i] + c] = node->cpu_numa[c];
-		}
-	}
-	b->snap->gpu = (struct snap_gpus){ (uint32_t)gpus, gpu_free, gpu_type,
-		                           gpu_numa, gpu_link };
-	b->snap->cpu = (struct snap_cpus){ (uint32_t)cpus, cpu_free_milli, core,
-		                           cpu_numa };
-	b->snap->node = (struct snap_nodes){
-		.n = (uint32_t)n,
-		.name = name,
-		.pool = pool,
-		.state = status,
-		.cpu_total = cpu_total,
-		.cpu_free = cpu_free,
-		.mem_total = mem_total,
-		.mem_free = mem_free,
-		.slot_total = slots,
-		.slot_free = slots_free,
-		.gpu_first = gpu_first,
-		.cpu_first = cpu_first,
-		.feature_first = feature_first,
-		.taint_first = taint_first,
-		.domain = domain,
-		.retry_at = retry,
-	};
-	/* What runs is taken off. */
+	for (size_t i = 0; i < n; i++)
+		put_node(b, &c, i);
+	c.gpu_first[n] = c.ngpus;
+	c.cpu_first[n] = c.ncpus;
+	c.feature_first[n] = (uint32_t)b->features.n;
+	c.taint_first[n] = (uint32_t)b->taints.n;
+	device_columns(b, &c);
+	for (size_t i = 0; i < n; i++)
+		put_devices(b, &c, i);
 	for (struct job *job = b->placed; job; job = job->row_next) {
-		struct left left = { cpu_free, mem_free, slots_free, gpu_free,
-			             cpu_free_milli };
-
-		take_off(b, job, job->place, &left);
+		take_off(b, job, job->place, &c);
 		if (job->leaving)
-			take_off(b, job, job->leaving, &left);
+			take_off(b, job, job->leaving, &c);
 	}
 	for (size_t i = 0; i < n; i++)
-		take_for_others(&state->node[i], gpu_free + gpu_first[i]);
+		take_for_others(&state->node[i], c.gpu_free + c.gpu_first[i]);
+	hand_over(b->snap, &c, n, places_build(state, b->snap, b->arena));
 }
 
 /* --- reservations ------------------------------------------------------ */
