@@ -4,6 +4,7 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "libcommon/mem.h"
@@ -46,8 +47,8 @@ int main(int argc, char **argv)
 {
 	struct opt_prog prog = aictl_prog;
 	char *help = commands_help();
-	char *about =
-	    xasprintf("%s\n\nCommands:\n%s\nOptions:", prog.about, help);
+	char *about = xasprintf("%s\n\nCommands:\n%.*s", prog.about,
+	                        (int)strlen(help) - 1, help);
 	struct ctl ctl = { 0 };
 	int status = EXIT_SUCCESS, first;
 

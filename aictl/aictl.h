@@ -67,6 +67,8 @@ extern const struct opt_prog aictl_prog;
 
 const struct command *command_find(const char *name); /* or NULL */
 char *commands_help(void); /* a line for each; the caller's to free */
+/* About one of them; returns the exit status. */
+int command_help(const struct ctl *ctl, const char *name);
 
 /* Run argv[0 .. argc-1], argc > 0; argv is reordered.  Reports what fails.
  * Returns the exit status. */

@@ -55,18 +55,14 @@ static void cache_fill(enum words_kind kind)
 static char *next_name(const char *text, int again)
 {
 	static const char *at;
-	size_t len = strlen(text);
+	size_t len = strlen(text), n;
+	const char *name;
 
 	if (!again)
-		at = cache.names.len ? cache.names.data : "";
-	while (*at) {
-		const char *name = at;
-		size_t n = strcspn(at, "\n");
-
-		at += n + (at[n] == '\n');
+		at = cache.names.data;
+	while ((name = text_line(&at, &n)))
 		if (n >= len && !strncmp(name, text, len))
 			return xstrndup(name, n);
-	}
 	return NULL;
 }
 

@@ -313,13 +313,15 @@ static void notify_systemd(const char *text)
 static void reload_on_hup(struct daemon *d)
 {
 	struct buf warnings = { 0 };
+	const char *line;
 	struct err err;
+	size_t len;
 
 	d->reload = false;
 	if (daemon_reload(d, &warnings, &err) < 0)
 		log_err("configuration not reloaded: %s", err.text);
-	if (warnings.len)
-		log_warning("%s", warnings.data);
+	for (const char *at = warnings.data; (line = text_line(&at, &len));)
+		log_warning("%.*s", (int)len, line);
 	buf_free(&warnings);
 }
 

@@ -1,4 +1,4 @@
-/* filter.c - whether a list of texts in a request names something */
+/* filter.c - lists of texts in a request, which choose jobs */
 #include "aischedd/filter.h"
 
 #include <string.h>
@@ -33,4 +33,30 @@ bool filter_has_state(const json_t *list, enum job_state state)
 			return true;
 	}
 	return false;
+}
+
+int filter_check(const struct daemon *d, const json_t *queues,
+                 const json_t *nodes, struct err *err)
+{
+	const json_t *item;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(queues, i, item) {
+		name = json_string_value(item);
+		if (name && conf_queue_find(d->conf, name) < 0)
+			return err_set(err, ENOENT,
+			               "there is no queue '%s'; `aiq --queues` "
+			               "lists them",
+			               name);
+	}
+	json_array_foreach(nodes, i, item) {
+		name = json_string_value(item);
+		if (name && state_node_find(d->state, name) < 0)
+			return err_set(err, ENOENT,
+			               "there is no node '%s'; `aiq --nodes` "
+			               "lists them",
+			               name);
+	}
+	return 0;
 }

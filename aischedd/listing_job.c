@@ -19,7 +19,10 @@ static void explain(struct row_view *v)
 		return;
 	}
 	v->why = (enum reason)v->job->why;
-	buf_puts(&v->text, v->job->text ? v->job->text : reason_text(v->why));
+	if (v->job->text)
+		buf_puts(&v->text, v->job->text);
+	else if (v->why != WHY_None)
+		buf_puts(&v->text, reason_text(v->why));
 }
 
 /* The code without the sentence, which costs ten times as much. */

@@ -69,6 +69,15 @@ static int serve(struct conf **conf, const struct args *args, struct err *err)
 	return status;
 }
 
+static void print_warnings(const char *text)
+{
+	const char *line;
+	size_t len;
+
+	while ((line = text_line(&text, &len)))
+		warnx("warning: %.*s", (int)len, line);
+}
+
 int main(int argc, char **argv)
 {
 	struct args args = { 0 };
@@ -80,8 +89,7 @@ int main(int argc, char **argv)
 	if (opt_parse(&prog, &args, argc, argv) < argc)
 		errx(EXIT_USAGE, "no operands are expected");
 	conf = conf_load(args.config, &warnings, &why);
-	if (warnings.len)
-		fputs(warnings.data, stderr);
+	print_warnings(warnings.data);
 	buf_free(&warnings);
 	if (!conf)
 		errx(EXIT_FAILURE, "%s", why.text);

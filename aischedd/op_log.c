@@ -21,6 +21,7 @@ struct found_log {
 	const char *state;
 	int queue; /* index; -1: it is no more */
 	uint32_t uid, task;
+	uint32_t ntasks; /* of the job */
 	bool error;
 };
 
@@ -51,6 +52,16 @@ static bool is_file(struct found_log *f, const struct job *job,
 	return true;
 }
 
+static uint32_t tasks_of(const struct job *job)
+{
+	struct request req;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	return req.tasks;
+}
+
 static void past_log(const struct past_job *past, void *arg)
 {
 	const struct job *job = &past->job;
@@ -67,6 +78,7 @@ static void past_log(const struct past_job *past, void *arg)
 	f->state = job_state_name((enum job_state)job->state);
 	f->queue = conf_queue_find(f->d->conf, past->queue);
 	f->uid = job->uid;
+	f->ntasks = tasks_of(job);
 	listing_output(job, past->user, place, f->task, f->error, &f->path);
 	f->streamed = !is_file(f, job, place) && logs_are_kept(f->d, job->id);
 }
@@ -85,6 +97,7 @@ static void active_log(const struct job *job, struct found_log *f)
 	f->state = job_state_name((enum job_state)job->state);
 	f->queue = (int)job->queue;
 	f->uid = job->uid;
+	f->ntasks = tasks_of(job);
 	listing_output(&copy, state_user(state, job->user)->name, node, f->task,
 	               f->error, &f->path);
 	f->streamed = !is_file(f, job, node) &&
@@ -136,6 +149,12 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 		               text, text);
 	if (!may_read(peer, f))
 		return err_set(err, EPERM, "job %s is not yours", text);
+	/* What is streamed knows its tasks itself: Jobs of others have more
+	 * than run at once. */
+	if (!f->streamed && f->task >= f->ntasks)
+		return err_set(err, ENOENT,
+		               "there is no task %u of job %s: its last is %u",
+		               f->task, text, f->ntasks - 1);
 	return 0;
 }
 

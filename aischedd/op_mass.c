@@ -345,6 +345,8 @@ static int read_cancel(struct daemon *d, struct mass *m, json_t *body,
 		m->ids = json_array();
 	if (ids)
 		return read_ids(d, m, ids, err);
+	if (filter_check(d, json_object_get(body, "queues"), NULL, err) < 0)
+		return -1;
 	add_matching(d, m, body);
 	return 0;
 }

@@ -150,10 +150,13 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	r->query.after = NO_TIME;
 	r->past = json_is_true(json_object_get(in->body, "history")) ||
 	          wants_final(r->by.states);
+	r->past_only = r->past && !r->by.states;
 	if (ids) {
 		r->past = true;
 		return wanted_parse(r, ids, err);
 	}
+	if (!r->past && filter_check(r->d, r->by.queues, r->by.nodes, err) < 0)
+		return -1;
 	if (!r->by.users && !json_is_true(json_object_get(in->body, "all")))
 		r->only_user = xstrdup(in->peer->user);
 	return 0;

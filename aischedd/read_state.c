@@ -66,6 +66,8 @@ static bool fits_active(const struct reading *r, const struct job *job)
 
 static void take_active(struct reading *r, uint64_t which, size_t *cap)
 {
+	if (r->past_only)
+		return;
 	r->active = GROW(r->active, r->nactive, cap);
 	r->active[r->nactive++] = which;
 }
@@ -98,7 +100,7 @@ static void take_jobs(struct reading *r)
 
 	for (size_t i = 0; i < r->nwanted; i++)
 		take_wanted(r, &r->wanted[i], &cap);
-	if (r->wanted || !first)
+	if (r->wanted || r->past_only || !first)
 		return;
 	r->next_job = first->id;
 	r->end_job = state_next_id(r->d->state);

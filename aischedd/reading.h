@@ -49,7 +49,8 @@ struct reading {
 	 * the listing began; the one before where to go on. */
 	uint64_t next_job, end_job, last_job;
 
-	bool past;              /* history is wanted */
+	bool past; /* history is wanted */
+	bool past_only;
 	struct map active_told; /* ids, then: they may end before it is read */
 	bool in_thread, gone;   /* gone: nobody waits for it */
 	/* history, on its thread */

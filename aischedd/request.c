@@ -6,17 +6,14 @@
 #include "config.h"
 #include "libcommon/log.h"
 
-static json_t *lines(const struct buf *text)
+static json_t *lines(const char *text)
 {
 	json_t *list = json_array();
+	const char *line;
+	size_t len;
 
-	for (const char *s = text->data; s && *s;) {
-		size_t len = strcspn(s, "\n");
-
-		if (len)
-			json_array_append_new(list, json_stringn(s, len));
-		s += len + (s[len] == '\n');
-	}
+	while ((line = text_line(&text, &len)))
+		json_array_append_new(list, json_stringn(line, len));
 	return list;
 }
 
@@ -28,8 +25,9 @@ static int op_reload(struct daemon *d, struct ask *ask,
 
 	(void)in;
 	if (result == 0)
-		daemon_answer(d, ask,
-		              json_pack("{s:o}", "warnings", lines(&warnings)));
+		daemon_answer(
+		    d, ask,
+		    json_pack("{s:o}", "warnings", lines(warnings.data)));
 	buf_free(&warnings);
 	return result;
 }

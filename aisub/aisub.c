@@ -340,23 +340,25 @@ static void print_test(json_t *test)
 	print_evicts(json_object_get(test, "evicts"));
 }
 
-/* --json: the job as aiq shows it. */
+/* --json: the job as aiq shows it.  Of an array that has begun there are
+ * several: the first is what has not started, while there is some of it. */
 static int print_job(struct retry *retry, const char *id, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:[s], s:s}", "op", "jobs", "ids", id,
 	                        "format", "json");
 	struct buf rows = { 0 };
 	json_t *answer = retry_call(retry, req, NULL, &rows, err);
+	int rc = answer ? 0 : -1;
 
 	if (answer && rows.len)
-		fwrite(rows.data, 1, rows.len, stdout);
+		printf("%.*s\n", (int)strcspn(rows.data, "\n"), rows.data);
 	else if (answer)
-		err_set(err, ENOENT, "job %s was submitted, but is not shown",
-		        id);
+		rc = err_set(err, ENOENT,
+		             "job %s was submitted, but is not shown", id);
 	json_decref(req);
 	json_decref(answer);
 	buf_free(&rows);
-	return answer && rows.len ? 0 : -1;
+	return rc;
 }
 
 /* Say what became of the request; *ret_id stays empty when it was a test. */

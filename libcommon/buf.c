@@ -148,3 +148,14 @@ char *buf_take(struct buf *buf)
 	*buf = (struct buf){ 0 };
 	return s;
 }
+
+const char *text_line(const char **at, size_t *ret_len)
+{
+	const char *line = *at;
+
+	if (!line || !*line)
+		return NULL;
+	*ret_len = strcspn(line, "\n");
+	*at = line + *ret_len + (line[*ret_len] == '\n');
+	return line;
+}

@@ -38,4 +38,8 @@ void buf_free(struct buf *buf);  /* and is empty again */
 /* The text as a heap string, never NULL; buf is empty again. */
 char *buf_take(struct buf *buf);
 
+/* The next line from *at on, without its newline, which *at is moved behind;
+ * NULL: there is no more.  *at may be NULL. */
+const char *text_line(const char **at, size_t *ret_len);
+
 #endif

@@ -56,7 +56,7 @@ static void put_option(struct buf *out, const struct opt *opt)
 		buf_printf(out, opt->name ? "=%s" : " %s", opt->arg);
 }
 
-static void put_table(struct buf *out, const struct opt *opt)
+void opt_describe(const struct opt *opt, struct buf *out)
 {
 	for (; !opt_is_end(opt); opt++) {
 		size_t start = out->len;
@@ -80,8 +80,8 @@ __attribute__((noreturn)) static void exit_help(const struct opt_prog *prog)
 
 	buf_printf(&out, "Usage: %s %s\n%s\n\n", prog->name, prog->usage,
 	           prog->about);
-	put_table(&out, prog->opts);
-	put_table(&out, common);
+	opt_describe(prog->opts, &out);
+	opt_describe(common, &out);
 	fputs(out.data, stdout);
 	buf_free(&out);
 	exit(EXIT_SUCCESS);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/err.h"
 
 struct opt {
@@ -57,6 +58,9 @@ int opt_parse(const struct opt_prog *prog, void *ctx, int argc, char **argv);
  * abbreviations are not taken.  Fails: ENOENT no such option, EINVAL. */
 int opt_apply(const struct opt *opts, void *ctx, const char *name,
               const char *value, struct err *err);
+
+/* As in --help: each with its help. */
+void opt_describe(const struct opt *opts, struct buf *out);
 
 /* By its long name or, of one character, its letter; NULL: there is none. */
 const struct opt *opt_find(const struct opt *opts, const char *name);

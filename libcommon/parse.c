@@ -373,7 +373,7 @@ static int64_t on_day(const struct tm *today, const struct tm *clock, int days)
 	return mktime(&tm);
 }
 
-/* HH:MM[:SS], midnight, noon, today, tomorrow */
+/* HH:MM[:SS], midnight, noon, today, tomorrow, yesterday */
 static bool time_of_day(const char *s, int64_t now, int64_t *ret)
 {
 	const time_t t = now;
@@ -385,12 +385,14 @@ static bool time_of_day(const char *s, int64_t now, int64_t *ret)
 	if (!strcasecmp(s, "noon"))
 		clock.tm_hour = 12;
 	else if (strcasecmp(s, "today") && strcasecmp(s, "midnight") &&
-	         strcasecmp(s, "tomorrow") &&
+	         strcasecmp(s, "tomorrow") && strcasecmp(s, "yesterday") &&
 	         (!take_clock(s, &clock, &utc) || utc))
 		return false;
 	*ret = on_day(&today, &clock, 0);
-	if (!strcasecmp(s, "tomorrow") ||
-	    (strcasecmp(s, "today") && *ret < now))
+	if (!strcasecmp(s, "yesterday"))
+		*ret = on_day(&today, &clock, -1);
+	else if (!strcasecmp(s, "tomorrow") ||
+	         (strcasecmp(s, "today") && *ret < now))
 		*ret = on_day(&today, &clock, 1);
 	return true;
 }

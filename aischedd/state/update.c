@@ -86,12 +86,21 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	for (char *p = name; *p; p++)
 		if (*p == '_')
 			*p = '-';
+	/* As aiq calls them. */
 	if (!strcmp(name, "time-limit"))
 		snprintf(name, sizeof(name), "time");
+	else if (!strcmp(name, "name"))
+		snprintf(name, sizeof(name), "job-name");
 	opt = opt_find(spec_opts, name);
+	if (!opt) {
+		err_set(err, EINVAL,
+		        "there is no field '%s': they are the long options of "
+		        "aisub",
+		        field);
+		return NULL;
+	}
 	/* What is for aisub alone lies outside the spec. */
-	if (!opt || opt->offset >= sizeof(struct spec) ||
-	    is_option(opt, "array")) {
+	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
 		err_set(err, EINVAL, "'%s' cannot be changed", field);
 		return NULL;
 	}

@@ -147,7 +147,11 @@ configure "pool here { runner = local }
 queue a { }
 queue b { quota { gpus = 2 } }"
 run "$top_builddir/aischedd/aischedd" -c "$conf" --check-config
-is "a good one" "$rc" 0
+is "a good one" "$rc$err" 0
+printf 'queue a { limit { cpus = 1 }  quota { cpus = 2 } }\n' >bad.conf
+run "$top_builddir/aischedd/aischedd" -c bad.conf --check-config
+like "a doubtful one" "$rc $err" \
+	"^0 aischedd: warning: bad.conf:1: queue 'a': limit.cpus is below quota.cpus$"
 run "$top_builddir/aischedd/aischedd" -c "$conf" --print-config
 like "and all of it" "$out" "^queue .?b.? \{"
 configure

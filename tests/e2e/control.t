@@ -124,9 +124,12 @@ is "all of them" "$(field "$id" time_limit),$(field "$id" comment),$(field "$id"
 	1200,new,1
 ok "and taken back" aictl update "$id" comment=
 is "there is none" "$(field "$id" comment)" -
-fails "all or nothing" 1 "'colour' cannot be changed" \
+fails "all or nothing" 1 "there is no field" \
 	aictl update "$id" comment=x colour=red
-fails "no such field" 1 "'colour' cannot be changed" aictl update "$id" colour=red
+fails "no such field" 1 "there is no field 'colour'" aictl update "$id" colour=red
+fails "no such change" 1 "'array' cannot be changed" aictl update "$id" array=1-2
+ok "as aiq calls it" aictl update "$id" name=renamed
+is "is another name" "$(field "$id" name)" renamed
 fails "no such queue" 1 "there is no queue 'x'" aictl update "$id" queue=x
 fails "what can never fit" 1 "needs 99 CPUs" aictl update "$id" cpus-per-task=99
 fails "not a field" 2 "update takes JOB... field=value..." aictl update "$id" x

@@ -37,7 +37,10 @@ like "where it runs" "$(aiq -h | head -n 1)" " $(uname -n)$"
 like "or why it does not" "$(aiq -h | tail -n 1)" ' \(JobHeldUser\)$'
 is "by name" "$(aiq -h -n held,runs -o name | tr '\n' ' ')" "runs held "
 is "by state" "$(aiq -h -t pd -o name | tr '\n' ' ')" "held array "
-is "by queue" "$(aiq -h -q nosuch)" ""
+fails "by a queue that is not there" 1 "there is no queue 'nosuch'" \
+	aiq -q default,nosuch
+is "by queue" "$(aiq -h -q default -o name | wc -l)" 3
+fails "by a node that is not there" 1 "there is no node 'n7'" aiq --node n7
 is "by user" "$(aiq -h -u nosuchuser)" ""
 is "by node" "$(aiq -h --node "$(uname -n)" -o name)" runs
 is "ended ones, by state" "$(aiq -h -t FAILED -o name)" "done"
@@ -51,6 +54,8 @@ is "the others are shown" "$rc $out" "1 held"
 
 like "in words" "$(aiq "$held_id")" '^  reason +JobHeldUser: '
 like "of an ended one, too" "$(aiq "$done_id")" '^  state +FAILED, exit status 3'
+unlike "and no more than there is to say" "$(aiq --history "$done_id"; aiq "$done_id")" \
+	'held up|nothing'
 like "its comment" "$(aiq "$done_id")" 'two words'
 like "of an array" "$(aiq "$array_id")" "0-9:3%2"
 
@@ -88,6 +93,11 @@ wait_for is_state "$run_id" COMPLETED
 aicancel "$held_id" "$array_id"
 is "finished jobs, the newest last" "$(aiq --history -h -o name | tr '\n' ' ')" \
 	"done runs held array "
+id=$(submit -H -J waits --wrap true)
+is "and no others" "$(aiq --history -h -t CD,F -o name | tr '\n' ' ')$(aiq --history -h "$id")" \
+	"done runs "
+unlike "of those that wait" "$(aiq --history -h -o job_id)" "^$id$"
+aicancel "$id"
 is "since" "$(aiq --history -h --since now+1h -o name)" ""
 is "until" "$(aiq --history -h --until now-1h -o name)" ""
 is "of one job" "$(aiq --history -h -o name "$run_id")" runs

@@ -95,6 +95,8 @@ go
 late"
 done_job -n 2 -o 'task.%t' --wrap 'echo $AISCHED_PROCID'
 is "the output of one task" "$(aiq --log --task 1 "$id")" 1
+fails "of one that there is not" 1 "there is no task 2 of job $id: its last is 1" \
+	aiq --log --task 2 "$id"
 done_job -a 0-1 --wrap 'echo $AISCHED_ARRAY_TASK_ID'
 fails "of an array one task is named" 1 "is an array" aiq --log "$id"
 is "like this" "$(aiq --log "${id}_1")" 1

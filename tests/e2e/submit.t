@@ -13,8 +13,9 @@ is "and only the id if asked" "$out$err" 2
 run aisub -Q --wrap true
 is "and nothing if asked" "$rc$out$err" 0
 run aisub --json -H -J named --wrap true
-like "the job as JSON" "$out" '^\{"job_id":4,.*"name":"named".*"state":"PENDING","reason":"JobHeldUser"'
+like "the job as JSON" "$rc$err$out" '^0\{"job_id":4,.*"name":"named".*"state":"PENDING","reason":"JobHeldUser"'
 is "an array has one id" "$(aisub --parsable -a 0-9 --wrap true)" 5
+is "and is one object" "$(aisub --json -a 0-9 --wrap true | grep -c .)" 1
 
 # --- where options come from -----------------------------------------------
 

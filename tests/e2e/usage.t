@@ -78,6 +78,27 @@ check 1 "bad job id 'x'" aictl hold x
 check 1 "cannot reach aischedd" aictl ping
 check 1 "cannot reach aischedd" aictl ping --wait 1s
 
+# NAME PATTERN TOOL [WORD]...: what it says on stdout
+says()
+{
+	name=$1
+	pattern=$2
+	tool=$3
+	shift 3
+	n=$((n + 1))
+	if "$top_builddir/$tool/$tool" "$@" >"$dir/out" 2>&1 &&
+		grep -qE -- "$pattern" "$dir/out"; then
+		echo "ok $n - $name"
+		return
+	fi
+	echo "not ok $n - $name"
+	sed 's/^/# /' "$dir/out"
+}
+
+says "help about a command has its options" '--duration=TIME' aictl help reserve
+says "the command says so itself" '--reason=REASON' aictl drain n1 --help
+check 2 "unknown command 'foo'" aictl help foo
+
 script '# a comment' '' 'hold x' 'foo'
 check 1 "stdin:3: bad job id 'x'" aictl
 script "drain n1 -r 'no end"

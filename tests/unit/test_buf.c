@@ -124,6 +124,23 @@ START_TEST(taken_text_is_never_null)
 }
 END_TEST
 
+START_TEST(lines_of_a_text)
+{
+	const char *at = "one\n\nlast";
+	size_t len;
+
+	ck_assert_ptr_nonnull(text_line(&at, &len));
+	ck_assert_uint_eq(len, 3);
+	ck_assert_ptr_nonnull(text_line(&at, &len));
+	ck_assert_uint_eq(len, 0);
+	ck_assert_str_eq(text_line(&at, &len), "last");
+	ck_assert_uint_eq(len, 4);
+	ck_assert_ptr_null(text_line(&at, &len));
+	at = NULL;
+	ck_assert_ptr_null(text_line(&at, &len));
+}
+END_TEST
+
 SUITE(buf)
 {
 	tcase_add_test(tc, text_grows);
@@ -132,4 +149,5 @@ SUITE(buf)
 	tcase_add_loop_test(tc, json, 0, ARRAY_SIZE(jsons));
 	tcase_add_test(tc, room_is_filled_by_others);
 	tcase_add_test(tc, taken_text_is_never_null);
+	tcase_add_test(tc, lines_of_a_text);
 }

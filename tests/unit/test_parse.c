@@ -232,6 +232,7 @@ static const struct {
 	{ moment, "noon", NOW + 17 * HOUR + 1800 },
 	{ moment, "today", NOW - 18 * HOUR - 1800 },
 	{ moment, "tomorrow", NOW + 5 * HOUR + 1800 },
+	{ moment, "yesterday", NOW + 5 * HOUR + 1800 - 48 * HOUR },
 	{ moment, "2026-11-21", NOW - 18 * HOUR - 1800 },
 	{ moment, "2026-11-21T18:30", NOW },
 	{ moment, "2026-11-21T18:30:01", NOW + 1 },
