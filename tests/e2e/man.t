@@ -123,4 +123,35 @@ done
 [ -z "$missing" ]
 ok $? "the completion has all states${missing:+, but for$missing}"
 
+# HACKING.md leads to all files that are compiled, by their own names or that
+# of their header, and to none that is not there.
+hacking=$top_srcdir/HACKING.md
+# shellcheck disable=SC2016 # it is Markdown
+named=$(grep -oE '`[a-z_/*0-9]+\.[ch]`' "$hacking" | tr -d '`')
+set -f # op_*.c is a pattern
+missing=
+for file in $(cd "$top_srcdir" && find aischedd libcommon aisim -name '*.c'); do
+	file=${file##*/}
+	for word in $named; do
+		word=${word##*/}
+		# shellcheck disable=SC2254 # see above
+		case $file in
+		${word%.?}.c) continue 2 ;;
+		esac
+	done
+	missing="$missing $file"
+done
+set +f
+[ -z "$missing" ]
+ok $? "HACKING.md leads to all files${missing:+, but for$missing}"
+gone=
+for word in $named; do
+	find "$top_srcdir/aischedd" "$top_srcdir/libcommon" "$top_srcdir/aisim" \
+		"$top_srcdir/aiq" "$top_srcdir/aisub" "$top_srcdir/aictl" \
+		"$top_srcdir/aicancel" "$top_srcdir/tests" \
+		-name "${word##*/}" | grep -q . || gone="$gone $word"
+done
+[ -z "$gone" ]
+ok $? "and to none that is not there${gone:+:$gone}"
+
 echo "1..$n"
