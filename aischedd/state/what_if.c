@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/state/state_priv.h"
+#include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 
 /* --- what if ----------------------------------------------------------- */
@@ -11,17 +12,22 @@
 static void last_row_nodes(const struct state *state, const struct plan *plan,
                            struct buf *out)
 {
+	const char **name = NULL;
+	size_t n = 0, cap = 0;
+
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
 		const struct start *s = &plan->start[i];
+		const struct snap_task *task = &plan->task[s->task_first];
 
 		if (s->row != plan->nverdicts - 1)
 			continue;
-		for (uint32_t t = 0; t < s->ntasks; t++)
-			buf_printf(
-			    out, "%s%s", out->len ? "," : "",
-			    state->node[plan->task[s->task_first + t].node]
-				.name);
+		for (uint32_t t = 0; t < s->ntasks; t++) {
+			name = GROW(name, n, &cap);
+			name[n++] = state->node[task[t].node].name;
+		}
 	}
+	hostlist_format(name, n, out);
+	free(name);
 }
 
 /* Who would leave for the job, wholly or in part; once each. */

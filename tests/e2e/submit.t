@@ -134,7 +134,7 @@ is "and exits with its status" "$rc" 6
 # --- --test-only -----------------------------------------------------------
 
 
-run aisub --test-only --wrap true
+run aisub --test-only -n 2 --wrap true
 is "it says where it would start" "$rc$out$err" "0would start now on $(uname -n)"
 id=$(sleeper -c 4)
 wait_for is_state "$id" RUNNING

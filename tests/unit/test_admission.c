@@ -245,7 +245,7 @@ static const struct {
 	const char *name, *before, *options, *want;
 } trials[] = {
 	{ "it would start", "", "cpus-per-task=3", "starts on n0" },
-	{ "a gang would", "", "tasks=2", "starts on n0,n0" },
+	{ "a gang would", "", "tasks=2", "starts on n0" },
 	{ "it would wait", "cpus-per-task=4 time=10", "",
 	  "Resources at 600: *waits for job 1 to end*" },
 	{ "held", "", "hold", "JobHeldUser*" },
