@@ -66,8 +66,8 @@ static bool is_within(const struct again *a, uint32_t queue, uint32_t row)
 	const int64_t *used = a->p->place->work->used[queue];
 	uint32_t req = a->s->pend.req[row], own = a->s->pend.queue[row];
 	struct demand d = demand_start(a->s, row, a->s->req.min_tasks[req]);
-	bool alone = a->p->evict &&
-	             a->p->evict->lowest[own] < standing_of_row(a->s, row);
+	bool alone = a->p->evict && a->p->tally->queue[own].lowest <
+	                                standing_of_row(a->s, row);
 
 	for (int r = 0; r < RES_N; r++) {
 		if (share[r] != CONF_NONE && d.amount[r] &&

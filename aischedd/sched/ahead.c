@@ -349,7 +349,7 @@ void ahead_add(struct ahead *a, uint32_t req)
 
 	/* One that goes on is no longer suspended: it has an end. */
 	if (p->run != SNAP_NONE)
-		ahead_stays(a)->end[p->run] = p->until;
+		stays_change(ahead_stays(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;
 	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
 	for (; a->ntasks < p->ntasks; a->ntasks++) {

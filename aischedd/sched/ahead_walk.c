@@ -156,8 +156,10 @@ static void list_leaving(struct walk *w)
 	for (uint32_t i = 0; i < n; i++) {
 		struct stay now = st->stay[st->first[w->node] + i];
 
-		sorted &= now.end == st->end[now.run] && !a->gone[now.task];
-		now.end = a->gone[now.task] ? a->s->now : st->end[now.run];
+		if (a->gone[now.task]) {
+			now.end = a->s->now;
+			sorted = false;
+		}
 		if (now.end != SNAP_NEVER)
 			a->leaving[w->nstays++] = now;
 	}

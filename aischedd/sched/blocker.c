@@ -18,8 +18,7 @@ uint64_t ahead_ends(struct ahead *a, uint32_t node, int64_t at)
 	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
 		const struct stay *it = &st->stay[i];
 
-		if (st->end[it->run] == at ||
-		    (a->gone[it->task] && at == a->s->now))
+		if (it->end == at || (a->gone[it->task] && at == a->s->now))
 			lowest(&job, a->s->run.job[it->run]);
 	}
 	for (uint32_t i = v->added; i; i = added_at(a, i)->next) {
@@ -54,12 +53,13 @@ uint64_t ahead_blocker(struct ahead *a, uint32_t node, int64_t what)
 
 	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
 		uint32_t run = st->stay[i].run;
+		int64_t end = st->stay[i].end;
 
 		if (!holds(s, s->run.req[run], s->run.suspended[run], what))
 			continue;
-		if (!job || ends_before(st->end[run], first) ||
-		    (st->end[run] == first && s->run.job[run] < job)) {
-			first = st->end[run];
+		if (!job || ends_before(end, first) ||
+		    (end == first && s->run.job[run] < job)) {
+			first = end;
 			job = s->run.job[run];
 		}
 	}

@@ -17,14 +17,17 @@ struct stay {
 };
 
 struct stays {
-	uint32_t *first; /* by node: slice of stay */
+	const uint32_t *first; /* by node: slice of stay */
 	struct stay *stay;
-	int64_t *end; /* by run */
 };
 
 struct stays *stays_new(const struct snap *snap, struct arena *arena);
 
-/* When one without limit has ended by what its queue assumes. */
+/* A run ends at another time. */
+void stays_change(struct stays *st, const struct snap *snap, uint32_t run,
+                  int64_t end);
+
+/* When one without limit has ended by what its queue assumes: more than 0. */
 int64_t stay_assumed(const struct snap *snap, uint32_t run);
 
 /* When a running job has ended at the latest, as far as is known. */
@@ -35,7 +38,9 @@ static inline int64_t stay_end(const struct snap *s, uint32_t run)
 	if (s->run.suspended[run])
 		return SNAP_NEVER;
 	if (s->run.end[run] == SNAP_NEVER)
-		return stay_assumed(s, run);
+		return s->queue.assumed_time[s->run.queue[run]] > 0
+		           ? stay_assumed(s, run)
+		           : SNAP_NEVER;
 	return s->run.end[run] > s->now ? s->run.end[run] : s->now;
 }
 

@@ -1,15 +1,17 @@
 /* tally.c - all that runs, summed up */
 #include "aischedd/sched/tally.h"
 
+#include "aischedd/sched/rung.h"
 #include "aischedd/sched/stay.h"
 #include "aischedd/sched/work.h"
 
-enum { ENDING = 1, SUSPENDED = 2, FIRM = 4, PART = 8 };
+enum { ENDING = 1, SUSPENDED = 2, FIRM = 4, PART = 8, SAFE = 16 };
 
-/* Runs that are alike are counted before they are multiplied. */
+/* Runs that are alike are counted before they are summed up. */
 struct kind {
-	uint32_t queue, req, flags;
-	int64_t runs, tasks;
+	int64_t standing;
+	uint32_t queue, req, tasks, flags;
+	int64_t runs;
 };
 
 /* More kinds than these take turns. */
@@ -21,62 +23,108 @@ static void add(int64_t sum[RES_N], int64_t n, const int64_t each[RES_N])
 		sum[r] += n * each[r];
 }
 
-static void count_kind(const struct snap *s, const struct kind *k,
-                       struct tally *t)
+static void add_used(const struct snap *s, const struct kind *k,
+                     struct tally_queue *q, struct tally *t)
 {
-	struct tally_queue *q = &t->queue[k->queue];
 	const int64_t each[RES_N] = { s->req.cpus[k->req], s->req.mem[k->req],
 		                      s->req.gpus[k->req] };
 	const int64_t held[RES_N] = { k->flags & SUSPENDED ? 0 : each[RES_CPU],
 		                      each[RES_MEM], each[RES_GPU] };
+	int64_t tasks = k->runs * k->tasks;
 
 	if (!(k->flags & ENDING)) {
-		add(q->used, k->tasks, held);
+		add(q->used, tasks, held);
 		if (k->flags & FIRM)
-			add(q->firm, k->tasks, held);
+			add(q->firm, tasks, held);
 		q->jobs += k->runs;
 	}
 	/* What a job gives up it asks for anyway. */
 	if (!(k->flags & PART))
 		add(q->ask, k->runs * s->req.tasks[k->req], each);
 	if (each[RES_GPU]) {
-		t->cpus += k->tasks * each[RES_CPU];
-		t->gpus += k->tasks * each[RES_GPU];
+		t->cpus += tasks * each[RES_CPU];
+		t->gpus += tasks * each[RES_GPU];
+	}
+}
+
+static void count_kind(const struct snap *s, const struct kind *k,
+                       struct tally *t)
+{
+	struct tally_queue *q = &t->queue[k->queue];
+
+	add_used(s, k, q, t);
+	if (!(k->flags & (ENDING | SUSPENDED)) &&
+	    k->tasks < s->req.tasks[k->req]) {
+		q->growers += (uint32_t)k->runs;
+		t->growers += (uint32_t)k->runs;
+	}
+	if (!(k->flags & (ENDING | FIRM | SAFE))) {
+		t->victims += (uint32_t)k->runs;
+		if (k->standing < q->lowest)
+			q->lowest = k->standing;
 	}
 }
 
 static uint32_t flags_of(const struct snap *s, uint32_t run)
 {
-	return (s->run.ending[run] ? ENDING : 0) |
-	       (s->run.suspended[run] ? SUSPENDED : 0) |
-	       (s->run.preemptible[run] ? 0 : FIRM) |
-	       (snap_is_part(s, run) ? PART : 0);
+	uint32_t flags = (s->run.ending[run] ? ENDING : 0) |
+	                 (s->run.suspended[run] ? SUSPENDED : 0) |
+	                 (s->run.preemptible[run] ? 0 : FIRM);
+
+	if (flags & ENDING && snap_is_part(s, run))
+		flags |= PART;
+	if (!(flags & (ENDING | FIRM)) && s->run.safe_until[run] > s->now)
+		flags |= SAFE;
+	return flags;
+}
+
+/* One more of its kind; the kind that has its place is counted. */
+static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
+                    struct kind *kind, struct tally *t)
+{
+	int64_t standing = standing_of_run(s, run);
+	uint32_t queue = s->run.queue[run], req = s->run.req[run];
+	uint32_t tasks = run_ntasks(s, run);
+	struct kind *k = &kind[(req + queue * 31 + tasks * 7 + flags) % KINDS];
+
+	if (k->standing != standing || k->queue != queue || k->req != req ||
+	    k->tasks != tasks || k->flags != flags) {
+		if (k->runs)
+			count_kind(s, k, t);
+		*k = (struct kind){ standing, queue, req, tasks, flags, 0 };
+	}
+	k->runs++;
+}
+
+/* When others may take from it who may not now. */
+static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
+{
+	if (flags & (ENDING | FIRM))
+		return SNAP_NEVER;
+	return flags & SAFE ? s->run.safe_until[run] : rung_rises(s, run);
 }
 
 struct tally *tally_new(const struct snap *s, struct arena *arena)
 {
 	struct tally *t = arena_array(arena, struct tally, 1);
 	struct kind *kind = arena_array(arena, struct kind, KINDS);
+	bool rungs = rung_counts(s->policy.order);
 
+	t->wake = SNAP_NEVER;
 	t->queue = arena_array(arena, struct tally_queue, s->queue.n);
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		t->queue[q].lowest = INT64_MAX;
 	for (uint32_t run = 0; run < s->run.n; run++) {
-		uint32_t queue = s->run.queue[run], req = s->run.req[run];
 		uint32_t flags = flags_of(s, run);
-		struct kind *k = &kind[(req + queue * 31 + flags) % KINDS];
 
-		if (k->req != req || k->queue != queue || k->flags != flags) {
-			if (k->runs)
-				count_kind(s, k, t);
-			*k = (struct kind){ queue, req, flags, 0, 0 };
+		add_run(s, run, flags, kind, t);
+		if (rungs || flags & SAFE) {
+			int64_t at = wake_of(s, run, flags);
+
+			if (ends_before(at, t->wake))
+				t->wake = at;
 		}
-		k->runs++;
-		k->tasks += run_ntasks(s, run);
-		if (tally_may_grow(s, run)) {
-			t->queue[queue].growers++;
-			t->growers++;
-		}
-		if (!t->ends)
-			t->ends = stay_end(s, run) != SNAP_NEVER;
+		t->ends = t->ends || stay_end(s, run) != SNAP_NEVER;
 	}
 	for (int i = 0; i < KINDS; i++) {
 		if (kind[i].runs)

@@ -16,11 +16,15 @@ struct tally_queue {
 	int64_t jobs;        /* that do not leave */
 	int64_t ask[RES_N];  /* by all: what they would have with all tasks */
 	uint32_t growers;    /* that may get more tasks */
+	int64_t lowest;      /* standing of those that may be evicted; none:
+	                      * INT64_MAX */
 };
 
 struct tally {
 	struct tally_queue *queue;
-	uint32_t growers;
+	uint32_t growers, victims; /* that may get more, or be evicted */
+	int64_t wake; /* who may be evicted is another question then, or
+	               * SNAP_NEVER */
 	int64_t cpus, gpus; /* of those that have GPUs */
 	bool ends;          /* one of them at a time that is known */
 };

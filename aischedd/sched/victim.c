@@ -120,30 +120,13 @@ struct evictor *victims_new(struct pass *p)
 {
 	const struct snap *s = p->snap;
 	struct evictor *e = arena_array(p->arena, struct evictor, 1);
-	bool rungs = rung_counts(s->policy.order);
 
 	e->p = p;
 	e->s = s;
 	e->w = p->place->work;
 	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
-	e->lowest = arena_array(p->arena, int64_t, s->queue.n);
-	for (uint32_t q = 0; q < s->queue.n; q++)
-		e->lowest[q] = INT64_MAX;
-	for (uint32_t i = 0; i < s->run.n; i++) {
-		int64_t *lowest = &e->lowest[s->run.queue[i]];
-
-		if (may_leave(s, i)) {
-			int64_t standing = standing_of_run(s, i);
-
-			e->norder++;
-			if (standing < *lowest)
-				*lowest = standing;
-			if (rungs)
-				pass_wake(p, rung_rises(s, i));
-		} else if (s->run.preemptible[i] && !s->run.ending[i]) {
-			pass_wake(p, s->run.safe_until[i]);
-		}
-	}
+	e->norder = p->tally->victims;
+	pass_wake(p, p->tally->wake);
 	return e;
 }
 
@@ -279,11 +262,12 @@ bool victim_allowed(const struct evictor *e, uint32_t run)
 bool victims_allowed(struct evictor *e)
 {
 	const struct snap *s = e->s;
-	bool any = e->lowest[e->c->demand.queue] < e->c->standing;
+	const struct tally_queue *queue = e->p->tally->queue;
+	bool any = queue[e->c->demand.queue].lowest < e->c->standing;
 
 	for (uint32_t q = 0; q < s->queue.n; q++) {
 		bool other =
-		    q != e->c->demand.queue && e->lowest[q] != INT64_MAX;
+		    q != e->c->demand.queue && queue[q].lowest != INT64_MAX;
 
 		e->allowed[q] = other ? (uint8_t)may_reclaim(e, q) : 0;
 		any |= e->allowed[q] != 0;

@@ -45,7 +45,6 @@ struct evictor {
 	struct work *w;
 
 	uint32_t norder; /* runs that may go */
-	int64_t *lowest; /* by queue: least standing of such runs */
 
 	/* Once somebody may take from them. */
 	uint32_t *order;      /* they, the first to go first */
