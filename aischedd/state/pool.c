@@ -70,27 +70,49 @@ uint64_t spec_pools(const struct state *state, const struct spec *spec,
 	return pools & runner_pools(conf, spec);
 }
 
-int64_t state_default_mem(const struct state *state, uint64_t pools)
+static void add_to_sum(struct pool_sum *sum, const struct node *node)
 {
-	int64_t least = INT64_MAX;
+	int64_t per_cpu;
 
-	for (size_t i = 0; i < state->conf->npools; i++)
-		if (pools >> i & 1 &&
-		    state->conf->pools[i].default_memory_per_cpu != CONF_NONE &&
-		    state->conf->pools[i].default_memory_per_cpu < least)
-			least = state->conf->pools[i].default_memory_per_cpu;
+	sum->total[RES_CPU] += node->cpu_milli;
+	sum->total[RES_MEM] += node->mem_mib;
+	sum->total[RES_GPU] += 1000 * (int64_t)node->ngpus;
+	if (node->cpu_milli < 1)
+		return;
+	per_cpu = node->mem_mib * 1000 / node->cpu_milli;
+	if (per_cpu < sum->mem_per_cpu)
+		sum->mem_per_cpu = per_cpu;
+}
+
+const struct pool_sum *pool_sums(struct state *state)
+{
+	if (state->pool_sum_gen == state->gen + 1)
+		return state->pool_sum;
+	for (size_t i = 0; i < LIMIT_POOLS; i++)
+		state->pool_sum[i] =
+		    (struct pool_sum){ .mem_per_cpu = INT64_MAX };
 	for (size_t i = 0; i < state->nnodes; i++) {
 		const struct node *node = &state->node[i];
-		int64_t ratio;
 
-		if (node->gone || !(pools >> node->pool & 1) ||
-		    node->cpu_milli < 1 ||
-		    state->conf->pools[node->pool].default_memory_per_cpu !=
-		        CONF_NONE)
-			continue;
-		ratio = node->mem_mib * 1000 / node->cpu_milli;
-		if (ratio < least)
-			least = ratio;
+		if (!node->gone)
+			add_to_sum(&state->pool_sum[node->pool], node);
+	}
+	state->pool_sum_gen = state->gen + 1;
+	return state->pool_sum;
+}
+
+int64_t state_default_mem(struct state *state, uint64_t pools)
+{
+	const struct pool_sum *sum = pool_sums(state);
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < state->conf->npools; i++) {
+		int64_t per_cpu = state->conf->pools[i].default_memory_per_cpu;
+
+		if (per_cpu == CONF_NONE)
+			per_cpu = sum[i].mem_per_cpu;
+		if (pools >> i & 1 && per_cpu < least)
+			least = per_cpu;
 	}
 	return least == INT64_MAX ? 0 : least;
 }

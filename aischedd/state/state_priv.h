@@ -76,6 +76,12 @@ struct queue_state {
 	uint64_t jobs, running; /* not ended; holding nodes */
 };
 
+/* What the nodes of a pool have. */
+struct pool_sum {
+	int64_t total[RES_N];
+	int64_t mem_per_cpu; /* MiB, least of them; INT64_MAX: no CPUs */
+};
+
 struct state {
 	const struct conf *conf;
 	past_fn *past;
@@ -104,8 +110,8 @@ struct state {
 	struct queue_state *queue; /* [conf->nqueues] */
 	struct usage **usage;      /* of each user and queue there is one of */
 	size_t nusages, usage_cap;
-	int64_t pool_total[LIMIT_POOLS][RES_N];
-	uint64_t pool_total_gen; /* gen + 1 when they were summed */
+	struct pool_sum pool_sum[LIMIT_POOLS];
+	uint64_t pool_sum_gen; /* gen + 1 when they were summed */
 	bool pool_ready[LIMIT_POOLS];
 	char *pool_trouble[LIMIT_POOLS]; /* NULL: there is none */
 
@@ -379,7 +385,10 @@ void node_tell_drain(struct state *state, uint32_t node);
 /* Those that may run it, a bit each. */
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
-int64_t state_default_mem(const struct state *state, uint64_t pools);
+/* Known until nodes change. */
+const struct pool_sum *pool_sums(struct state *state);
+/* MiB for each CPU of a job that does not say, in any of these pools. */
+int64_t state_default_mem(struct state *state, uint64_t pools);
 
 /* queue.c */
 /* It is this one, or further down. */

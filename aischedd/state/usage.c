@@ -96,26 +96,6 @@ uint16_t usage_light(int64_t used, int64_t all, uint32_t users)
 
 /* --- what a job is charged --------------------------------------------- */
 
-/* What each pool has, known until nodes change. */
-static const int64_t (*pool_totals(struct state *state))[RES_N]
-{
-	if (state->pool_total_gen == state->gen + 1)
-		return (const int64_t(*)[RES_N])state->pool_total;
-	memset(state->pool_total, 0, sizeof(state->pool_total));
-	for (size_t i = 0; i < state->nnodes; i++) {
-		const struct node *node = &state->node[i];
-		int64_t *total = state->pool_total[node->pool];
-
-		if (node->gone)
-			continue;
-		total[RES_CPU] += node->cpu_milli;
-		total[RES_MEM] += node->mem_mib;
-		total[RES_GPU] += 1000 * (int64_t)node->ngpus;
-	}
-	state->pool_total_gen = state->gen + 1;
-	return (const int64_t(*)[RES_N])state->pool_total;
-}
-
 /* What the job keeps from others on the node of a task. */
 static void hold_task(const struct state *state, const struct job *job,
                       const struct row_key *req, uint32_t task,
@@ -137,23 +117,24 @@ static void hold_task(const struct state *state, const struct job *job,
 
 static int64_t charge_of(struct state *state, struct job *job)
 {
-	const int64_t(*total)[RES_N] = pool_totals(state);
+	const struct pool_sum *sum = pool_sums(state);
 	const struct row_key *req = (const void *)placed_key(state, job)->text;
 	const struct snap_task *t = job->place->task;
 	int64_t held[RES_N] = { 0 }, part[RES_N] = { 0 }, most = 0;
 
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
 		uint32_t pool = state->node[t[i].node].pool;
+		const int64_t *total = sum[pool].total;
 
 		hold_task(state, job, req, i, held);
 		if (i + 1 < job->place->ntasks &&
 		    state->node[t[i + 1].node].pool == pool)
 			continue;
 		for (int r = 0; r < RES_N; r++) {
-			if (total[pool][r] > 0)
-				part[r] += (int64_t)((wide)(uint64_t)held[r] *
-				                     CHARGE_ALL /
-				                     (uint64_t)total[pool][r]);
+			if (total[r] > 0)
+				part[r] +=
+				    (int64_t)((wide)(uint64_t)held[r] *
+				              CHARGE_ALL / (uint64_t)total[r]);
 			held[r] = 0;
 		}
 	}

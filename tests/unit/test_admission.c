@@ -299,6 +299,34 @@ START_TEST(trial)
 }
 END_TEST
 
+/* MiB for a CPU of a job that is submitted now and does not say. */
+static int64_t memory_given(struct world *w)
+{
+	return state_job(w->state, world_submit(w, ""))->mem_default;
+}
+
+START_TEST(memory_of_a_job_that_does_not_say)
+{
+	struct node_info gone = { .name = "n1", .gone = true };
+	struct world w;
+
+	world_init(&w, NULL);
+	ck_assert_int_eq(memory_given(&w), 0);
+	world_node(&w, "n0", 4, 4000, 0);
+	ck_assert_int_eq(memory_given(&w), 1000);
+	world_node(&w, "n1", 4, 2000, 0);
+	ck_assert_int_eq(memory_given(&w), 500);
+	state_node_seen(w.state, 0, &gone);
+	ck_assert_int_eq(memory_given(&w), 1000);
+	w.old_conf = w.conf;
+	w.conf = world_conf("pool here { default_memory_per_cpu = 700M }\n"
+	                    "queue batch { }\n");
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	ck_assert_int_eq(memory_given(&w), 700);
+	world_fini(&w);
+}
+END_TEST
+
 /* A thousand submissions to a full machine are one pass, not a thousand. */
 START_TEST(one_more_that_waits_needs_no_pass)
 {
@@ -332,5 +360,6 @@ SUITE(admission)
 	tcase_add_test(tc, while_nodes_are_not_known_all_is_taken);
 	tcase_add_test(tc, a_request_is_counted_as_a_whole);
 	tcase_add_loop_test(tc, trial, 0, ARRAY_SIZE(trials));
+	tcase_add_test(tc, memory_of_a_job_that_does_not_say);
 	tcase_add_test(tc, one_more_that_waits_needs_no_pass);
 }
