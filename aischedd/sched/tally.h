@@ -23,8 +23,8 @@ struct tally_queue {
 struct tally {
 	struct tally_queue *queue;
 	uint32_t growers, victims; /* that may get more, or be evicted */
-	int64_t wake; /* who may be evicted is another question then, or
-	               * SNAP_NEVER */
+	int64_t wake;       /* who may be evicted is another question then, or
+	                     * SNAP_NEVER */
 	int64_t cpus, gpus; /* of those that have GPUs */
 	bool ends;          /* one of them at a time that is known */
 };
