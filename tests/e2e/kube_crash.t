@@ -18,9 +18,15 @@ objects()
 		sort | uniq -c | awk '{ print $2, $1 }'
 }
 
+# TEXT: they are these, when the cluster has swept up what was before.
+objects_are()
+{
+	[ "$(objects | tr '\n' ' ')" = "$1" ]
+}
+
 nothing_is_left()
 {
-	[ -z "$(objects)" ]
+	objects_are ""
 }
 
 # JOB COUNT: it has so many pods that are not over, all of which run, in one
@@ -42,7 +48,7 @@ fields()
 
 has_died()
 {
-	! kill -0 "$daemon_pid" 2>/dev/null
+	! grep -qs '^State:.[^Z]' "/proc/$daemon_pid/status"
 }
 
 # COMMAND [WORD]...: it holds, or the daemon is no more.
@@ -107,18 +113,13 @@ start_daemon || bail "aischedd does not start"
 
 # --- a start and a stop ------------------------------------------------------
 
-# The Service comes last.
-all_is_there()
-{
-	[ "$(objects | tr '\n' ' ')" = "Job 1 Pod 2 Secret 1 Service 1 " ]
-}
-
 life()
 {
 	arm
 	id=$(aisub --parsable -n 2 --wrap true)
 	reaches "a start" runs "$id" 2
-	ok "all is there once" wait_for all_is_there
+	ok "all is there once" wait_for objects_are \
+		"Job 1 Pod 2 Secret 1 Service 1 "
 	arm
 	aicancel "$id"
 	reaches "a stop" is_state "$id" CANCELLED
@@ -143,7 +144,7 @@ array()
 	arm
 	id=$(aisub --parsable --array 1-2 --wrap true)
 	reaches "an array" both_run
-	is "all is there once" "$(objects | tr '\n' ' ')" "Job 2 Pod 2 Secret 1 "
+	ok "all is there once" wait_for objects_are "Job 2 Pod 2 Secret 1 "
 	arm
 	aicancel "$id"
 	reaches "its end" is_over
@@ -162,7 +163,7 @@ preemption()
 		--nodelist gpu-0 --wrap true)
 	reaches "a preemption" runs "$better" 1
 	is "the other waits" "$(fields "$id" state,preemptions)" "PENDING 1"
-	is "without a trace" "$(objects | tr "\n" " ")" "Job 1 Pod 1 Secret 1 "
+	ok "without a trace" wait_for objects_are "Job 1 Pod 1 Secret 1 "
 	arm
 	aicancel "$better"
 	reaches "a return" runs "$id" 1

@@ -5,8 +5,9 @@
  *
  * Listens at the address, without TLS, and hands all on to URL with the
  * certificate of FOLDER/admin.crt.  Each call that changes something, but for
- * the Lease, is a line of LOG, "METHOD PATH"; empty it to count again.  The
- * file RULE, read at every call, has one line, or none:
+ * the Lease, is a line of LOG, "METHOD PATH"; empty it to count again.  It is
+ * locked from then until the answer, or until PID is dead.  The file RULE, read
+ * at every call, has one line, or none:
  *
  *	kill PID before|after N	as the Nth call of LOG arrives, or once it has
  *				been answered and PID does not know that
@@ -33,6 +34,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libcommon/buf.h"
@@ -142,9 +144,15 @@ static void unlock(void)
 	lock = -1;
 }
 
+/* Whoever gets the lock of the log after us finds it dead. */
 static void kill_daemon(const struct rule *rule)
 {
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)rule->pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
 	kill((pid_t)rule->pid, SIGKILL);
+	if (fd >= 0)
+		poll(&p, 1, -1);
 	exit(0);
 }
 
@@ -260,6 +268,7 @@ static void hear_client(struct buf *in)
 		usleep((useconds_t)rule.n * 1000);
 	if (is_effect()) {
 		count();
+		rule = rule_read(); /* it may have been some time */
 		/* What it had sent by then comes to nothing, too. */
 		if (rule.kind == RULE_KILL && number >= rule.n + rule.after)
 			kill_daemon(&rule);

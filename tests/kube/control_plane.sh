@@ -26,7 +26,7 @@ kube_url=https://$kube_ip:6443
 mkdir -p "$kube"
 # All of this takes longer than aischedd does.
 # shellcheck disable=SC2034 # wait_for() uses it
-deadline_s=60
+deadline_s=120
 
 # COMMAND [WORD]...: kubectl, as administrator.
 kube()
@@ -257,12 +257,14 @@ between_start()
 	kube_config "$kube/between.conf" '{}' "http://$kube_ip:6080"
 }
 
-# [WORD]...: the rule from now on, or none; calls are counted from here.
+# [WORD]...: the rule from now on, or none; calls are counted from here.  Whom
+# the rule before has killed is dead then.
 between()
 {
-	: >"$kube/between.calls"
 	echo "$*" >"$kube/between.new"
-	mv "$kube/between.new" "$kube/between.rule"
+	# shellcheck disable=SC2016 # sh expands it
+	flock "$kube/between.calls" sh -c ': >"$1.calls"
+		mv "$1.new" "$1.rule"' sh "$kube/between"
 }
 
 # --- pods ------------------------------------------------------------------
