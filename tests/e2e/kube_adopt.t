@@ -130,7 +130,11 @@ like "and as what" "$note" "job $id "
 ok "and that it was started" wait_for says one Started
 end_pods one 0
 ok "it is completed" wait_for is_state "$id" COMPLETED
-is "and stays to be looked at" "$(job_says one .status.succeeded)" 1
+has_succeeded()
+{
+	[ "$(job_says "$1" .status.succeeded)" = 1 ]
+}
+ok "and stays to be looked at" wait_for has_succeeded one
 
 make_job bad 1 '"backoffLimit": 0,'
 id=$(id_of bad)
@@ -155,8 +159,9 @@ replaced()
 {
 	[ "$($k get pods \
 		-l app=gang,batch.kubernetes.io/job-completion-index=3 \
-		--field-selector status.phase=Running \
-		-o 'jsonpath={.items[0].spec.nodeName}')" = "$1" ]
+		--sort-by=.status.phase -o "jsonpath={range .items[*]}\
+{.status.phase} {.spec.nodeName}{'\n'}{end}")" = "Failed $1
+Running $1" ]
 }
 ok "a pod that fails is replaced in its place" wait_for replaced "$node"
 is "and the job goes on" "$(field "$id" state)" RUNNING

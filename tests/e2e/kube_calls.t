@@ -40,10 +40,16 @@ goes_at_once()
 	[ "$(renewals)" -le 1 ]
 }
 
-# NAME, and what calls() should say on stdin.
+they_are_all()
+{
+	[ "$(calls)" = "$wanted" ]
+}
+
+# NAME, and what calls() should say on stdin, when the last is done.
 calls_are()
 {
 	wanted=$(cat)
+	wait_for they_are_all
 	is "$1" "$(calls)" "$wanted"
 	counted=$((counted + $(wc -l <"$dir/new")))
 }

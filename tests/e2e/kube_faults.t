@@ -79,12 +79,17 @@ between_start
 kube_user little /CN=little
 kube_cert stranger /CN=stranger
 
-configure "
+# START_TIMEOUT
+configure_for()
+{
+	configure "
 queue default { grace = \"1s\" }
 pool here { runner = local }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/used.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
-scheduling { start_timeout = \"8s\"  node_timeout = \"2s\" }"
+scheduling { start_timeout = \"$1\"  node_timeout = \"2s\" }"
+}
+configure_for 10m
 start_daemon || bail "aischedd does not start"
 
 # [OPTION]...
@@ -149,6 +154,7 @@ ok "all is well again" wait_for well
 cp "$kube/between.conf" "$kube/new.conf"
 mv "$kube/new.conf" "$kube/used.conf"
 between say 200 /version
+configure_for 15s
 # shellcheck disable=SC2119
 restart || bail "aischedd does not start again"
 ok "a server that is too old is told" wait_for status_has \
@@ -195,7 +201,6 @@ $k delete quota none >/dev/null
 ok "until there is none" wait_for is_state "$id" RUNNING
 end "$id"
 
-# After the third there is a pause in which one can look.
 name=aj-test-$((id + 1))
 for attempt in 1 2 3; do
 	$k create job "$name-$attempt" --image=theirs >/dev/null
@@ -204,7 +209,8 @@ name=$name-3
 id=$(sub)
 ok "a Job of that name that is not ours is named" wait_for logged \
 	"Job '$name' in namespace 'jobs' exists and is not ours: delete it"
-ok "also of the job" wait_for says "$id" "Job '$name' in namespace 'jobs' exists"
+ok "also of the job, as long as it waits" wait_for logged \
+	"job wait job=$id attempt=3: Job '$name' in namespace 'jobs' exists"
 ok "the next attempt runs" wait_for is_state "$id" RUNNING
 is "theirs is left alone" "$($k get job "$name" \
 	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs
@@ -320,9 +326,8 @@ is "also the one that runs, with its grace" "$($k get pod "$runs" -o \
 is "it waits for the end of both" "$(state_of "$id")" CONFIGURING
 late=$(pods "$id" | sed -n 2p)
 part_wake kwok
-ok "and says which pod was late" wait_for says "$id" \
-	"1 of 2 pods did not run within 8 s, the first $late on node"
-ok "as does the log" logged "1 of 2 pods did not run within 8 s"
+ok "and says which pod was late" wait_for logged "job wait job=$id attempt=1:\
+ 1 of 2 pods did not run within 15 s, the first $late on node"
 ok "it starts again, whole" eval \
 	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
 is "without a trace of the first" "$(pods "$id" |
@@ -334,10 +339,11 @@ node_is()
 {
 	aiq --nodes --no-header -o name,state | grep "^$1 " | grep -qi "$2"
 }
-deadline_s=150
+patience=$deadline_s
+deadline_s=240
 ok "the watch that is silent is noticed, and what it does not say known" \
 	wait_for node_is gpu-1 drain
-deadline_s=60
+deadline_s=$patience
 kube uncordon gpu-1 >/dev/null
 ok "another goes on" wait_for node_is gpu-1 idle
 

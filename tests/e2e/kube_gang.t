@@ -2,8 +2,6 @@
 # A task that fails is replaced by another pod of a real control plane, on nodes
 # that only pretend.
 
-# The controller waits 10 s before it makes another pod.
-deadline_s=60
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 

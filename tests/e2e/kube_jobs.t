@@ -128,7 +128,11 @@ ok "a queue has all nodes" wait_for so_many 4 RUNNING
 id=$(aisub --parsable -q blue -n 2 --gpus-per-task 8 --wrap true)
 ok "another takes its share" wait_for is_state "$id" RUNNING
 ok "two of the first wait" so_many 2 PENDING
-is "none of their pods is left" "$(count jobs) $(count pods)" "3 4"
+they_are_gone()
+{
+	[ "$(count jobs) $(count pods)" = "3 4" ]
+}
+ok "none of their pods is left" wait_for they_are_gone
 end_pods "$id" 100ms 0
 ok "it ends" wait_for is_state "$id" COMPLETED
 ok "and they run again" wait_for so_many 4 RUNNING
@@ -273,8 +277,11 @@ is_gone()
 	! $k get job "$1"
 }
 ok "which it removes" wait_for is_gone "$job"
-is "what runs is another attempt" \
-	"$(pods "$id" '.metadata.annotations.aisched\.io/attempt')" 2
+is_second()
+{
+	[ "$(pods "$id" '.metadata.annotations.aisched\.io/attempt')" = 2 ]
+}
+ok "what runs is another attempt" wait_for is_second
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 

@@ -126,9 +126,27 @@ queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
 
+# One of a Job, as far as the policies can see; it waits for good.
+controller=system:serviceaccount:kube-system:job-controller
+kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
+	"spec": {"schedulerName": "aisched", "containers": [{"name": "a",
+		"image": "a", "resources": {"requests": {"cpu": "1"}}}]}}
+	END
+echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "waits"},
+	"target": {"kind": "Node", "name": "gpu-0"}}' >binding
+
+# USER: nothing comes of it, either.
+try_bind()
+{
+	kube --as "$1" create -f binding \
+		--raw "/api/v1/namespaces/$ns/pods/waits/binding?dryRun=All"
+}
+
+# One of each.
 policies_hold()
 {
-	! try_pod alice "$ns" '' '' &&
+	! try_bind alice && ! try_pod alice "$ns" '' '' &&
 		! try_job alice "$suspend" '' "$ours" &&
 		! try_pod alice default '' '"tolerations":
 			[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
@@ -169,17 +187,7 @@ denied "but may not use the nodes of ours" "not be tolerated" \
 	try_pod alice default "" '"tolerations":
 		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
 
-# One of a Job, as far as the policies can see; it waits for good.
-controller=system:serviceaccount:kube-system:job-controller
-kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
-	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
-	"spec": {"schedulerName": "aisched", "containers": [{"name": "a",
-		"image": "a", "resources": {"requests": {"cpu": "1"}}}]}}
-	END
-echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "waits"},
-	"target": {"kind": "Node", "name": "gpu-0"}}' >binding
-denied "others bind none" "only aischedd binds" kube --as alice create \
-	-f binding --raw "/api/v1/namespaces/$ns/pods/waits/binding"
+denied "others bind none" "only aischedd binds" try_bind alice
 denied "and resize none" "and resizes" kube --namespace "$ns" --as alice \
 	patch pod waits --subresource resize -p '{"spec": {"containers": [
 		{"name": "a", "resources": {"requests": {"cpu": "8"}}}]}}'

@@ -43,7 +43,7 @@ wait_for kube --namespace "$ns" get serviceaccount default
 mkdir -m 1777 "$work"
 
 configure "
-queue default { grace = \"3s\" }
+queue default { grace = \"10s\" }
 pool here { runner = local }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
@@ -104,7 +104,7 @@ cases="fine seven killed limit memory"
 sub_same()
 {
 	limit=60
-	[ "$2" != limit ] || limit=3
+	[ "$2" != limit ] || limit=6
 	aisub --parsable --pool "$1" -J "$2" -o "$dir/$2.out" --time "${limit}s" \
 		--cpus-per-task 0.1 --mem 32M same "$2" "two words"
 }
@@ -168,7 +168,7 @@ cat >./warned <<-'END'
 	trap 'echo got USR1 >"$1"; exit 6' USR1
 	while :; do sleep 0.1; done
 END
-id=$(sub --time 60s --signal B:USR1@59 warned "$work/warned")
+id=$(sub --time 60s --signal B:USR1@54 warned "$work/warned")
 ok "one that is to be warned of its end" wait_for is_state "$id" FAILED
 is "is" "$(cat "$work/warned")" "got USR1"
 

@@ -5,7 +5,7 @@
 . "$top_srcdir/tests/kube/control_plane.sh"
 . "$top_srcdir/tests/kube/node.sh"
 
-# NAME TASKS NODE SCRIPT [ANNOTATION]: a Job with a name for each task; its
+# NAME TASKS NODE SCRIPT: a Job with a name for each task; its
 # pods are bound to NODE.
 run_job()
 {
@@ -18,7 +18,6 @@ run_job()
 		"metadata": {"name": "$1"},
 		"spec": {"completionMode": "Indexed", "backoffLimitPerIndex": 0,
 			"completions": $2, "parallelism": $2, "template": {
-			"metadata": {"annotations": {${5-}}},
 			"spec": {"schedulerName": "aisched", "subdomain": "$1",
 				"restartPolicy": "Never", "containers": [{
 				"name": "main", "image": "local/box:1",
@@ -75,15 +74,16 @@ ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "nodes that pretend are made" kube_nodes 2 gpu 8 team=red
 ok "kwok starts" kwok_start
 ok "they are ready" kube wait --for=condition=Ready node/gpu-0 node/gpu-1 \
-	--timeout=30s
+	--timeout="${deadline_s}s"
 is "they have GPUs" "$(kube get nodes --selector team=red \
 	--output jsonpath='{.items[*].status.allocatable.nvidia\.com/gpu}')" \
 	"8 8"
 
-ok "a pod is bound" run_job fake 1 gpu-1 true \
-	'"sim.aisched.io/runtime": "2s", "sim.aisched.io/exit-code": "7"'
+ok "a pod is bound" run_job fake 1 gpu-1 true
 ok "it runs" wait_for has_phase fake Running
 like "it has a log" "$(kube logs job/fake)" "hello from kwok"
+kube annotate pods --selector job-name=fake sim.aisched.io/runtime=100ms \
+	sim.aisched.io/exit-code=7 >/dev/null
 ends "it ends as it was told" fake "Failed 7 Error"
 
 kube create serviceaccount little >/dev/null
@@ -109,7 +109,7 @@ kube_nodes 1 open 0
 scheduler_start
 ok "the scheduler of Kubernetes binds, too" sh -c '"$@" run free \
 	--image local/box:1 --restart Never && "$@" wait pod/free \
-	--for=condition=Ready --timeout=60s' sh "$kube_bin/kubectl" \
+	--for=condition=Ready --timeout=120s' sh "$kube_bin/kubectl" \
 	--kubeconfig "$kube/admin.conf"
 
 # --- a node ----------------------------------------------------------------

@@ -7,7 +7,8 @@
  *
  * METHOD is get, post, put, delete, merge, strategic or json.  Prints the
  * status and the answer, or the status and what is wrong; the news of a watch
- * a line each.  "trouble: …" and "well" are about the server as a whole.
+ * a line each.  "trouble: …" and "well" are about the server as a whole; who
+ * does not watch gives up.
  */
 #include <err.h>
 #include <event2/event.h>
@@ -19,10 +20,11 @@
 #include "aischedd/run/kube_watch.h"
 #include "libcommon/mem.h"
 
-enum { DEADLINE_MS = 5000 };
+enum { DEADLINE_MS = 60000 };
 
 static struct event_base *base;
 static int pending, status;
+static bool watching;
 
 static void on_trouble(const struct err *trouble, void *arg)
 {
@@ -31,6 +33,10 @@ static void on_trouble(const struct err *trouble, void *arg)
 		printf("trouble: %s\n", trouble->text);
 	else
 		printf("well\n");
+	if (trouble && !watching) {
+		status = EXIT_FAILURE;
+		event_base_loopbreak(base);
+	}
 }
 
 static void on_done(const struct kube_answer *answer, void *arg)
@@ -128,6 +134,7 @@ int main(int argc, char **argv)
 	base = event_base_new();
 	http = kube_http_new(base, argv[1], NULL, NULL, on_trouble, NULL);
 	if (!strcmp(argv[2], "watch")) {
+		watching = true;
 		spec.path = argv[3];
 		spec.fn = on_news;
 		watch = kube_watch_new(http, &spec);
