@@ -55,10 +55,19 @@ static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
 	return SNAP_NONE;
 }
 
-/* In their order, first tasks that their runs can do without; whole runs cost
- * more than these. */
+/* Of the last to go: whole runs cost more than tasks that their runs can do
+ * without.  Where he is the same, the fewer tasks leave the better. */
+static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
+                             uint64_t tasks)
+{
+	return (((uint64_t)all << 32 | e->rank[run]) + 1) << 24 | tasks;
+}
+
+/* In their order, first tasks that their runs can do without. */
 static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
+	uint64_t tasks = 0;
+
 	for (int whole = 0; whole < 2; whole++) {
 		uint32_t i = e->first[node], task;
 
@@ -66,7 +75,8 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			uint32_t run = e->owner[task];
 			bool all = e->surplus[run] <= 0;
 
-			*ret_cost = ((uint64_t)all << 32 | e->rank[run]) + 1;
+			tasks += all ? run_ntasks(e->s, run) : 1;
+			*ret_cost = cost_of_turn(e, run, all, tasks);
 			take(e, task);
 			if (fits(e, node))
 				return true;

@@ -300,6 +300,20 @@ static bool attempt(struct evictor *e, enum mode mode)
 	return found;
 }
 
+/* From those who could not win the room back, if that will do. */
+static bool takes(struct evictor *e, enum mode mode)
+{
+	bool found;
+
+	if (!e->deep)
+		return attempt(e, mode);
+	e->near = true;
+	found = victims_allowed(e) && attempt(e, mode);
+	e->near = false;
+	victims_allowed(e);
+	return found || attempt(e, mode);
+}
+
 bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 {
 	struct evictor *e = p->evict;
@@ -314,8 +328,9 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 		return false;
 	if (scattered && p->snap->policy.consolidate && attempt(e, MOVE))
 		return true;
+	e->deep = false;
 	return victims_allowed(e) &&
-	       (attempt(e, RECLAIM) || attempt(e, TAKE) || attempt(e, STRICT));
+	       (takes(e, RECLAIM) || takes(e, TAKE) || takes(e, STRICT));
 }
 
 void evict_list(struct pass *p)
