@@ -129,13 +129,28 @@ bool kube_adopt_stop(struct kube *kube, uint64_t job, uint32_t attempt,
 bool kube_adopt_forget(struct kube *kube, uint64_t job, uint32_t attempt);
 bool kube_adopt_recover(struct kube *kube, const struct kube_owner *id);
 
-void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev);
 void kube_adopt_run_step(struct kube_adoptee *j);
 void kube_adopt_run_reset(struct kube_adoptee *j);
+
+/* --- kube_adopt_end.c --- */
+
+/* It is stopped, or cannot start, or go on. */
+bool kube_adopt_is_down(const struct kube_adoptee *j);
 
 /* It cannot start, or go on; the first reason counts. */
 void kube_adopt_fail(struct kube_adoptee *j, enum start_fault whose,
                      const char *text);
+
+/* Its Job is suspended, or goes. */
+void kube_adopt_take_down(struct kube_adoptee *j);
+/* What nobody will say has ended is given up. */
+void kube_adopt_fence(struct kube_adoptee *j);
+/* What its pods have printed is read, or cannot be. */
+bool kube_adopt_is_kept(struct kube_adoptee *j);
+
+void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev);
+/* Nothing of it runs any more, or will. */
+void kube_adopt_tell_end(struct kube_adoptee *j);
 
 /* --- kube_adopt_pod.c --- */
 
