@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube.h"
+#include "aischedd/run/kube_json.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -166,7 +167,7 @@ void kube_drain(struct runner *r, const char *node, const char *reason)
 
 static bool says(const json_t *notes, const char *key, const char *value)
 {
-	const char *s = json_string_value(json_object_get(notes, key));
+	const char *s = kube_text_at(notes, key);
 
 	return s && !strcmp(s, value);
 }
@@ -177,7 +178,7 @@ static const char *our_note(const struct kube *kube, const json_t *notes)
 	if (!says(notes, KUBE_NOTE_STORE, kube->home.store) ||
 	    !says(notes, KUBE_NOTE_POOL, kube->pool->name))
 		return NULL;
-	return json_string_value(json_object_get(notes, KUBE_NOTE_DRAINED));
+	return kube_text_at(notes, KUBE_NOTE_DRAINED);
 }
 
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted)
@@ -185,7 +186,7 @@ void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted)
 	const json_t *meta = json_object_get(obj, "metadata");
 	const json_t *notes = json_object_get(meta, "annotations");
 	const json_t *spec = json_object_get(obj, "spec");
-	const char *name = json_string_value(json_object_get(meta, "name"));
+	const char *name = kube_text_at(meta, "name");
 	const char *noted = our_note(kube, notes);
 	struct drain *d;
 

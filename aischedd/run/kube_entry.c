@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_json.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -23,7 +24,7 @@ int entry_wrong(struct loader *l, const struct entry *e)
 
 const char *entry_text(const struct entry *e, const char *key)
 {
-	const char *s = json_string_value(json_object_get(e->json, key));
+	const char *s = kube_text_at(e->json, key);
 
 	return s && *s ? s : NULL;
 }
@@ -100,8 +101,7 @@ static void name_all(const struct loader *l, const char *list, struct buf *out)
 		size_t at;
 
 		json_array_foreach(list_of(&l->file[i], list), at, item) {
-			const char *name =
-			    json_string_value(json_object_get(item, "name"));
+			const char *name = kube_text_at(item, "name");
 
 			buf_printf(out, "%s%s", out->len ? ", " : "",
 			           name ? name : "?");
@@ -119,8 +119,7 @@ static bool find(const struct loader *l, const char *list, const char *kind,
 		size_t at;
 
 		json_array_foreach(list_of(&l->file[i], list), at, item) {
-			const char *has =
-			    json_string_value(json_object_get(item, "name"));
+			const char *has = kube_text_at(item, "name");
 
 			if (!has || strcmp(has, name))
 				continue;
@@ -154,8 +153,7 @@ int loader_find_context(struct loader *l, const char *name, struct entry *ret)
 	struct buf all = { 0 };
 
 	for (size_t i = 0; i < l->n && (!name || !*name); i++)
-		name = json_string_value(
-		    json_object_get(l->file[i].tree, "current-context"));
+		name = kube_text_at(l->file[i].tree, "current-context");
 	if (name && *name && find(l, "contexts", "context", name, ret))
 		return 0;
 	name_all(l, "contexts", &all);

@@ -51,7 +51,7 @@ static const char *text_at(const json_t *obj, const char *path)
 
 static const char *entry(const json_t *map, const char *key)
 {
-	const char *s = json_string_value(json_object_get(map, key));
+	const char *s = kube_text_at(map, key);
 
 	return s ? s : "";
 }

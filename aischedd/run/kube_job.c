@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube_adopt.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_json.h"
 #include "aischedd/run/kube_log.h"
 #include "libcommon/mem.h"
 
@@ -136,8 +137,8 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	if (own)
 		a->shared = kube_shared_get(
 		    a->kube,
-		    json_string_value(json_object_get(
-			json_object_get(a->secret, "metadata"), "name")));
+		    kube_text_at(json_object_get(a->secret, "metadata"),
+		                 "name"));
 	if (kube_object_is_gang(job))
 		a->service = kube_object_service(home, job);
 	if (!a->uid && !(a->job = kube_object_job(home, job, &err)))

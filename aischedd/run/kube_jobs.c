@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube_adopt.h"
+#include "aischedd/run/kube_json.h"
 #include "libcommon/mem.h"
 
 static uint32_t number_of(const json_t *value)
@@ -41,8 +42,7 @@ static char *queue_of(const json_t *obj)
 	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
 	const json_t *labels =
 	    json_object_get(json_object_get(obj, "metadata"), "labels");
-	const char *queue =
-	    json_string_value(json_object_get(labels, KUBE_LABEL_QUEUE));
+	const char *queue = kube_text_at(labels, KUBE_LABEL_QUEUE);
 
 	return json_object_get(pods, "subdomain") && queue ? xstrdup(queue)
 	                                                   : NULL;
@@ -51,8 +51,8 @@ static char *queue_of(const json_t *obj)
 static void on_job(struct kube *kube, json_t *obj, bool deleted)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
-	const char *name = json_string_value(json_object_get(meta, "name"));
-	const char *uid = json_string_value(json_object_get(meta, "uid"));
+	const char *name = kube_text_at(meta, "name");
+	const char *uid = kube_text_at(meta, "uid");
 	const json_t *notes = json_object_get(meta, "annotations");
 	const json_t *spec = json_object_get(obj, "spec");
 	char our_name[KUBE_NAME_SIZE];

@@ -5,7 +5,7 @@
  * another type than the API says is an error, and the first error stays: read
  * all fields, then look at err.code once.  Paths are names joined by dots
  * ("spec.nodeName"); keys of labels and annotations hold dots themselves, so
- * take their map and ask jansson.  Values are borrowed from the object.
+ * take their map and ask kube_text_at().  Values are borrowed from the object.
  */
 #ifndef AISCHEDD_RUN_KUBE_JSON_H
 #define AISCHEDD_RUN_KUBE_JSON_H
@@ -47,6 +47,13 @@ int kube_time_parse(const char *s, int64_t *ret_us, struct err *err);
 
 /* "2026-11-21T07:00:00.000000Z", as Lease and Event want it. */
 void kube_time_format(int64_t us, char ret[28]);
+
+/* The text of a key, which may have dots; NULL: there is none, or it is none.
+ */
+static inline const char *kube_text_at(const json_t *map, const char *key)
+{
+	return json_string_value(json_object_get(map, key));
+}
 
 /* Bytes as MiB: of what is asked for, and of what there is. */
 static inline int64_t kube_mib_up(int64_t bytes)

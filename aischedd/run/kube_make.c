@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_json.h"
 #include "libcommon/mem.h"
 
 void kube_attempt_make(struct kube_attempt *a)
@@ -100,7 +101,7 @@ static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 static void have_job(struct kube_attempt *a, json_t *obj)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
-	const char *uid = json_string_value(json_object_get(meta, "uid"));
+	const char *uid = kube_text_at(meta, "uid");
 	const json_t *spec = json_object_get(obj, "spec");
 	struct kube_owner owner;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_json.h"
 #include "libcommon/mem.h"
 
 #define WORK_DIR "/aisched/work"
@@ -134,8 +135,7 @@ const char *kube_volumes_workdir(struct kube_volumes *v, const char *path)
 	size_t i;
 
 	json_array_foreach(v->mounts, i, mount)
-		if (is_below(path, json_string_value(
-				       json_object_get(mount, "mountPath"))))
+		if (is_below(path, kube_text_at(mount, "mountPath")))
 			return path;
 	for (i = 0; i < ARRAY_SIZE(systems); i++)
 		if (is_below(path, systems[i]))

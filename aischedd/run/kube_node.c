@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube_drain.h"
+#include "aischedd/run/kube_json.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -18,7 +19,7 @@ static bool matches_one(const json_t *labels, char *term)
 	if (!eq)
 		return json_object_get(labels, term) != NULL;
 	*eq = '\0';
-	value = json_string_value(json_object_get(labels, term));
+	value = kube_text_at(labels, term);
 	return value && !strcmp(value, eq + 1);
 }
 
@@ -63,12 +64,9 @@ static json_t *read_taints(const json_t *spec)
 	size_t i;
 
 	json_array_foreach(json_object_get(spec, "taints"), i, taint) {
-		const char *name =
-		    json_string_value(json_object_get(taint, "key"));
-		const char *value =
-		    json_string_value(json_object_get(taint, "value"));
-		const char *effect =
-		    json_string_value(json_object_get(taint, "effect"));
+		const char *name = kube_text_at(taint, "key");
+		const char *value = kube_text_at(taint, "value");
+		const char *effect = kube_text_at(taint, "effect");
 		char *word;
 
 		if (!name || !effect || !strcmp(effect, "PreferNoSchedule") ||
@@ -86,7 +84,7 @@ static json_t *read_taints(const json_t *spec)
 /* The label whose key is the level, or ends in "/" and the level. */
 static const char *level_of(const json_t *labels, const char *level)
 {
-	const char *exact = json_string_value(json_object_get(labels, level));
+	const char *exact = kube_text_at(labels, level);
 	const char *label;
 	json_t *value;
 
@@ -120,8 +118,8 @@ static char *read_topology(const struct strlist *levels, const json_t *labels)
 static char *read_cordon(const json_t *obj)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
-	const char *why = json_string_value(json_object_get(
-	    json_object_get(meta, "annotations"), KUBE_NOTE_DRAINED));
+	const char *why = kube_text_at(json_object_get(meta, "annotations"),
+	                               KUBE_NOTE_DRAINED);
 
 	return xstrdup(why && *why ? why : "cordoned in its cluster");
 }
@@ -134,12 +132,9 @@ void kube_node_read_health(const json_t *obj, struct kube_node_said *ret)
 	size_t i;
 
 	json_array_foreach(json_object_get(status, "conditions"), i, c) {
-		const char *type =
-		    json_string_value(json_object_get(c, "type"));
-		const char *is =
-		    json_string_value(json_object_get(c, "status"));
-		const char *text =
-		    json_string_value(json_object_get(c, "message"));
+		const char *type = kube_text_at(c, "type");
+		const char *is = kube_text_at(c, "status");
+		const char *text = kube_text_at(c, "message");
 
 		if (!type || strcmp(type, "Ready") != 0)
 			continue;
@@ -157,8 +152,7 @@ void kube_node_read_health(const json_t *obj, struct kube_node_said *ret)
 
 static char *read_gpu_type(const json_t *labels)
 {
-	const char *s = json_string_value(
-	    json_object_get(labels, "nvidia.com/gpu.product"));
+	const char *s = kube_text_at(labels, "nvidia.com/gpu.product");
 
 	return s && *s ? xstrdup(s) : NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_json.h"
 #include "aischedd/run/kube_node.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
@@ -190,7 +191,7 @@ int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)
 static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
-	const char *name = json_string_value(json_object_get(meta, "name"));
+	const char *name = kube_text_at(meta, "name");
 	const char *selector = nodes->pool->node_selector;
 	bool here = name && !deleted && kube_node_matches(obj, selector);
 	struct kube_node *node;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube_json.h"
+
 enum { CLUSTER_IN_NAME = 20 };
 
 /* --- names, labels --- */
@@ -83,7 +85,7 @@ void kube_object_own(json_t *obj, const char *name, const char *uid)
 static bool read_number(const json_t *map, const char *key, uint64_t max,
                         uint64_t *ret)
 {
-	const char *s = json_string_value(json_object_get(map, key));
+	const char *s = kube_text_at(map, key);
 	char *end;
 
 	if (!s || !isdigit((unsigned char)*s))
@@ -95,7 +97,7 @@ static bool read_number(const json_t *map, const char *key, uint64_t max,
 
 static bool says(const json_t *map, const char *key, const char *value)
 {
-	const char *s = json_string_value(json_object_get(map, key));
+	const char *s = kube_text_at(map, key);
 
 	return s && !strcmp(s, value);
 }

@@ -90,8 +90,7 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 	json_array_foreach(json_object_get(spec, "containers"), i, c)
 		run = sum(run, asked(c, gpu));
 	json_array_foreach(json_object_get(spec, "initContainers"), i, c) {
-		const char *restart =
-		    json_string_value(json_object_get(c, "restartPolicy"));
+		const char *restart = kube_text_at(c, "restartPolicy");
 		struct kube_amount with = sum(stay, asked(c, gpu));
 
 		if (restart && !strcmp(restart, "Always"))
@@ -149,8 +148,7 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 	pod->oom = !strcmp(reason, "OOMKilled");
 	pod->start = seconds(ended, "startedAt");
 	pod->end = seconds(ended, "finishedAt");
-	kube_last_read(json_string_value(json_object_get(ended, "message")),
-	               &last);
+	kube_last_read(kube_text_at(ended, "message"), &last);
 	if (last.unable)
 		replace(&pod->unable, last.unable);
 	pod->cpu_ms = last.cpu_ms;
@@ -182,7 +180,7 @@ static enum kube_phase read_phase(const json_t *status)
 		                             [POD_RUNNING] = "Running",
 		                             [POD_SUCCEEDED] = "Succeeded",
 		                             [POD_FAILED] = "Failed" };
-	const char *phase = json_string_value(json_object_get(status, "phase"));
+	const char *phase = kube_text_at(status, "phase");
 
 	for (size_t i = 0; phase && i < ARRAY_SIZE(names); i++)
 		if (!strcmp(phase, names[i]))
@@ -209,8 +207,7 @@ static bool has_note(const json_t *meta, const char *key)
 
 static char *read_note(const json_t *meta, const char *key)
 {
-	const char *s = json_string_value(
-	    json_object_get(json_object_get(meta, "annotations"), key));
+	const char *s = kube_text_at(json_object_get(meta, "annotations"), key);
 
 	return xstrdup(s ? s : "");
 }
@@ -231,9 +228,9 @@ static char *read_main(const json_t *meta, const json_t *spec)
 
 static int32_t read_index(const json_t *meta)
 {
-	const char *s = json_string_value(
-	    json_object_get(json_object_get(meta, "labels"),
-	                    "batch.kubernetes.io/job-completion-index"));
+	const char *s =
+	    kube_text_at(json_object_get(meta, "labels"),
+	                 "batch.kubernetes.io/job-completion-index");
 	char *end;
 	long n = s ? strtol(s, &end, 10) : -1;
 

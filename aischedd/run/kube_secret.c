@@ -9,6 +9,7 @@
 
 #include "aischedd/run/kube_file.h"
 #include "aischedd/run/kube_init.h"
+#include "aischedd/run/kube_json.h"
 #include "aischedd/run/kube_output.h"
 #include "aischedd/run/record.h"
 #include "aischedd/run/shepherd_env.h"
@@ -304,8 +305,7 @@ const char *kube_object_shared(const json_t *obj, const struct kube_home *home)
 {
 	const json_t *notes =
 	    json_object_get(json_object_get(obj, "metadata"), "annotations");
-	const char *name =
-	    json_string_value(json_object_get(notes, KUBE_NOTE_SECRET));
+	const char *name = kube_text_at(notes, KUBE_NOTE_SECRET);
 
 	return name && kube_object_may_share(name, home) ? name : NULL;
 }

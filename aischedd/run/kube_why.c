@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube.h"
 #include "aischedd/run/kube_call.h"
+#include "aischedd/run/kube_json.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -31,9 +32,9 @@ void kube_attempt_ask_why(struct kube_attempt *a)
 static void tell(struct kube *kube, const json_t *event)
 {
 	const json_t *about = json_object_get(event, "involvedObject");
-	const char *uid = json_string_value(json_object_get(about, "uid"));
-	const char *name = json_string_value(json_object_get(about, "name"));
-	const char *why = json_string_value(json_object_get(event, "message"));
+	const char *uid = kube_text_at(about, "uid");
+	const char *name = kube_text_at(about, "name");
+	const char *why = kube_text_at(event, "message");
 	const struct job_seen *job =
 	    name ? map_find(&kube->jobs, kube_text_key(name)) : NULL;
 	struct kube_attempt *a =
