@@ -30,6 +30,20 @@ static void recover(struct pool_runner *p)
 	free(attempt);
 }
 
+/* node=, tasks=: whose fault it is, the first, and how many did not start. */
+static void log_start_failed(const struct run_event *ev)
+{
+	struct buf nodes = { 0 };
+
+	if (ev->nodes.n)
+		buf_printf(&nodes, " node=%s tasks=%zu", ev->nodes.s[0],
+		           ev->nodes.n);
+	log_warning("job start_failed job=%llu attempt=%u%s: %s",
+	            (unsigned long long)ev->job, ev->attempt,
+	            nodes.len ? nodes.data : "", ev->text ? ev->text : "");
+	buf_free(&nodes);
+}
+
 static void log_outcome(const struct run_event *ev)
 {
 	const struct outcome *o = ev->outcome;
@@ -52,9 +66,7 @@ static void log_outcome(const struct run_event *ev)
 		log_notice("job wait job=%llu attempt=%u: %s",
 		           (unsigned long long)ev->job, ev->attempt, ev->text);
 	else if (ev->kind == RUN_START_FAILED)
-		log_warning("job start_failed job=%llu attempt=%u: %s",
-		            (unsigned long long)ev->job, ev->attempt,
-		            ev->text ? ev->text : "");
+		log_start_failed(ev);
 }
 
 /* What is tried again in a moment: why, and when. */
@@ -96,6 +108,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.replaced = ev->replaced,
 		.rebooted = ev->rebooted,
 		.fault = ev->fault,
+		.nodes = ev->nodes,
 		.time = ev->time,
 		.text = ev->text,
 		.outcome = ev->outcome,

@@ -77,6 +77,7 @@ struct slot {
 	char *node;
 	uint32_t index; /* of the Job */
 	bool seen;      /* its pod was there */
+	bool failed;    /* the start did, because of it */
 	char *lost; /* why its pod ended for no reason of its own, or NULL */
 };
 

@@ -53,6 +53,7 @@ struct adopt_slot {
 	char *node;
 	struct adopt_pod *pod; /* NULL: it is free */
 	bool ran;              /* one of its pods has */
+	bool failed;           /* the start did, because of it */
 };
 
 /* One attempt of the job. */

@@ -65,7 +65,7 @@ static void on_bound(struct kube_adoptee *j, struct adopt_pod *p,
 		return;
 	p->binding = false;
 	if (err->code == EPERM || err->code == EINVAL)
-		kube_adopt_fail(j, FAULT_SYSTEM, err->text);
+		kube_adopt_fail(j, FAULT_POOL, err->text);
 }
 
 static void on_refused(struct kube_adoptee *j, enum adopt_ask kind,
@@ -77,7 +77,7 @@ static void on_refused(struct kube_adoptee *j, enum adopt_ask kind,
 	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME)
 		kube_note(j, true, "Refused", err->text);
 	if (kind == ADOPT_RESUME)
-		kube_adopt_fail(j, FAULT_SYSTEM, err->text);
+		kube_adopt_fail(j, FAULT_POOL, err->text);
 }
 
 static void on_answer(const struct kube_answer *answer, void *arg)

@@ -161,6 +161,22 @@ static void tell_ended(struct kube_adoptee *j)
 	buf_free(&text);
 }
 
+static void tell_failed(struct kube_adoptee *j)
+{
+	const struct adopt_run *run = &j->run;
+	const char **node = xcalloc(run->nslots + 1, sizeof(*node));
+	struct run_event ev = { .kind = RUN_START_FAILED,
+		                .fault = run->whose,
+		                .nodes = { 0, node },
+		                .text = run->fault.text };
+
+	for (uint32_t i = 0; i < run->nslots; i++)
+		if (run->slot[i].failed)
+			node[ev.nodes.n++] = run->slot[i].node;
+	tell_last(j, &ev);
+	free(node);
+}
+
 void kube_adopt_tell_end(struct kube_adoptee *j)
 {
 	struct adopt_run *run = &j->run;
@@ -168,9 +184,7 @@ void kube_adopt_tell_end(struct kube_adoptee *j)
 	if (run->stop || (!run->fault.code && !run->lost))
 		tell_ended(j);
 	else if (run->fault.code)
-		tell_last(j, &(struct run_event){ .kind = RUN_START_FAILED,
-		                                  .fault = run->whose,
-		                                  .text = run->fault.text });
+		tell_failed(j);
 	else
 		tell_last(j, &(struct run_event){ .kind = RUN_LOST,
 		                                  .text = run->lost });

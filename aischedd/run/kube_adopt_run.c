@@ -74,6 +74,7 @@ static void bind_one(struct kube_adoptee *j, struct adopt_slot *slot)
 		                 "it was queued: make it anew",
 		                 p->pod.name);
 	if (text) {
+		slot->failed = true;
 		kube_adopt_fail(j, up ? FAULT_USER : FAULT_SYSTEM, text);
 		free(text);
 		return;
@@ -148,6 +149,8 @@ static void check_timeout(struct kube_adoptee *j)
 		return;
 	snprintf(text, sizeof(text), "not all of it ran after %lld s%s%s",
 	         (long long)s, wait ? ": " : "", wait ? wait : "");
+	for (uint32_t i = 0; i < j->run.nslots; i++)
+		j->run.slot[i].failed = !j->run.slot[i].ran;
 	kube_adopt_fail(j, FAULT_SYSTEM, text);
 }
 

@@ -1,11 +1,13 @@
 /* kube_end.c - an attempt is taken down, and how it ended is told */
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "aischedd/run/kube.h"
 #include "aischedd/run/kube_call.h"
 #include "aischedd/run/kube_log.h"
 #include "aischedd/run/record.h"
+#include "libcommon/mem.h"
 
 enum {
 	SLACK_MS = 15000, /* what is late by more does not come by itself */
@@ -221,6 +223,21 @@ static const char *first_unable(struct kube_attempt *a)
 	return NULL;
 }
 
+static void tell_failed(struct kube_attempt *a)
+{
+	const char **node = xcalloc(a->nslots + 1, sizeof(*node));
+	struct run_event ev = { .kind = RUN_START_FAILED,
+		                .fault = a->whose,
+		                .nodes = { 0, node },
+		                .text = a->fault.text };
+
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (a->slot[i].failed)
+			node[ev.nodes.n++] = a->slot[i].node;
+	tell_last(a, &ev);
+	free(node);
+}
+
 void kube_attempt_tell_end(struct kube_attempt *a)
 {
 	const char *lost = first_loss(a), *unable = first_unable(a);
@@ -228,9 +245,7 @@ void kube_attempt_tell_end(struct kube_attempt *a)
 	if (a->stop)
 		tell_ended(a);
 	else if (a->fault.code)
-		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
-		                                  .fault = a->whose,
-		                                  .text = a->fault.text });
+		tell_failed(a);
 	else if (unable)
 		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
 		                                  .fault = FAULT_USER,

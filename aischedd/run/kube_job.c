@@ -8,7 +8,8 @@
 #include "aischedd/run/kube_log.h"
 #include "libcommon/mem.h"
 
-/* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3" */
+/* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3":
+ * it is the fault of their nodes. */
 static char *late_text(struct kube_attempt *a, int64_t s)
 {
 	const struct slot *first = NULL;
@@ -16,12 +17,14 @@ static char *late_text(struct kube_attempt *a, int64_t s)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->nslots; i++) {
-		struct kube_task *task = kube_task_at(a, a->slot[i].index);
+		struct slot *slot = &a->slot[i];
+		struct kube_task *task = kube_task_at(a, slot->index);
 
-		if (task && task->pod.ran)
+		slot->failed = !task || !task->pod.ran;
+		if (!slot->failed)
 			continue;
 		if (!n++) {
-			first = &a->slot[i];
+			first = slot;
 			name = task ? task->pod.name : "";
 		}
 	}
@@ -83,7 +86,7 @@ static void act(struct kube_attempt *a)
 	if (!rests)
 		kube_attempt_fence(a);
 	if (a->job_gone && !a->started && !kube_attempt_any_alive(a))
-		kube_attempt_fail(a, FAULT_SYSTEM, "its Job was deleted");
+		kube_attempt_fail(a, FAULT_POOL, "its Job was deleted");
 	down = a->stop || a->fault.code || a->ending;
 	all_run = a->started || (a->ordered && !look.idle);
 	if (!rests && !down && all_run)

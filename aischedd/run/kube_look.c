@@ -43,7 +43,8 @@ static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 	return kube_now_ms() - a->waits_ms > PULL_MS;
 }
 
-static void fail_for_pod(struct kube_attempt *a, const struct kube_pod *pod)
+static void fail_for_pod(struct kube_attempt *a, struct slot *slot,
+                         const struct kube_pod *pod)
 {
 	char *text = NULL;
 
@@ -56,6 +57,7 @@ static void fail_for_pod(struct kube_attempt *a, const struct kube_pod *pod)
 		text =
 		    xasprintf("node '%s' does not take pod %s: %s %s",
 		              pod->node, pod->name, pod->reason, pod->message);
+		slot->failed |= !a->fault.code;
 		kube_attempt_fail(a, FAULT_SYSTEM, text);
 	}
 	free(text);
@@ -92,7 +94,7 @@ struct kube_look kube_attempt_look(struct kube_attempt *a)
 		if (task->pod.start > look.start)
 			look.start = task->pod.start;
 		if (!a->started)
-			fail_for_pod(a, &task->pod);
+			fail_for_pod(a, slot, &task->pod);
 		if (kube_task_is_given_up(task)) {
 			kube_slot_lose(slot, task->pod.name,
 			               kube_task_loss(a, task));

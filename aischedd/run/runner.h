@@ -59,7 +59,7 @@ struct outcome {
 enum start_fault {
 	FAULT_SYSTEM, /* another node, or later, might do: tried again */
 	FAULT_USER,   /* no such shell, output not writable: FAILED */
-	FAULT_POOL    /* later might do, on any node */
+	FAULT_POOL    /* later might do, on any of its nodes */
 };
 
 enum run_event_kind {
@@ -101,13 +101,15 @@ struct run_event {
 	enum run_event_kind kind;
 	uint64_t job;
 	uint32_t attempt;
-	int64_t time;                  /* RUN_STARTED: unix seconds it began */
-	bool suspended;                /* RUN_STARTED after recover() */
-	uint32_t resize;               /* RUN_RESIZED: that of the request */
-	uint32_t replaced;             /* RUN_REPLACED: tasks of it, so far */
-	enum start_fault fault;        /* RUN_START_FAILED */
-	bool rebooted;                 /* RUN_LOST: by a machine restart */
-	const char *text;              /* for a person, or NULL */
+	int64_t time;           /* RUN_STARTED: unix seconds it began */
+	bool suspended;         /* RUN_STARTED after recover() */
+	uint32_t resize;        /* RUN_RESIZED: that of the request */
+	uint32_t replaced;      /* RUN_REPLACED: tasks of it, so far */
+	enum start_fault fault; /* RUN_START_FAILED */
+	struct strlist nodes;   /* FAULT_SYSTEM: whose it is; none: all that it
+	                         * was to have */
+	bool rebooted;          /* RUN_LOST: by a machine restart */
+	const char *text;       /* for a person, or NULL */
 	const struct outcome *outcome; /* RUN_ENDED */
 	const struct node_info *node;  /* RUN_NODE */
 	const struct adoption *adopt;  /* RUN_ADOPT */

@@ -201,13 +201,25 @@ static void back_off(struct state *state, struct node *node, int64_t now,
 	state_replan(state);
 }
 
-void nodes_blame(struct state *state, const struct job *job, int64_t now)
+static bool is_among(const struct strlist *list, const char *name)
+{
+	size_t i = 0;
+
+	while (i < list->n && strcmp(list->s[i], name) != 0)
+		i++;
+	return i < list->n;
+}
+
+void nodes_blame(struct state *state, const struct job *job,
+                 const struct strlist *whose, int64_t now)
 {
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
 		struct node *node = &state->node[job->place->task[i].node];
 		uint64_t before = node->failed_job;
 		struct buf why = { 0 };
 
+		if (whose->n && !is_among(whose, node->name))
+			continue;
 		node->failed_job = job->id;
 		if (!before || before == job->id)
 			continue;

@@ -115,7 +115,7 @@ int life_start_failed(struct state *state, struct job *job,
 		return 0;
 	}
 	if (ev->fault != FAULT_POOL)
-		nodes_blame(state, job, ev->now);
+		nodes_blame(state, job, &ev->nodes, ev->now);
 	job->retry_at = ev->now + backoff_s(job->start_fails++);
 	life_back_to_queue(state, job, ev->now);
 	return 0;

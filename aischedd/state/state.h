@@ -303,6 +303,7 @@ struct event_in {
 	uint32_t resize;        /* shrunk: answers this one; 0: none */
 	uint32_t replaced;      /* replaced: so many by now */
 	enum start_fault fault; /* start_failed */
+	struct strlist nodes;   /* the same: whose it is; none: all */
 	int64_t time;           /* started */
 	const char *text;       /* start_failed, lost, replaced, noted */
 	const struct outcome *outcome; /* ended */

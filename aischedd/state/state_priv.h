@@ -262,8 +262,10 @@ void evict_overdue(struct state *state, struct job *job, int64_t now);
 /* All of it leaves for others. */
 bool evict_is_ending(const struct job *job);
 int64_t evict_safe_until(const struct state *state, const struct job *job);
-/* Its start failed, through no fault of the user's; it succeeded. */
-void nodes_blame(struct state *state, const struct job *job, int64_t now);
+/* Its start failed, through no fault of the user's, but of these of its nodes
+ * (none: of all); it succeeded. */
+void nodes_blame(struct state *state, const struct job *job,
+                 const struct strlist *whose, int64_t now);
 void nodes_absolve(struct state *state, const struct job *job);
 /* The sentence on a job that has a claim; raises the expected start. */
 void evict_why(const struct state *state, const struct job *job,

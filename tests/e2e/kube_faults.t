@@ -74,7 +74,7 @@ end()
 }
 
 ok "a control plane starts" kube_start || bail "there is no control plane"
-ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8"
+ok "with nodes" eval "kwok_start && kube_nodes 3 gpu 8"
 between_start
 kube_user little /CN=little
 kube_cert stranger /CN=stranger
@@ -303,13 +303,15 @@ ok "without a trace" wait_for nothing_is_left
 
 # Pods are bound, and one of them runs.
 part_hang kwok
-id=$(sub -n 2 --requeue)
+id=$(sub -n 2 -N 2 --requeue)
 bound()
 {
 	[ "$(pods "$1" .spec.nodeName | grep -c .)" -eq 2 ]
 }
 wait_for bound "$id"
 runs=$(pods "$id" | head -n 1)
+late=$(pods "$id" | sed -n 2p)
+late_node=$($k get pod "$late" -o 'jsonpath={.spec.nodeName}')
 $k patch pod "$runs" --subresource=status --type=merge -p '{"status": {
 	"phase": "Running", "containerStatuses": [{"name": "job", "image": "a",
 	"imageID": "", "ready": true, "restartCount": 0, "state": {"running":
@@ -324,10 +326,11 @@ ok "a gang that does not run in time is taken down" \
 is "also the one that runs, with its grace" "$($k get pod "$runs" -o \
 	'jsonpath={.spec.activeDeadlineSeconds}{.metadata.deletionTimestamp}')" 1
 is "it waits for the end of both" "$(state_of "$id")" CONFIGURING
-late=$(pods "$id" | sed -n 2p)
 part_wake kwok
 ok "and says which pod was late" wait_for logged "job wait job=$id attempt=1:\
  1 of 2 pods did not run within 15 s, the first $late on node"
+ok "and blames its node alone" logged \
+	"job=$id attempt=1 node=$late_node tasks=1: 1 of 2 pods did not run"
 ok "it starts again, whole" eval \
 	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
 is "without a trace of the first" "$(pods "$id" |
@@ -361,7 +364,7 @@ ok "and runs elsewhere, or again" eval \
 	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
 end "$id"
 
-id=$(sub -n 2 --gpus-per-task 8)
+id=$(sub -n 2 --gpus-per-task 8 -w gpu-0,gpu-1)
 ok "on two nodes" wait_for is_state "$id" RUNNING
 kube delete node gpu-1 >/dev/null
 ok "one of which is removed" wait_for is_state "$id" NODE_FAIL

@@ -337,6 +337,29 @@ START_TEST(what_is_wrong_with_a_pool_is_no_fault_of_a_node)
 }
 END_TEST
 
+START_TEST(of_a_gang_those_are_to_blame_whose_pods_did_not_run)
+{
+	struct event_in ev = { .kind = EV_start_failed,
+		               .attempt = 1,
+		               .fault = FAULT_SYSTEM,
+		               .nodes = { 1, (const char *[]){ "n1" } },
+		               .text = "1 of 2 pods did not run" };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_node(&w, "n1", 4, 4000, 0);
+	for (uint64_t id = 1; id <= 2; id++) {
+		world_submit(&w, "ntasks=2 nodes=2");
+		world_plan(&w);
+		state_event(w.state, state_job(w.state, id), &ev, NULL);
+		ck_assert_int_eq(state_job(w.state, id)->state, JOB_PENDING);
+	}
+	ck_assert_int_eq(state_node(w.state, 0)->fails, 0);
+	ck_assert_int_eq(state_node(w.state, 1)->fails, 1);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_it_used_adds_up)
 {
 	const struct outcome first = {
@@ -385,5 +408,6 @@ SUITE(lifecycle)
 	tcase_add_test(tc, replaced_tasks_are_counted);
 	tcase_add_test(tc, what_holds_it_up_is_told);
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
+	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);
 	tcase_add_test(tc, what_it_used_adds_up);
 }
