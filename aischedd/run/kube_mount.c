@@ -48,6 +48,15 @@ struct mount {
 	bool claim, read_only;
 };
 
+/* Whether it is elsewhere than it says: "/data/..". */
+static bool goes_up(const char *path)
+{
+	for (const char *s = path; (s = strstr(s, "/..")); s += 3)
+		if (s[3] == '/' || !s[3])
+			return true;
+	return false;
+}
+
 /* "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro".  text is cut up;
  * false: it is no mount. */
 static bool parse_mount(char *text, struct mount *ret)
@@ -65,8 +74,8 @@ static bool parse_mount(char *text, struct mount *ret)
 	if (colon)
 		*colon = '\0';
 	return (ret->claim || *ret->source == '/') && *ret->path == '/' &&
-	       !strchr(ret->path, ':') && !strstr(ret->source, "/../") &&
-	       !strstr(ret->path, "/..");
+	       !strchr(ret->path, ':') && !goes_up(ret->source) &&
+	       !goes_up(ret->path);
 }
 
 static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,

@@ -177,6 +177,8 @@ static const struct {
 	{ "/database", "/w", 1000, "does not allow it" },
 	{ "/etc", "/w", 1000, "does not allow it" },
 	{ "/data/../etc", "/w", 1000, "want PATH" },
+	{ "/data/..:/mnt", "/w", 1000, "want PATH" },
+	{ "/data/..hidden:/mnt", "/w", 1000, NULL },
 	{ "pvc:other:/mnt", "/w", 1000, "does not allow it" },
 	{ "pvc:data1", "/w", 1000, "want PATH" },
 	{ "data", "/w", 1000, "want PATH" },
