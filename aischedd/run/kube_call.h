@@ -114,11 +114,16 @@ void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
 /* The server asks for a pause. */
 void http_busy(struct kube_http *http, int64_t wait_ms);
 
+/* Into the queue of its rank; first: before the others there. */
+void http_enqueue(struct kube_call *call, bool first);
+
+/* --- of kube_who.c --- */
+
 /* What calls identified with at that time is not accepted. */
 void http_renew(struct kube_http *http, uint64_t badge);
 
-/* Into the queue of its rank; first: before the others there. */
-void http_enqueue(struct kube_call *call, bool first);
+/* Whether a call can go out now; if not, what is missing is on its way. */
+bool http_is_ready(struct kube_http *http, int64_t now);
 
 /* --- of kube_call.c --- */
 
