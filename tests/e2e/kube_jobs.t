@@ -225,8 +225,16 @@ kube label node gpu-3 topology.kubernetes.io/rack- >/dev/null
 lacks="node 'gpu-3' has no label for level 'rack'"
 ok "a level that is missing is told" wait_for "aictl status | grep -q \"$lacks\""
 ok "and in the log" wait_for grep -q "warning pool gpu: $lacks" "$log"
+fails "so is who needs it" 1 "no rack would have room" \
+	aisub -w gpu-3 --topology rack --wrap true
 kube label node gpu-3 topology.kubernetes.io/rack=r >/dev/null
 ok "until it is there" wait_for "! aictl status | grep -q \"$lacks\""
+wait_for "aictl dump | grep -q '^node gpu-3 .*domain=zone-0/r '"
+id=$(aisub --parsable -w gpu-3 --topology rack --wrap true)
+ok "then he runs" wait_for is_state "$id" RUNNING
+is "the log said it once" "$(grep -c "$lacks" "$log")" 1
+aicancel "$id"
+ok "nothing is left" wait_for nothing_is_left
 
 # --- the daemon goes and comes ----------------------------------------------
 
@@ -291,6 +299,7 @@ fails "part of a GPU" 1 "a GPU is not shared" aisub --pool gpu --gpus-per-task 0
 id=$(aisub --parsable --mount /etc --wrap true)
 ok "a mount that is not allowed" wait_for is_state "$id" FAILED
 like "is said to be that" "$(aiq "$id")" "mount '/etc'"
+is "once in the log" "$(grep -c "job=$id .*mount '/etc'" "$log")" 1
 
 # --- another configuration ---------------------------------------------------
 

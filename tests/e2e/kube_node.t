@@ -210,6 +210,10 @@ image_is_told()
 ok "an image that is not there is told" wait_for image_is_told
 ok "for a while" wait_for is_state "$id" FAILED
 like "and named" "$(aiq "$id")" "local/nothing:1"
+is "the log has it once as it waits, and once at its end" \
+	"$(grep "job=$id .*local/nothing:1" "$log" | cut -d ' ' -f 3,4)" \
+	"job wait
+job start_failed"
 
 id=$(sub --wrap 'sleep 1000')
 ok "a job runs" wait_for is_state "$id" RUNNING
