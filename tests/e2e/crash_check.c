@@ -150,13 +150,23 @@ static struct row row_of(json_t *obj)
 	return row;
 }
 
+static json_t *all_states(void)
+{
+	json_t *names = json_array();
+
+	for (int i = 0; i < JOB_NSTATES; i++)
+		json_array_append_new(
+		    names, json_string(job_state_name((enum job_state)i)));
+	return names;
+}
+
 static struct rows rows_get(void)
 {
 	json_t *req =
-	    json_pack("{s:s, s:b, s:b, s:[s, s, s, s, s, s, s], s:s}", "op",
-	              "jobs", "all", true, "history", true, "fields", "job_id",
-	              "array_job_id", "array_task_id", "name", "state",
-	              "reason", "exit_code", "format", "json");
+	    json_pack("{s:s, s:b, s:o, s:[s, s, s, s, s, s, s], s:s}", "op",
+	              "jobs", "all", true, "states", all_states(), "fields",
+	              "job_id", "array_job_id", "array_task_id", "name",
+	              "state", "reason", "exit_code", "format", "json");
 	struct client *client = NULL;
 	struct buf text = { 0 };
 	struct rows rows = { 0 };
