@@ -23,7 +23,7 @@ for case in "$cases"/*.sim; do
 	"$aisim" -c "$dir/conf" -j "$dir/jobs" --events "$dir/got" --check \
 		$(cat "$dir/options") >"$dir/out" 2>&1 &&
 		[ ! -s "$dir/out" ] && cmp -s "$dir/want" "$dir/got"
-	ok $? "$(sed -n '1s/^# //p' "$case")"
+	result $? "$(sed -n '1s/^# //p' "$case")"
 	diff "$dir/want" "$dir/got" | cat "$dir/out" - | sed 's/^/# /'
 done
 
@@ -36,7 +36,7 @@ bad()
 	"$aisim" "$@" >"$dir/out" 2>"$dir/err"
 	[ $? -eq "$status" ] && [ ! -s "$dir/out" ] &&
 		grep -qF -- "$text" "$dir/err"
-	ok $? "$text"
+	result $? "$text"
 	sed 's/^/# /' "$dir/out" "$dir/err"
 }
 
@@ -118,7 +118,7 @@ swf()
 	--summary "$dir/sum" 2>"$dir/err"
 grep -qxF '{"t":100,"event":"start","job":"2","nodes":{"n":2},"gpus":{}}' \
 	"$dir/got" && grep -qF '1 jobs are left out' "$dir/err"
-ok $? "a log of the archive is replayed"
+result $? "a log of the archive is replayed"
 
 # A summary has all its sums.
 keys=
@@ -127,13 +127,13 @@ for key in jobs ended makespan wait bounded_slowdown gpu_utilisation evictions \
 	grep -q "\"$key\":" "$dir/sum" || keys="$keys $key"
 done
 [ -z "$keys" ]
-ok $? "the summary has all keys${keys:+, but for$keys}"
+result $? "the summary has all keys${keys:+, but for$keys}"
 grep -q '"jobs":2,"ended":2,"wait":{"mean":45.0000,"p50":0.0000,' "$dir/sum" &&
 	grep -q '"bounded_slowdown":{"mean":1.9000,' "$dir/sum" &&
 	grep -q '"makespan":150,' "$dir/sum"
-ok $? "its sums are right"
+result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
-ok $? "it is printed when nothing else is asked for"
+result $? "it is printed when nothing else is asked for"
 
 # A larger run, twice.
 awk 'BEGIN {
@@ -147,8 +147,8 @@ awk 'BEGIN {
 "$aisim" -c "$dir/conf" -j "$dir/many" --check --events "$dir/once" &&
 	"$aisim" -c "$dir/conf" -j "$dir/many" --events "$dir/again" &&
 	cmp -s "$dir/once" "$dir/again"
-ok $? "the same input gives the same output"
+result $? "the same input gives the same output"
 [ "$(grep -c '"event":"end"' "$dir/once")" -eq 500 ]
-ok $? "all jobs end"
+result $? "all jobs end"
 
-echo "1..$n"
+echo "1..$tests_run"

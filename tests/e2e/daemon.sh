@@ -22,11 +22,6 @@ is_root()
 
 # --- waiting ---------------------------------------------------------------
 
-diag()
-{
-	printf '%s\n' "$*" | sed 's/^/# /'
-}
-
 # COMMAND [WORD]...: until it exits with 0, or the deadline.  A single
 # argument is a line of shell.
 wait_for()
@@ -36,7 +31,8 @@ wait_for()
 	wait_end=$(($(date +%s) + deadline_s))
 	until "$@" >/dev/null 2>&1; do
 		if [ "$(date +%s)" -ge "$wait_end" ]; then
-			diag "waited $deadline_s s in vain for: $*"
+			echo "waited $deadline_s s in vain for: $*" |
+				sed 's/^/# /'
 			return 1
 		fi
 		sleep 0.02

@@ -41,9 +41,9 @@ shares()
 shares x y guest >"$dir/with"
 shares x y >"$dir/without"
 [ "$(tr '\n' ' ' <"$dir/with")" = "lab 135 x 52 y 83 guest 65 " ]
-ok $? "shares with guests"
+result $? "shares with guests"
 [ "$(tr '\n' ' ' <"$dir/without")" = "lab 200 x 73 y 127 guest 0 " ]
-ok $? "shares without"
+result $? "shares without"
 
 # Jobs of a half or a quarter of a GPU, with as many CPUs; each queue wants 4 % more than its share.
 awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
@@ -81,7 +81,7 @@ awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
 	}' "$dir/with" "$dir/without" >"$dir/jobs"
 
 "$aisim" -c "$dir/conf" -j "$dir/jobs" --until $year --events "$dir/events"
-ok $? "$(grep -c duration "$dir/jobs") jobs"
+result $? "$(grep -c duration "$dir/jobs") jobs"
 
 # FROM: what each queue had in the half-life from then on, against the mean of
 # its share.
@@ -126,9 +126,9 @@ check()
 }
 
 check 0 >"$dir/out"
-ok $? "the first half-life"
+result $? "the first half-life"
 cat "$dir/out"
 check $((year - span)) >"$dir/out"
-ok $? "the last"
+result $? "the last"
 cat "$dir/out"
-echo "1..$n"
+echo "1..$tests_run"

@@ -3,17 +3,9 @@
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 man=$top_srcdir/man
-n=0
 
-ok()
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-	fi
-}
+# shellcheck source=tests/e2e/tap.sh
+. "$top_srcdir/tests/e2e/tap.sh"
 
 # PAGE: its text on one long line, without the overstrikes of a terminal
 page()
@@ -35,7 +27,7 @@ has_words()
 		esac
 	done
 	[ $# -gt 0 ] && [ -z "$missing" ]
-	ok $? "$of names all of its $# words${missing:+, but for$missing}"
+	result $? "$of names all of its $# words${missing:+, but for$missing}"
 }
 
 # PROGRAM PAGE: help works, mistakes are told, options are in the page
@@ -43,14 +35,14 @@ check_program()
 {
 	program=$top_builddir/$1
 	help=$("$program" --help 2>/dev/null)
-	ok $? "$1 --help is no failure"
+	result $? "$1 --help is no failure"
 	"$program" --version | grep -q " [0-9]"
-	ok $? "$1 --version has a number"
+	result $? "$1 --version has a number"
 	"$program" --no-such-option >/dev/null 2>&1
 	[ $? -eq 2 ]
-	ok $? "$1 with a bad option exits 2"
+	result $? "$1 with a bad option exits 2"
 	"$program" --no-such-option 2>&1 >/dev/null | grep -q no-such-option
-	ok $? "$1 names the bad option on stderr"
+	result $? "$1 names the bad option on stderr"
 	# shellcheck disable=SC2046 # words are wanted
 	has_words "$2" $(echo "$help" |
 		sed -nE 's/^  (-.,|   ) (--[a-z-]+).*/\1 \2/p' | tr -d ,)
@@ -82,7 +74,7 @@ for file in "$man"/*.[1-8]; do
 	lint=$(mandoc -Tlint "$file" 2>/dev/null |
 		grep -v 'referenced manual not found')
 	[ -z "$lint" ]
-	ok $? "${file##*/} is clean"
+	result $? "${file##*/} is clean"
 	[ -z "$lint" ] || echo "$lint" | sed 's/^/# /'
 done
 
@@ -108,7 +100,7 @@ echo "$usages" | {
 	done
 	exit $rc
 }
-ok $? "aictl.1 has all commands"
+result $? "aictl.1 has all commands"
 
 # The only list that the completion does not ask for.
 states=" $(sed -n "/^_aisched_states='/,/'$/p" \
@@ -121,7 +113,7 @@ for state in $(names libcommon/names.h '^\tX\((\w+), "[A-Z]+", .*'); do
 	esac
 done
 [ -z "$missing" ]
-ok $? "the completion has all states${missing:+, but for$missing}"
+result $? "the completion has all states${missing:+, but for$missing}"
 
 # HACKING.md leads to all files that are compiled, by their own names or that
 # of their header, and to none that is not there.
@@ -143,7 +135,7 @@ for file in $(cd "$top_srcdir" && find aischedd libcommon aisim -name '*.c'); do
 done
 set +f
 [ -z "$missing" ]
-ok $? "HACKING.md leads to all files${missing:+, but for$missing}"
+result $? "HACKING.md leads to all files${missing:+, but for$missing}"
 gone=
 for word in $named; do
 	find "$top_srcdir/aischedd" "$top_srcdir/libcommon" "$top_srcdir/aisim" \
@@ -152,6 +144,6 @@ for word in $named; do
 		-name "${word##*/}" | grep -q . || gone="$gone $word"
 done
 [ -z "$gone" ]
-ok $? "and to none that is not there${gone:+:$gone}"
+result $? "and to none that is not there${gone:+:$gone}"
 
-echo "1..$n"
+echo "1..$tests_run"
