@@ -234,7 +234,7 @@ static void j_dependency(struct row_view *v)
 		put_null(v);
 		return;
 	}
-	state_depend_format(v->job, &text);
+	dependency_format(v->job->deps, &text);
 	put_buf(v, &text);
 }
 

@@ -90,7 +90,8 @@ static int parse_one(struct parser *x)
 		x->p++;
 	if (x->p == start)
 		return bad(x, "a feature is missing");
-	return put(x, x->word(start, (size_t)(x->p - start), x->arg));
+	return put(x, x->word ? x->word(start, (size_t)(x->p - start), x->arg)
+	                      : 0);
 }
 
 /* "*2" behind a part */

@@ -38,6 +38,7 @@ typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
 
 /*
  * Into postfix: words' numbers, CONSTRAINT_* and counts; *ret_n of at most cap.
+ * word NULL: all are 0.
  * Fails: EINVAL with the position, ERANGE when cap is too small.
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,

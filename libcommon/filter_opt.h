@@ -11,12 +11,8 @@
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 
-/* "alice,bob" */
-int opt_add_items(void *ctx, const struct opt *opt, const char *value,
-                  struct err *err);
-
-/* "RUNNING,pd" as full names; "all" is every state. */
-int opt_add_states(void *ctx, const struct opt *opt, const char *value,
-                   struct err *err);
+opt_set_fn opt_add_items; /* "alice,bob" */
+opt_set_fn
+    opt_add_states; /* "RUNNING,pd" as full names; "all" is every state */
 
 #endif

@@ -9,6 +9,8 @@
 #include "libcommon/err.h"
 #include "libcommon/idset.h"
 
+#define NO_TASK UINT32_MAX /* of an array: none, or all of it */
+
 struct jobid {
 	uint64_t job;       /* > 0 */
 	struct idset tasks; /* empty: the job, or its whole array */

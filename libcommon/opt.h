@@ -15,6 +15,11 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
+struct opt;
+
+typedef int opt_set_fn(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err);
+
 struct opt {
 	char letter;      /* 0: none */
 	const char *name; /* long name, without dashes */
@@ -22,8 +27,7 @@ struct opt {
 	const char *help; /* one line; NULL: an alias, not shown */
 	/* Takes the value (NULL for options without).  "--name: " is put
 	 * before its error text.  ctx is opt_parse()'s. */
-	int (*set)(void *ctx, const struct opt *opt, const char *value,
-	           struct err *err);
+	opt_set_fn *set;
 	size_t offset; /* for set functions that want one */
 	bool optional; /* the value may be missing: only --opt=v, -ov */
 };
@@ -42,10 +46,8 @@ struct opt_prog {
 };
 
 /* Simple set functions; offset is that of the member in *ctx. */
-int opt_set_text(void *ctx, const struct opt *opt, const char *value,
-                 struct err *err); /* const char * */
-int opt_set_true(void *ctx, const struct opt *opt, const char *value,
-                 struct err *err); /* bool */
+opt_set_fn opt_set_text; /* const char * */
+opt_set_fn opt_set_true; /* bool */
 
 /*
  * Parse; the operands are moved to the end and the index of the first is

@@ -18,9 +18,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Take the digits at *s, at least one; no sign, no space.  False: there are
- * none, or they are more than max. */
-static bool take_number(const char **s, int64_t max, int64_t *ret)
+bool take_number(const char **s, int64_t max, int64_t *ret)
 {
 	const char *p = *s;
 	int64_t value = 0;

@@ -15,6 +15,7 @@
 #include "libcommon/err.h"
 
 #define TIME_UNLIMITED (-1) /* a time limit without end */
+#define NO_TIME        (-1) /* a moment that is none */
 
 /*
  * Slurm's times: min, min:sec, h:m:s, d-h, d-h:m, d-h:m:s (fields may exceed
@@ -65,5 +66,9 @@ void format_milli(struct buf *out, int64_t milli);
 
 /* Whether the name fits a pattern with * and ?. */
 bool glob_match(const char *pattern, const char *name);
+
+/* For parsers: take the digits at *s, at least one; no sign, no space.
+ * False: there are none, or they are more than max. */
+bool take_number(const char **s, int64_t max, int64_t *ret);
 
 #endif

@@ -117,6 +117,12 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field);
  */
 int spec_check_text(const struct spec_field *field, const char *s,
                     struct err *err);
+/* Its length alone, which bounds what a peer can send. */
+int spec_check_length(const struct spec_field *field, size_t len,
+                      struct err *err);
+
+/* Each field that is given, by itself.  Fails: EINVAL, names the field. */
+int spec_check(const struct spec *spec, struct err *err);
 
 /* A new object with the fields that are given, which are UTF-8 texts. */
 json_t *spec_to_json(const struct spec *spec);

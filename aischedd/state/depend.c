@@ -5,6 +5,46 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
+/* Whether there is or was such a job, or such a task of an array. */
+static bool exists(const struct state *state, const struct dep *dep)
+{
+	struct past past;
+
+	if (dep->kind == DEP_SINGLETON)
+		return true;
+	if (dep->task == NO_TASK
+	        ? state_job(state, dep->job) || state_array(state, dep->job)
+	        : state_task(state, dep->job, dep->task) != NULL)
+		return true;
+	return state->past(dep->job, dep->task, &past, state->past_arg) == 0;
+}
+
+static int no_such_job(const struct dep *dep, struct err *err)
+{
+	if (dep->task == NO_TASK)
+		return err_set(err, ENOENT, "there is no job %llu to depend on",
+		               (unsigned long long)dep->job);
+	return err_set(err, ENOENT, "there is no job %llu_%u to depend on",
+	               (unsigned long long)dep->job, dep->task);
+}
+
+int deps_parse(const struct state *state, const char *text, struct deps **ret,
+               struct err *err)
+{
+	struct deps *deps;
+
+	if (dependency_parse(text, &deps, err) < 0)
+		return -1;
+	for (uint32_t i = 0; state && i < deps->n; i++)
+		if (!exists(state, &deps->dep[i])) {
+			no_such_job(&deps->dep[i], err);
+			free(deps);
+			return -1;
+		}
+	*ret = deps;
+	return 0;
+}
+
 /* --- who hears of whom ------------------------------------------------- */
 
 struct watch {

@@ -17,12 +17,12 @@
 
 #include "aischedd/run/runner.h"
 #include "aischedd/sched/plan.h"
+#include "libcommon/dependency.h"
 #include "libcommon/idset.h"
+#include "libcommon/jobid.h"
 #include "libcommon/names.h"
+#include "libcommon/parse.h"
 #include "libcommon/spec.h"
-
-#define NO_TASK UINT32_MAX
-#define NO_TIME (-1)
 
 enum hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN };
 
@@ -55,31 +55,6 @@ struct held {
 struct evictions {
 	uint32_t n;
 	int64_t at[];
-};
-
-enum dep_kind {
-	DEP_AFTER,
-	DEP_ANY,
-	DEP_OK,
-	DEP_NOT_OK,
-	DEP_CORR,
-	DEP_SINGLETON
-};
-
-/* One condition that is not met yet. */
-struct dep {
-	uint8_t kind;
-	bool never;      /* can no longer be met */
-	uint32_t task;   /* of the array, or NO_TASK: all of it */
-	uint64_t job;    /* 0: singleton */
-	int64_t delay_s; /* after:JOB+MINUTES */
-	int64_t at;      /* the delay runs until then, or NO_TIME */
-};
-
-struct deps {
-	bool any; /* '?': one is enough */
-	uint32_t n;
-	struct dep dep[];
 };
 
 struct row;

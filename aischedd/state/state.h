@@ -421,9 +421,6 @@ void state_run_job(const struct state *state, const struct job *job,
 size_t state_attempts(const struct state *state, uint32_t pool,
                       uint64_t **ret_job, uint32_t **ret_attempt);
 
-/* The conditions that are not met yet, as --dependency takes them. */
-void state_depend_format(const struct job *job, struct buf *out);
-
 /* Placements as text for the store: NODE:GPUS:MILLI:CPU/MILLI,... joined by
  * ';', one for each task; GPUS is a hexadecimal mask. */
 void state_placement_format(const struct state *state,

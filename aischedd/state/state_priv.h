@@ -216,13 +216,11 @@ const struct placed_key *placed_key(const struct state *state, struct job *job);
 void placed_key_forget(struct job *job); /* what it asks for has changed */
 void row_remove(struct state *state, struct job *job);
 
-/* depend_text.c */
-/* state NULL: the jobs it names are not looked up.
+/* depend.c */
+/* dependency_parse(); state NULL: the jobs it names are not looked up.
  * Fails: EINVAL, ENOENT no such job.  Owns: the caller, free(). */
 int deps_parse(const struct state *state, const char *text, struct deps **ret,
                struct err *err);
-
-/* depend.c */
 /* Let it hear of the jobs it waits for. */
 void deps_watch(struct state *state, struct job *job);
 /* Drop the conditions that are met by now; may split an array record. */

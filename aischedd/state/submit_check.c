@@ -127,14 +127,6 @@ static int check_counts(struct state *state, uint32_t queue,
 
 /* --- is it possible? --------------------------------------------------- */
 
-static int32_t any_word(const char *word, size_t len, void *arg)
-{
-	(void)word;
-	(void)len;
-	(void)arg;
-	return 0;
-}
-
 static int check_hosts(const struct state *state, const char *what,
                        const char *text, struct err *err)
 {
@@ -192,7 +184,7 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	size_t n;
 
 	if (spec->constraint &&
-	    constraint_parse(spec->constraint, any_word, NULL, rule,
+	    constraint_parse(spec->constraint, NULL, NULL, rule,
 	                     ARRAY_SIZE(rule), &n, err) < 0)
 		return err_wrap(err, "constraint '%s'", spec->constraint);
 	if (spec->topology &&

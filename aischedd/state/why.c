@@ -16,7 +16,7 @@ static void dependency_text(const struct state *state, const struct job *job,
                             struct buf *text)
 {
 	buf_puts(text, "waits for ");
-	state_depend_format(job, text);
+	dependency_format(job->deps, text);
 	for (uint32_t i = 0; i < job->deps->n; i++) {
 		const struct dep *dep = &job->deps->dep[i];
 		const struct job *on = state_job(state, dep->job);

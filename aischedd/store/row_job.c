@@ -185,7 +185,7 @@ static void put_text(const struct state *state, const struct job *job,
 		break;
 	case T_DEPEND:
 		if (job->deps)
-			state_depend_format(job, out);
+			dependency_format(job->deps, out);
 		break;
 	case T_LEAVING:
 		if (job->leaving)

@@ -185,7 +185,7 @@ static void describe(const struct state *state, const struct job *job,
 	buf_puts(out, " evictions=");
 	state_evictions_format(job->evictions, out);
 	buf_puts(out, " depend=");
-	state_depend_format(job, out);
+	dependency_format(job->deps, out);
 	spec_unpack(&spec, job->packed);
 	asked = spec_to_json(&spec);
 	text = json_dumps(asked, JSON_COMPACT);

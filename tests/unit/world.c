@@ -410,7 +410,7 @@ static const char *play_update(struct world *w, uint64_t id, char *change)
 static const char *play_depend(struct world *w, uint64_t id)
 {
 	buf_clear(&w->text);
-	state_depend_format(state_job(w->state, id), &w->text);
+	dependency_format(state_job(w->state, id)->deps, &w->text);
 	return done(w);
 }
 

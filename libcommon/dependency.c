@@ -1,0 +1,153 @@
+/* dependency.c - what a job waits for, as text */
+#include "libcommon/dependency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+static const char *const kind_name[] = {
+	[DEP_AFTER] = "after",    [DEP_ANY] = "afterany",
+	[DEP_OK] = "afterok",     [DEP_NOT_OK] = "afternotok",
+	[DEP_CORR] = "aftercorr", [DEP_SINGLETON] = "singleton",
+};
+
+static int take_kind(const char **s)
+{
+	size_t len = strcspn(*s, ":,?");
+
+	for (size_t i = 0; i < ARRAY_SIZE(kind_name); i++)
+		if (strlen(kind_name[i]) == len &&
+		    !strncmp(kind_name[i], *s, len)) {
+			*s += len;
+			return (int)i;
+		}
+	return -1;
+}
+
+/* JOB[_TASK][+MINUTES] */
+static bool take_job(const char **s, struct dep *dep)
+{
+	int64_t n;
+
+	if (!take_number(s, INT64_MAX, &n) || !n)
+		return false;
+	dep->job = (uint64_t)n;
+	dep->task = NO_TASK;
+	dep->delay_s = 0;
+	if (**s == '_') {
+		++*s;
+		if (!take_number(s, LIMIT_ARRAY - 1, &n))
+			return false;
+		dep->task = (uint32_t)n;
+	}
+	if (**s == '+' && dep->kind == DEP_AFTER) {
+		++*s;
+		if (!take_number(s, UINT32_MAX, &n))
+			return false;
+		dep->delay_s = n * 60;
+	}
+	return true;
+}
+
+static void add(struct deps **deps, const struct dep *dep)
+{
+	uint32_t n = *deps ? (*deps)->n : 0;
+
+	*deps =
+	    xrealloc(*deps, sizeof(**deps) + (n + 1) * sizeof(struct dep), 1);
+	(*deps)->n = n + 1;
+	(*deps)->dep[n] = *dep;
+}
+
+/* KIND:JOB[:JOB]... or singleton */
+static bool take_condition(const char **s, struct deps **deps)
+{
+	int kind = take_kind(s);
+	struct dep dep = { .kind = (uint8_t)kind,
+		           .task = NO_TASK,
+		           .at = NO_TIME };
+
+	if (kind == DEP_SINGLETON)
+		add(deps, &dep);
+	if (kind < 0 || kind == DEP_SINGLETON)
+		return kind >= 0;
+	if (**s != ':')
+		return false;
+	while (**s == ':' && (!*deps || (*deps)->n <= LIMIT_DEPS)) {
+		++*s;
+		if (!take_job(s, &dep))
+			return false;
+		add(deps, &dep);
+	}
+	return true;
+}
+
+static int bad(const char *text, struct err *err)
+{
+	return err_set(err, EINVAL,
+	               "bad dependency '%s': use after, afterany, afterok, "
+	               "afternotok or aftercorr with :JOB[:JOB], or singleton",
+	               text);
+}
+
+int dependency_parse(const char *text, struct deps **ret, struct err *err)
+{
+	struct deps *deps = NULL;
+	const char *s = text;
+	char between = 0;
+	int rc = 0;
+
+	while (rc == 0) {
+		if (!take_condition(&s, &deps))
+			rc = bad(text, err);
+		else if (deps->n > LIMIT_DEPS)
+			rc = err_set(err, EINVAL,
+			             "a dependency names at most %d jobs",
+			             LIMIT_DEPS);
+		else if (!*s)
+			break;
+		else if (*s != ',' && *s != '?')
+			rc = bad(text, err);
+		else if (between && between != *s)
+			rc = err_set(err, EINVAL,
+			             "bad dependency '%s': use ',' (all) or "
+			             "'?' (any), not both",
+			             text);
+		else
+			between = *s++;
+	}
+	if (rc < 0) {
+		free(deps);
+		return -1;
+	}
+	deps->any = between == '?';
+	*ret = deps;
+	return 0;
+}
+
+void dependency_format(const struct deps *deps, struct buf *out)
+{
+	for (uint32_t i = 0; deps && i < deps->n; i++) {
+		const struct dep *dep = &deps->dep[i];
+
+		if (i)
+			buf_addc(out, deps->any ? '?' : ',');
+		buf_puts(out, kind_name[dep->kind]);
+		if (dep->kind == DEP_SINGLETON)
+			continue;
+		buf_addc(out, ':');
+		buf_i64(out, (int64_t)dep->job);
+		if (dep->task != NO_TASK) {
+			buf_addc(out, '_');
+			buf_i64(out, dep->task);
+		}
+		if (dep->delay_s) {
+			buf_addc(out, '+');
+			buf_i64(out, dep->delay_s / 60);
+		}
+	}
+}

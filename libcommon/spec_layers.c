@@ -1,0 +1,279 @@
+/* spec_layers.c - options from variables and scripts, and which value wins */
+#include <ctype.h>
+#include <string.h>
+
+#include "libcommon/directive.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "libcommon/spec_opt.h"
+#include "libcommon/spec_set.h"
+
+/* --- which value wins ----------------------------------------------------- */
+
+void submit_init(struct submit *submit, struct arena *arena,
+                 struct buf *warnings, int64_t now)
+{
+	*submit =
+	    (struct submit){ .now = now, .arena = arena, .warnings = warnings };
+	spec_init(&submit->spec);
+}
+
+/* Fields that say the same thing in several ways, or one thing together:
+ * whoever sets one of them decides all. */
+static const struct group {
+	size_t first, last;
+} groups[] = {
+	{ offsetof(struct spec, mem), offsetof(struct spec, mem_cpu) },
+	{ offsetof(struct spec, gpus), offsetof(struct spec, gpus_node) },
+	{ offsetof(struct spec, signal), offsetof(struct spec, signal_batch) },
+};
+
+static bool is_given(struct spec *spec, const struct spec_field *field)
+{
+	return field->is_text ? *spec_text(spec, field) != NULL
+	                      : *spec_int(spec, field) != SPEC_UNSET;
+}
+
+static bool group_is_given(struct spec *spec, const struct group *group)
+{
+	for (size_t i = 0; i < spec_nfields; i++)
+		if (spec_fields[i].offset >= group->first &&
+		    spec_fields[i].offset <= group->last &&
+		    is_given(spec, &spec_fields[i]))
+			return true;
+	return false;
+}
+
+static void clear_field(struct spec *spec, const struct spec_field *field)
+{
+	if (field->is_text)
+		*spec_text(spec, field) = NULL;
+	else
+		*spec_int(spec, field) = SPEC_UNSET;
+}
+
+void submit_clear(struct submit *submit, const struct opt *opt)
+{
+	size_t first = opt->offset, last = opt->offset;
+
+	if (opt->set == spec_set_ignored || opt->set == spec_set_idle)
+		return; /* they set nothing */
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		if (first >= groups[g].first && first <= groups[g].last) {
+			first = groups[g].first;
+			last = groups[g].last;
+			break;
+		}
+	for (size_t i = 0; i < spec_nfields; i++)
+		if (spec_fields[i].offset >= first &&
+		    spec_fields[i].offset <= last)
+			clear_field(&submit->spec, &spec_fields[i]);
+}
+
+static void spec_merge(struct spec *to, struct spec *from)
+{
+	bool taken[ARRAY_SIZE(groups)];
+
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		taken[g] = group_is_given(to, &groups[g]);
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const struct spec_field *field = &spec_fields[i];
+		bool has = is_given(to, field);
+
+		for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+			if (field->offset >= groups[g].first &&
+			    field->offset <= groups[g].last)
+				has = taken[g];
+		if (has)
+			continue;
+		if (field->is_text)
+			*spec_text(to, field) = *spec_text(from, field);
+		else
+			*spec_int(to, field) = *spec_int(from, field);
+	}
+}
+
+/* Take from another place what is not set yet. */
+static void submit_merge(struct submit *to, struct submit *from)
+{
+	spec_merge(&to->spec, &from->spec);
+	if (!to->export_env)
+		to->export_env = from->export_env;
+	if (!to->launch)
+		to->launch = from->launch;
+	to->parsable |= from->parsable;
+	to->json |= from->json;
+	to->quiet |= from->quiet;
+	to->wait |= from->wait;
+	to->follow |= from->follow;
+	to->test_only |= from->test_only;
+}
+
+/* Options that make sense on the command line alone. */
+static bool is_private(const struct opt *opt)
+{
+	return opt->offset == offsetof(struct submit, wrap) ||
+	       opt->offset == offsetof(struct submit, socket);
+}
+
+static int apply_elsewhere(struct submit *submit, const struct opt *opt,
+                           const char *value, struct err *err)
+{
+	if (is_private(opt))
+		return err_set(err, EINVAL, "--%s is for the command line only",
+		               opt->name);
+	return opt_apply(spec_opts, submit, opt->name, value, err);
+}
+
+/* --- AISUB_* variables ---------------------------------------------------- */
+
+#define ENV_PREFIX "AISUB_"
+
+/* AISUB_CPUS_PER_TASK is --cpus-per-task. */
+static const struct opt *find_variable(const char *name, size_t len)
+{
+	char option[32];
+
+	if (len >= sizeof(option))
+		return NULL;
+	for (size_t i = 0; i < len; i++)
+		option[i] =
+		    (char)(name[i] == '_' ? '-'
+		                          : tolower((unsigned char)name[i]));
+	option[len] = '\0';
+	return len > 1 ? opt_find(spec_opts, option) : NULL;
+}
+
+/* An empty value is none; flags are yes or no. */
+static int apply_variable(struct submit *submit, const struct opt *opt,
+                          const char *value, struct err *err)
+{
+	bool yes;
+
+	if (!*value)
+		return 0;
+	if (opt->arg)
+		return apply_elsewhere(submit, opt, value, err);
+	if (parse_bool(value, &yes, err) < 0)
+		return -1;
+	return yes ? apply_elsewhere(submit, opt, NULL, err) : 0;
+}
+
+int submit_from_env(struct submit *submit, char *const *env, struct err *err)
+{
+	const size_t prefix = strlen(ENV_PREFIX);
+	struct submit layer;
+
+	submit_init(&layer, submit->arena, submit->warnings, submit->now);
+	for (; *env; env++) {
+		const char *name = *env + prefix;
+		const struct opt *opt;
+		int len;
+
+		if (strncmp(*env, ENV_PREFIX, prefix))
+			continue;
+		len = (int)strcspn(*env, "=");
+		opt = find_variable(name, (size_t)len - prefix);
+		if (!opt)
+			buf_printf(submit->warnings,
+			           "aisub: warning: %.*s names no option, "
+			           "ignored\n",
+			           len, *env);
+		else if (apply_variable(&layer, opt,
+		                        (*env)[len] ? *env + len + 1 : "",
+		                        err) < 0)
+			return err_wrap(err, "%.*s", len, *env);
+	}
+	submit_merge(submit, &layer);
+	return 0;
+}
+
+/* --- directives ----------------------------------------------------------- */
+
+struct script {
+	struct submit ours, slurm; /* set by #AISUB, by #SBATCH */
+	const char *name;
+	bool has_ours, has_slurm;
+};
+
+/* NULL: unknown, or means something else to Slurm. */
+static const struct opt *find_directive(const char *option, bool slurm)
+{
+	const char *letter = option + 1, *name = option + 2;
+
+	if (*letter != '-')
+		return slurm && strchr("qF", *letter)
+		           ? NULL
+		           : opt_find(spec_opts, letter);
+	/* One letter would be found as a letter. */
+	return *name && name[1] ? opt_find(spec_opts, name) : NULL;
+}
+
+static enum directive_takes directive_takes(const char *option, bool slurm,
+                                            void *arg)
+{
+	const struct opt *opt = find_directive(option, slurm);
+
+	(void)arg;
+	if (!opt)
+		return DIRECTIVE_UNKNOWN;
+	if (!opt->arg)
+		return DIRECTIVE_FLAG;
+	return opt->optional ? DIRECTIVE_OPTIONAL : DIRECTIVE_VALUE;
+}
+
+static int directive_option(const struct directive *d, void *arg,
+                            struct err *err)
+{
+	struct script *script = arg;
+	struct submit *layer = d->slurm ? &script->slurm : &script->ours;
+	const struct opt *opt = find_directive(d->option, d->slurm);
+
+	*(d->slurm ? &script->has_slurm : &script->has_ours) = true;
+	if (!opt && !d->slurm)
+		return err_set(err, EINVAL, "unknown option '%s'", d->option);
+	if (!opt) {
+		buf_printf(layer->warnings,
+		           "aisub: %s:%d: warning: unknown option '%s', "
+		           "ignored\n",
+		           script->name, d->line, d->option);
+		return 0;
+	}
+	if (d->value && strchr(d->value, '$'))
+		buf_printf(layer->warnings,
+		           "aisub: %s:%d: warning: variables are not replaced "
+		           "in '%s'\n",
+		           script->name, d->line, d->value);
+	return apply_elsewhere(layer, opt, d->value, err);
+}
+
+static void directive_late(int line, void *arg)
+{
+	struct script *script = arg;
+
+	buf_printf(script->ours.warnings,
+	           "aisub: %s:%d: warning: options after the first command "
+	           "are ignored\n",
+	           script->name, line);
+}
+
+int submit_from_script(struct submit *submit, const char *name,
+                       const char *script, size_t len, struct err *err)
+{
+	struct script arg = { .name = name };
+	const struct directive_handler handler = {
+		.takes = directive_takes,
+		.option = directive_option,
+		.late = directive_late,
+		.arg = &arg,
+	};
+
+	submit_init(&arg.ours, submit->arena, submit->warnings, submit->now);
+	submit_init(&arg.slurm, submit->arena, submit->warnings, submit->now);
+	if (directive_scan(script, len, name, &handler, err) < 0)
+		return -1;
+	submit_merge(submit, &arg.ours);
+	submit_merge(submit, &arg.slurm);
+	submit->only_slurm = arg.has_slurm && !arg.has_ours;
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* spec_request.c - what a request comes to, for each task */
+#include <assert.h>
+
+#include "libcommon/constraint.h"
+#include "libcommon/limits.h"
+#include "libcommon/spec.h"
+
+enum { RESTARTS_DEFAULT = 5 }; /* of what fails, for jobs that do not say */
+
+int64_t spec_max_restarts(const struct spec *spec)
+{
+	return spec->max_restarts == SPEC_UNSET ? RESTARTS_DEFAULT
+	                                        : spec->max_restarts;
+}
+
+static bool is_set(int64_t value)
+{
+	return value != SPEC_UNSET;
+}
+
+/* Each node that a constraint counts has a task. */
+static int check_counts(const struct spec *spec, const struct request *req,
+                        struct err *err)
+{
+	uint32_t most = req->nodes ? req->nodes : req->min_tasks;
+	int32_t rule[LIMIT_TEXT];
+	size_t n = 0;
+
+	if (spec->constraint &&
+	    constraint_parse(spec->constraint, NULL, NULL, rule,
+	                     ARRAY_SIZE(rule), &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (constraint_count(rule[i]) > (int64_t)most)
+			return err_set(err, EINVAL,
+			               "constraint '%s' asks for %d nodes, the "
+			               "job is on no more than %u",
+			               spec->constraint,
+			               (int)constraint_count(rule[i]),
+			               (unsigned)most);
+	return 0;
+}
+
+static int check_times(const struct spec *spec, struct err *err)
+{
+	int64_t begin = is_set(spec->begin) ? spec->begin : 0;
+	int64_t limit = spec->time_limit > 0 ? spec->time_limit : 0;
+
+	if (spec->time_limit == 0)
+		return err_set(err, EINVAL, "a time limit must be above 0");
+	if (is_set(spec->deadline) && begin + limit > spec->deadline)
+		return err_set(err, EINVAL,
+		               "the deadline is before the time it begins and "
+		               "its time limit");
+	return 0;
+}
+
+static int check_restarts(const struct spec *spec, struct err *err)
+{
+	if (spec->requeue == 0 && spec_task_failure(spec) == FAILURE_RESTARTS)
+		return err_set(err, EINVAL,
+		               "--on-task-failure=restart runs it again, "
+		               "--no-requeue never does: give only one");
+	return 0;
+}
+
+static int resolve_tasks(const struct spec *spec, struct request *req,
+                         struct err *err)
+{
+	int64_t nodes = is_set(spec->nodes) ? spec->nodes : 0;
+	int64_t each = is_set(spec->tasks_per_node) ? spec->tasks_per_node : 0;
+	int64_t tasks = is_set(spec->tasks)
+	                    ? spec->tasks
+	                    : (nodes ? nodes : 1) * (each ? each : 1);
+	int64_t least = is_set(spec->min_tasks) ? spec->min_tasks : tasks;
+
+	if (tasks > LIMIT_TASKS)
+		return err_set(err, EINVAL, "%lld tasks: a job has at most %d",
+		               (long long)tasks, LIMIT_TASKS);
+	if (least > tasks)
+		return err_set(err, EINVAL,
+		               "--min-tasks %lld is more than the %lld tasks",
+		               (long long)least, (long long)tasks);
+	if (least < tasks && spec->launch_script == 1)
+		return err_set(err, EINVAL,
+		               "--min-tasks: a script that runs once cannot "
+		               "come to have more tasks; use --launch=tasks");
+	if (nodes > tasks)
+		return err_set(err, EINVAL,
+		               "%lld nodes for %lld tasks: some would be idle",
+		               (long long)nodes, (long long)tasks);
+	if (nodes && each && tasks > nodes * each)
+		return err_set(err, EINVAL,
+		               "%lld tasks do not fit %lld nodes with at most "
+		               "%lld on each",
+		               (long long)tasks, (long long)nodes,
+		               (long long)each);
+	req->tasks = (uint32_t)tasks;
+	req->min_tasks = (uint32_t)least;
+	req->nodes = (uint32_t)nodes;
+	req->tasks_per_node = (uint32_t)each;
+	return 0;
+}
+
+/* How many tasks may share what was asked for one node. */
+static int64_t tasks_on_node(const struct request *req)
+{
+	int64_t nodes = req->nodes ? req->nodes : 1;
+
+	if (req->tasks_per_node && req->tasks_per_node < req->tasks)
+		return req->tasks_per_node;
+	return (req->tasks + nodes - 1) / nodes;
+}
+
+/* MiB for the CPUs of a task, in proportion to their parts. */
+static int64_t mem_of_cpus(const struct request *req, int64_t per_cpu)
+{
+	return (per_cpu * req->cpus_milli + 999) / 1000;
+}
+
+static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
+                          struct request *req, struct err *err)
+{
+	int64_t sharers = tasks_on_node(req);
+
+	if (is_set(spec->mem) + is_set(spec->mem_node) + is_set(spec->mem_cpu) >
+	    1)
+		return err_set(err, EINVAL,
+		               "give only one of --mem-per-task, --mem and "
+		               "--mem-per-cpu");
+	if (is_set(spec->mem))
+		req->mem_mib = spec->mem;
+	else if (is_set(spec->mem_node))
+		req->mem_mib = (spec->mem_node + sharers - 1) / sharers;
+	else if (is_set(spec->mem_cpu))
+		req->mem_mib = mem_of_cpus(req, spec->mem_cpu);
+	else
+		req->mem_mib = mem_of_cpus(req, default_per_cpu);
+	return 0;
+}
+
+/* Whole devices among tasks: so many each, or so many tasks on each. */
+static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
+                       struct err *err)
+{
+	if (gpus && (gpus < tasks ? tasks % gpus : gpus % tasks))
+		return err_set(err, EINVAL,
+		               "%lld GPUs cannot be divided evenly among %lld "
+		               "tasks",
+		               (long long)gpus, (long long)tasks);
+	if (gpus && gpus * 1000 < tasks)
+		return err_set(err, EINVAL,
+		               "%lld tasks are too many for %lld GPUs",
+		               (long long)tasks, (long long)gpus);
+	*ret_milli = gpus * 1000 / tasks;
+	return 0;
+}
+
+static int resolve_gpus(const struct spec *spec, struct request *req,
+                        struct err *err)
+{
+	int asked = is_set(spec->gpus) + is_set(spec->gpus_job) +
+	            is_set(spec->gpus_node);
+
+	if (asked > 1)
+		return err_set(err, EINVAL,
+		               "give only one of --gpus-per-task, --gpus and "
+		               "--gpus-per-node (or --gres)");
+	if (!asked && spec->gpu_type)
+		return err_set(err, EINVAL,
+		               "--gpu-type '%s', but no GPUs are asked for",
+		               spec->gpu_type);
+	if (is_set(spec->gpus_job))
+		return divide_gpus(spec->gpus_job, req->tasks, &req->gpus_milli,
+		                   err);
+	if (is_set(spec->gpus_node))
+		return divide_gpus(spec->gpus_node, tasks_on_node(req),
+		                   &req->gpus_milli, err);
+	req->gpus_milli = is_set(spec->gpus) ? spec->gpus : 0;
+	if (req->gpus_milli > 1000 && req->gpus_milli % 1000)
+		return err_set(err, EINVAL,
+		               "--gpus-per-task must be a part of one GPU or a "
+		               "whole number of them");
+	return 0;
+}
+
+static int64_t cpus_of(const struct spec *spec)
+{
+	return is_set(spec->cpus) ? spec->cpus : 1000;
+}
+
+int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
+                 struct request *ret, struct err *err)
+{
+	struct request req = { .cpus_milli = cpus_of(spec) };
+
+	if (spec_check(spec, err) < 0 || check_times(spec, err) < 0 ||
+	    check_restarts(spec, err) < 0 ||
+	    resolve_tasks(spec, &req, err) < 0 ||
+	    check_counts(spec, &req, err) < 0 ||
+	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
+	    resolve_gpus(spec, &req, err) < 0)
+		return -1;
+	*ret = req;
+	return 0;
+}
+
+void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
+                  struct request *ret)
+{
+	*ret = (struct request){ .cpus_milli = cpus_of(spec) };
+	if (resolve_tasks(spec, ret, NULL) < 0 ||
+	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
+	    resolve_gpus(spec, ret, NULL) < 0)
+		assert(!"a spec that was checked");
+}

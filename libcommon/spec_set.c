@@ -1,0 +1,323 @@
+/* spec_set.c - how the values of options become fields of a request */
+#include "libcommon/spec_set.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/export.h"
+#include "libcommon/idset.h"
+#include "libcommon/parse.h"
+#include "libcommon/spec_opt.h"
+
+static const char **text_at(void *ctx, const struct opt *opt)
+{
+	return (const char **)(void *)((char *)ctx + opt->offset);
+}
+
+static int64_t *int_at(void *ctx, const struct opt *opt)
+{
+	return (int64_t *)(void *)((char *)ctx + opt->offset);
+}
+
+/* NULL: the option is not one of the spec. */
+static const struct spec_field *field_of(const struct opt *opt)
+{
+	for (size_t i = 0; i < spec_nfields; i++)
+		if (offsetof(struct submit, spec) + spec_fields[i].offset ==
+		    opt->offset)
+			return &spec_fields[i];
+	return NULL;
+}
+
+static const struct spec_field *number_of(const struct opt *opt)
+{
+	const struct spec_field *field = field_of(opt);
+
+	assert(field && !field->is_text);
+	return field;
+}
+
+int spec_set_text(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	struct submit *submit = ctx;
+	const struct spec_field *field = field_of(opt);
+
+	if (field && spec_check_text(field, value, err) < 0)
+		return -1;
+	*text_at(ctx, opt) = arena_strdup(submit->arena, value);
+	return 0;
+}
+
+/* May be relative, to what only aisub knows; so it is checked later. */
+int spec_set_workdir(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct submit *submit = ctx;
+
+	if (!*value)
+		return err_set(err, EINVAL, "it is empty");
+	*text_at(ctx, opt) = arena_strdup(submit->arena, value);
+	return 0;
+}
+
+int spec_set_flag(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	(void)value, (void)err;
+	*int_at(ctx, opt) = 1;
+	return 0;
+}
+
+int spec_set_int(void *ctx, const struct opt *opt, const char *value,
+                 struct err *err)
+{
+	const struct spec_field *field = number_of(opt);
+
+	return parse_int(value, field->min, field->max, int_at(ctx, opt), err);
+}
+
+/* -N 2, -N 2-2 */
+int spec_set_nodes(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	const char *dash = strchr(value, '-');
+	size_t len = dash ? (size_t)(dash - value) : strlen(value);
+
+	if (len && dash && !strncmp(value, dash + 1, len) && !dash[1 + len])
+		value = dash + 1;
+	else if (len && dash)
+		return err_set(err, EINVAL,
+		               "'%s': ranges are not supported, give one "
+		               "number of nodes",
+		               value);
+	return spec_set_int(ctx, opt, value, err);
+}
+
+/* Slurm's plain --nice is 100. */
+int spec_set_nice(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	return spec_set_int(ctx, opt, value ? value : "100", err);
+}
+
+int spec_set_cpus(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	int64_t milli;
+
+	if (parse_milli(value, number_of(opt)->max, &milli, err) < 0)
+		return -1;
+	if (!milli)
+		return err_set(err, EINVAL, "a task needs some CPU");
+	*int_at(ctx, opt) = milli;
+	return 0;
+}
+
+int spec_set_mib(void *ctx, const struct opt *opt, const char *value,
+                 struct err *err)
+{
+	int64_t mib;
+
+	if (parse_mib(value, 'M', &mib, err) < 0)
+		return -1;
+	if (!mib)
+		return err_set(err, EINVAL,
+		               "'%s': say how much memory is needed", value);
+	if (mib > number_of(opt)->max)
+		return err_set(err, EINVAL, "'%s' is too much", value);
+	*int_at(ctx, opt) = mib;
+	return 0;
+}
+
+/* [type:]number: takes the type and returns the number, NULL on failure. */
+static const char *take_gpu_type(struct submit *submit, const char *value,
+                                 struct err *err)
+{
+	const char *colon = strrchr(value, ':');
+	char *type;
+
+	if (!colon)
+		return value;
+	type = arena_strdup(submit->arena, value);
+	type[colon - value] = '\0';
+	if (!*type || strchr(type, ':') || strchr(type, ',')) {
+		err_set(err, EINVAL, "bad GPUs '%s': use [TYPE:]NUMBER", value);
+		return NULL;
+	}
+	submit->spec.gpu_type = type;
+	return colon + 1;
+}
+
+int spec_set_gpus(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	const char *number = take_gpu_type(ctx, value, err);
+
+	return number ? spec_set_int(ctx, opt, number, err) : -1;
+}
+
+int spec_set_gpus_per_task(void *ctx, const struct opt *opt, const char *value,
+                           struct err *err)
+{
+	const char *number = take_gpu_type(ctx, value, err);
+
+	return number ? parse_milli(number, number_of(opt)->max,
+	                            int_at(ctx, opt), err)
+	              : -1;
+}
+
+/* gpu[:type][:number] */
+int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	const char *rest = value + strlen("gpu");
+	char *gpus;
+	int rc;
+
+	if (!strcmp(value, "none"))
+		return 0;
+	if (strncmp(value, "gpu", strlen("gpu")) || (*rest && *rest != ':') ||
+	    strchr(value, ','))
+		return err_set(err, EINVAL,
+		               "'%s': only gpu[:TYPE][:NUMBER] is supported",
+		               value);
+	if (!*rest)
+		return spec_set_gpus(ctx, opt, "1", err);
+	if (isdigit((unsigned char)strrchr(rest, ':')[1]))
+		return spec_set_gpus(ctx, opt, rest + 1, err);
+	gpus = xasprintf("%s:1", rest + 1);
+	rc = spec_set_gpus(ctx, opt, gpus, err);
+	free(gpus);
+	return rc;
+}
+
+/* Slurm's --time=0 is no limit. */
+int spec_set_time_limit(void *ctx, const struct opt *opt, const char *value,
+                        struct err *err)
+{
+	int64_t seconds;
+
+	if (parse_duration(value, &seconds, err) < 0)
+		return -1;
+	*int_at(ctx, opt) = seconds ? seconds : TIME_UNLIMITED;
+	return 0;
+}
+
+int spec_set_grace(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	int64_t seconds;
+
+	if (parse_duration(value, &seconds, err) < 0)
+		return -1;
+	if (seconds < 0)
+		return err_set(err, EINVAL, "'%s': a grace must end", value);
+	*int_at(ctx, opt) = seconds;
+	return 0;
+}
+
+int spec_set_moment(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	const struct submit *submit = ctx;
+
+	return parse_time(value, submit->now, int_at(ctx, opt), err);
+}
+
+int spec_set_signal(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct submit *submit = ctx;
+	int64_t before;
+	int signo;
+	bool batch;
+
+	(void)opt;
+	if (parse_signal_spec(value, &signo, &before, &batch, err) < 0)
+		return -1;
+	submit->spec.signal = signo;
+	submit->spec.signal_before = before;
+	submit->spec.signal_batch = batch;
+	return 0;
+}
+
+int spec_set_array(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	struct submit *submit = ctx;
+	struct idset set;
+	struct buf text = { 0 };
+	uint32_t max;
+
+	(void)opt;
+	if (idset_parse(&set, &max, value, err) < 0)
+		return -1;
+	idset_format(&set, &text);
+	if (max)
+		buf_printf(&text, "%%%u", max);
+	submit->spec.array = arena_strdup(submit->arena, text.data);
+	buf_free(&text);
+	idset_free(&set);
+	return 0;
+}
+
+/* A value only turns it off: an empty one is what templates leave over. */
+int spec_set_no_requeue(void *ctx, const struct opt *opt, const char *value,
+                        struct err *err)
+{
+	bool yes = true;
+
+	if (value && *value && parse_bool(value, &yes, err) < 0)
+		return -1;
+	if (yes)
+		*int_at(ctx, opt) = 0;
+	return 0;
+}
+
+int spec_set_open_mode(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	if (strcmp(value, "append") && strcmp(value, "truncate"))
+		return err_set(err, EINVAL,
+		               "bad mode '%s': use append or truncate", value);
+	*int_at(ctx, opt) = *value == 'a';
+	return 0;
+}
+
+int spec_set_launch(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	if (strcmp(value, "tasks") && strcmp(value, "script"))
+		return err_set(err, EINVAL,
+		               "bad launch '%s': use tasks or script", value);
+	return spec_set_text(ctx, opt, value, err);
+}
+
+/* Checked now, so that the error names the place; taken when it is sent. */
+int spec_set_export(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	char *const none[] = { NULL };
+	struct buf out = { 0 };
+	int rc = export_env(&out, value, none, err);
+
+	buf_free(&out);
+	return rc < 0 ? rc : spec_set_text(ctx, opt, value, err);
+}
+
+int spec_set_ignored(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	(void)ctx, (void)opt, (void)value, (void)err;
+	return 0;
+}
+
+int spec_set_idle(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	(void)ctx, (void)opt, (void)value;
+	return err_set(err, EINVAL, "has no effect yet in this version");
+}

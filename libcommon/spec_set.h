@@ -1,0 +1,21 @@
+/*
+ * spec_set.h - how the values of options become fields of a request
+ *
+ * Set functions for the table of aisub's options (spec_opt.c): ctx is a
+ * struct submit, the offset that of the member in it.
+ */
+#ifndef LIBCOMMON_SPEC_SET_H
+#define LIBCOMMON_SPEC_SET_H
+
+#include "libcommon/opt.h"
+
+opt_set_fn spec_set_text, spec_set_workdir, spec_set_flag, spec_set_int,
+    spec_set_nodes, spec_set_nice, spec_set_cpus, spec_set_mib, spec_set_gpus,
+    spec_set_gpus_per_task, spec_set_gres, spec_set_time_limit, spec_set_grace,
+    spec_set_moment, spec_set_signal, spec_set_array, spec_set_no_requeue,
+    spec_set_open_mode, spec_set_launch, spec_set_export;
+
+/* Of options without effect: accepted, refused.  They set nothing. */
+opt_set_fn spec_set_ignored, spec_set_idle;
+
+#endif

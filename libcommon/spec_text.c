@@ -1,0 +1,191 @@
+/* spec_text.c - the syntax of the texts in a request */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/constraint.h"
+#include "libcommon/dependency.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/idset.h"
+#include "libcommon/limits.h"
+#include "libcommon/spec.h"
+#include "libcommon/topology.h"
+
+enum field {
+#define X(name) F_##name,
+	SPEC_FIELDS(X, X)
+#undef X
+};
+
+static int check_array(const char *s, struct err *err)
+{
+	struct idset set;
+	uint32_t max;
+
+	if (idset_parse(&set, &max, s, err) < 0)
+		return -1;
+	idset_free(&set);
+	return 0;
+}
+
+static int check_hostlist(const char *s, struct err *err)
+{
+	struct hostlist list;
+
+	if (hostlist_parse(&list, s, err) < 0)
+		return -1;
+	hostlist_free(&list);
+	return 0;
+}
+
+static int check_constraint(const char *s, struct err *err)
+{
+	int32_t rule[LIMIT_TEXT];
+	size_t n;
+
+	return constraint_parse(s, NULL, NULL, rule, ARRAY_SIZE(rule), &n, err);
+}
+
+/* name[:count] */
+static bool take_license(const char **s)
+{
+	const char *start = *s;
+	int64_t count;
+
+	while (isalnum((unsigned char)**s) || (**s && strchr("_.-@", **s)))
+		++*s;
+	if (*s == start || **s != ':')
+		return *s > start;
+	++*s;
+	return take_number(s, INT32_MAX, &count) && count;
+}
+
+static int check_licenses(const char *s, struct err *err)
+{
+	const char *p = s;
+	bool good;
+
+	do
+		good = take_license(&p);
+	while (good && *p == ',' && *++p);
+	if (!good || *p || p[-1] == ',')
+		return err_set(err, EINVAL,
+		               "bad licences '%s': use name[:count],...", s);
+	return 0;
+}
+
+static int check_dependency(const char *s, struct err *err)
+{
+	struct deps *deps;
+
+	if (dependency_parse(s, &deps, err) < 0)
+		return -1;
+	free(deps);
+	return 0;
+}
+
+static int check_workdir(const char *s, struct err *err)
+{
+	if (*s != '/')
+		return err_set(err, EINVAL, "'%s' is not an absolute path", s);
+	return 0;
+}
+
+static int check_args(const char *s, struct err *err)
+{
+	json_t *args = json_loads(s, JSON_REJECT_DUPLICATES, NULL);
+	bool good = json_is_array(args);
+	json_t *arg;
+	size_t i;
+
+	json_array_foreach(args, i, arg)
+		good = good && json_is_string(arg);
+	json_decref(args);
+	if (!good)
+		return err_set(err, EINVAL, "not a JSON array of texts");
+	return 0;
+}
+
+/* Which levels there are only the daemon knows. */
+static int check_topology(const char *s, struct err *err)
+{
+	struct topology t;
+
+	return topology_parse(s, NULL, &t, err);
+}
+
+static int check_numa(const char *s, struct err *err)
+{
+	if (numa_parse(s) < 0)
+		return err_set(err, EINVAL,
+		               "bad alignment '%s': use strict or prefer", s);
+	return 0;
+}
+
+static int failure_parse(const char *s)
+{
+	static const char *const names[] = { [FAILURE_ENDS] = "end",
+		                             [FAILURE_RESTARTS] = "restart",
+		                             [FAILURE_REPLACES] = "replace" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(s, names[i]))
+			return (int)i;
+	return -1;
+}
+
+static int check_failure(const char *s, struct err *err)
+{
+	if (failure_parse(s) < 0)
+		return err_set(err, EINVAL, "'%s': use end, restart or replace",
+		               s);
+	return 0;
+}
+
+enum task_failure spec_task_failure(const struct spec *spec)
+{
+	return spec->on_task_failure
+	           ? (enum task_failure)failure_parse(spec->on_task_failure)
+	           : FAILURE_ENDS;
+}
+
+/* The fields whose texts have a syntax. */
+static int (*const syntax[])(const char *s, struct err *err) = {
+	[F_licenses] = check_licenses,       [F_array] = check_array,
+	[F_dependency] = check_dependency,   [F_constraint] = check_constraint,
+	[F_nodelist] = check_hostlist,       [F_exclude] = check_hostlist,
+	[F_topology] = check_topology,       [F_numa] = check_numa,
+	[F_workdir] = check_workdir,         [F_args] = check_args,
+	[F_on_task_failure] = check_failure,
+};
+
+int spec_check_length(const struct spec_field *field, size_t len,
+                      struct err *err)
+{
+	size_t max = field == &spec_fields[F_args] ? LIMIT_ARGS : LIMIT_TEXT;
+
+	if (!len)
+		return err_set(err, EINVAL, "it is empty");
+	if (len > max)
+		return err_set(err, EINVAL, "longer than %zu bytes", max);
+	return 0;
+}
+
+int spec_check_text(const struct spec_field *field, const char *s,
+                    struct err *err)
+{
+	size_t i = (size_t)(field - spec_fields);
+	json_t *utf8;
+
+	if (spec_check_length(field, strlen(s), err) < 0)
+		return -1;
+	for (const char *p = s; *p && i != F_args; p++)
+		if (iscntrl((unsigned char)*p))
+			return err_set(err, EINVAL,
+			               "'%s' has control characters", s);
+	utf8 = json_string(s); /* which is what it must become */
+	if (!utf8)
+		return err_set(err, EINVAL, "'%s' is not UTF-8", s);
+	json_decref(utf8);
+	return i < ARRAY_SIZE(syntax) && syntax[i] ? syntax[i](s, err) : 0;
+}
