@@ -314,9 +314,24 @@ static bool takes(struct evictor *e, enum mode mode)
 	return found || attempt(e, mode);
 }
 
+static bool moves_others(struct evictor *e)
+{
+	const struct demand *d = &e->c->demand;
+
+	if (e->c->row == SNAP_NONE) /* it is bound to where it is */
+		return attempt(e, MOVE);
+	if (vain_has(&e->vains, e->s, d))
+		return false;
+	if (attempt(e, MOVE))
+		return true;
+	vain_add(&e->vains, d);
+	return false;
+}
+
 bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 {
 	struct evictor *e = p->evict;
+	bool found;
 
 	if (!e)
 		e = p->evict = victims_new(p);
@@ -326,11 +341,13 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	/* Who wants some nodes of a kind waits for them. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
-	if (scattered && p->snap->policy.consolidate && attempt(e, MOVE))
-		return true;
 	e->deep = false;
-	return victims_allowed(e) &&
-	       (takes(e, RECLAIM) || takes(e, TAKE) || takes(e, STRICT));
+	found = (scattered && p->snap->policy.consolidate && moves_others(e)) ||
+	        (victims_allowed(e) &&
+	         (takes(e, RECLAIM) || takes(e, TAKE) || takes(e, STRICT)));
+	if (found)
+		e->vains.n = 0; /* others are elsewhere now */
+	return found;
 }
 
 void evict_list(struct pass *p)

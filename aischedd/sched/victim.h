@@ -9,6 +9,7 @@
 #define AISCHEDD_SCHED_VICTIM_H
 
 #include "aischedd/sched/evict.h"
+#include "aischedd/sched/vain.h"
 
 /* What a trial may do. */
 enum mode {
@@ -62,6 +63,7 @@ struct evictor {
 	uint8_t *why, *suspend; /* enum evict */
 	uint64_t *by;
 	struct arena_list evicted; /* runs */
+	struct vains vains;
 
 	/* The trial. */
 	const struct claimant *c;

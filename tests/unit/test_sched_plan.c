@@ -66,6 +66,44 @@ START_TEST(could_fit)
 }
 END_TEST
 
+/* A GPU is free on each node, two are asked for, and nobody can move; thousands
+ * that differ by their memory ask.  The last one may take from somebody: the
+ * pass has not lost patience before. */
+START_TEST(many_ask_in_vain_for_others_to_move)
+{
+	enum { NODES = 200, ROWS = 4000 };
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+	const struct snap *snap;
+	const struct plan *plan;
+	struct err why = { 0 };
+
+	buf_printf(&text,
+	           "pool a\npool b\n"
+	           "queue q priority=9 quota=gpus:1000\n"
+	           "queue r quota=gpus:2\n"
+	           "node n[0-%d] pool=a cpus=8 mem=64G gpus=2\n"
+	           "node m pool=b cpus=8 mem=64G gpus=2\n",
+	           NODES - 1);
+	for (int i = 0; i < NODES; i++)
+		buf_printf(&text,
+		           "run %d queue=q preemptible cpus=5 gpus=1 on=n%d\n",
+		           i + 1, i);
+	buf_puts(&text, "run 1000 queue=r preemptible gpus=2 on=m\n");
+	for (int i = 0; i < ROWS; i++)
+		buf_printf(&text, "pend %d queue=q pools=a mem=%dM gpus=2\n",
+		           2000 + i, 1000 + i);
+	buf_puts(&text, "pend 9000 queue=r priority=1 pools=b gpus=2\n");
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	plan = sched_plan(snap, arena);
+	ck_assert_uint_eq(plan->nevictions, 1);
+	ck_assert_uint_eq(plan->eviction[0].by, 9000);
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
 /* A plan that may be changed. */
 struct draft {
 	struct plan plan;
@@ -415,6 +453,7 @@ END_TEST
 
 SUITE(sched_plan)
 {
+	tcase_add_test(tc, many_ask_in_vain_for_others_to_move);
 	tcase_add_loop_test(tc, could_fit, 0, (int)ARRAY_SIZE(fits));
 	tcase_add_loop_test(tc, verifier_sees, 0, (int)ARRAY_SIZE(spoiled));
 	tcase_add_loop_test(tc, verifier_protects, 0,
