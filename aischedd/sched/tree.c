@@ -126,11 +126,21 @@ static uint32_t leaf_of(const struct tree *t, uint32_t queue)
 	return queue;
 }
 
+/* Whether its next claim leaves it within its share: who would be above it may
+ * have to give up again what he gets, so he comes last, but not for ever. */
+static bool stays_within(const struct tree *t, uint32_t queue)
+{
+	return t->next[queue].use <= t->next[queue].share ||
+	       order_is_due(t->order, leaf_of(t, queue));
+}
+
 static bool before(const struct tree *t, uint32_t a, uint32_t b)
 {
 	const int64_t *priority = t->snap->queue.priority;
-	int cmp = ratio_cmp(&t->far[a], &t->far[b]);
+	int cmp = stays_within(t, b) - stays_within(t, a);
 
+	if (!cmp)
+		cmp = ratio_cmp(&t->far[a], &t->far[b]);
 	if (cmp)
 		return cmp < 0;
 	if (priority[a] != priority[b])
