@@ -154,7 +154,6 @@ ok "all is well again" wait_for well
 cp "$kube/between.conf" "$kube/new.conf"
 mv "$kube/new.conf" "$kube/used.conf"
 between say 200 /version
-configure_for 15s
 # shellcheck disable=SC2119
 restart || bail "aischedd does not start again"
 ok "a server that is too old is told" wait_for status_has \
@@ -302,6 +301,8 @@ ok "then its pod is, whatever the node says" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
 
 # Pods are bound, and one of them runs.
+configure_for 15s
+aictl reload
 part_hang kwok
 id=$(sub -n 2 -N 2 --requeue)
 bound()
@@ -331,6 +332,8 @@ ok "and says which pod was late" wait_for logged "job wait job=$id attempt=1:\
  1 of 2 pods did not run within 15 s, the first $late on node"
 ok "and blames its node alone" logged \
 	"job=$id attempt=1 node=$late_node tasks=1: 1 of 2 pods did not run"
+configure_for 10m
+aictl reload
 ok "it starts again, whole" eval \
 	"wait_for is_state $id RUNNING && wait_for pods_run $id 2"
 is "without a trace of the first" "$(pods "$id" |
