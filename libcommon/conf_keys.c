@@ -10,12 +10,12 @@
 #include "libcommon/limits.h"
 #include "libcommon/parse.h"
 
-#define MAX_WEIGHT  1000000
-#define MAX_MIB     ((int64_t)1 << 40)
-#define MAX_BYTES   ((int64_t)1 << 50)
-#define MAX_SECONDS ((int64_t)36500 * 86400)
-#define MAX_CPUS    ((int64_t)LIMIT_NODES * LIMIT_CPUS * 1000)
-#define MAX_GPUS    ((int64_t)LIMIT_NODES * LIMIT_GPUS * 1000)
+#define MAX_WEIGHT 1000000
+#define MAX_MIB    ((int64_t)1 << 40)
+#define MAX_BYTES  ((int64_t)1 << 50)
+#define CENTURY_S  ((int64_t)36500 * 86400)
+#define MAX_CPUS   ((int64_t)LIMIT_NODES * LIMIT_CPUS * 1000)
+#define MAX_GPUS   ((int64_t)LIMIT_NODES * LIMIT_GPUS * 1000)
 
 enum { NAME_MAX_LEN = 63, NODE_NAME_MAX_LEN = 253 };
 
@@ -207,10 +207,10 @@ static const struct key queue_keys[] = {
 	KEY("pools", POOLS, pools),
 	KEY("users", LIST, users, .check = check_user),
 	KEY("operators", LIST, operators, .check = check_user),
-	KEY("max_time", UNTIL, max_time, RANGE(1, MAX_SECONDS)),
-	KEY("default_time", UNTIL, default_time, RANGE(1, MAX_SECONDS),
+	KEY("max_time", UNTIL, max_time, RANGE(1, CENTURY_S)),
+	KEY("default_time", UNTIL, default_time, RANGE(1, CENTURY_S),
 	    .inherited = true),
-	KEY("assumed_time", TIME, assumed_time, RANGE(1, MAX_SECONDS),
+	KEY("assumed_time", TIME, assumed_time, RANGE(1, CENTURY_S),
 	    .inherited = true),
 	KEY("max_jobs", INT, max_jobs, RANGE(0, KEY_MAX_COUNT)),
 	KEY("max_jobs_per_user", INT, max_jobs_per_user,
@@ -219,11 +219,10 @@ static const struct key queue_keys[] = {
 	KEY("max_submit_per_user", INT, max_submit_per_user,
 	    RANGE(0, KEY_MAX_COUNT)),
 	KEY("max_gpus_per_user", MILLI, max_gpus_per_user, RANGE(0, MAX_GPUS)),
-	KEY("max_wait", TIME, max_wait, RANGE(1, MAX_SECONDS),
-	    .inherited = true),
+	KEY("max_wait", TIME, max_wait, RANGE(1, CENTURY_S), .inherited = true),
 	KEY("min_runtime", TIME, min_runtime, .initial = "0",
-	    RANGE(0, MAX_SECONDS), .inherited = true),
-	KEY("grace", TIME, grace, .initial = "30s", RANGE(0, MAX_SECONDS),
+	    RANGE(0, CENTURY_S), .inherited = true),
+	KEY("grace", TIME, grace, .initial = "30s", RANGE(0, CENTURY_S),
 	    .inherited = true),
 	KEY("preempt", WORD, preempt, .initial = "suspend", .words = preempts,
 	    .inherited = true),
@@ -239,7 +238,7 @@ static const struct key scheduling_keys[] = {
 	KEY("backfill_depth", INT, backfill_depth, .initial = "100",
 	    RANGE(0, MAX_WEIGHT)),
 	KEY("hold_after", TIME, hold_after, .initial = "1d",
-	    RANGE(1, MAX_SECONDS)),
+	    RANGE(1, CENTURY_S)),
 	KEY("age_weight", INT, age_weight, .initial = "1",
 	    RANGE(0, MAX_WEIGHT)),
 	KEY("size_weight", INT, size_weight, .initial = "0",
@@ -247,18 +246,18 @@ static const struct key scheduling_keys[] = {
 	KEY("fairshare_weight", INT, fairshare_weight, .initial = "10",
 	    RANGE(0, MAX_WEIGHT)),
 	KEY("fairshare_half_life", TIME, fairshare_half_life, .initial = "7d",
-	    RANGE(1, MAX_SECONDS)),
+	    RANGE(1, CENTURY_S)),
 	KEY("consolidate", BOOL, consolidate, .initial = "yes"),
 	KEY("resume_cooldown", TIME, resume_cooldown, .initial = "2m",
-	    RANGE(0, MAX_SECONDS)),
+	    RANGE(0, CENTURY_S)),
 	KEY("max_evictions_per_hour", INT, max_evictions_per_hour,
 	    .initial = "4", RANGE(0, LIMIT_EVICTIONS)),
 	KEY("start_timeout", TIME, start_timeout, .initial = "5m",
-	    RANGE(1, MAX_SECONDS)),
+	    RANGE(1, CENTURY_S)),
 	KEY("evict_timeout", TIME, evict_timeout, .initial = "2m",
-	    RANGE(1, MAX_SECONDS)),
+	    RANGE(1, CENTURY_S)),
 	KEY("node_timeout", TIME, node_timeout, .initial = "2m",
-	    RANGE(1, MAX_SECONDS)),
+	    RANGE(1, CENTURY_S)),
 };
 #undef AT
 
@@ -280,7 +279,7 @@ static const struct key top_keys[] = {
 	KEY("default_queue", TEXT, default_queue, .initial = "",
 	    .check = conf_check_name),
 	KEY("history_keep", UNTIL, history_keep, .initial = "180d",
-	    RANGE(0, MAX_SECONDS)),
+	    RANGE(0, CENTURY_S)),
 	KEY("max_script_size", BYTES, max_script_size, .initial = "4M",
 	    RANGE(1, LIMIT_SCRIPT_MAX)),
 	KEY("max_jobs", INT, max_jobs, .initial = "2000000",

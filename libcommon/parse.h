@@ -14,13 +14,14 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-#define TIME_UNLIMITED (-1) /* a time limit without end */
-#define NO_TIME        (-1) /* a moment that is none */
+#define TIME_UNLIMITED (-1)                     /* a time limit without end */
+#define NO_TIME        (-1)                     /* a moment that is none */
+#define MAX_SECONDS    (((int64_t)1 << 40) - 1) /* of any time */
 
 /*
  * Slurm's times: min, min:sec, h:m:s, d-h, d-h:m, d-h:m:s (fields may exceed
  * 59 and 23), or 90s 45m 12h 3d 2w and sums of them ("1h30m"); UNLIMITED,
- * INFINITE and -1 are TIME_UNLIMITED.  Seconds, >= 0, below 2^40.
+ * INFINITE and -1 are TIME_UNLIMITED.  Seconds, 0 to MAX_SECONDS.
  */
 int parse_duration(const char *s, int64_t *ret, struct err *err);
 

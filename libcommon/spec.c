@@ -6,8 +6,7 @@
 
 #include "libcommon/limits.h"
 
-#define MAX_MIB     ((int64_t)1 << 40)
-#define MAX_SECONDS (((int64_t)1 << 40) - 1)
+#define MAX_MIB ((int64_t)1 << 40)
 
 /* clang-format off */
 
