@@ -165,6 +165,80 @@ START_TEST(asks_for_what_the_job_asks_for)
 }
 END_TEST
 
+/* The volume that is mounted at a path of the pod's only container. */
+static const json_t *volume_at(const json_t *pod, const char *path)
+{
+	const json_t *main =
+	    json_array_get(json_object_get(pod, "containers"), 0);
+	const json_t *mount, *volume;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(main, "volumeMounts"), i, mount) {
+		if (strcmp(at(mount, "mountPath"), path) != 0)
+			continue;
+		json_array_foreach(json_object_get(pod, "volumes"), k, volume)
+			if (!strcmp(at(volume, "name"), at(mount, "name")))
+				return volume;
+	}
+	return NULL;
+}
+
+START_TEST(runs_as_who_submitted_it)
+{
+	json_t *obj = made();
+	struct kube_reader r = { .obj = obj };
+	struct kube_reader as = {
+		.obj = kube_map(&r, "spec.template.spec.securityContext")
+	};
+
+	ck_assert_int_eq(kube_int(&as, "runAsUser", 0), 1000);
+	ck_assert_int_eq(kube_int(&as, "runAsGroup", 0), 100);
+	ck_assert_int_eq(kube_int(&as, "fsGroup", 0), 100);
+	ck_assert(kube_bool(&as, "runAsNonRoot", false));
+	ck_assert(!kube_bool(
+	    &r, "spec.template.spec.automountServiceAccountToken", true));
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(has_folders_of_its_own)
+{
+	json_t *obj = made(), *pod;
+	struct kube_reader r = { .obj = obj };
+
+	pod = kube_map(&r, "spec.template.spec");
+	ck_assert_str_eq(at(volume_at(pod, "/dev/shm"), "emptyDir.medium"),
+	                 "Memory");
+	ck_assert_ptr_nonnull(
+	    json_object_get(volume_at(pod, "/home/me"), "emptyDir"));
+	ck_assert_str_eq(at(volume_at(pod, KUBE_JOB_DIR), "secret.secretName"),
+	                 "aj-my-cluster-17-3");
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(has_what_the_pool_gives_all)
+{
+	static const char *const secrets[] = { "first", "second" };
+	struct conf_pool giving = pool;
+	const struct kube_home there = { &giving, "c", "s", 600 };
+	struct err err;
+	json_t *obj, *pod, *list;
+
+	giving.service_account = "runner";
+	giving.image_pull_secrets = (struct strlist){ 2, secrets };
+	obj = kube_object_job(&there, &job, &err);
+	ck_assert_msg(obj != NULL, "%s", err.text);
+	pod = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	ck_assert_str_eq(at(pod, "serviceAccountName"), "runner");
+	list = json_object_get(pod, "imagePullSecrets");
+	ck_assert_uint_eq(json_array_size(list), 2);
+	ck_assert_str_eq(at(json_array_get(list, 1), "name"), "second");
+	json_decref(obj);
+}
+END_TEST
+
 static const struct {
 	const char *mount, *workdir;
 	uint32_t uid;
@@ -449,6 +523,9 @@ SUITE(kube_object)
 	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
 	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
 	tcase_add_test(tc, asks_for_what_the_job_asks_for);
+	tcase_add_test(tc, runs_as_who_submitted_it);
+	tcase_add_test(tc, has_folders_of_its_own);
+	tcase_add_test(tc, has_what_the_pool_gives_all);
 	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
 	tcase_add_test(tc, without_image);
 	tcase_add_test(tc, secret_is_text);
