@@ -221,6 +221,25 @@ ok "a cordoned node is drained" wait_for node_is gpu-1 drain
 kube uncordon gpu-1 >/dev/null
 ok "until it is not" wait_for node_is gpu-1 idle
 
+# It runs, again.
+restarted()
+{
+	[ "$(aiq --no-header -o state,restarts "$id" | tr -s ' ')" = "RUNNING 1" ]
+}
+id=$(aisub --parsable --requeue -n 2 -N 2 --wrap true)
+ok "a gang runs" wait_for is_state "$id" RUNNING
+node=$(pods "$id" .spec.nodeName | head -n 1)
+kube drain "$node" --force --delete-emptydir-data --timeout=60s \
+	>/dev/null 2>&1
+ok "its node is drained by kubectl: all of it starts again" wait_for restarted
+like "which is told" "$(grep "job lost job=$id" "$log")" \
+	"pod aj-test-$id-1-.* on node $node: was deleted"
+is "nothing of it is there" "$(pods "$id" .spec.nodeName | grep -c "$node")" 0
+kube uncordon "$node" >/dev/null
+ok "the node is used again" wait_for node_is "$node" idle
+aicancel "$id"
+ok "nothing is left" wait_for nothing_is_left
+
 kube label node gpu-3 topology.kubernetes.io/rack- >/dev/null
 lacks="node 'gpu-3' has no label for level 'rack'"
 ok "a level that is missing is told" wait_for "aictl status | grep -q \"$lacks\""
@@ -275,10 +294,6 @@ copied()
 }
 ok "its Job is deleted, and a copy made" wait_for copied
 start_daemon
-restarted()
-{
-	[ "$(aiq --no-header -o state,restarts "$id" | tr -s ' ')" = "RUNNING 1" ]
-}
 ok "the daemon does not take it for the first" wait_for restarted
 is_gone()
 {
