@@ -1,5 +1,5 @@
 /*
- * victim.h - who may leave for others, and leaving in a trial
+ * victim.h - who may leave for others, the rules, and leaving in a trial
  *
  * Runs go in this order: the lowest standing, the least work lost, the latest
  * start, the latest submitted.  What is taken in a trial is a list of steps,
@@ -94,6 +94,7 @@ struct evictor *victims_new(struct pass *p);
 /* Before the first trial: who goes when, and where their tasks are. */
 void victims_list(struct evictor *e);
 
+/* lawful.c */
 /* Whether there is anybody whom the claimant may take from. */
 bool victims_allowed(struct evictor *e);
 
@@ -112,6 +113,21 @@ bool victim_moves(const struct evictor *e, uint32_t run);
 
 /* Whether `queue` is `below` or one of those above it. */
 bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below);
+
+/* leave.c */
+/* Tasks that a run of so many could give up: none while it is stopped. */
+static inline int64_t victim_surplus(const struct snap *s, uint32_t run,
+                                     int64_t ntasks)
+{
+	return s->run.suspended[run]
+	           ? 0
+	           : ntasks - s->req.min_tasks[s->run.req[run]];
+}
+
+/* So many tasks of a run, or (whole) the job, count as use of its queue again,
+ * or (sign -1) no longer. */
+void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
+                   int sign);
 
 /* A step more: what is left of a task that leaves anyway is looked at, a task
  * leaves, or a run. */
