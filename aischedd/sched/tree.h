@@ -1,15 +1,15 @@
 /*
  * tree.h - which queue is served next
  *
- * From the root down, always the child that is furthest below its fair share,
- * of those that their next claim leaves within it (or whose next job has waited
- * for too long), then of the others: whose largest ratio of use to share, over
- * the resources that it rations, is the least.  Ties go to the higher priority
- * of the queue, then to whose next job has waited for too long, then to the one
- * that its next claim leaves the least far above its share, or its quota if
- * that is more; then to the better of their next claims.  A queue that rations
- * nothing is compared by its part of all there is.  Shares are worked out once;
- * what is used changes with each job that the pass places.
+ * From the root down, always the child that is furthest below its fair share:
+ * whose largest ratio of use to share, over the resources that it rations, is
+ * the least.  Those that their next claim takes above it come last, unless that
+ * has waited for too long.  Ties go to the higher priority of the queue, then
+ * to whose next job has waited for too long, then to the one that its next
+ * claim leaves the least far above its share, or its quota if that is more;
+ * then to the better of their next claims.  A queue that rations nothing is
+ * compared by its part of all there is.  Shares are worked out once; what is
+ * used changes with each job that the pass places.
  */
 #ifndef AISCHEDD_SCHED_TREE_H
 #define AISCHEDD_SCHED_TREE_H
