@@ -191,7 +191,7 @@ if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 	becomes "the end of a job was not lost" "$id" COMPLETED
 	is "submissions are taken" "$(submit -H --wrap true)" $(($(cat first) + 1))
 	stop_daemon
-	umount "$dir/state"
+	wait_for umount "$dir/state" # shepherds leave after their records
 	trap clean_up EXIT
 	start_daemon
 else
