@@ -300,20 +300,6 @@ static bool attempt(struct evictor *e, enum mode mode)
 	return found;
 }
 
-/* From those who could not win the room back, if that will do. */
-static bool takes(struct evictor *e, enum mode mode)
-{
-	bool found;
-
-	if (!e->deep)
-		return attempt(e, mode);
-	e->near = true;
-	found = victims_allowed(e) && attempt(e, mode);
-	e->near = false;
-	victims_allowed(e);
-	return found || attempt(e, mode);
-}
-
 static bool moves_others(struct evictor *e)
 {
 	const struct demand *d = &e->c->demand;
@@ -341,10 +327,10 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	/* Who wants some nodes of a kind waits for them. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
-	e->deep = false;
-	found = (scattered && p->snap->policy.consolidate && moves_others(e)) ||
-	        (victims_allowed(e) &&
-	         (takes(e, RECLAIM) || takes(e, TAKE) || takes(e, STRICT)));
+	found =
+	    (scattered && p->snap->policy.consolidate && moves_others(e)) ||
+	    (victims_allowed(e) &&
+	     (attempt(e, RECLAIM) || attempt(e, TAKE) || attempt(e, STRICT)));
 	if (found)
 		e->vains.n = 0; /* others are elsewhere now */
 	return found;

@@ -30,18 +30,6 @@ static unsigned above(const struct evictor *e, uint32_t queue)
 	return ret;
 }
 
-/* Resources of which a queue has no share, as bits. */
-static unsigned unrationed(const struct evictor *e, uint32_t queue)
-{
-	unsigned ret = 0;
-
-	for (unsigned r = 0; r < RES_N; r++) {
-		if (e->p->tree->share[queue][r] == CONF_NONE)
-			ret |= 1U << r;
-	}
-	return ret;
-}
-
 /* Resources that a run holds, as bits. */
 static unsigned held_by(const struct evictor *e, uint32_t run)
 {
@@ -74,19 +62,6 @@ static uint32_t branch_of(const struct evictor *e, uint32_t from)
 	return from;
 }
 
-/* Of which resources the branch of a queue uses more than its share.  If
- * e->near, so must all queues on the way down to it that have one: who is
- * within his own would win the room back from the sibling that is not. */
-static unsigned branch_above(const struct evictor *e, uint32_t from)
-{
-	uint32_t top = branch_of(e, from);
-	unsigned ret = above(e, top);
-
-	for (; e->near && from != top; from = e->s->queue.parent[from])
-		ret &= above(e, from) | unrationed(e, from);
-	return ret;
-}
-
 /* Of which resources the branch of that queue uses too much, as bits, if the
  * claimant may reclaim from there now. */
 static unsigned may_reclaim(const struct evictor *e, uint32_t from)
@@ -95,8 +70,8 @@ static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 	uint32_t q = e->c->demand.queue;
 	unsigned ret;
 
-	ret = branch_above(e, from);
 	from = branch_of(e, from);
+	ret = above(e, from);
 	for (; ret && q != SNAP_NONE && q != parent[from]; q = parent[q]) {
 		if (!is_within(e, q))
 			return 0;
@@ -141,7 +116,6 @@ bool victims_allowed(struct evictor *e)
 
 		e->allowed[q] = other ? (uint8_t)may_reclaim(e, q) : 0;
 		any |= e->allowed[q] != 0;
-		e->deep |= other && branch_of(e, q) != q;
 	}
 	return any;
 }
@@ -185,14 +159,14 @@ static bool is_lawful(const struct evictor *e, const struct step *step,
                       uint32_t *top)
 {
 	const uint32_t *parent = e->s->queue.parent;
-	uint32_t queue = e->s->run.queue[step->run], from;
+	uint32_t from = e->s->run.queue[step->run];
 
-	if (queue == e->c->demand.queue)
+	if (from == e->c->demand.queue)
 		return true;
-	from = branch_of(e, queue);
+	from = branch_of(e, from);
 	if (queue_is_above(e->s, parent[from], *top))
 		*top = parent[from];
-	return branch_above(e, queue) & held_by(e, step->run);
+	return above(e, from) & held_by(e, step->run);
 }
 
 bool victims_rules_hold(struct evictor *e)

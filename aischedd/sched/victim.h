@@ -68,8 +68,6 @@ struct evictor {
 	/* The trial. */
 	const struct claimant *c;
 	enum mode mode;
-	bool near; /* only from queues that are above their shares, too */
-	bool deep; /* that may make a difference */
 	uint8_t *allowed; /* by queue: of what its branch uses more than its
 	                   * share, before anything is taken; as bits */
 	uint8_t *reach;   /* by node: the claimant is to go there */
