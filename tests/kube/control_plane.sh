@@ -202,8 +202,8 @@ apiserver_start()
 		--service-account-signing-key-file="$kube/accounts.key" \
 		--service-cluster-ip-range=10.96.0.0/16 \
 		--authorization-mode=Node,RBAC --allow-privileged=true "$@"
-	wait_for kube_answers
-	kube_is_ready || kube_failed apiserver
+	{ wait_for kube_answers && part_lives apiserver; } ||
+		kube_failed apiserver
 }
 
 kube_is_ready()
