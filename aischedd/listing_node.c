@@ -34,10 +34,11 @@ static void n_state(struct row_view *v)
 static void n_reason(struct row_view *v)
 {
 	const struct reservation *r = keeper(v);
+	const char *reason = node_reason(node_of(v));
 	struct buf text = { 0 };
 
-	if (node_of(v)->reason || !r) {
-		put_text(v, node_of(v)->reason ? node_of(v)->reason : "");
+	if (reason || !r) {
+		put_text(v, reason ? reason : "");
 		return;
 	}
 	buf_printf(&text, "reservation '%s' until ", r->name);

@@ -229,9 +229,9 @@ static void do_drain(const struct daemon *d, struct runner *r, uint32_t n)
 	const struct node *node = state_node(d->state, n);
 
 	r->ops->drain(r, node->name,
-	              !node->drained ? NULL
-	              : node->reason ? node->reason
-	                             : "");
+	              !node->drained       ? NULL
+	              : node->drain_reason ? node->drain_reason
+	                                   : "");
 }
 
 void daemon_do_effect(struct daemon *d, const struct effect *e)

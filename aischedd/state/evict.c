@@ -192,12 +192,10 @@ static void back_off(struct state *state, struct node *node, int64_t now,
 
 	node->retry_at = now + wait;
 	state_alarm(state, node->retry_at, 0);
-	if (!node->drained && !node->down) {
-		buf_printf(&text, "%s; nothing starts here for ", why);
-		format_duration(&text, wait);
-		free(node->reason);
-		node->reason = buf_take(&text);
-	}
+	buf_printf(&text, "%s; nothing starts here for ", why);
+	format_duration(&text, wait);
+	free(node->avoid_reason);
+	node->avoid_reason = buf_take(&text);
 	state_replan(state);
 }
 
@@ -236,10 +234,8 @@ void nodes_absolve(struct state *state, const struct job *job)
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
 		struct node *node = &state->node[job->place->task[i].node];
 
-		if (node->fails && !node->drained && !node->down) {
-			free(node->reason);
-			node->reason = NULL;
-		}
+		free(node->avoid_reason);
+		node->avoid_reason = NULL;
 		node->failed_job = 0;
 		node->fails = 0;
 		node->retry_at = 0;

@@ -157,8 +157,8 @@ uint32_t state_load_node(struct state *state, const char *name,
 	uint32_t n = node_intern(state, name, p < 0 ? 0 : (uint32_t)p);
 
 	state->node[n].drained = drained;
-	if (reason)
-		state->node[n].reason = xstrdup(reason);
+	if (drained && reason)
+		state->node[n].drain_reason = xstrdup(reason);
 	return n;
 }
 

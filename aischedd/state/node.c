@@ -186,9 +186,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->gone = info->gone;
 	node->down = info->down;
 	node->cordoned = info->cordoned;
-	/* Why it is drained is not forgotten for less than its loss. */
-	if (!node->drained || info->down || info->gone)
-		text_set(&node->reason, info->reason);
+	text_set(&node->seen_reason, info->reason);
 	node->ncpus_found = info->ncpus;
 	node->ngpus = info->ngpus;
 	node->slots = info->slots;
@@ -219,6 +217,13 @@ void node_tell_drain(struct state *state, uint32_t node)
 	             (struct effect){ .kind = EFFECT_DRAIN, .node = node });
 }
 
+const char *node_reason(const struct node *node)
+{
+	if (node->drain_reason && !node->down && !node->gone)
+		return node->drain_reason;
+	return node->seen_reason ? node->seen_reason : node->avoid_reason;
+}
+
 int state_drain(struct state *state, uint32_t n, bool drained,
                 const char *reason, struct err *err)
 {
@@ -227,7 +232,7 @@ int state_drain(struct state *state, uint32_t n, bool drained,
 	if (drained && (!reason || !*reason))
 		return err_set(err, EINVAL, "draining needs a reason: -r TEXT");
 	node->drained = drained;
-	text_set(&node->reason, drained ? reason : NULL);
+	text_set(&node->drain_reason, drained ? reason : NULL);
 	node_tell_drain(state, n);
 	node->dirty = state->nodes_dirty = true;
 	state->gen++;

@@ -42,7 +42,9 @@ static void free_nodes(struct state *state)
 		struct node *node = &state->node[i];
 
 		free((char *)node->name);
-		free(node->reason);
+		free(node->drain_reason);
+		free(node->seen_reason);
+		free(node->avoid_reason);
 		free(node->cpu_numa);
 		free(node->gpu_numa);
 		free(node->gpu_link);

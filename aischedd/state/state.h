@@ -50,7 +50,10 @@ struct node {
 	bool drained;  /* says an admin */
 	bool cordoned; /* says an admin of its cluster */
 	bool dirty;
-	char *reason; /* why down, drained or avoided, NULL */
+	/* Each NULL or of its own; node_reason() says which counts. */
+	char *drain_reason; /* of the admin */
+	char *seen_reason;  /* of its runner: down, gone or cordoned */
+	char *avoid_reason; /* starts failed there */
 	uint32_t ncpus_found, ngpus;
 	uint32_t slots; /* for tasks; 0: any number */
 	uint32_t ncpus; /* that can be bound; 0: CPUs are only counted */
@@ -132,6 +135,9 @@ const struct user *state_user(const struct state *state, uint32_t user);
 size_t state_nnodes(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
 int state_node_find(const struct state *state, const char *name);
+/* Why it is down, drained or avoided; NULL: it is not.  Its loss counts more
+ * than what an admin says, which is not forgotten meanwhile. */
+const char *node_reason(const struct node *node);
 
 bool state_queue_open(const struct state *state, uint32_t queue);
 

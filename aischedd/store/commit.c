@@ -94,7 +94,7 @@ static int put_nodes(struct store *store, const struct state *state,
 		db_text(&s, 1, node->name);
 		db_text(&s, 2, state_conf(state)->pools[node->pool].name);
 		db_i64(&s, 3, node->drained);
-		db_text(&s, 4, node->reason);
+		db_text(&s, 4, node->drain_reason);
 		if (db_run(&store->db, &s, err) < 0)
 			return -1;
 	}

@@ -185,6 +185,33 @@ START_TEST(a_queue_gives_its_manners)
 }
 END_TEST
 
+/* Whether it is there, then what is wrong with it; what is shown of that. */
+static const char *n0_seen(struct world *w, bool down, const char *reason)
+{
+	struct node_info info = { .name = "n0",
+		                  .down = down,
+		                  .reason = reason };
+
+	state_node_seen(w->state, 0, &info);
+	return node_reason(state_node(w->state, 0));
+}
+
+START_TEST(why_a_node_is_drained_outlives_its_loss)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	PLAY(&w, "drain n0 bad fan");
+	ck_assert_str_eq(n0_seen(&w, false, NULL), "bad fan");
+	ck_assert_str_eq(n0_seen(&w, true, "no answer"), "no answer");
+	ck_assert_str_eq(n0_seen(&w, false, "cordoned"), "bad fan");
+	PLAY(&w, "undrain n0");
+	ck_assert_str_eq(n0_seen(&w, false, "cordoned"), "cordoned");
+	ck_assert_ptr_null(n0_seen(&w, false, NULL));
+	world_fini(&w);
+}
+END_TEST
+
 /* --- closing a queue closes those below it ----------------------------- */
 
 START_TEST(a_queue_is_closed_with_all_below)
@@ -330,6 +357,7 @@ SUITE(change)
 	tcase_add_loop_test(tc, change_case, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tc, a_plan_of_before_starts_nothing_that_changed);
 	tcase_add_test(tc, a_queue_gives_its_manners);
+	tcase_add_test(tc, why_a_node_is_drained_outlives_its_loss);
 	tcase_add_test(tc, a_queue_is_closed_with_all_below);
 	tcase_add_loop_test(tc, reload, 0, ARRAY_SIZE(reloads));
 }

@@ -471,7 +471,7 @@ START_TEST(nodes_and_queues)
 	world_node(&d.w, "n0", 4, 4000, 2);
 	PLAY(&d, "plan", "why => QueueClosed: *", "open batch", "plan",
 	     "why => NodeDown: *");
-	ck_assert_str_eq(state_node(d.w.state, 0)->reason, "new disk");
+	ck_assert_str_eq(node_reason(state_node(d.w.state, 0)), "new disk");
 	save(&d);
 	again(&d, closed);
 	PLAY(&d, "why => QueueClosed: *", "open batch");
