@@ -4,7 +4,9 @@
 : "${top_srcdir:=.}" "${top_builddir:=.}" "${CC:=cc}"
 top_builddir=$(cd "$top_builddir" && pwd)
 cd "$top_srcdir" || exit 1
-n=0
+
+# shellcheck source=tests/e2e/tap.sh
+. tests/e2e/tap.sh
 
 # Each folder, and the folders below it.  The state and the runners share
 # one header: what a job's end and a node are, told from one to the other.
@@ -40,13 +42,8 @@ banned='strcpy strcat strncpy sprintf vsprintf atoi strtok gmtime localtime ctim
 # NAME WRONG: what was found wrong, nothing when all is right
 none()
 {
-	n=$((n + 1))
-	if [ -z "$2" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		printf '%s\n' "$2" | sed 's/^/# /'
-	fi
+	[ -z "$2" ]
+	result $? "$1" || diag "$2"
 }
 
 # FOLDER: its library of the build
@@ -130,4 +127,4 @@ none "no banned function is called" "$(
 		grep -vE ':[[:space:]]*(/?\*|//)'
 )"
 
-echo "1..$n"
+echo "1..$tests_run"

@@ -2,13 +2,15 @@
 # Mistakes on the command line, and no daemon: one clear line on stderr,
 # nothing on stdout, and the exit status of the contract.
 
-: "${top_builddir:=.}"
+: "${top_srcdir:=.}" "${top_builddir:=.}"
 AISCHED_SOCKET=/nonexistent/socket
 export AISCHED_SOCKET
-n=0
 input=/dev/null
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+
+# shellcheck source=tests/e2e/tap.sh
+. "$top_srcdir/tests/e2e/tap.sh"
 
 # STATUS TEXT TOOL [WORD]...: stdin is $input
 check()
@@ -17,17 +19,16 @@ check()
 	text=$2
 	tool=$3
 	shift 3
-	n=$((n + 1))
 	"$top_builddir/$tool/$tool" "$@" <"$input" >"$dir/out" 2>"$dir/err"
 	got=$?
 	if [ $got -eq "$status" ] && [ ! -s "$dir/out" ] &&
 		{ [ -z "$text" ] || grep -qF -- "$text" "$dir/err"; }; then
-		echo "ok $n - $tool $*"
-	else
-		echo "not ok $n - $tool $*"
-		echo "# exit status $got, not $status; '$text' expected in:"
-		sed 's/^/# /' "$dir/out" "$dir/err"
+		result 0 "$tool $*"
+		return
 	fi
+	result 1 "$tool $*"
+	diag "exit status $got, not $status; '$text' expected in:"
+	sed 's/^/# /' "$dir/out" "$dir/err"
 }
 
 # Lines of a script for aictl
@@ -85,13 +86,12 @@ says()
 	pattern=$2
 	tool=$3
 	shift 3
-	n=$((n + 1))
 	if "$top_builddir/$tool/$tool" "$@" >"$dir/out" 2>&1 &&
 		grep -qE -- "$pattern" "$dir/out"; then
-		echo "ok $n - $name"
+		result 0 "$name"
 		return
 	fi
-	echo "not ok $n - $name"
+	result 1 "$name"
 	sed 's/^/# /' "$dir/out"
 }
 
@@ -106,4 +106,4 @@ check 1 "stdin:1: a quote has no end" aictl
 script quit foo
 check 0 "" aictl
 
-echo "1..$n"
+echo "1..$tests_run"
