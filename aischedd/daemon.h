@@ -131,7 +131,7 @@ void daemon_end_ask(struct daemon *d, struct ask *ask);
 /* request.c: op.h has what it leads to */
 void daemon_request(struct ask *ask, const struct request_in *in, void *arg);
 
-/* op_mass.c */
+/* mass.c */
 void daemon_slice_masses(struct daemon *d);
 void daemon_free_masses(struct daemon *d);
 

@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aischedd/run/kube_http.h"
-#include "aischedd/run/kube_object.h"
-#include "aischedd/run/kube_watch.h"
+#include "aischedd/run/kube/client/http.h"
+#include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/object/object.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"

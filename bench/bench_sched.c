@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "aischedd/sched/snap_text.h"
+#include "aischedd/sched/text/text.h"
 
 enum { GPUS = 8, RACK = 16 };
 
-/* A snapshot as text (snap_text.h) while it is written. */
+/* A snapshot as text (text.h) while it is written. */
 static struct buf world_begin(void)
 {
 	struct buf text = { 0 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "aischedd/run/kube_json.h"
+#include "libcommon/rfc3339.h"
 
 enum { US = 1000000 };
 
@@ -109,7 +109,7 @@ static void add_stamp(struct log_lines *l, char c, struct buf *out)
 	if (!whole && c != '\n' && l->stamp_len < sizeof(l->stamp) - 1)
 		return;
 	l->stamp[l->stamp_len - 1] = '\0';
-	if (whole && kube_time_parse(l->stamp, &l->now_us, NULL) == 0) {
+	if (whole && rfc3339_parse(l->stamp, &l->now_us, NULL) == 0) {
 		l->stamp[l->stamp_len - 1] = ' ';
 		begin_line(l, out);
 		return;

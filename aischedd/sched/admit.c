@@ -1,7 +1,7 @@
 /* admit.c - limits that have nothing to do with nodes */
 #include "aischedd/sched/admit.h"
 
-#include "aischedd/sched/why.h"
+#include "aischedd/sched/verdict.h"
 
 struct demand demand_start(const struct snap *s, uint32_t row, uint32_t ntasks)
 {

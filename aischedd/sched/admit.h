@@ -24,7 +24,7 @@ struct demand demand_start(const struct snap *snap, uint32_t row,
                            uint32_t ntasks);
 struct demand demand_more(const struct snap *snap, uint32_t run, size_t ntasks);
 
-/* These return WHY_None, or a reason and its numbers in *ret (why.h). */
+/* These return WHY_None, or a reason and its numbers in *ret (verdict.h). */
 
 /* May a job of the row ever start, whatever else runs? */
 enum reason admit_ever(const struct snap *snap, uint32_t row,

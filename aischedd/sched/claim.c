@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "aischedd/sched/fit.h"
-#include "aischedd/sched/why.h"
+#include "aischedd/sched/verdict.h"
 
 /* A job that waits for its place (row), that grows, or that is on its way to
  * another place (run). */

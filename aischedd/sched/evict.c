@@ -1,7 +1,7 @@
 /* evict.c - make room for a job: preempt, reclaim, consolidate */
 #include "aischedd/sched/evict.h"
 
-#include "aischedd/sched/room.h"
+#include "aischedd/sched/evict_search.h"
 
 /* With more that leave it is not tried with fewer. */
 enum { RUNS_MAX = 8 };

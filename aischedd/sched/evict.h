@@ -17,7 +17,7 @@ struct claimant {
 	uint32_t row, run; /* one of them is SNAP_NONE */
 	uint32_t req, tasks;
 	uint64_t job;
-	int64_t standing; /* rung.h */
+	int64_t standing; /* order_service.h */
 	struct demand demand;
 };
 

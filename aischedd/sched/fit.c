@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "aischedd/sched/choose.h"
+#include "aischedd/sched/fit_devices.h"
 
 static int64_t min(int64_t a, int64_t b)
 {

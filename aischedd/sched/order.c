@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "aischedd/sched/rung.h"
+#include "aischedd/sched/order_service.h"
 
 /* More than all points that a job can have otherwise. */
 static const int64_t boost = (int64_t)1 << 60;

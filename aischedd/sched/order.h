@@ -1,10 +1,10 @@
 /*
  * order.h - whose turn it is within a queue
  *
- * Rows go by score and rank (score.h), then by the job id of their next member:
- * those that are equal take turns as they were submitted.  A job that has
- * waited for the max_wait of its queue goes before all others.  When no row can
- * go on, elastic jobs grow, the one with the fewest tasks above its minimum
+ * Rows go by score and rank (order_score.h), then by the job id of their next
+ * member: those that are equal take turns as they were submitted.  A job that
+ * has waited for the max_wait of its queue goes before all others.  When no row
+ * can go on, elastic jobs grow, the one with the fewest tasks above its minimum
  * first.
  *
  * Heaps, one a leaf: there may be a million rows, and rows with as many
@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "aischedd/sched/score.h"
+#include "aischedd/sched/order_score.h"
 #include "aischedd/sched/work.h"
 
 struct heap {
@@ -42,7 +42,7 @@ struct order {
 	struct heap *growers;  /* by queue: runs that may grow */
 	bool grows;            /* there are such runs */
 	int64_t *base;         /* by row: its score but for age, thousandths */
-	int64_t *rank;         /* by row: see score.h */
+	int64_t *rank;         /* by row: see order_score.h */
 	struct order_key *key; /* by row: of the member whose turn it is */
 	uint64_t *ready;       /* by row: jobs that may start at once */
 	uint32_t *next;        /* by row: the member whose turn it is */

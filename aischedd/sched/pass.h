@@ -9,12 +9,12 @@
 #define AISCHEDD_SCHED_PASS_H
 
 #include "aischedd/sched/admit.h"
-#include "aischedd/sched/ever.h"
+#include "aischedd/sched/fit_empty.h"
 #include "aischedd/sched/order.h"
+#include "aischedd/sched/order_queues.h"
 #include "aischedd/sched/place.h"
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/promise.h"
-#include "aischedd/sched/tree.h"
 
 struct pass {
 	const struct snap *snap;
@@ -42,7 +42,7 @@ struct pass {
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
 	struct arena_list promised;
 	struct arena_list more_node; /* struct more, of all runs */
-	struct arena_list due;       /* due.h */
+	struct arena_list due;       /* admit_due.h */
 };
 
 /* A node by which a run grows. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "aischedd/sched/fit.h"
-#include "aischedd/sched/mix.h"
+#include "aischedd/sched/place_ratio.h"
+#include "aischedd/sched/place_trial.h"
 #include "aischedd/sched/promise.h"
-#include "aischedd/sched/trial.h"
-#include "aischedd/sched/why.h"
+#include "aischedd/sched/verdict.h"
 
 struct place *place_new(const struct snap *snap, const struct tally *tally,
                         struct arena *arena)

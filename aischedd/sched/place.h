@@ -10,7 +10,7 @@
 #define AISCHEDD_SCHED_PLACE_H
 
 #include "aischedd/sched/domain.h"
-#include "aischedd/sched/shelf.h"
+#include "aischedd/sched/place_index.h"
 #include "libcommon/names.h"
 
 struct place {
@@ -22,7 +22,7 @@ struct place {
 	uint32_t *own; /* by node: tasks of the job being placed */
 
 	const struct domains *domains;
-	struct gather *gather; /* gather.c's */
+	struct gather *gather; /* place_topology.c's */
 
 	/* Whose claim is being placed, see place_for(). */
 	uint64_t job;

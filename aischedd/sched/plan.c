@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "aischedd/sched/again.h"
 #include "aischedd/sched/claim.h"
 #include "aischedd/sched/evict.h"
-#include "aischedd/sched/position.h"
+#include "aischedd/sched/evict_repeat.h"
+#include "aischedd/sched/order_position.h"
 #include "aischedd/sched/serve.h"
-#include "aischedd/sched/why.h"
+#include "aischedd/sched/verdict.h"
 
 static struct verdict *verdicts_new(const struct snap *snap,
                                     struct arena *arena)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/sched/seek.h"
-#include "aischedd/sched/why.h"
+#include "aischedd/sched/promise_start.h"
+#include "aischedd/sched/verdict.h"
 
 /* For one search when somebody asks, see ahead_patience(). */
 enum { PATIENCE_ASKED = 2000000 };

@@ -1,11 +1,11 @@
 /* serve.c - one claim: admit, place, evict, promise, say why not */
 #include "aischedd/sched/serve.h"
 
-#include "aischedd/sched/again.h"
-#include "aischedd/sched/due.h"
+#include "aischedd/sched/admit_due.h"
 #include "aischedd/sched/evict.h"
-#include "aischedd/sched/rung.h"
-#include "aischedd/sched/why.h"
+#include "aischedd/sched/evict_repeat.h"
+#include "aischedd/sched/order_service.h"
+#include "aischedd/sched/verdict.h"
 
 /* --- reasons ----------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * snap.h - everything the scheduler looks at, as one immutable value
  *
  * Struct of arrays: the index is the identity for the pass.  Built by
- * state_snapshot() or read from text (snap_text.h) into one arena, checked
+ * state_snapshot() or read from text (text.h) into one arena, checked
  * once by snap_check(); after that the core asserts, never errors.  Lists of
  * varying length are slices: those of element i are first[i] .. first[i+1]-1.
  *
@@ -178,7 +178,7 @@ struct snap_pend {
 	const uint8_t *preemptible; /* 0: runs only within the quota */
 	const uint8_t *barred;      /* its last start failed: evicts nobody */
 	const uint16_t *light;      /* 0 .. 1000: its user has used nothing */
-	const int64_t *served;      /* seconds that it ran before; rung.h */
+	const int64_t *served; /* seconds that it ran before; order_service.h */
 	/* Nodes that are held for it, one a task, for which others leave;
 	 * such a row has one member.  Slice of claim. */
 	const uint32_t *claim_first;

@@ -1,8 +1,8 @@
 /* tally.c - all that runs, summed up */
 #include "aischedd/sched/tally.h"
 
-#include "aischedd/sched/rung.h"
-#include "aischedd/sched/stay.h"
+#include "aischedd/sched/future_runs.h"
+#include "aischedd/sched/order_service.h"
 #include "aischedd/sched/work.h"
 
 enum { ENDING = 1, SUSPENDED = 2, FIRM = 4, PART = 8, SAFE = 16 };

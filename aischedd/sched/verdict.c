@@ -1,6 +1,6 @@
 /* verdict.c - why a job waits, as a sentence with its numbers */
+#include "aischedd/sched/verdict.h"
 #include "aischedd/sched/plan.h"
-#include "aischedd/sched/why.h"
 #include "libcommon/parse.h"
 
 /* "2h 10m": the two largest units will do. */

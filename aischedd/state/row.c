@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/sched/rung.h"
+#include "aischedd/sched/order_service.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"

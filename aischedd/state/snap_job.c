@@ -1,7 +1,7 @@
 /* snap_job.c - who runs and who waits, for the scheduler */
 #include "aischedd/state/snap_build.h"
 
-#include "aischedd/sched/rung.h"
+#include "aischedd/sched/order_service.h"
 
 /* A bit for each. */
 static uint64_t gpus_of(const struct state *state, uint32_t node)

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
+#include "aischedd/sched/order_score.h"
 #include "aischedd/sched/plan.h"
-#include "aischedd/sched/score.h"
 #include "aischedd/state/job.h"
 #include "aischedd/state/usage.h"
 #include "libcommon/conf.h"

@@ -59,9 +59,9 @@ check_names()
 {
 	has_words aisched.7 $(names libcommon/names.h '^\tX\((\w+), .*')
 	has_words aiq.1 $(names aiq/columns.c '^\t\{ "(\w+)", .*')
-	has_words aisched.7 $(names aischedd/run/shepherd_vars.c \
+	has_words aisched.7 $(names aischedd/run/shepherd/vars.c \
 		'^\tTWIN\("(\w+)".*' | sed s/^/AISCHED_/)
-	has_words aisched.7 $(names aischedd/run/shepherd_vars.c \
+	has_words aisched.7 $(names aischedd/run/shepherd/vars.c \
 		'^\t\{ "([A-Z_]+)", .*')
 }
 

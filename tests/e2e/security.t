@@ -141,10 +141,11 @@ aicancel --wait "$id"
 # --- an unprivileged daemon ------------------------------------------------
 
 stop_daemon
-mkdir -p "$dir/home/nobody" "$dir/bin/run"
+mkdir -p "$dir/home/nobody" "$dir/bin/run/shepherd"
 chown nobody "$dir/home/nobody"
 cp "$top_builddir/aischedd/aischedd" "$dir/bin/"
-cp "$top_builddir/aischedd/run/aisched-shepherd" "$dir/bin/run/"
+cp "$top_builddir/aischedd/run/shepherd/aisched-shepherd" \
+	"$dir/bin/run/shepherd/"
 AISCHED_SOCKET=$dir/home/nobody/socket
 port=$(free_port)
 sed "s,^.*state_dir = .*,state_dir = \"$dir/home/nobody/state\",

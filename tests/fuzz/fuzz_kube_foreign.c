@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aischedd/run/kube_foreign.h"
+#include "aischedd/run/kube/object/foreign.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct conf_pool pool = { .name = "gpu",

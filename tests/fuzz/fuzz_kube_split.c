@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "aischedd/run/kube_split.h"
+#include "aischedd/run/kube/client/split.h"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {

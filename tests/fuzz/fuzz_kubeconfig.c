@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "aischedd/run/kube_config.h"
+#include "aischedd/run/kube/client/kubeconfig.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What is taken has all that a connection needs, and reads the same again. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/sched/snap_text.h"
+#include "aischedd/sched/text/text.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A plan of a million starts is lawful too, but takes its time. */

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube_http.h"
-#include "aischedd/run/kube_watch.h"
+#include "aischedd/run/kube/client/http.h"
+#include "aischedd/run/kube/client/watch.h"
 #include "libcommon/mem.h"
 
 enum { DEADLINE_MS = 60000 };

@@ -1,0 +1,211 @@
+/* log.c - where a job's output is, or the output itself */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/logs.h"
+#include "aischedd/op/op.h"
+#include "aischedd/read/listing.h"
+#include "aischedd/run/kube/object/mount.h"
+#include "aischedd/run/kube/object/output.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+
+struct found_log {
+	const struct daemon *d;
+	const struct jobid *id;
+	bool found, is_array;
+	struct buf path;
+	struct buf where; /* of a container; empty: it is on this machine */
+	uint64_t job;     /* the record's */
+	bool streamed;    /* the daemon has it, not a file of the user */
+	const char *state;
+	int queue; /* index; -1: it is no more */
+	uint32_t uid, task;
+	uint32_t ntasks; /* of the job */
+	bool error;
+};
+
+/* What a container wrote is a file of the user where that was mounted, which
+ * may have another name outside.  Jobs that others made name no files. */
+static bool is_file(struct found_log *f, const struct job *job,
+                    const char *node)
+{
+	struct kube_mount_file at;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	if (spec.kube_uid || !kube_output_is_file(&spec, f->path.data))
+		return false;
+	if (!kube_mount_find(spec.mount, f->path.data, &at))
+		return true;
+	buf_clear(&f->path);
+	buf_puts(&f->path, at.file);
+	if (at.claim)
+		buf_printf(&f->where, "of claim '%s'", at.claim);
+	else if (f->task)
+		buf_printf(&f->where, "on the node of task %u", f->task);
+	else if (*node)
+		buf_printf(&f->where, "on node '%.*s'",
+		           (int)strcspn(node, ":,"), node);
+	free(at.file);
+	free(at.claim);
+	return true;
+}
+
+static uint32_t tasks_of(const struct job *job)
+{
+	struct request req;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	return req.tasks;
+}
+
+static void past_log(const struct past_job *past, void *arg)
+{
+	const struct job *job = &past->job;
+	struct found_log *f = arg;
+	const char *place = past->place ? past->place : "";
+
+	/* Parts of an array come whatever their tasks are. */
+	if (f->found || (f->id->tasks.n && job->tasks.n &&
+	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
+		return;
+	f->found = true;
+	f->is_array = !f->id->tasks.n && job->array == f->id->job;
+	f->job = job->id;
+	f->state = job_state_name((enum job_state)job->state);
+	f->queue = conf_queue_find(f->d->conf, past->queue);
+	f->uid = job->uid;
+	f->ntasks = tasks_of(job);
+	listing_output(job, past->user, place, f->task, f->error, &f->path);
+	f->streamed = !is_file(f, job, place) && logs_are_kept(f->d, job->id);
+}
+
+static void active_log(const struct job *job, struct found_log *f)
+{
+	const struct state *state = f->d->state;
+	struct job copy = *job;
+	const char *node =
+	    job->place ? state_node(state, job->place->task[0].node)->name : "";
+
+	if (f->id->tasks.n)
+		copy.task = idset_min(&f->id->tasks);
+	f->found = true;
+	f->job = job->id;
+	f->state = job_state_name((enum job_state)job->state);
+	f->queue = (int)job->queue;
+	f->uid = job->uid;
+	f->ntasks = tasks_of(job);
+	listing_output(&copy, state_user(state, job->user)->name, node, f->task,
+	               f->error, &f->path);
+	f->streamed = !is_file(f, job, node) &&
+	              (job->place ? logs_runner(f->d, job) != NULL
+	                          : logs_are_kept(f->d, job->id));
+}
+
+static int find_log(struct daemon *d, struct found_log *f, struct err *err)
+{
+	const struct jobid *id = f->id;
+	struct history_query query = { .ended_only = true,
+		                       .since = NO_TIME,
+		                       .until = NO_TIME,
+		                       .after = NO_TIME,
+		                       .id = id->job,
+		                       .task = NO_TASK,
+		                       .limit = LIMIT_ARRAY };
+	const struct job *job = state_job(d->state, id->job);
+
+	if (id->tasks.n) {
+		query.task = idset_min(&id->tasks);
+		job = state_task(d->state, id->job, query.task);
+	} else if (state_array(d->state, id->job)) {
+		f->found = f->is_array = true;
+		return 0;
+	}
+	if (job) {
+		active_log(job, f);
+		return 0;
+	}
+	return store_history(store_path(d->store), &query, past_log, f, err);
+}
+
+static bool may_read(const struct peer *peer, const struct found_log *f)
+{
+	if (f->uid == peer->uid || access_role(f->d, peer) >= ROLE_OPERATOR)
+		return true;
+	return f->queue >= 0 && access_operates(f->d, peer, (uint32_t)f->queue);
+}
+
+static int check_log(const struct peer *peer, const struct found_log *f,
+                     const char *text, struct err *err)
+{
+	if (!f->found)
+		return err_set(err, ENOENT, "there is no job %s", text);
+	if (f->is_array)
+		return err_set(err, EINVAL,
+		               "job %s is an array: name one task, as in %s_0",
+		               text, text);
+	if (!may_read(peer, f))
+		return err_set(err, EPERM, "job %s is not yours", text);
+	/* What is streamed knows its tasks itself: Jobs of others have more
+	 * than run at once. */
+	if (!f->streamed && f->task >= f->ntasks)
+		return err_set(err, ENOENT,
+		               "there is no task %u of job %s: its last is %u",
+		               f->task, text, f->ntasks - 1);
+	return 0;
+}
+
+static int64_t number_of(const struct request_in *in, const char *key,
+                         int64_t absent)
+{
+	json_t *value = json_object_get(in->body, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : absent;
+}
+
+static int answer_log(struct daemon *d, struct ask *ask,
+                      const struct request_in *in, const struct found_log *f,
+                      const char *text, struct err *err)
+{
+	const struct logs_wish wish = {
+		.id = text,
+		.job = f->job,
+		.uid = in->peer->uid,
+		.task = number_of(in, "task", EVERY_TASK),
+		.follow = json_is_true(json_object_get(in->body, "follow")),
+		.skip = number_of(in, "skip", 0),
+	};
+
+	if (f->streamed)
+		return logs_begin(d, ask, &wish, err);
+	daemon_say(d, ask,
+	           json_pack("{s:s, s:s, s:s*}", "path", f->path.data, "state",
+	                     f->state, "where", f->where.data));
+	return 0;
+}
+
+int op_log(struct daemon *d, struct ask *ask, const struct request_in *in,
+           struct err *err)
+{
+	const char *text = json_string_value(json_object_get(in->body, "id"));
+	const char *stream =
+	    json_string_value(json_object_get(in->body, "stream"));
+	struct jobid id = { 0 };
+	struct found_log f = { .d = d, .id = &id };
+	int result = -1;
+
+	f.task = (uint32_t)number_of(in, "task", 0);
+	f.error = stream && !strcmp(stream, "err");
+	if (!text)
+		return err_set(err, EPROTO, "log: id is expected");
+	if (jobid_parse(&id, text, err) == 0 && find_log(d, &f, err) == 0 &&
+	    check_log(in->peer, &f, text, err) == 0)
+		result = answer_log(d, ask, in, &f, text, err);
+	buf_free(&f.path);
+	buf_free(&f.where);
+	idset_free(&id.tasks);
+	return result;
+}

@@ -1,0 +1,418 @@
+/* mass.c - many jobs are cancelled, held, changed: a slice each turn */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aischedd/op/filter.h"
+#include "aischedd/op/op.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+
+enum { SLICE = 5000 }; /* jobs of one request in one turn */
+
+enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
+
+/* One request over many jobs, a slice of them each turn.  It goes on when
+ * the peer has left: what was begun is finished. */
+struct mass {
+	struct mass *next;
+	struct ask *ask;
+	enum mass_kind kind;
+	enum action action;
+	int signo;
+	json_t *set;  /* update */
+	uint64_t *id; /* records */
+	size_t n, cap, at;
+	json_t *failed, *ids; /* ids: when the client wants them */
+	uint64_t count;
+	/* who asked */
+	struct peer peer;
+	char *user;
+	gid_t *group;
+	char **group_name;
+};
+
+static void mass_free(struct mass *m)
+{
+	for (size_t i = 0; i < m->peer.ngroups; i++)
+		free(m->group_name[i]);
+	free(m->group_name);
+	free(m->group);
+	free(m->user);
+	free(m->id);
+	json_decref(m->set);
+	json_decref(m->failed);
+	json_decref(m->ids);
+	free(m);
+}
+
+/* The request's own peer is gone with it. */
+static struct mass *mass_new(struct ask *ask, const struct request_in *in)
+{
+	struct mass *m = xcalloc(1, sizeof(*m));
+	const struct peer *peer = in->peer;
+
+	m->ask = ask;
+	m->failed = json_array();
+	m->user = xstrdup(peer->user);
+	m->group = xcalloc(peer->ngroups + 1, sizeof(*m->group));
+	m->group_name = xcalloc(peer->ngroups + 1, sizeof(*m->group_name));
+	for (size_t i = 0; i < peer->ngroups; i++) {
+		m->group[i] = peer->group[i];
+		m->group_name[i] = xstrdup(peer->group_name[i]);
+	}
+	m->peer = *peer;
+	m->peer.user = m->user;
+	m->peer.group = m->group;
+	m->peer.group_name = (const char *const *)m->group_name;
+	return m;
+}
+
+static void mass_add(struct mass *m, const struct job *job)
+{
+	m->id = GROW(m->id, m->n, &m->cap);
+	m->id[m->n++] = job->id;
+}
+
+static void mass_fail(struct mass *m, const char *job, const struct err *err)
+{
+	json_array_append_new(
+	    m->failed, json_pack("{s:s, s:s}", "job", job, "text", err->text));
+}
+
+/* All records of an array, or those of some of its tasks: what is unstarted
+ * and meant becomes a record of its own. */
+static bool add_array(struct daemon *d, struct mass *m,
+                      const struct array *array, const struct idset *tasks)
+{
+	bool any = false;
+	struct job *next;
+
+	for (struct job *job = array->first; job; job = next) {
+		struct job *part = job;
+
+		next = job->array_next;
+		if (tasks->n && job->task != NO_TASK)
+			part = idset_has(tasks, job->task) ? job : NULL;
+		else if (tasks->n && access_job(d, &m->peer, job))
+			part = state_split(d->state, job, tasks, now_s());
+		if (part)
+			mass_add(m, part);
+		any = any || part;
+	}
+	return any;
+}
+
+static void add_id(struct daemon *d, struct mass *m, const char *text)
+{
+	const struct array *array;
+	struct jobid id;
+	struct past past;
+	struct job *job;
+	struct err err;
+	uint32_t task;
+
+	if (jobid_parse(&id, text, &err) < 0) {
+		mass_fail(m, text, &err);
+		return;
+	}
+	job = state_job(d->state, id.job);
+	array = state_array(d->state, id.job);
+	task = id.tasks.n == 1 && idset_count(&id.tasks) == 1
+	           ? idset_min(&id.tasks)
+	           : NO_TASK;
+	if (!id.tasks.n && job && !job->array) {
+		mass_add(m, job);
+	} else if (array && add_array(d, m, array, &id.tasks)) {
+		/* done */
+	} else if (!id.tasks.n && job) {
+		mass_add(m, job); /* one task, by its own number */
+	} else if (store_past(id.job, task, &past, d->store) == 0 ||
+	           (id.tasks.n && task == NO_TASK &&
+	            store_past(id.job, NO_TASK, &past, d->store) == 0)) {
+		err_set(&err, EINVAL, "job %s has ended", text);
+		if (m->kind != MASS_CANCEL)
+			mass_fail(m, text, &err);
+	} else {
+		err_set(&err, ENOENT, "there is no job %s", text);
+		mass_fail(m, text, &err);
+	}
+	idset_free(&id.tasks);
+}
+
+static bool matches(const struct daemon *d, const struct job *job, json_t *body)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return filter_has_text(json_object_get(body, "queues"),
+	                       d->conf->queues[job->queue].name) &&
+	       filter_has_text(json_object_get(body, "users"),
+	                       state_user(d->state, job->user)->name) &&
+	       filter_has_text(json_object_get(body, "names"), spec.name) &&
+	       filter_has_state(json_object_get(body, "states"),
+	                        (enum job_state)job->state);
+}
+
+/* Without a filter on users: mine; an admin's --all is everybody's. */
+static void add_matching(struct daemon *d, struct mass *m, json_t *body)
+{
+	bool mine = !json_object_get(body, "users") &&
+	            !(json_is_true(json_object_get(body, "all")) &&
+	              access_role(d, &m->peer) == ROLE_ADMIN);
+
+	for (struct job *job = state_first_job(d->state); job;
+	     job = job->all_next)
+		if ((!mine || job->uid == m->peer.uid) &&
+		    !job_state_is_final((enum job_state)job->state) &&
+		    access_job(d, &m->peer, job) && matches(d, job, body))
+			mass_add(m, job);
+}
+
+static const char *job_text(const struct job *job, char *text, size_t size)
+{
+	struct buf id = { 0 };
+
+	job_display_id(job, 0, &id);
+	snprintf(text, size, "%s", id.data);
+	buf_free(&id);
+	return text;
+}
+
+static int update_one(struct daemon *d, const struct mass *m, struct job *job,
+                      struct err *err)
+{
+	struct submitter who = access_submitter(&m->peer);
+	size_t n = 0, most = json_object_size(m->set);
+	struct assignment *set = xcalloc(most ? most : 1, sizeof(*set));
+	const char *field;
+	json_t *value;
+	int result;
+
+	who.operator_ = access_operates(d, &m->peer, job->queue);
+	json_object_foreach(m->set, field, value)
+		set[n++] =
+		    (struct assignment){ field, json_string_value(value) };
+	result = state_update(d->state, job, &who, set, n, now_s(), err);
+	free(set);
+	return result;
+}
+
+static int control_one(struct daemon *d, const struct mass *m, struct job *job,
+                       struct err *err)
+{
+	static const enum event_kind kinds[ACTION_N] = {
+		[ACTION_hold] = EV_hold,       [ACTION_release] = EV_release,
+		[ACTION_suspend] = EV_suspend, [ACTION_resume] = EV_resume,
+		[ACTION_requeue] = EV_requeue, [ACTION_preempt] = EV_preempt,
+	};
+	bool operates = access_operates(d, &m->peer, job->queue);
+	struct event_in ev = { .kind = kinds[m->action],
+		               .now = now_s(),
+		               .by_operator = operates };
+
+	if (action_role(m->action) >= ROLE_OPERATOR && !operates)
+		return err_set(err, EPERM,
+		               "%s takes an operator of queue '%s'; you are "
+		               "'%s'",
+		               action_name(m->action),
+		               d->conf->queues[job->queue].name, m->peer.user);
+	if (m->action == ACTION_top)
+		return state_top(d->state, job, err);
+	/* Holding one's own job is a user's hold, whoever one is. */
+	if (m->action == ACTION_hold && job->uid == m->peer.uid &&
+	    m->peer.uid != 0)
+		ev.by_operator = false;
+	return state_event(d->state, job, &ev, err);
+}
+
+static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
+                    struct err *err)
+{
+	struct event_in ev = { .now = now_s(), .signo = m->signo };
+
+	if (!access_job(d, &m->peer, job))
+		return err_set(err, EPERM,
+		               "job %llu is %s's: you are '%s' and no operator "
+		               "of queue '%s'",
+		               (unsigned long long)job->id,
+		               state_user(d->state, job->user)->name,
+		               m->peer.user, d->conf->queues[job->queue].name);
+	switch (m->kind) {
+	case MASS_CANCEL:
+		ev.kind = EV_cancel;
+		return state_event(d->state, job, &ev, err);
+	case MASS_SIGNAL:
+		ev.kind = EV_signal;
+		return state_event(d->state, job, &ev, err);
+	case MASS_CONTROL:
+		return control_one(d, m, job, err);
+	case MASS_UPDATE:
+		return update_one(d, m, job, err);
+	}
+	return 0;
+}
+
+/* A slice; whether it is done. */
+static bool mass_slice(struct daemon *d, struct mass *m)
+{
+	size_t until = m->n - m->at < SLICE ? m->n : m->at + SLICE;
+
+	for (; m->at < until; m->at++) {
+		struct job *job = state_job(d->state, m->id[m->at]);
+		char text[64];
+		struct err err;
+
+		if (!job)
+			continue; /* ended since */
+		job_text(job, text, sizeof(text));
+		if (m->ids)
+			json_array_append_new(m->ids, json_string(text));
+		if (mass_one(d, m, job, &err) < 0)
+			mass_fail(m, text, &err);
+		else
+			m->count++;
+	}
+	return m->at == m->n;
+}
+
+static void mass_answer(struct daemon *d, struct mass *m)
+{
+	json_t *body;
+
+	if (!daemon_is_open(d, m->ask))
+		return;
+	body = json_pack("{s:I, s:O}", "count", (json_int_t)m->count, "failed",
+	                 m->failed);
+	if (m->ids)
+		json_object_set(body, "ids", m->ids);
+	daemon_answer(d, m->ask, body);
+}
+
+void daemon_slice_masses(struct daemon *d)
+{
+	struct mass **at = &d->mass;
+
+	while (*at) {
+		struct mass *m = *at;
+
+		if (!mass_slice(d, m)) {
+			daemon_go_on(d);
+			at = &m->next;
+			continue;
+		}
+		mass_answer(d, m);
+		*at = m->next;
+		mass_free(m);
+	}
+}
+
+void daemon_free_masses(struct daemon *d)
+{
+	for (struct mass *m = d->mass, *next; m; m = next) {
+		next = m->next;
+		mass_free(m);
+	}
+	d->mass = NULL;
+}
+
+static int read_ids(struct daemon *d, struct mass *m, json_t *ids,
+                    struct err *err)
+{
+	const json_t *id;
+	size_t i;
+
+	if (!json_is_array(ids) || json_array_size(ids) > LIMIT_IDS)
+		return err_set(err, EPROTO, "ids: at most %d texts", LIMIT_IDS);
+	json_array_foreach(ids, i, id) {
+		if (!json_is_string(id))
+			return err_set(err, EPROTO, "ids: texts are expected");
+		add_id(d, m, json_string_value(id));
+	}
+	return 0;
+}
+
+static int read_cancel(struct daemon *d, struct mass *m, json_t *body,
+                       struct err *err)
+{
+	json_t *ids = json_object_get(body, "ids");
+
+	m->signo = (int)json_integer_value(json_object_get(body, "signal"));
+	m->kind = m->signo ? MASS_SIGNAL : MASS_CANCEL;
+	if (m->signo < 0 || m->signo > 64)
+		return err_set(err, EINVAL, "there is no signal %d", m->signo);
+	if (json_is_true(json_object_get(body, "list")))
+		m->ids = json_array();
+	if (ids)
+		return read_ids(d, m, ids, err);
+	if (filter_check(d, json_object_get(body, "queues"), NULL, err) < 0)
+		return -1;
+	add_matching(d, m, body);
+	return 0;
+}
+
+static int read_control(struct daemon *d, struct mass *m, json_t *body,
+                        struct err *err)
+{
+	const char *name;
+	json_t *ids;
+	json_error_t e;
+	int action;
+
+	m->kind = MASS_CONTROL;
+	if (json_unpack_ex(body, &e, JSON_STRICT, "{s:s, s:s, s:o}", "op",
+	                   &(const char *){ NULL }, "action", &name, "ids",
+	                   &ids) < 0)
+		return err_set(err, EPROTO, "control: %s", e.text);
+	action = action_parse(name);
+	if (action < 0)
+		return err_set(err, EPROTO, "there is no action '%s'", name);
+	m->action = (enum action)action;
+	return read_ids(d, m, ids, err);
+}
+
+static bool is_texts(json_t *set)
+{
+	const char *field;
+	json_t *value;
+
+	json_object_foreach(set, field, value)
+		if (!json_is_string(value))
+			return false;
+	return json_is_object(set);
+}
+
+static int read_update(struct daemon *d, struct mass *m, json_t *body,
+                       struct err *err)
+{
+	json_t *ids, *set;
+	json_error_t e;
+
+	m->kind = MASS_UPDATE;
+	if (json_unpack_ex(body, &e, JSON_STRICT, "{s:s, s:o, s:o}", "op",
+	                   &(const char *){ NULL }, "ids", &ids, "set",
+	                   &set) < 0 ||
+	    !is_texts(set))
+		return err_set(err, EPROTO,
+		               "update: ids and a set of texts are expected");
+	m->set = json_incref(set);
+	return read_ids(d, m, ids, err);
+}
+
+int op_mass(struct daemon *d, struct ask *ask, const struct request_in *in,
+            struct err *err)
+{
+	struct mass *m = mass_new(ask, in);
+	int result = in->op == OP_cancel    ? read_cancel(d, m, in->body, err)
+	             : in->op == OP_control ? read_control(d, m, in->body, err)
+	                                    : read_update(d, m, in->body, err);
+
+	if (result < 0) {
+		mass_free(m);
+		return -1;
+	}
+	/* Sliced in the think step of this turn, for the first time. */
+	m->next = d->mass;
+	d->mass = m;
+	return 0;
+}

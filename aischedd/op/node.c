@@ -1,0 +1,84 @@
+/* node.c - nodes are drained, queues closed, and the other way round */
+#include <string.h>
+
+#include "aischedd/op/op.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/log.h"
+
+/* All of them are known, or none is touched. */
+static int find_nodes(const struct daemon *d, const struct hostlist *list,
+                      struct err *err)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (state_node_find(d->state, list->name[i]) < 0)
+			return err_set(err, ENOENT, "there is no node '%s'",
+			               list->name[i]);
+	return 0;
+}
+
+static int drain(struct daemon *d, const struct hostlist *list, bool drained,
+                 const char *reason, struct err *err)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		int node = state_node_find(d->state, list->name[i]);
+
+		if (state_drain(d->state, (uint32_t)node, drained, reason,
+		                err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int op_drain(struct daemon *d, struct ask *ask, const struct request_in *in,
+             struct err *err)
+{
+	const char *nodes =
+	    json_string_value(json_object_get(in->body, "nodes"));
+	const char *reason =
+	    json_string_value(json_object_get(in->body, "reason"));
+	struct hostlist list = { 0 };
+	int result = -1;
+
+	if (!nodes)
+		return err_set(err, EPROTO, "drain: nodes are expected");
+	if (hostlist_parse(&list, nodes, err) == 0 &&
+	    find_nodes(d, &list, err) == 0 &&
+	    drain(d, &list, in->op == OP_drain, reason, err) == 0) {
+		log_notice("node %s nodes=%s user=%s", op_name(in->op), nodes,
+		           in->peer->user);
+		daemon_answer(d, ask,
+		              json_pack("{s:I}", "count", (json_int_t)list.n));
+		result = 0;
+	}
+	hostlist_free(&list);
+	return result;
+}
+
+int op_queue(struct daemon *d, struct ask *ask, const struct request_in *in,
+             struct err *err)
+{
+	const char *name, *to;
+	json_error_t e;
+	int queue;
+
+	if (json_unpack_ex(in->body, &e, JSON_STRICT, "{s:s, s:s, s:s}", "op",
+	                   &(const char *){ NULL }, "name", &name, "state",
+	                   &to) < 0)
+		return err_set(err, EPROTO, "queue: %s", e.text);
+	queue = conf_queue_find(d->conf, name);
+	if (queue < 0)
+		return err_set(err, ENOENT, "there is no queue '%s'", name);
+	if (!access_operates(d, in->peer, (uint32_t)queue))
+		return err_set(err, EPERM,
+		               "that takes an operator of queue '%s'; you are "
+		               "'%s'",
+		               name, in->peer->user);
+	if (strcmp(to, "open") && strcmp(to, "closed"))
+		return err_set(err, EINVAL,
+		               "a queue is open or closed, not '%s'", to);
+	state_queue_set_open(d->state, (uint32_t)queue, !strcmp(to, "open"),
+	                     now_s());
+	log_notice("queue %s queue=%s user=%s", to, name, in->peer->user);
+	daemon_answer(d, ask, json_object());
+	return 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * op.h - one function for each kind of request (libcommon/msg.h)
+ *
+ * It checks the request, changes the state and leaves an answer for after
+ * the commit (daemon_answer()), or answers at once when nothing changed.
+ * -1: refused, *err says why, nothing has changed.
+ */
+#ifndef AISCHEDD_OP_OP_H
+#define AISCHEDD_OP_OP_H
+
+#include "aischedd/daemon.h"
+
+typedef int op_fn(struct daemon *d, struct ask *ask,
+                  const struct request_in *in, struct err *err);
+
+op_fn op_submit;                                 /* submit.c */
+op_fn op_mass;                                   /* mass.c */
+op_fn op_wait;                                   /* wait.c */
+op_fn op_drain, op_queue;                        /* node.c */
+op_fn op_reserve, op_unreserve, op_reservations; /* reserve.c */
+op_fn op_list;                                   /* read.c */
+op_fn op_dump;                                   /* dump.c */
+op_fn op_log;                                    /* log.c */
+
+#endif

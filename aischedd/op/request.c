@@ -1,0 +1,137 @@
+/* request.c - what is asked of the daemon: who may, and who sees to it */
+#include <string.h>
+#include <unistd.h>
+
+#include "aischedd/op/op.h"
+#include "config.h"
+#include "libcommon/log.h"
+
+static json_t *lines(const char *text)
+{
+	json_t *list = json_array();
+	const char *line;
+	size_t len;
+
+	while ((line = text_line(&text, &len)))
+		json_array_append_new(list, json_stringn(line, len));
+	return list;
+}
+
+static int op_reload(struct daemon *d, struct ask *ask,
+                     const struct request_in *in, struct err *err)
+{
+	struct buf warnings = { 0 };
+	int result = daemon_reload(d, &warnings, err);
+
+	(void)in;
+	if (result == 0)
+		daemon_answer(
+		    d, ask,
+		    json_pack("{s:o}", "warnings", lines(warnings.data)));
+	buf_free(&warnings);
+	return result;
+}
+
+static int op_ping(struct daemon *d, struct ask *ask,
+                   const struct request_in *in, struct err *err)
+{
+	bool synced = true;
+
+	(void)in;
+	(void)err;
+	for (uint32_t i = 0; i < d->conf->npools; i++)
+		if (d->conf->pools[i].runner == RUNNER_LOCAL)
+			synced = synced && state_pool_is_ready(d->state, i);
+	daemon_say(d, ask,
+	           json_pack("{s:s, s:s, s:i, s:I, s:b}", "version",
+	                     PACKAGE_VERSION, "cluster", d->conf->cluster,
+	                     "pid", (int)getpid(), "uptime",
+	                     (json_int_t)(now_s() - d->started), "synced",
+	                     synced));
+	return 0;
+}
+
+static int op_status(struct daemon *d, struct ask *ask,
+                     const struct request_in *in, struct err *err)
+{
+	(void)in;
+	(void)err;
+	daemon_say(d, ask, daemon_status(d));
+	return 0;
+}
+
+static int op_shutdown(struct daemon *d, struct ask *ask,
+                       const struct request_in *in, struct err *err)
+{
+	(void)err;
+	log_notice("daemon shutdown user=%s", in->peer->user);
+	daemon_answer(d, ask, json_object());
+	d->quit = true;
+	return 0;
+}
+
+/* A full disk refuses what changes something that must be remembered;
+ * op_submit() decides for itself: some submissions are known. */
+static const struct {
+	op_fn *fn;
+	bool writes;
+} ops[OP_N] = {
+	[OP_ping] = { op_ping, false },
+	[OP_submit] = { op_submit, false },
+	[OP_cancel] = { op_mass, true },
+	[OP_control] = { op_mass, true },
+	[OP_update] = { op_mass, true },
+	[OP_wait] = { op_wait, false },
+	[OP_drain] = { op_drain, true },
+	[OP_undrain] = { op_drain, true },
+	[OP_queue] = { op_queue, true },
+	[OP_reserve] = { op_reserve, true },
+	[OP_unreserve] = { op_unreserve, true },
+	[OP_reservations] = { op_reservations, false },
+	[OP_reload] = { op_reload, false },
+	[OP_status] = { op_status, false },
+	[OP_log] = { op_log, false },
+	[OP_jobs] = { op_list, false },
+	[OP_queues] = { op_list, false },
+	[OP_nodes] = { op_list, false },
+	[OP_shares] = { op_list, false },
+	[OP_dump] = { op_dump, false },
+	[OP_shutdown] = { op_shutdown, false },
+};
+
+static int check_role(const struct daemon *d, const struct request_in *in,
+                      struct err *err)
+{
+	static const char *const names[] = { "anyone", "a user", "an operator",
+		                             "an admin" };
+	enum role least = op_role(in->op);
+
+	/* Operators of a queue are told apart by the request itself. */
+	if (access_role(d, in->peer) >= least || in->op == OP_queue)
+		return 0;
+	return err_set(err, EPERM, "%s takes %s; you are '%s'", op_name(in->op),
+	               names[least],
+	               in->peer->known ? in->peer->user : "nobody");
+}
+
+static int obey(struct daemon *d, struct ask *ask, const struct request_in *in,
+                struct err *err)
+{
+	if (check_role(d, in, err) < 0)
+		return -1;
+	if (d->full && ops[in->op].writes) {
+		*err = d->full_err;
+		return -1;
+	}
+	return ops[in->op].fn(d, ask, in, err);
+}
+
+void daemon_request(struct ask *ask, const struct request_in *in, void *arg)
+{
+	struct daemon *d = arg;
+	struct err err;
+
+	map_set(&d->open, (uint64_t)(uintptr_t)ask, ask);
+	if (obey(d, ask, in, &err) < 0)
+		daemon_refuse(d, ask, &err);
+}

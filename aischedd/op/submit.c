@@ -1,0 +1,217 @@
+/* submit.c - jobs come in: all of a request, or none */
+#include <string.h>
+#include <unistd.h>
+
+#include "aischedd/op/op.h"
+#include "libcommon/limits.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+
+/* All jobs of one submit request, checked before the first is taken. */
+struct batch {
+	struct arena *arena;
+	size_t n;
+	struct spec *spec;
+	uint32_t *queue;
+	const char *script, *env;
+	size_t script_len, env_len;
+	const char *token;
+	bool test_only;
+};
+
+static int check_sizes(const struct daemon *d, const struct batch *b,
+                       size_t raw_len, struct err *err)
+{
+	if (b->script_len + b->env_len != raw_len)
+		return err_set(err, EPROTO,
+		               "%zu bytes came beside the request, script and "
+		               "environment are said to be %zu",
+		               raw_len, b->script_len + b->env_len);
+	if (!b->script_len)
+		return err_set(err, EINVAL, "the script is empty");
+	if (b->script_len > (size_t)d->conf->max_script_size)
+		return err_set(err, EFBIG,
+		               "the script has %zu bytes, at most %lld are "
+		               "taken (max_script_size)",
+		               b->script_len,
+		               (long long)d->conf->max_script_size);
+	if (b->env_len > LIMIT_ENV)
+		return err_set(err, EFBIG,
+		               "the environment has %zu bytes, at most %d are "
+		               "taken: use --export",
+		               b->env_len, LIMIT_ENV);
+	if (b->env_len && b->env[b->env_len - 1] != '\0')
+		return err_set(err, EPROTO, "the environment is cut");
+	return 0;
+}
+
+static int batch_read(struct daemon *d, const struct request_in *in,
+                      struct batch *b, struct err *err)
+{
+	json_int_t script_len, env_len;
+	json_t *specs;
+	json_error_t e;
+	int test_only = 0;
+
+	if (json_unpack_ex(in->body, &e, JSON_STRICT,
+	                   "{s:s, s:s, s:o, s:I, s:I, s?b}", "op",
+	                   &(const char *){ NULL }, "token", &b->token, "specs",
+	                   &specs, "script_len", &script_len, "env_len",
+	                   &env_len, "test_only", &test_only) < 0)
+		return err_set(err, EPROTO, "submit: %s", e.text);
+	if (script_len < 0 || env_len < 0 || strlen(b->token) != 32)
+		return err_set(err, EPROTO, "submit: bad token or length");
+	b->script_len = (size_t)script_len;
+	b->env_len = (size_t)env_len;
+	b->script = in->raw;
+	b->env = b->script + b->script_len;
+	b->test_only = test_only != 0;
+	b->n = json_array_size(specs);
+	if (!b->n || b->n > LIMIT_BULK)
+		return err_set(err, EPROTO, "submit: 1 to %d jobs at once",
+		               LIMIT_BULK);
+	if (check_sizes(d, b, in->raw_len, err) < 0)
+		return -1;
+	b->spec = arena_array(b->arena, struct spec, b->n);
+	b->queue = arena_array(b->arena, uint32_t, b->n);
+	for (size_t i = 0; i < b->n; i++)
+		if (spec_from_json(&b->spec[i], json_array_get(specs, i),
+		                   b->arena, err) < 0)
+			return -1;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->spec[i].kube_uid)
+			return err_set(err, EPERM,
+			               "kube_uid: Jobs of a cluster come from "
+			               "there");
+	return 0;
+}
+
+static int batch_check(struct daemon *d, const struct peer *peer,
+                       struct batch *b, struct err *err)
+{
+	struct submitter who = access_submitter(peer);
+	uint64_t ahead = 0;
+
+	if (geteuid() != 0 && peer->uid != geteuid())
+		return err_set(err, EACCES,
+		               "this aischedd runs as uid %u and starts only "
+		               "that user's jobs",
+		               (unsigned)geteuid());
+	for (size_t i = 0; i < b->n; i++) {
+		int q = b->spec[i].queue
+		            ? conf_queue_find(d->conf, b->spec[i].queue)
+		            : conf_default_queue(d->conf);
+
+		who.operator_ = q >= 0 && access_operates(d, peer, (uint32_t)q);
+		if (state_check_submit(d->state, &b->spec[i], &who, now_s(),
+		                       &ahead, &b->queue[i], err) < 0)
+			return b->n > 1 ? err_wrap(err, "job %zu of %zu", i + 1,
+			                           b->n)
+			                : -1;
+	}
+	return 0;
+}
+
+static json_t *ids_answer(uint64_t first, uint32_t count)
+{
+	json_t *ids = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(ids,
+		                      json_integer((json_int_t)(first + i)));
+	return json_pack("{s:o}", "job_ids", ids);
+}
+
+static json_t *id_list(const uint64_t *id, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_integer((json_int_t)id[i]));
+	return list;
+}
+
+static json_t *batch_test(struct daemon *d, const struct peer *peer,
+                          const struct batch *b)
+{
+	struct submitter who = access_submitter(peer);
+	json_t *tests = json_array();
+
+	for (size_t i = 0; i < b->n; i++) {
+		struct what_if t;
+		struct buf text = { 0 };
+
+		state_test_submit(d->state, &b->spec[i], &who, b->queue[i],
+		                  now_s(), &t, &text);
+		json_array_append_new(
+		    tests,
+		    json_pack("{s:b, s:s, s:s, s:o, s:s, s:o}", "starts",
+		              t.starts, "reason", reason_name(t.why),
+		              "reason_text", text.data ? text.data : "",
+		              "expected_start",
+		              t.expected == NO_TIME ? json_null()
+		                                    : json_integer(t.expected),
+		              "nodes", t.nodes.data ? t.nodes.data : "",
+		              "evicts", id_list(t.evict, t.nevicts)));
+		free(t.evict);
+		buf_free(&text);
+		buf_free(&t.nodes);
+	}
+	return json_pack("{s:o}", "tests", tests);
+}
+
+static int batch_submit(struct daemon *d, const struct peer *peer,
+                        const struct batch *b, uint64_t *ret_first,
+                        struct err *err)
+{
+	struct submitter who = access_submitter(peer);
+	int64_t now = now_s();
+	int64_t script = store_blob(d->store, b->script, b->script_len, err);
+	int64_t env = store_blob(d->store, b->env, b->env_len, err);
+
+	if (script < 0 || env < 0)
+		return -1;
+	*ret_first = state_take_ids(d->state, (uint32_t)b->n);
+	for (size_t i = 0; i < b->n; i++)
+		state_submit(d->state, &b->spec[i], &who, b->queue[i], script,
+		             env, *ret_first + i, now);
+	store_token(d->store, b->token, peer->uid, *ret_first, (uint32_t)b->n,
+	            now);
+	log_info("job submit job=%llu count=%zu user=%s",
+	         (unsigned long long)*ret_first, b->n, peer->user);
+	return 0;
+}
+
+int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
+              struct err *err)
+{
+	struct batch b = { .arena = arena_new() };
+	int result = -1;
+	uint64_t first;
+	uint32_t count;
+
+	if (batch_read(d, in, &b, err) < 0)
+		goto out;
+	if (!b.test_only && store_token_find(d->store, b.token, in->peer->uid,
+	                                     &first, &count)) {
+		daemon_answer(d, ask, ids_answer(first, count));
+		result = 0;
+		goto out;
+	}
+	if (d->full) {
+		*err = d->full_err;
+		goto out;
+	}
+	if (batch_check(d, in->peer, &b, err) < 0)
+		goto out;
+	if (b.test_only)
+		daemon_say(d, ask, batch_test(d, in->peer, &b));
+	else if (batch_submit(d, in->peer, &b, &first, err) < 0)
+		goto out;
+	else
+		daemon_answer(d, ask, ids_answer(first, (uint32_t)b.n));
+	result = 0;
+out:
+	arena_free(b.arena);
+	return result;
+}

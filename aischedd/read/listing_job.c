@@ -1,0 +1,387 @@
+/* listing_job.c - the fields of a job */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/read/listing_row.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+static void explain(struct row_view *v)
+{
+	if (v->explained)
+		return;
+	v->explained = true;
+	v->expected = NO_TIME;
+	if (v->state) {
+		v->why = state_why(v->state, v->job, v->now, &v->text,
+		                   &v->expected, &v->position);
+		return;
+	}
+	v->why = (enum reason)v->job->why;
+	if (v->job->text)
+		buf_puts(&v->text, v->job->text);
+	else if (v->why != WHY_None)
+		buf_puts(&v->text, reason_text(v->why));
+}
+
+/* The code without the sentence, which costs ten times as much. */
+static enum reason why(struct row_view *v)
+{
+	int64_t expected;
+	uint32_t position;
+
+	if (v->explained || !v->state) {
+		explain(v);
+		return v->why;
+	}
+	return state_why(v->state, v->job, v->now, NULL, &expected, &position);
+}
+
+static enum job_state state_of(const struct row_view *v)
+{
+	return (enum job_state)v->job->state;
+}
+
+static bool is_over(const struct row_view *v)
+{
+	return job_state_is_final(state_of(v));
+}
+
+/* Jobs that have ended remember it, see keep_class(). */
+static const char *class_of(const struct row_view *v)
+{
+	if (v->state)
+		return state_class(v->state, &v->spec, v->job->queue);
+	return v->spec.class ? v->spec.class : "train";
+}
+
+static void j_job_id(struct row_view *v)
+{
+	/* What waits of an array goes by the array's, divided or not. */
+	put_int(v, (int64_t)(v->job->tasks.n ? v->job->array : v->job->id));
+}
+
+static void j_display_id(struct row_view *v)
+{
+	put_quote(v);
+	job_display_id(v->job, v->array_limit, v->out);
+	put_quote(v);
+}
+
+static void j_array_tasks(struct row_view *v)
+{
+	put_quote(v);
+	if (v->job->tasks.n) {
+		idset_format(&v->job->tasks, v->out);
+		if (v->array_limit)
+			buf_printf(v->out, "%%%u", v->array_limit);
+	}
+	put_quote(v);
+}
+
+static void j_reason_text(struct row_view *v)
+{
+	explain(v);
+	put_text(v, v->text.data ? v->text.data : "");
+}
+
+static void j_expected_start(struct row_view *v)
+{
+	explain(v);
+	put_int_or(v, v->expected, NO_TIME);
+}
+
+static void j_position(struct row_view *v)
+{
+	explain(v);
+	put_int_or(v, v->position, 0);
+}
+
+/* How its place in the queue comes about; one number in a column. */
+static void j_score(struct row_view *v)
+{
+	struct score s;
+
+	if (!v->state || !state_score(v->state, v->job, v->now, &s)) {
+		put_null(v);
+		return;
+	}
+	if (v->json) {
+		buf_puts(v->out, "{\"priority\":");
+		put_milli(v, s.priority);
+		buf_puts(v->out, ",\"age\":");
+		put_milli(v, s.age);
+		buf_puts(v->out, ",\"size\":");
+		put_milli(v, s.size);
+		buf_puts(v->out, ",\"fair_share\":");
+		put_milli(v, s.fair_share);
+		buf_printf(v->out, ",\"overdue\":%s,\"total\":",
+		           s.overdue ? "true" : "false");
+	}
+	put_milli(v, score_sum(&s));
+	if (v->json)
+		buf_addc(v->out, '}');
+}
+
+static void j_running_tasks(struct row_view *v)
+{
+	put_int(v, state_of(v) == JOB_PENDING || is_over(v) ? 0 : v->nnodes);
+}
+
+static void j_resources(struct row_view *v)
+{
+	int64_t task[RES_N] = { [RES_CPU] = v->req.cpus_milli,
+		                [RES_MEM] = v->req.mem_mib,
+		                [RES_GPU] = v->req.gpus_milli };
+
+	put_amounts(v, task);
+}
+
+static void j_nodes(struct row_view *v)
+{
+	uint32_t i = 0, run;
+
+	buf_addc(v->out, '{');
+	while (i < v->nnodes) {
+		for (run = 1; i + run < v->nnodes &&
+		              !strcmp(v->node[i], v->node[i + run]);
+		     run++)
+			;
+		if (i)
+			buf_addc(v->out, ',');
+		buf_json(v->out, v->node[i]);
+		buf_printf(v->out, ":%u", run);
+		i += run;
+	}
+	buf_addc(v->out, '}');
+}
+
+static uint32_t different_nodes(const struct row_view *v)
+{
+	uint32_t n = v->nnodes > 0;
+
+	for (uint32_t i = 1; i < v->nnodes; i++)
+		n += strcmp(v->node[i - 1], v->node[i]) != 0;
+	return n;
+}
+
+static void j_num_nodes(struct row_view *v)
+{
+	uint32_t n = different_nodes(v);
+
+	put_int(v, n ? n : v->req.nodes ? v->req.nodes : 1);
+}
+
+static void j_nodelist(struct row_view *v)
+{
+	struct buf text = { 0 };
+
+	if (v->nnodes)
+		hostlist_format((const char *const *)v->node, v->nnodes, &text);
+	put_buf(v, &text);
+}
+
+static void j_where(struct row_view *v)
+{
+	if (state_of(v) != JOB_PENDING && v->nnodes) {
+		j_nodelist(v);
+		return;
+	}
+	put_quote(v);
+	buf_addc(v->out, '(');
+	buf_puts(v->out, reason_name(why(v)));
+	buf_addc(v->out, ')');
+	put_quote(v);
+}
+
+static void j_limit(struct row_view *v)
+{
+	put_quote(v);
+	format_duration(v->out, v->job->time_limit);
+	put_quote(v);
+}
+
+static void j_time(struct row_view *v)
+{
+	put_quote(v);
+	format_duration(v->out, job_elapsed(v->job, v->now));
+	put_quote(v);
+}
+
+static void j_exit_code(struct row_view *v)
+{
+	if (is_over(v))
+		put_int_or(v, v->job->exit_code, -1);
+	else
+		put_null(v);
+}
+
+static void put_file(struct row_view *v, bool error)
+{
+	struct buf text = { 0 };
+
+	listing_output(v->job, v->user, v->nnodes ? v->node[0] : "", 0, error,
+	               &text);
+	put_buf(v, &text);
+}
+
+static void j_dependency(struct row_view *v)
+{
+	struct buf text = { 0 };
+
+	if (!v->job->deps) {
+		put_null(v);
+		return;
+	}
+	dependency_format(v->job->deps, &text);
+	put_buf(v, &text);
+}
+
+static void j_hold(struct row_view *v)
+{
+	static const char *const names[] = { "none", "user", "admin" };
+
+	put_text(v, names[v->job->hold]);
+}
+
+static void j_peak_mem_mib(struct row_view *v)
+{
+	int64_t kib = v->job->peak_mem_kib;
+
+	put_int_or(v, kib == SPEC_UNSET ? kib : (kib + 1023) / 1024,
+	           SPEC_UNSET);
+}
+
+/* Most are one value. */
+/* clang-format off */
+FIELD(j_array_job_id,    put_int_or, (int64_t)v->job->array, 0)
+FIELD(j_array_task_id,   put_int_or, v->job->task, NO_TASK)
+FIELD(j_name,            put_text,   v->spec.name)
+FIELD(j_user,            put_text,   v->user)
+FIELD(j_uid,             put_int,    v->job->uid)
+FIELD(j_queue,           put_text,   v->queue)
+FIELD(j_class,           put_text,   class_of(v))
+FIELD(j_state,           put_text,   job_state_name(state_of(v)))
+FIELD(j_state_letter,    put_text,   job_state_letter(state_of(v)))
+FIELD(j_reason,          put_text,   reason_name(why(v)))
+FIELD(j_priority,        put_int,    v->job->priority)
+FIELD(j_tasks,           put_int,    v->req.tasks)
+FIELD(j_min_tasks,       put_int,    v->req.min_tasks)
+FIELD(j_cpus,            put_milli,  v->req.cpus_milli)
+FIELD(j_mem_mib,         put_int,    v->req.mem_mib)
+FIELD(j_gpus,            put_milli,  v->req.gpus_milli)
+FIELD(j_submit_time,     put_int_or, v->job->submit, NO_TIME)
+FIELD(j_eligible_time,   put_int_or, v->job->eligible, NO_TIME)
+FIELD(j_start_time,      put_int_or, v->job->start, NO_TIME)
+FIELD(j_end_time,        put_int_or, v->job->end, NO_TIME)
+FIELD(j_begin_time,      put_int_or, v->spec.begin, SPEC_UNSET)
+FIELD(j_deadline,        put_int_or, v->job->deadline, NO_TIME)
+FIELD(j_time_limit,      put_int_or, v->job->time_limit, TIME_UNLIMITED)
+FIELD(j_elapsed,         put_int,    job_elapsed(v->job, v->now))
+FIELD(j_signal,          put_int_or, is_over(v) ? v->job->signal : 0, 0)
+FIELD(j_restarts,        put_int,    v->job->restarts)
+FIELD(j_preemptions,     put_int,    v->job->preemptions)
+FIELD(j_replaced_tasks,  put_int,    v->job->replaced)
+FIELD(j_attempt,         put_int,    v->job->attempt)
+FIELD(j_workdir,         put_text,   v->spec.workdir)
+FIELD(j_output,          put_file,   false)
+FIELD(j_error,           put_file,   true)
+FIELD(j_input,           put_text,   v->spec.input)
+FIELD(j_account,         put_text,   v->spec.account)
+FIELD(j_comment,         put_text,   v->spec.comment)
+FIELD(j_requeue,         put_int_or, v->spec.requeue, SPEC_UNSET)
+FIELD(j_max_restarts,    put_int_or, v->spec.max_restarts, SPEC_UNSET)
+FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)
+FIELD(j_cpu_seconds,     put_milli,  v->job->cpu_ms)
+FIELD(j_constraint,      put_text,   v->spec.constraint)
+FIELD(j_topology,        put_text,   v->spec.topology)
+FIELD(j_numa,            put_text,   v->spec.numa)
+FIELD(j_req_nodes,       put_text,   v->spec.nodelist)
+FIELD(j_exclude,         put_text,   v->spec.exclude)
+FIELD(j_licenses,        put_text,   v->spec.licenses)
+FIELD(j_submit_host,     put_text,   v->spec.submit_host)
+/* clang-format on */
+
+const struct field listing_job_fields[] = {
+#define F(name)                       \
+	{                             \
+#name, j_##name, true \
+	}
+#define G(name)                        \
+	{                              \
+#name, j_##name, false \
+	}
+	F(job_id),
+	F(array_job_id),
+	F(array_task_id),
+	F(name),
+	F(user),
+	F(queue),
+	F(class),
+	F(state),
+	F(reason),
+	F(reason_text),
+	F(priority),
+	F(tasks),
+	F(min_tasks),
+	F(running_tasks),
+	F(resources),
+	F(nodes),
+	F(submit_time),
+	F(eligible_time),
+	F(start_time),
+	F(end_time),
+	F(expected_start),
+	F(time_limit),
+	F(exit_code),
+	F(signal),
+	F(restarts),
+	F(preemptions),
+	F(replaced_tasks),
+	F(workdir),
+	F(output),
+	F(account),
+	F(comment),
+	F(cpu_seconds),
+	F(peak_mem_mib),
+	F(attempt),
+	F(dependency),
+	F(position),
+	F(score),
+	/* Only when somebody asks for them. */
+	G(display_id),
+	G(state_letter),
+	G(nodelist),
+	G(where),
+	G(cpus),
+	G(mem_mib),
+	G(gpus),
+	G(num_nodes),
+	G(elapsed),
+	G(time),
+	G(limit),
+	G(begin_time),
+	G(deadline),
+	G(error),
+	G(input),
+	G(array_tasks),
+	G(hold),
+	G(requeue),
+	G(max_restarts),
+	G(on_task_failure),
+	G(constraint),
+	G(topology),
+	G(numa),
+	G(req_nodes),
+	G(exclude),
+	G(licenses),
+	G(uid),
+	G(submit_host),
+	{ NULL, NULL, false }
+#undef F
+#undef G
+};
+
+_Static_assert(ARRAY_SIZE(listing_job_fields) <= LISTING_FIELDS,
+               "too many fields");

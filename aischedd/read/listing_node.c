@@ -1,0 +1,121 @@
+/* listing_node.c - the fields of a node */
+#include "aischedd/read/listing_row.h"
+#include "aischedd/state/reserve.h"
+
+static const struct node *node_of(const struct row_view *v)
+{
+	return state_node(v->state, v->index);
+}
+
+static const char *pool_of(const struct row_view *v)
+{
+	return state_conf(v->state)->pools[node_of(v)->pool].name;
+}
+
+static const struct reservation *keeper(const struct row_view *v)
+{
+	return state_node_reserved(v->state, v->index, v->now);
+}
+
+static void n_state(struct row_view *v)
+{
+	const struct node *n = node_of(v);
+	bool out = n->drained || n->cordoned, full = v->left->free[0] < 1000;
+
+	put_text(v, n->gone || n->down      ? "DOWN"
+	            : out && v->left->jobs  ? "DRAINING"
+	            : out                   ? "DRAINED"
+	            : v->left->jobs && full ? "ALLOCATED"
+	            : v->left->jobs         ? "MIXED"
+	            : keeper(v)             ? "RESERVED"
+	                                    : "IDLE");
+}
+
+static void n_reason(struct row_view *v)
+{
+	const struct reservation *r = keeper(v);
+	const char *reason = node_reason(node_of(v));
+	struct buf text = { 0 };
+
+	if (reason || !r) {
+		put_text(v, reason ? reason : "");
+		return;
+	}
+	buf_printf(&text, "reservation '%s' until ", r->name);
+	format_time(&text, r->end);
+	put_buf(v, &text);
+}
+
+static void put_words(struct row_view *v, const struct strlist *list,
+                      struct buf *text, size_t *n)
+{
+	for (size_t i = 0; i < list->n; i++, ++*n)
+		if (v->json) {
+			if (*n)
+				buf_addc(v->out, ',');
+			buf_json(v->out, list->s[i]);
+		} else {
+			buf_printf(text, "%s%s", *n ? "," : "", list->s[i]);
+		}
+}
+
+static void n_features(struct row_view *v)
+{
+	const struct node *node = node_of(v);
+	struct buf text = { 0 };
+	size_t n = 0;
+
+	if (v->json)
+		buf_addc(v->out, '[');
+	if (node->conf)
+		put_words(v, &node->conf->features, &text, &n);
+	put_words(v, &node->features, &text, &n);
+	if (v->json)
+		buf_addc(v->out, ']');
+	else
+		put_buf(v, &text);
+}
+
+static void n_topology(struct row_view *v)
+{
+	const struct node *node = node_of(v);
+
+	put_text(v, node->conf && node->conf->topology ? node->conf->topology
+	                                               : node->topology);
+}
+
+/* clang-format off */
+FIELD(n_name,            put_text,   node_of(v)->name)
+FIELD(n_pool,            put_text,   pool_of(v))
+FIELD(n_cpus,            put_milli,  node_of(v)->cpu_milli)
+FIELD(n_cpus_free,       put_milli,  v->left->free[RES_CPU])
+FIELD(n_memory_mib,      put_int,    node_of(v)->mem_mib)
+FIELD(n_memory_free_mib, put_int,    v->left->free[RES_MEM])
+FIELD(n_gpus,            put_int,    node_of(v)->ngpus)
+FIELD(n_gpus_free,       put_milli,  v->left->free[RES_GPU])
+FIELD(n_gpu_type,        put_text,   node_of(v)->gpu_type)
+FIELD(n_jobs,            put_int,    v->left->jobs)
+/* clang-format on */
+
+const struct field listing_node_fields[] = {
+#define F(name)                       \
+	{                             \
+#name, n_##name, true \
+	}
+	F(name),
+	F(pool),
+	F(state),
+	F(reason),
+	F(cpus),
+	F(cpus_free),
+	F(memory_mib),
+	F(memory_free_mib),
+	F(gpus),
+	F(gpus_free),
+	F(gpu_type),
+	F(features),
+	F(topology),
+	F(jobs),
+	{ NULL, NULL, false }
+#undef F
+};

@@ -1,0 +1,67 @@
+/*
+ * listing_row.h - one row of a listing while it is written
+ */
+#ifndef AISCHEDD_READ_LISTING_ROW_H
+#define AISCHEDD_READ_LISTING_ROW_H
+
+#include "aischedd/read/listing.h"
+
+/* What several fields need is made once. */
+struct row_view {
+	struct buf *out;
+	bool json;
+	const struct state *state; /* NULL: a past job */
+	int64_t now;
+
+	const struct job *job;
+	struct spec spec;
+	struct request req;
+	const char *user, *queue;
+	uint32_t array_limit;
+	char **node;     /* name of each task's node */
+	uint32_t nnodes; /* tasks that are placed */
+	bool explained;
+	enum reason why;
+	int64_t expected;
+	uint32_t position;
+	struct buf text;
+
+	uint32_t index; /* node, queue */
+	const struct node_left *left;
+	const struct share_row *share;
+};
+
+typedef void field_fn(struct row_view *v);
+
+struct field {
+	const char *name;
+	field_fn *write;
+	bool usual; /* in a JSON row that names no fields */
+};
+
+/* The fields of each kind of row; the last has no name. */
+extern const struct field listing_job_fields[], listing_node_fields[],
+    listing_queue_fields[], listing_share_fields[];
+
+/* A field that is one value: FIELD(j_uid, put_int, v->job->uid). */
+#define FIELD(fn, put, ...)                \
+	static void fn(struct row_view *v) \
+	{                                  \
+		put(v, __VA_ARGS__);       \
+	}
+
+/* Values, as JSON or as text. */
+void put_null(struct row_view *v);
+void put_int(struct row_view *v, int64_t value);
+/* A time, an id: none is null. */
+void put_int_or(struct row_view *v, int64_t value, int64_t none);
+void put_text(struct row_view *v, const char *s);
+void put_milli(struct row_view *v, int64_t milli);
+/* Around text that needs no escapes and goes straight into the row. */
+void put_quote(struct row_view *v);
+void put_buf(struct row_view *v, struct buf *text);
+/* {"cpus":..,...}; what is not rationed is null. */
+void put_amounts(struct row_view *v, const int64_t amount[RES_N]);
+void put_amounts_text(struct row_view *v, const int64_t amount[RES_N]);
+
+#endif

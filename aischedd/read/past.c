@@ -1,0 +1,99 @@
+/* past.c - what is in the history, as rows of a listing */
+#include <stddef.h>
+#include <string.h>
+
+#include "aischedd/read/read.h"
+#include "libcommon/mem.h"
+
+enum { PAST_ROWS = 2000 }; /* read at once */
+
+static bool placed_on(const char *place, const json_t *nodes)
+{
+	for (const char *s = place; s && *s;) {
+		const char *end = strchr(s, ';');
+
+		if (names_node(nodes, s, strcspn(s, ":")))
+			return true;
+		s = end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+/* On its thread: nothing but the reading itself is touched. */
+static void past_row(const struct past_job *past, void *arg)
+{
+	struct reading *r = arg;
+	const struct job *job = &past->job;
+
+	r->past_rows++;
+	r->query.after = job->end;
+	r->query.after_id = job->id;
+	if (r->wanted) {
+		if (!reading_means(&r->wanted[r->wanted_at].id.tasks, job))
+			return;
+		r->wanted[r->wanted_at].found = true;
+	}
+	if (map_find(&r->active_told, job->id) ||
+	    !reading_fits(r, job, past->user, past->queue))
+		return;
+	if (r->by.nodes && !placed_on(past->place, r->by.nodes))
+		return;
+	listing_past(&r->listing, past, &r->out);
+	r->rows++;
+}
+
+static struct reading *of_task(struct task *task)
+{
+	return (struct reading *)(void *)((char *)task -
+	                                  offsetof(struct reading, task));
+}
+
+static void work(struct task *task)
+{
+	struct reading *r = of_task(task);
+
+	r->result =
+	    store_history(r->store_path, &r->query, past_row, r, &r->err);
+}
+
+static void done(struct task *task)
+{
+	struct reading *r = of_task(task);
+
+	r->in_thread = false;
+	if (r->gone) {
+		reading_free(r);
+		return;
+	}
+	if (r->result < 0) {
+		daemon_refuse(r->d, r->ask, &r->err);
+		reading_free(r);
+		return;
+	}
+	if (r->past_rows < PAST_ROWS) {
+		/* That was all of this query. */
+		r->query.after = NO_TIME;
+		r->wanted_at++;
+	}
+	reading_flush(r);
+}
+
+void read_past(struct reading *r)
+{
+	if (r->wanted) {
+		const struct jobid *id = &r->wanted[r->wanted_at].id;
+
+		r->query.id = id->job;
+		r->query.task = id->tasks.n && idset_count(&id->tasks) == 1
+		                    ? idset_min(&id->tasks)
+		                    : NO_TASK;
+	}
+	if (!r->store_path)
+		r->store_path = xstrdup(store_path(r->d->store));
+	r->query.ended_only = true;
+	r->query.limit = PAST_ROWS;
+	r->task = (struct task){ .work = work, .done = done };
+	r->past_rows = 0;
+	r->in_thread = true;
+	thread_do(r->d->history, &r->task);
+}

@@ -1,0 +1,37 @@
+/*
+ * shares.h - what queues and their users have, may have and have used
+ *
+ * One row for each queue and one for each user of it, who has jobs there or
+ * had some: the usage that decays from the state, the sums of all time from
+ * the store.
+ */
+#ifndef AISCHEDD_READ_SHARES_H
+#define AISCHEDD_READ_SHARES_H
+
+#include "aischedd/state/state.h"
+#include "aischedd/store/store.h"
+
+struct share_row {
+	uint32_t queue;
+	const char *user; /* NULL: all of the queue */
+	int64_t used;     /* usage.h; and so are part and light */
+	uint32_t part, light;
+	uint64_t running, pending;
+	int64_t held[RES_N];          /* of queues: what runs there has */
+	int64_t cpu_ms, gpu_ms, jobs; /* of jobs that have ended */
+};
+
+struct shares {
+	const struct state *state;
+	struct arena *arena;
+	struct share_row *queue; /* by queue, with those below it */
+	struct share_row *user;  /* in order of queues, then of use */
+	size_t nusers, cap;
+};
+
+/* Fails: as store_totals(). */
+int shares_init(struct shares *s, struct state *state, struct store *store,
+                int64_t now, struct err *err);
+void shares_fini(struct shares *s);
+
+#endif

@@ -1,0 +1,192 @@
+/* ask.c - calls of attempts, and to whom their answers go */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+/* What each call is; the path is that of the collection, or of one object in
+ * it when it is about one that is there. */
+static const struct call {
+	enum kube_method method;
+	enum kube_rank rank;
+	const char *api, *kind, *sub;
+	bool one;
+} calls[ASK_KINDS] = {
+	[ASK_JOB] = { KUBE_POST, KUBE_START, "/apis/batch/v1", "/jobs", "",
+	              false },
+	[ASK_LOOK] = { KUBE_GET, KUBE_START, "/apis/batch/v1", "/jobs", "",
+	               true },
+	[ASK_SECRET] = { KUBE_POST, KUBE_START, "/api/v1", "/secrets", "",
+	                 false },
+	[ASK_UNSHARE] = { KUBE_DELETE, KUBE_CLEAN, "/api/v1", "/secrets", "",
+	                  true },
+	[ASK_SERVICE] = { KUBE_POST, KUBE_START, "/api/v1", "/services", "",
+	                  false },
+	[ASK_INDEXES] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1", "/jobs", "",
+	                  true },
+	[ASK_BIND] = { KUBE_POST, KUBE_START, "/api/v1", "/pods", "/binding",
+	               true },
+	[ASK_LEAVE] = { KUBE_MERGE, KUBE_STOP, "/api/v1", "/pods", "", true },
+	[ASK_DELETE] = { KUBE_DELETE, KUBE_STOP, "/apis/batch/v1", "/jobs", "",
+	                 true },
+	[ASK_FORCE] = { KUBE_DELETE, KUBE_STOP, "/api/v1", "/pods", "", true },
+	[ASK_WHY] = { KUBE_GET, KUBE_READ, "/api/v1", "/events", "", false },
+	[ASK_REMOVE] = { KUBE_DELETE, KUBE_CLEAN, "/apis/batch/v1", "/jobs", "",
+	                 true },
+};
+
+static const struct kube_owner nobody;
+
+static struct kube_task *task_of(struct kube *kube, const char *uid)
+{
+	return uid ? map_find(&kube->pods, kube_text_key(uid)) : NULL;
+}
+
+static void ask_free(struct ask *ask)
+{
+	TAILQ_REMOVE(&ask->kube->asks, ask, of_list);
+	free(ask->of);
+	free(ask);
+}
+
+void kube_job_remove_later(struct job_seen *job)
+{
+	job->removing = false;
+	job->rest_ms = kube_now_ms() + KUBE_REST_MS;
+}
+
+static void on_removed(struct ask *ask, const struct kube_answer *answer)
+{
+	struct job_seen *job =
+	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
+
+	/* Gone, or another one by now; else asked for again by a sweep. */
+	if (job && answer->err && answer->err->code != ENOENT)
+		kube_job_remove_later(job);
+}
+
+/* What an admin may mend, until the same is no longer refused. */
+static void mind(struct ask *ask, const struct kube_answer *answer)
+{
+	struct refusal *refusal = &ask->kube->refusal[ask->kind];
+
+	if (!answer->code)
+		return;
+	if (answer->code != 403) {
+		refusal->err.code = 0;
+		return;
+	}
+	refusal->ms = kube_now_ms();
+	if (!refusal->err.code) /* the first of many of its kind will do */
+		refusal->err = *answer->err;
+}
+
+static void on_shared(struct ask *ask, const struct kube_answer *answer)
+{
+	struct kube_shared *shared =
+	    map_find(&ask->kube->shared, kube_text_key(ask->of));
+
+	if (ask->kind == ASK_UNSHARE)
+		kube_shared_gone(shared, answer->err);
+	else
+		kube_shared_made(shared, answer->err);
+}
+
+static void on_answer(const struct kube_answer *answer, void *arg)
+{
+	struct ask *ask = arg;
+	struct kube_attempt *a = kube_attempt_find(ask->kube, &ask->owner);
+
+	mind(ask, answer);
+	if (ask->kind == ASK_REMOVE)
+		on_removed(ask, answer);
+	else if (ask->kind == ASK_WHY)
+		kube_told_why(ask->kube, answer->body);
+	else if (a)
+		kube_attempt_answered(a, ask->kind, task_of(ask->kube, ask->of),
+		                      answer);
+	if (ask->kind == ASK_UNSHARE || (ask->kind == ASK_SECRET && ask->of))
+		on_shared(ask, answer);
+	ask_free(ask);
+}
+
+/* What makes others' pods ours to lose is done only while we may act. */
+static void ask(struct kube *kube, enum ask_kind kind,
+                const struct kube_owner *owner, const char *name,
+                const char *of, json_t *body)
+{
+	const struct call *call = &calls[kind];
+	struct ask *ask = xcalloc(1, sizeof(*ask));
+	struct buf path = { 0 };
+
+	ask->kube = kube;
+	ask->kind = kind;
+	ask->owner = *owner;
+	ask->of = of ? xstrdup(of) : NULL;
+	TAILQ_INSERT_TAIL(&kube->asks, ask, of_list);
+	buf_printf(&path, "%s/namespaces", call->api);
+	kube_path_name(&path, kube->pool->namespace);
+	buf_puts(&path, call->kind);
+	if (call->one)
+		kube_path_name(&path, name);
+	buf_puts(&path, call->sub);
+	if (kind == ASK_WHY)
+		kube_path_query(&path, "fieldSelector",
+		                "type=Warning,reason=FailedCreate");
+	kube_lease_send(kube->lease, &path, body,
+	                &(struct kube_request){ .method = call->method,
+	                                        .rank = call->rank,
+	                                        .done = on_answer,
+	                                        .arg = ask });
+}
+
+void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body)
+{
+	a->asking[kind]++;
+	ask(a->kube, kind, &a->id, a->name, NULL, body);
+}
+
+void kube_ask_why(struct kube *kube)
+{
+	ask(kube, ASK_WHY, &nobody, NULL, NULL, NULL);
+}
+
+void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
+                  const struct kube_task *task, json_t *body)
+{
+	a->asking[kind]++;
+	ask(a->kube, kind, &a->id, task->pod.name, task->pod.uid, body);
+}
+
+void kube_ask_remove(struct kube *kube, struct job_seen *job)
+{
+	job->removing = true;
+	if (kube_shared_goes_first(job))
+		return;
+	ask(kube, ASK_REMOVE, &job->owner, job->name, job->name,
+	    kube_object_deletion(job->uid, -1));
+}
+
+void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a)
+{
+	shared->asking = true;
+	if (!a) {
+		ask(shared->kube, ASK_UNSHARE, &nobody, shared->name,
+		    shared->name, NULL);
+		return;
+	}
+	a->asking[ASK_SECRET]++;
+	ask(shared->kube, ASK_SECRET, &a->id, NULL, shared->name,
+	    json_incref(a->secret));
+}
+
+void kube_asks_free(struct kube *kube)
+{
+	struct ask *ask;
+
+	while ((ask = TAILQ_FIRST(&kube->asks)))
+		ask_free(ask);
+}

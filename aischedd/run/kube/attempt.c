@@ -1,0 +1,225 @@
+/* attempt.c - attempts, their pods, and what is known of both */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/log.h"
+#include "libcommon/mem.h"
+
+uint64_t kube_key(uint64_t job, uint32_t attempt)
+{
+	return hash_bytes(attempt, &job, sizeof(job));
+}
+
+uint64_t kube_text_key(const char *text)
+{
+	return hash_bytes(0, text, strlen(text));
+}
+
+struct kube_attempt *kube_attempt_find(struct kube *kube,
+                                       const struct kube_owner *id)
+{
+	return map_find(&kube->attempts, kube_key(id->job, id->attempt));
+}
+
+struct kube_attempt *kube_attempt_new(struct kube *kube,
+                                      const struct kube_owner *id)
+{
+	struct kube_attempt *a = xcalloc(1, sizeof(*a));
+
+	a->kube = kube;
+	a->id = *id;
+	TAILQ_INIT(&a->tasks);
+	kube_object_name(a->name, kube->home.cluster, id->job, id->attempt);
+	map_set(&kube->attempts, kube_key(id->job, id->attempt), a);
+	return a;
+}
+
+void kube_attempt_touch(struct kube_attempt *a)
+{
+	if (a->touched)
+		return;
+	a->touched = true;
+	TAILQ_INSERT_TAIL(&a->kube->touched, a, of_touched);
+	event_active(a->kube->soon, EV_TIMEOUT, 0);
+}
+
+void kube_attempt_drop_orders(struct kube_attempt *a)
+{
+	json_t **objs[] = { &a->job, &a->secret, &a->service };
+
+	for (size_t i = 0; i < ARRAY_SIZE(objs); i++) {
+		json_decref(*objs[i]);
+		*objs[i] = NULL;
+	}
+}
+
+/* Of pods with the same index the newest counts that is not going.  They may
+ * come in any order: one that is over was there before one that is not. */
+static bool counts_before(const struct kube_pod *pod,
+                          const struct kube_pod *was)
+{
+	if (kube_pod_is_over(pod) != kube_pod_is_over(was))
+		return kube_pod_is_over(was);
+	if (kube_pod_is_over(pod))
+		return pod->end >= was->end;
+	return !pod->deleting;
+}
+
+static void set_at(struct kube_attempt *a, struct kube_task *task)
+{
+	struct kube_task *was = map_find(&a->at, (uint32_t)task->pod.index);
+
+	if (task->pod.index >= 0 &&
+	    (!was || counts_before(&task->pod, &was->pod)))
+		map_set(&a->at, (uint32_t)task->pod.index, task);
+}
+
+static void unlink_task(struct kube_task *task)
+{
+	struct kube_attempt *a = task->attempt;
+	struct kube_task *other;
+
+	TAILQ_REMOVE(&a->tasks, task, of_list);
+	TAILQ_INSERT_TAIL(&a->kube->loose, task, of_list);
+	task->attempt = NULL;
+	if (map_find(&a->at, (uint32_t)task->pod.index) != task)
+		return;
+	map_del(&a->at, (uint32_t)task->pod.index);
+	TAILQ_FOREACH(other, &a->tasks, of_list)
+		if (other->pod.index == task->pod.index)
+			set_at(a, other);
+}
+
+void kube_attempt_free(struct kube_attempt *a)
+{
+	struct kube *kube = a->kube;
+	struct kube_task *task;
+
+	map_del(&kube->attempts, kube_key(a->id.job, a->id.attempt));
+	if (a->touched)
+		TAILQ_REMOVE(&kube->touched, a, of_touched);
+	kube_shared_put(a->shared);
+	map_free(&a->at);
+	while ((task = TAILQ_FIRST(&a->tasks))) {
+		unlink_task(task);
+		kube_task_count(kube, task);
+		if (task->gone)
+			kube_task_free(kube, task);
+	}
+	kube_keep_free(a->keep);
+	kube_attempt_drop_orders(a);
+	kube_slots_free(a->slot, a->nslots);
+	free(a->uid);
+	free(a);
+}
+
+void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
+{
+	if (!a->uid || strcmp(task->pod.owner, a->uid) != 0)
+		return;
+	TAILQ_REMOVE(&a->kube->loose, task, of_list);
+	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
+	task->attempt = a;
+	a->why_ms = 0; /* they come */
+	set_at(a, task);
+	kube_task_count(a->kube, task);
+}
+
+void kube_attempt_set_uid(struct kube_attempt *a, const char *uid)
+{
+	struct kube_task *task, *next;
+
+	free(a->uid);
+	a->uid = xstrdup(uid);
+	for (task = TAILQ_FIRST(&a->kube->loose); task; task = next) {
+		next = TAILQ_NEXT(task, of_list);
+		kube_attempt_link(a, task);
+	}
+}
+
+struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index)
+{
+	return map_find(&a->at, index);
+}
+
+bool kube_task_is_bound(const struct kube_task *task)
+{
+	return *task->pod.node || task->binding;
+}
+
+bool kube_task_has_failed(const struct kube_task *task)
+{
+	const struct kube_pod *pod = &task->pod;
+
+	return kube_pod_is_over(pod) && (pod->exit_code || pod->oom) &&
+	       !*pod->leave && !pod->deleting && !kube_pod_is_lost(pod);
+}
+
+struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n)
+{
+	struct kube_task *task, *found = NULL;
+
+	*ret_n = 0;
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		if (!kube_task_has_failed(task))
+			continue;
+		++*ret_n;
+		if (!found || (a->replace ? task->pod.end >= found->pod.end
+		                          : task->pod.end < found->pod.end))
+			found = task;
+	}
+	return found;
+}
+
+bool kube_task_is_alive(const struct kube_task *task)
+{
+	return kube_task_is_bound(task) && !kube_pod_is_over(&task->pod) &&
+	       !kube_task_is_given_up(task);
+}
+
+bool kube_task_is_given_up(const struct kube_task *task)
+{
+	return task->forced && task->pod.deleting;
+}
+
+const char *kube_task_loss(const struct kube_attempt *a,
+                           const struct kube_task *task)
+{
+	const struct kube_nodes *nodes = a->kube->nodes;
+
+	if (*task->pod.node && !kube_nodes_is_there(nodes, task->pod.node))
+		return "the node is no longer there";
+	if (*task->pod.node && !kube_nodes_is_up(nodes, task->pod.node))
+		return "the node is lost";
+	return "was deleted";
+}
+
+void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task)
+{
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (a->slot[i].seen &&
+		    kube_task_at(a, a->slot[i].index) == task)
+			kube_slot_lose(&a->slot[i], task->pod.name,
+			               kube_task_loss(a, task));
+	unlink_task(task);
+}
+
+bool kube_attempt_is_asking(const struct kube_attempt *a)
+{
+	for (int i = 0; i < ASK_KINDS; i++)
+		if (a->asking[i])
+			return true;
+	return false;
+}
+
+bool kube_attempt_any_alive(struct kube_attempt *a)
+{
+	struct kube_task *task;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (kube_task_is_alive(task))
+			return true;
+	return false;
+}

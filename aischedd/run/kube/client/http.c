@@ -1,0 +1,370 @@
+/* http.c - requests to one API server, in order of urgency */
+#include "aischedd/run/kube/client/http.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "libcommon/mem.h"
+
+enum {
+	LEASE_EXTRA = 2,     /* in flight beyond the bound */
+	WAIT_MAX_MS = 120000 /* whatever a server asks for */
+};
+
+const struct kube_limits kube_limits_default = {
+	.inflight = 16,
+	.try_ms = 30000,
+	.plugin_ms = 30000,
+	.backoff_ms = 250,
+	.backoff_max_ms = 5000,
+	.reload_ms = 60000,
+	.body = (size_t)16 << 20,
+};
+
+int64_t kube_now_ms(void)
+{
+	struct timespec ts;
+
+	/* Goes on while the machine sleeps: what is late then is late. */
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t http_jitter(struct kube_http *http, int64_t ms)
+{
+	/* xorshift: whom it disturbs does not matter, only that all differ */
+	http->noise ^= http->noise << 13;
+	http->noise ^= http->noise >> 7;
+	http->noise ^= http->noise << 17;
+	return ms + (int64_t)(http->noise % (uint64_t)(ms / 4 + 1));
+}
+
+int64_t http_backoff(struct kube_http *http, unsigned tries)
+{
+	int64_t ms = http->limits.backoff_ms;
+
+	while (tries-- > 1 && ms < http->limits.backoff_max_ms)
+		ms *= 2;
+	if (ms > http->limits.backoff_max_ms)
+		ms = http->limits.backoff_max_ms;
+	return http_jitter(http, ms);
+}
+
+void http_pump(struct kube_http *http)
+{
+	event_active(http->pump, EV_TIMEOUT, 0);
+}
+
+/* --- trouble --- */
+
+void http_recovered(struct kube_http *http)
+{
+	http->failures = 0;
+	http->closed_until = 0;
+	http_pump(http);
+	if (!http->trouble.code)
+		return;
+	http->trouble = (struct err){ 0 };
+	http->fn(NULL, http->arg);
+}
+
+void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
+                 const struct err *err)
+{
+	int64_t now = kube_now_ms();
+	bool news =
+	    !http->trouble.code || strcmp(http->trouble.text, err->text);
+
+	/* Those that went out together fail together, and count once.  A Lease
+	 * that goes out in a pause does not make it longer. */
+	if (!http->failures ||
+	    (started_ms >= http->failed_ms && now >= http->closed_until)) {
+		http->failures++;
+		http->failed_ms = now;
+		http->closed_until = now + http_backoff(http, http->failures);
+	}
+	if (wait_ms > WAIT_MAX_MS)
+		wait_ms = WAIT_MAX_MS;
+	if (wait_ms > 0 && now + wait_ms > http->closed_until)
+		http->closed_until = now + http_jitter(http, wait_ms);
+	http->stale = true;
+	http_pump(http);
+	if (!news)
+		return;
+	http->trouble = *err;
+	http->fn(&http->trouble, http->arg);
+}
+
+void http_busy(struct kube_http *http, int64_t wait_ms)
+{
+	int64_t until;
+
+	if (wait_ms > WAIT_MAX_MS)
+		wait_ms = WAIT_MAX_MS;
+	until = kube_now_ms() + http_jitter(http, wait_ms);
+	if (until > http->busy_until)
+		http->busy_until = until;
+	http_pump(http);
+}
+
+int64_t http_guarded_ms(struct kube_http *http)
+{
+	return http->guard ? http->guard(http->guard_arg) : 0;
+}
+
+/* --- the queues --- */
+
+/* Calls go in the order of when they came plus this, in ms. */
+static const int64_t patience[KUBE_NRANKS] = {
+	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
+	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,
+};
+
+void http_enqueue(struct kube_call *call, bool first)
+{
+	struct kube_http *http = call->http;
+	struct calls *queue = &http->waiting[call->rank];
+
+	call->state = CALL_WAITING;
+	if (first)
+		TAILQ_INSERT_HEAD(queue, call, of_list);
+	else
+		TAILQ_INSERT_TAIL(queue, call, of_list);
+	http->nwaiting++;
+	call_set_timer(call, call->until_ms);
+	http_pump(http);
+}
+
+/* Whether this one may go out; the lease waits for nobody. */
+static bool may_go(const struct kube_http *http, const struct kube_call *call,
+                   int64_t now)
+{
+	unsigned bound = http->limits.inflight;
+
+	if (call->rank == KUBE_LEASE)
+		return http->nflying < bound + LEASE_EXTRA;
+	if (now < http->closed_until || now < http->busy_until)
+		return false;
+	/* One goes ahead and sees whether the server is back. */
+	if (http->failures && http->ntrying)
+		return false;
+	return call->silence_ms || http->nflying < bound;
+}
+
+static struct kube_call *choose(struct kube_http *http, int64_t now)
+{
+	struct kube_call *best = NULL;
+
+	for (int rank = 0; rank < KUBE_NRANKS; rank++) {
+		struct kube_call *call = TAILQ_FIRST(&http->waiting[rank]);
+
+		if (call && may_go(http, call, now) &&
+		    (!best || call->due_ms < best->due_ms))
+			best = call;
+	}
+	return best;
+}
+
+/* Come back when a pause is over. */
+static void arm(struct kube_http *http, int64_t now)
+{
+	int64_t at = http->closed_until > http->busy_until ? http->closed_until
+	                                                   : http->busy_until;
+
+	if (http->nwaiting && at > now)
+		event_add(
+		    http->pump,
+		    &(struct timeval){ .tv_sec = (at - now) / 1000,
+		                       .tv_usec = (at - now) % 1000 * 1000 });
+}
+
+static void on_pump(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube_http *http = arg;
+	struct kube_call *call;
+	int64_t now;
+
+	(void)fd;
+	(void)what;
+	while ((call = TAILQ_FIRST(&http->ended)))
+		call_free(call);
+	if (!http->nwaiting)
+		return;
+	now = kube_now_ms();
+	if (http_is_ready(http, now))
+		while ((call = choose(http, now))) {
+			TAILQ_REMOVE(&http->waiting[call->rank], call, of_list);
+			http->nwaiting--;
+			call_launch(call);
+		}
+	arm(http, now); /* as may_go() saw it, or nobody comes back */
+}
+
+/* --- for callers --- */
+
+static void on_transfer(CURL *easy, CURLcode code, void *arg)
+{
+	struct kube_call *call;
+
+	(void)arg;
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
+	if (call->state == CALL_FLYING)
+		call_tried(call, code);
+}
+
+struct kube_http *kube_http_new(struct event_base *base, const char *path,
+                                const char *context,
+                                const struct kube_limits *limits,
+                                kube_trouble_fn *fn, void *arg)
+{
+	struct kube_http *http = xcalloc(1, sizeof(*http));
+
+	http->base = base;
+	http->path = path ? xstrdup(path) : NULL;
+	http->context = context ? xstrdup(context) : NULL;
+	http->limits = limits ? *limits : kube_limits_default;
+	http->fn = fn;
+	http->arg = arg;
+	if (getrandom(&http->noise, sizeof(http->noise), GRND_NONBLOCK) < 0)
+		http->noise = (uint64_t)kube_now_ms();
+	http->noise |= 1;
+	for (int rank = 0; rank < KUBE_NRANKS; rank++)
+		TAILQ_INIT(&http->waiting[rank]);
+	TAILQ_INIT(&http->resting);
+	TAILQ_INIT(&http->flying);
+	TAILQ_INIT(&http->ended);
+	http->pump = evtimer_new(base, on_pump, http);
+	http->curl = kube_curl_new(base, on_transfer, http);
+	return http;
+}
+
+void kube_http_guard(struct kube_http *http, kube_guard_fn *fn, void *arg)
+{
+	http->guard = fn;
+	http->guard_arg = arg;
+}
+
+static void free_all(struct calls *calls)
+{
+	struct kube_call *call;
+
+	while ((call = TAILQ_FIRST(calls)))
+		call_free(call);
+}
+
+void kube_http_free(struct kube_http *http)
+{
+	if (!http)
+		return;
+	assert(!kube_curl_is_inside(http->curl));
+	for (int rank = 0; rank < KUBE_NRANKS; rank++)
+		free_all(&http->waiting[rank]);
+	free_all(&http->resting);
+	free_all(&http->flying);
+	free_all(&http->ended);
+	kube_plugin_cancel(http->run);
+	kube_curl_free(http->curl);
+	kube_credential_fini(&http->credential);
+	kube_config_free(http->config);
+	event_free(http->pump);
+	free(http->path);
+	free(http->context);
+	free(http);
+}
+
+struct kube_call *kube_http_send(struct kube_http *http,
+                                 const struct kube_request *request)
+{
+	struct kube_call *call = call_new(http, request);
+	int64_t now = kube_now_ms();
+
+	call->due_ms = now + patience[call->rank];
+	call->until_ms = call->deadline_ms ? now + call->deadline_ms : 0;
+	if (call->guarded)
+		call->until_ms = now + http_guarded_ms(http);
+	http_enqueue(call, false);
+	return call;
+}
+
+void kube_http_cancel(struct kube_call *call)
+{
+	struct kube_http *http = call->http;
+
+	assert(call->state != CALL_ENDED);
+	if (call->state == CALL_FLYING && kube_curl_is_inside(http->curl)) {
+		TAILQ_REMOVE(&http->flying, call, of_list);
+		TAILQ_INSERT_TAIL(&http->ended, call, of_list);
+		call->state = CALL_ENDED;
+	} else {
+		call_free(call);
+	}
+	http_pump(http);
+}
+
+void kube_http_pause(struct kube_call *call, bool pause)
+{
+	if (call->paused == pause)
+		return;
+	call->paused = pause;
+	if (call->state != CALL_FLYING)
+		return;
+	if (call->silence_ms) /* now it is ours */
+		call_set_timer(call,
+		               pause ? 0 : kube_now_ms() + call->silence_ms);
+	if (!pause)
+		kube_curl_resume(call->http->curl, call->transfer.easy);
+}
+
+const struct err *kube_http_trouble(const struct kube_http *http)
+{
+	return http->trouble.code ? &http->trouble : NULL;
+}
+
+const struct kube_config *kube_http_config(const struct kube_http *http)
+{
+	return http->config;
+}
+
+size_t kube_http_backlog(const struct kube_http *http)
+{
+	return http->nwaiting;
+}
+
+uint64_t kube_http_sent(const struct kube_http *http)
+{
+	return http->nsent;
+}
+
+/* --- paths --- */
+
+static void put_escaped(struct buf *out, const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < 128 &&
+		    (strchr("-._~", c) || (c >= '0' && c <= '9') ||
+		     (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			buf_addc(out, *s);
+		else
+			buf_printf(out, "%%%02X", c);
+	}
+}
+
+void kube_path_name(struct buf *path, const char *name)
+{
+	buf_addc(path, '/');
+	put_escaped(path, name);
+}
+
+void kube_path_query(struct buf *path, const char *key, const char *value)
+{
+	buf_addc(path, path->data && strchr(path->data, '?') ? '&' : '?');
+	put_escaped(path, key);
+	buf_addc(path, '=');
+	put_escaped(path, value);
+}

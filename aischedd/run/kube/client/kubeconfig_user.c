@@ -1,0 +1,164 @@
+/* kubeconfig_user.c - as whom a kubeconfig has us talk to its server */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/kubeconfig_entry.h"
+#include "libcommon/mem.h"
+
+static int read_token(struct loader *l, const struct entry *e)
+{
+	struct kube_config *c = l->config;
+	const char *path = entry_text(e, "tokenFile"),
+		   *token = entry_text(e, "token");
+	const char *key = path ? "tokenFile" : "token";
+	size_t len;
+
+	if (!path && !token)
+		return 0;
+	if (path) {
+		path = entry_resolve(l, e, path);
+		token = kube_file_read(path, c->arena, &len, l->err);
+	}
+	if (token)
+		c->token = kube_token(token, c->arena, l->err);
+	if (c->token)
+		return 0;
+	err_wrap(l->err, "%s", key);
+	return entry_wrong(l, e);
+}
+
+/* What would make us another user than the entry says is refused. */
+static int check_user(struct loader *l, const struct entry *e)
+{
+	static const char *const unknown[] = { "as",           "as-uid",
+		                               "as-groups",    "as-user-extra",
+		                               "username",     "password",
+		                               "auth-provider" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		if (!json_object_get(e->json, unknown[i]))
+			continue;
+		err_set(l->err, EINVAL,
+		        "'%s' is not supported; use a token, tokenFile, client "
+		        "certificate or exec",
+		        unknown[i]);
+		return entry_wrong(l, e);
+	}
+	return 0;
+}
+
+/* The command and its arguments; NULL: that is no list of texts. */
+static const char *const *read_argv(struct loader *l, const char *command,
+                                    const json_t *args)
+{
+	size_t n = json_array_size(args), at;
+	const char **argv = arena_array(l->config->arena, const char *, n + 2);
+	const json_t *arg;
+
+	argv[0] = command;
+	json_array_foreach(args, at, arg) {
+		if (!json_is_string(arg))
+			return NULL;
+		argv[at + 1] = loader_keep(l, json_string_value(arg));
+	}
+	return argv;
+}
+
+static const char *const *read_env(struct loader *l, const json_t *list)
+{
+	size_t n = json_array_size(list), at;
+	const char **env = arena_array(l->config->arena, const char *, n + 1);
+	json_t *item;
+
+	json_array_foreach(list, at, item) {
+		const char *name, *value;
+		char *both;
+
+		if (json_unpack(item, "{s:s s:s}", "name", &name, "value",
+		                &value) < 0)
+			return NULL;
+		both = xasprintf("%s=%s", name, value);
+		env[at] = loader_keep(l, both);
+		free(both);
+	}
+	return env;
+}
+
+static int check_plugin(const struct kube_plugin *plugin,
+                        const struct entry *exec, struct err *err)
+{
+	const char *mode = entry_text(exec, "interactiveMode");
+
+	if (!plugin->argv || !plugin->env)
+		return err_set(err, EINVAL,
+		               "args is no list of texts, or env no list of "
+		               "name and value");
+	if (!plugin->api_version ||
+	    (strcmp(plugin->api_version, KUBE_PLUGIN_V1) &&
+	     strcmp(plugin->api_version, KUBE_PLUGIN_V1BETA1)))
+		return err_set(err, EINVAL,
+		               "apiVersion '%s' is not supported; use %s",
+		               plugin->api_version ? plugin->api_version : "",
+		               KUBE_PLUGIN_V1);
+	if (mode && !strcmp(mode, "Always"))
+		return err_set(err, EINVAL,
+		               "interactiveMode is Always, and there is nobody "
+		               "to ask");
+	return 0;
+}
+
+static int read_plugin(struct loader *l, const struct entry *e)
+{
+	struct kube_config *c = l->config;
+	struct entry exec = *e;
+	const char *command, *version, *hint;
+	struct kube_plugin *plugin;
+
+	exec.json = json_object_get(e->json, "exec");
+	if (!exec.json)
+		return 0;
+	command = entry_text(&exec, "command");
+	version = entry_text(&exec, "apiVersion");
+	hint = entry_text(&exec, "installHint");
+	if (!command) {
+		err_set(l->err, EINVAL, "exec: it has no command");
+		return entry_wrong(l, e);
+	}
+	command = strchr(command, '/') ? entry_resolve(l, e, command)
+	                               : loader_keep(l, command);
+	plugin = arena_alloc(c->arena, 1, sizeof(*plugin));
+	*plugin = (struct kube_plugin){
+		.argv =
+		    read_argv(l, command, json_object_get(exec.json, "args")),
+		.env = read_env(l, json_object_get(exec.json, "env")),
+		.api_version = version ? loader_keep(l, version) : NULL,
+		.hint = hint ? loader_keep(l, hint) : NULL,
+		.wants_cluster = entry_is_true(&exec, "provideClusterInfo"),
+	};
+	if (check_plugin(plugin, &exec, l->err) < 0) {
+		err_wrap(l->err, "exec");
+		return entry_wrong(l, e);
+	}
+	/* As kubectl does: who has a token needs no program. */
+	if (!c->token)
+		c->plugin = plugin;
+	return 0;
+}
+
+int kube_config_read_user(struct loader *l, const struct entry *e)
+{
+	struct kube_config *c = l->config;
+
+	c->user = loader_keep(l, e->name);
+	if (check_user(l, e) < 0 || read_token(l, e) < 0 ||
+	    entry_read_pem(l, e, "client-certificate", PEM_CERTIFICATE,
+	                   &c->cert) < 0 ||
+	    entry_read_pem(l, e, "client-key", PEM_KEY, &c->key) < 0)
+		return -1;
+	if (!c->cert != !c->key) {
+		err_set(l->err, EINVAL,
+		        "client-certificate and client-key go together");
+		return entry_wrong(l, e);
+	}
+	return read_plugin(l, e);
+}

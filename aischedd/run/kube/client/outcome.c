@@ -1,0 +1,207 @@
+/* outcome.c - what came of a try of a call, and whether there is another
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/split.h"
+
+enum { MAX_AGAIN = 5 /* tries when it is not the server as a whole */ };
+
+/* Without times and counts, so that the same trouble has the same text. */
+static const char *words(const struct kube_call *call, CURLcode code)
+{
+	long errnum = 0;
+
+	curl_easy_getinfo(call->transfer.easy, CURLINFO_OS_ERRNO, &errnum);
+	if (code == CURLE_COULDNT_CONNECT && errnum)
+		return strerror((int)errnum);
+	if (code != CURLE_PARTIAL_FILE && *call->transfer.error)
+		return call->transfer.error;
+	return curl_easy_strerror(code);
+}
+
+static void explain(const struct kube_call *call, CURLcode code,
+                    struct err *err)
+{
+	const struct kube_config *c = call->http->config;
+	const char *why = words(call, code);
+
+	switch (code) {
+	case CURLE_OPERATION_TIMEDOUT:
+		if (call->silence_ms)
+			err_set(err, ETIMEDOUT,
+			        "API server '%s' has said nothing for %g s",
+			        c->server, (double)call->silence_ms / 1000);
+		else
+			err_set(err, ETIMEDOUT,
+			        "API server '%s' does not "
+			        "answer",
+			        c->server);
+		break;
+	case CURLE_PEER_FAILED_VERIFICATION:
+		err_set(err, EACCES,
+		        "the certificate of API server '%s' is refused: %s; "
+		        "check certificate-authority and tls-server-name of "
+		        "cluster '%s' in %s",
+		        c->server, why, c->cluster, c->source);
+		break;
+	case CURLE_SSL_CERTPROBLEM:
+		err_set(err, EACCES,
+		        "the client certificate of user '%s' in %s cannot be "
+		        "used: %s",
+		        c->user, c->source, why);
+		break;
+	default:
+		if (call->heard)
+			err_set(err, ECONNRESET,
+			        "the connection to API server '%s' broke: %s",
+			        c->server, why);
+		else
+			err_set(err, ECONNREFUSED,
+			        "API server '%s' cannot be reached: %s",
+			        c->server, why);
+	}
+}
+
+/* The same again as soon as the server takes requests.  The lease does not
+ * wait for that, and so needs a pause of its own. */
+static void retry(struct kube_call *call, int code, const char *reason,
+                  const struct err *err)
+{
+	call->last = *err;
+	if (call->once)
+		call_answer_failure(call, code, reason, err);
+	else if (call_is_late(call))
+		call_give_up(call);
+	else if (call->rank == KUBE_LEASE)
+		call_rest(call, http_backoff(call->http, call->tries));
+	else
+		http_enqueue(call, true);
+}
+
+/* The same again a little later, but not for ever. */
+static void retry_later(struct kube_call *call, int code, const char *reason,
+                        const struct err *err)
+{
+	call->last = *err;
+	if (call->once || call->gave || call->tries >= MAX_AGAIN)
+		call_answer_failure(call, code, reason, err);
+	else if (call_is_late(call))
+		call_give_up(call);
+	else
+		call_rest(call, http_backoff(call->http, call->tries));
+}
+
+static void tell_success(struct kube_call *call, int code)
+{
+	struct kube_answer what = { .code = code, .reason = "" };
+	struct err err;
+
+	if (call->in.len) {
+		what.body = kube_parse(call->in.data, call->in.len, &err);
+		if (!what.body) {
+			retry_later(call, code, "", &err);
+			return;
+		}
+	}
+	call_answer(call, &what);
+	json_decref(what.body);
+}
+
+static void refuse_stranger(struct kube_call *call, const struct err *said)
+{
+	struct kube_http *http = call->http;
+	const struct kube_config *c = http->config;
+	struct err err;
+
+	if (!call->renewed) {
+		call->renewed = true;
+		http_renew(http, call->badge);
+		http_enqueue(call, true);
+		return;
+	}
+	call->renewed = false;
+	err_set(&err, EACCES,
+	        "API server '%s' does not accept the credentials of user '%s' "
+	        "in %s; renew them (%s)",
+	        c->server, c->user, c->source, said->text);
+	http_failed(http, call->started_ms, -1, &err);
+	retry(call, 401, "Unauthorized", &err);
+}
+
+/* Of a node, not of the server. */
+static bool is_silent(const struct kube_call *call, CURLcode code)
+{
+	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
+}
+
+static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
+{
+	json_t *body =
+	    call->in.len ? kube_parse(call->in.data, call->in.len, NULL) : NULL;
+	struct kube_http *http = call->http;
+	struct kube_status status;
+	struct err err;
+
+	kube_status_read(code, body, call->method, call->path, &status, &err);
+	if (wait_ms <= 0)
+		wait_ms = status.wait_ms;
+	switch (status.refusal) {
+	case KUBE_FINAL:
+		call_answer(call,
+		            &(struct kube_answer){ .code = code,
+		                                   .body = body,
+		                                   .reason = status.reason,
+		                                   .err = &err });
+		break;
+	case KUBE_AGAIN:
+		retry_later(call, code, status.reason, &err);
+		break;
+	case KUBE_BUSY:
+		if (call->relayed && code != 429) {
+			retry_later(call, code, status.reason, &err);
+			break;
+		}
+		if (code == 429)
+			http_busy(http, wait_ms > 0 ? wait_ms : 1000);
+		else
+			http_failed(http, call->started_ms, wait_ms, &err);
+		retry(call, code, status.reason, &err);
+		break;
+	case KUBE_STRANGER:
+		refuse_stranger(call, &err);
+		break;
+	}
+	json_decref(body);
+}
+
+void call_tried(struct kube_call *call, CURLcode code)
+{
+	CURL *easy = call->transfer.easy;
+	curl_off_t wait_s = 0;
+	long status = 0;
+	struct err err;
+
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
+	/* libcurl takes headers that were cut off for all there are. */
+	if (code == CURLE_OK && !call->heard)
+		code = CURLE_GOT_NOTHING;
+	if (code != CURLE_OK)
+		explain(call, code, &err);
+	call_leave(call);
+	call_land(call);
+	if (call->broken.code) {
+		call_answer_failure(call, (int)status, "", &call->broken);
+	} else if (code != CURLE_OK && (call->heard || is_silent(call, code))) {
+		retry_later(call, (int)status, "", &err);
+	} else if (code != CURLE_OK) {
+		http_failed(call->http, call->started_ms, -1, &err);
+		retry(call, 0, "", &err);
+	} else if (status / 100 == 2) {
+		tell_success(call, (int)status);
+	} else {
+		tell_refusal(call, (int)status, wait_s * 1000);
+	}
+}

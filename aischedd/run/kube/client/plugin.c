@@ -1,0 +1,375 @@
+/* plugin.c - credentials from a program, as a kubeconfig's exec names it
+ */
+#include "aischedd/run/kube/client/plugin.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aischedd/run/kube/client/file.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+#define MAX_OUTPUT ((size_t)1 << 20)
+
+/* One of the program's two outputs. */
+struct stream {
+	int fd; /* ours; -1: ended */
+	struct event *readable;
+	struct buf text;
+};
+
+struct kube_plugin_run {
+	char *what; /* "kubeconfig 'F': user 'U': exec 'P'" */
+	char *api_version;
+	kube_plugin_fn *fn;
+	void *arg;
+	pid_t pid;
+	int pidfd;
+	struct event *ended, *late;
+	struct stream out, says; /* stdout, stderr */
+};
+
+/* --- starting it --- */
+
+static void put_text(json_t *obj, const char *key, const char *value)
+{
+	if (value)
+		json_object_set_new(obj, key, json_string(value));
+}
+
+/* What the program is told about its task, as a variable. */
+static char *exec_info(const struct kube_config *c)
+{
+	json_t *spec = json_pack("{s:b}", "interactive", 0);
+	json_t *info =
+	    json_pack("{s:s s:s s:o}", "apiVersion", c->plugin->api_version,
+	              "kind", "ExecCredential", "spec", spec);
+	char *text, *variable;
+
+	if (c->plugin->wants_cluster) {
+		json_t *cluster = json_object();
+
+		put_text(cluster, "server", c->server);
+		put_text(cluster, "tls-server-name", c->tls_name);
+		put_text(cluster, "proxy-url", c->proxy);
+		if (c->insecure)
+			json_object_set_new(cluster, "insecure-skip-tls-verify",
+			                    json_true());
+		if (c->ca) {
+			char *ca = kube_base64_of(c->ca, strlen(c->ca));
+
+			put_text(cluster, "certificate-authority-data", ca);
+			free(ca);
+		}
+		json_object_set_new(spec, "cluster", cluster);
+	}
+	text = json_dumps(info, JSON_COMPACT);
+	variable = xasprintf("KUBERNETES_EXEC_INFO=%s", text ? text : "");
+	free(text);
+	json_decref(info);
+	return variable;
+}
+
+static bool has_name(const char *const *env, size_t n, const char *variable)
+{
+	size_t len = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(env[i], variable, len))
+			return true;
+	return false;
+}
+
+/* Ours come first, and hide those of the daemon. */
+static const char **make_env(const struct kube_config *c, const char *info)
+{
+	const char **env = NULL;
+	size_t n = 0, cap = 0, own;
+
+	env = GROW(env, n, &cap);
+	env[n++] = info;
+	for (size_t i = 0; c->plugin->env[i]; i++) {
+		env = GROW(env, n, &cap);
+		env[n++] = c->plugin->env[i];
+	}
+	own = n;
+	for (char **p = environ; *p; p++) {
+		if (has_name(env, own, *p))
+			continue;
+		env = GROW(env, n, &cap);
+		env[n++] = *p;
+	}
+	env = GROW(env, n, &cap);
+	env[n] = NULL;
+	return env;
+}
+
+static int spawn_with(const struct kube_config *c, const char **env, int out,
+                      int says, pid_t *ret)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t all, none;
+	int code;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+	                                    POSIX_SPAWN_SETSIGDEF |
+	                                    POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, out, 1);
+	posix_spawn_file_actions_adddup2(&files, says, 2);
+	code = posix_spawnp(ret, c->plugin->argv[0], &files, &attr,
+	                    (char *const *)(uintptr_t)c->plugin->argv,
+	                    (char *const *)(uintptr_t)env);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return code;
+}
+
+/* Returns an errno value; on success, the ends of its outputs to read. */
+static int spawn(const struct kube_config *c, const char **env, pid_t *ret_pid,
+                 int *ret_pidfd, int *ret_out, int *ret_says)
+{
+	int out[2] = { -1, -1 }, says[2] = { -1, -1 }, code = 0;
+
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(says, O_CLOEXEC) < 0)
+		code = errno;
+	if (!code)
+		code = spawn_with(c, env, out[1], says[1], ret_pid);
+	if (!code) {
+		*ret_pidfd = pidfd_open(*ret_pid, 0);
+		if (*ret_pidfd < 0) {
+			code = errno;
+			kill(-*ret_pid, SIGKILL);
+		}
+	}
+	*ret_out = out[0];
+	*ret_says = says[0];
+	for (int i = code ? 0 : 1; i < 2; i++) {
+		if (out[i] >= 0)
+			close(out[i]);
+		if (says[i] >= 0)
+			close(says[i]);
+	}
+	return code;
+}
+
+/* --- watching it --- */
+
+static void stream_end(struct stream *s)
+{
+	if (s->readable)
+		event_free(s->readable);
+	s->readable = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* Read what there is; too much is as if it had ended. */
+static void stream_read(struct stream *s)
+{
+	ssize_t n;
+
+	do {
+		n = read(s->fd, buf_room(&s->text, 4096), 4096);
+		if (n > 0)
+			buf_grew(&s->text, (size_t)n);
+	} while (n > 0 && s->text.len < MAX_OUTPUT);
+	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+		stream_end(s);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	stream_read(arg);
+}
+
+static void stream_begin(struct stream *s, struct event_base *base, int fd)
+{
+	s->fd = fd;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	s->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, s);
+	event_add(s->readable, NULL);
+}
+
+static void run_free(struct kube_plugin_run *run)
+{
+	event_free(run->ended);
+	event_free(run->late);
+	close(run->pidfd);
+	stream_end(&run->out);
+	stream_end(&run->says);
+	buf_free(&run->out.text);
+	buf_free(&run->says.text);
+	free(run->what);
+	free(run->api_version);
+	free(run);
+}
+
+/*
+ * Kill it and whatever it started; nobody waits for that, for a program that
+ * hangs on a dead file server does not die at once.  on_ended() cleans up.
+ */
+static void run_kill(struct kube_plugin_run *run)
+{
+	kill(-run->pid, SIGKILL);
+	run->fn = NULL;
+	evtimer_del(run->late);
+}
+
+void kube_plugin_cancel(struct kube_plugin_run *run)
+{
+	if (run)
+		run_kill(run);
+}
+
+/* err has no context yet. */
+static void tell_failure(const struct kube_plugin_run *run, kube_plugin_fn *fn,
+                         struct err *err)
+{
+	err_wrap(err, "%s", run->what);
+	err->code = EACCES;
+	fn(NULL, err, run->arg);
+}
+
+/* The last line that it wrote on stderr. */
+static void last_line(struct buf *text, const char **ret, int *ret_len)
+{
+	const char *s = text->data ? text->data : "";
+	size_t len = text->len, begin;
+
+	while (len > 0 && strchr(" \t\r\n", s[len - 1]))
+		len--;
+	for (begin = len; begin > 0 && s[begin - 1] != '\n';)
+		begin--;
+	*ret = s + begin;
+	*ret_len = (int)(len - begin);
+}
+
+static int read_result(struct kube_plugin_run *run, int status,
+                       struct kube_credential *ret, struct err *err)
+{
+	const char *line;
+	int len;
+
+	if (run->out.fd >= 0)
+		stream_read(&run->out);
+	if (run->says.fd >= 0)
+		stream_read(&run->says);
+	if (WIFSIGNALED(status))
+		return err_set(err, EACCES, "it was killed by signal %d",
+		               WTERMSIG(status));
+	if (WEXITSTATUS(status)) {
+		last_line(&run->says.text, &line, &len);
+		return err_set(err, EACCES, "it ended with status %d%s%.*s",
+		               WEXITSTATUS(status), len ? ": " : "", len, line);
+	}
+	return kube_credential_parse(
+	    run->out.text.data ? run->out.text.data : "", run->out.text.len,
+	    run->api_version, time(NULL), ret, err);
+}
+
+static void on_ended(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube_plugin_run *run = arg;
+	struct kube_credential cred;
+	struct err err;
+	int status;
+
+	(void)fd;
+	(void)what;
+	waitpid(run->pid, &status, 0);
+	if (!run->fn)
+		;
+	else if (read_result(run, status, &cred, &err) < 0)
+		tell_failure(run, run->fn, &err);
+	else
+		run->fn(&cred, NULL, run->arg);
+	run_free(run);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube_plugin_run *run = arg;
+	kube_plugin_fn *fn = run->fn;
+	struct err err;
+
+	(void)fd;
+	(void)what;
+	run_kill(run);
+	err_set(&err, EACCES, "it did not end in time and was killed");
+	tell_failure(run, fn, &err);
+}
+
+/* It runs: watch it. */
+static struct kube_plugin_run *run_new(struct event_base *base, pid_t pid,
+                                       int pidfd, int out, int says)
+{
+	struct kube_plugin_run *run = xcalloc(1, sizeof(*run));
+
+	run->pid = pid;
+	run->pidfd = pidfd;
+	stream_begin(&run->out, base, out);
+	stream_begin(&run->says, base, says);
+	run->ended = event_new(base, pidfd, EV_READ, on_ended, run);
+	event_add(run->ended, NULL);
+	run->late = evtimer_new(base, on_late, run);
+	return run;
+}
+
+struct kube_plugin_run *kube_plugin_start(struct event_base *base,
+                                          const struct kube_config *config,
+                                          int64_t deadline_ms,
+                                          kube_plugin_fn *fn, void *arg,
+                                          struct err *err)
+{
+	const struct timeval after = { .tv_sec = deadline_ms / 1000,
+		                       .tv_usec = deadline_ms % 1000 * 1000 };
+	const struct kube_plugin *plugin = config->plugin;
+	char *info = exec_info(config);
+	const char **env = make_env(config, info);
+	struct kube_plugin_run *run = NULL;
+	int out, says, pidfd = -1, code;
+	pid_t pid;
+
+	code = spawn(config, env, &pid, &pidfd, &out, &says);
+	if (code) {
+		err_set(err, code,
+		        "%s: user '%s': cannot run exec '%s': %s%s%s",
+		        config->source, config->user, plugin->argv[0],
+		        strerror(code), plugin->hint ? "; " : "",
+		        plugin->hint ? plugin->hint : "");
+	} else {
+		run = run_new(base, pid, pidfd, out, says);
+		run->what =
+		    xasprintf("%s: user '%s': exec '%s'", config->source,
+		              config->user, plugin->argv[0]);
+		run->api_version = xstrdup(plugin->api_version);
+		run->fn = fn;
+		run->arg = arg;
+		event_add(run->late, &after);
+	}
+	free(env);
+	free(info);
+	return run;
+}

@@ -1,0 +1,51 @@
+/*
+ * split.h - cut objects out of a stream of JSON, wherever its chunks end
+ *
+ * Of a watch every document is an object; of a list every item is one, and
+ * what remains is the list without its items.  Memory is that of one object.
+ * Objects come without their managedFields.
+ */
+#ifndef AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
+#define AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+enum kube_split_in { IN_REST, IN_BETWEEN, IN_OBJECT };
+
+struct kube_split {
+	bool list;
+	size_t max;
+	enum kube_split_in in;
+	struct buf object, rest;
+	int depth; /* braces and brackets open in the object, or the rest */
+	bool in_text, escaped;
+};
+
+/* list: cut out items, else documents.  max: bytes of one object, and of a
+ * list without its items. */
+void kube_split_init(struct kube_split *split, bool list, size_t max);
+void kube_split_fini(struct kube_split *split);
+
+/* obj is borrowed; -1 with *err set stops the feed. */
+typedef int kube_split_fn(json_t *obj, void *arg, struct err *err);
+
+/* Fails: EMSGSIZE an object is larger than max; EPROTO this is no JSON, or
+ * no object where one is due; what fn said. */
+int kube_split_feed(struct kube_split *split, const void *data, size_t len,
+                    kube_split_fn *fn, void *arg, struct err *err);
+
+/* Whether the stream may end here: the list is whole, or no document open. */
+bool kube_split_is_whole(const struct kube_split *split);
+
+/* The list without its items; the caller's.  Fails: EPROTO. */
+json_t *kube_split_rest(const struct kube_split *split, struct err *err);
+
+/* Parse as the API server writes: zero bytes may be in texts. */
+json_t *kube_parse(const char *text, size_t len, struct err *err);
+
+#endif

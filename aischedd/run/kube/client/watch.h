@@ -1,0 +1,58 @@
+/*
+ * watch.h - all objects of one kind, and what becomes of them
+ *
+ * Lists in pages, then watches from where the list was, for ever: a watch
+ * that ends, is cut, falls silent or is too old goes on or begins again by
+ * itself.  Objects are handed over one at a time and kept by nobody here.
+ *
+ * What the receiver does: at KUBE_RESET mark all it has; at KUBE_ADDED and
+ * KUBE_MODIFIED replace or add (the same object may come again) and unmark;
+ * at KUBE_DELETED remove; at KUBE_SYNCED remove what is still marked.  Between
+ * a reset and its sync it knows less than the server does.  Telling a
+ * namesake from its predecessor takes the uid.
+ */
+#ifndef AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
+#define AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/run/kube/client/http.h"
+#include "libcommon/err.h"
+
+enum kube_news {
+	KUBE_RESET,
+	KUBE_ADDED,
+	KUBE_MODIFIED,
+	KUBE_DELETED, /* obj is its last state */
+	KUBE_SYNCED,
+	KUBE_TROUBLE, /* err: why this goes slower; it goes on by itself */
+};
+
+/* obj: borrowed; of ADDED, MODIFIED and DELETED.  err: of TROUBLE.  Callbacks
+ * come from the loop; kube_watch_free() may be called in one. */
+typedef void kube_watch_fn(enum kube_news news, json_t *obj,
+                           const struct err *err, void *arg);
+
+struct kube_watch_spec {
+	const char *path; /* "/api/v1/pods", perhaps with a query */
+	unsigned page;    /* objects of one list request */
+	size_t max;       /* bytes of one object */
+	int64_t silence_ms;
+	int64_t renew_s; /* a watch ends after that and up to twice that */
+	kube_watch_fn *fn;
+	void *arg;
+};
+
+/* What is right for a real API server; path, fn and arg are to be set. */
+extern const struct kube_watch_spec kube_watch_default;
+
+struct kube_watch;
+
+/* http must outlive it; spec is copied.  Cannot fail. */
+struct kube_watch *kube_watch_new(struct kube_http *http,
+                                  const struct kube_watch_spec *spec);
+void kube_watch_free(struct kube_watch *watch); /* NULL is fine */
+
+#endif

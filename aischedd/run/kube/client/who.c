@@ -1,0 +1,100 @@
+/* who.c - as whom calls go out: a kubeconfig, a program's credential */
+#include <time.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "libcommon/log.h"
+
+/* A credential is renewed so many seconds before its end. */
+enum { EXPIRES_EARLY = 10 };
+
+void http_renew(struct kube_http *http, uint64_t badge)
+{
+	if (badge != http->badge)
+		return; /* somebody else did already */
+	http->badge++;
+	http->stale = true;
+	kube_credential_fini(&http->credential);
+}
+
+/* Read the files; what was read before stays in force when that fails. */
+static void load(struct kube_http *http)
+{
+	struct kube_config *config;
+	struct err err;
+
+	http->loaded_ms = kube_now_ms();
+	http->stale = false;
+	config = kube_config_load(http->path, http->context, &err);
+	if (!config) {
+		if (!http->config)
+			http_failed(http, http->loaded_ms, -1, &err);
+		return;
+	}
+	if (http->config && kube_config_same(config, http->config)) {
+		kube_config_free(config);
+		return;
+	}
+	kube_config_free(http->config);
+	http->config = config;
+	if (config->warning)
+		log_warning("%s", config->warning);
+	http->badge++;
+	kube_plugin_cancel(http->run);
+	http->run = NULL;
+	kube_credential_fini(&http->credential);
+}
+
+/* Some seconds before it expires, of one that lasts so long. */
+static int64_t renew_time(const struct kube_credential *cred, int64_t now)
+{
+	int64_t half = (cred->expires - now) / 2;
+
+	return cred->expires - (half < EXPIRES_EARLY ? half : EXPIRES_EARLY);
+}
+
+static void on_plugin(struct kube_credential *cred, const struct err *err,
+                      void *arg)
+{
+	struct kube_http *http = arg;
+
+	http->run = NULL;
+	if (!cred) {
+		http_failed(http, kube_now_ms(), -1, err);
+		return;
+	}
+	kube_credential_fini(&http->credential);
+	http->credential = *cred;
+	http->renew_at = renew_time(cred, time(NULL));
+	http->badge++;
+	http_pump(http);
+}
+
+static bool has_credential(const struct kube_http *http)
+{
+	const struct kube_credential *cred = &http->credential;
+
+	return (cred->token || cred->cert) &&
+	       (!cred->expires || time(NULL) < http->renew_at);
+}
+
+bool http_is_ready(struct kube_http *http, int64_t now)
+{
+	bool open = now >= http->closed_until;
+	struct err err;
+
+	if (open && (!http->config || http->stale ||
+	             now - http->loaded_ms >= http->limits.reload_ms))
+		load(http);
+	if (!http->config)
+		return false;
+	if (!http->config->plugin || has_credential(http))
+		return true;
+	if (!open || http->run)
+		return false;
+	http->run =
+	    kube_plugin_start(http->base, http->config, http->limits.plugin_ms,
+	                      on_plugin, http, &err);
+	if (!http->run)
+		http_failed(http, now, -1, &err);
+	return false;
+}

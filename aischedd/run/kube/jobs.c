@@ -1,0 +1,138 @@
+/* jobs.c - what is heard of our Jobs */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/client/json.h"
+#include "libcommon/mem.h"
+
+static uint32_t number_of(const json_t *value)
+{
+	const char *s = json_string_value(value);
+
+	return s ? (uint32_t)strtoul(s, NULL, 10)
+	         : (uint32_t)json_integer_value(value);
+}
+
+static void job_free(struct job_seen *job)
+{
+	free(job->name);
+	free(job->uid);
+	free(job->queue);
+	free(job);
+}
+
+static void job_lose(struct kube *kube, struct job_seen *job)
+{
+	struct kube_attempt *a = kube_attempt_find(kube, &job->owner);
+
+	map_del(&kube->jobs, kube_text_key(job->name));
+	kube_shared_put(job->shared);
+	if (a && a->uid && !strcmp(a->uid, job->uid)) {
+		a->job_gone = true;
+		kube_attempt_touch(a);
+	}
+	job_free(job);
+}
+
+/* NULL: its pods do not look for each other. */
+static char *queue_of(const json_t *obj)
+{
+	const json_t *pods = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	const json_t *labels =
+	    json_object_get(json_object_get(obj, "metadata"), "labels");
+	const char *queue = kube_text_at(labels, KUBE_LABEL_QUEUE);
+
+	return json_object_get(pods, "subdomain") && queue ? xstrdup(queue)
+	                                                   : NULL;
+}
+
+static void on_job(struct kube *kube, json_t *obj, bool deleted)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *name = kube_text_at(meta, "name");
+	const char *uid = kube_text_at(meta, "uid");
+	const json_t *notes = json_object_get(meta, "annotations");
+	const json_t *spec = json_object_get(obj, "spec");
+	char our_name[KUBE_NAME_SIZE];
+	struct kube_owner owner;
+	struct job_seen *job;
+	const char *shared;
+
+	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner)) {
+		kube_adopt_seen(kube, obj, deleted);
+		return;
+	}
+	kube_object_name(our_name, kube->home.cluster, owner.job,
+	                 owner.attempt);
+	if (strcmp(name, our_name) != 0)
+		return; /* somebody has copied what we say of ours */
+	shared = kube_object_shared(obj, &kube->home);
+	job = map_find(&kube->jobs, kube_text_key(name));
+	if (job && strcmp(job->uid, uid) != 0) {
+		job_lose(kube, job);
+		job = NULL;
+	}
+	if (deleted) {
+		if (job)
+			job_lose(kube, job);
+		return;
+	}
+	if (!job) {
+		job = xcalloc(1, sizeof(*job));
+		job->name = xstrdup(name);
+		job->uid = xstrdup(uid);
+		job->queue = queue_of(obj);
+		if (shared)
+			job->shared = kube_shared_get(kube, shared);
+		map_set(&kube->jobs, kube_text_key(name), job);
+	}
+	job->owner = owner;
+	job->marked = false;
+	job->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
+	job->indexes = number_of(json_object_get(spec, "completions"));
+	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
+	job->tasks = number_of(json_object_get(notes, KUBE_NOTE_TASKS));
+	kube_sweep_one(kube, job);
+}
+
+static void jobs_drop(struct kube *kube)
+{
+	uint64_t *gone = xcalloc(kube->jobs.n + 1, sizeof(*gone));
+	size_t n = 0;
+
+	for (size_t i = 0; i < kube->jobs.cap; i++) {
+		struct job_seen *job = kube->jobs.slot[i].value;
+
+		if (job && job->marked)
+			gone[n++] = kube->jobs.slot[i].key;
+	}
+	for (size_t i = 0; i < n; i++)
+		job_lose(kube, map_find(&kube->jobs, gone[i]));
+	free(gone);
+}
+
+void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj)
+{
+	struct job_seen *job;
+	size_t at = 0;
+
+	if (news == KUBE_RESET)
+		while ((job = map_each(&kube->jobs, &at)))
+			job->marked = true;
+	else if (news == KUBE_SYNCED)
+		jobs_drop(kube);
+	else if (news != KUBE_TROUBLE)
+		on_job(kube, obj, news == KUBE_DELETED);
+}
+
+void kube_jobs_free(struct kube *kube)
+{
+	struct job_seen *job;
+	size_t at = 0;
+
+	while ((job = map_each(&kube->jobs, &at)))
+		job_free(job);
+	map_free(&kube->jobs);
+}

@@ -1,0 +1,371 @@
+/* kube.c - the runner of a cluster: what it hears, and who is told */
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/log.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/mem.h"
+
+enum {
+	TICK_S = 1,
+	REFUSAL_MS = 400000 /* a start is tried again sooner */
+};
+
+/* --- trouble ----------------------------------------------------------- */
+
+/* Of jobs that have gone since nobody asks any more. */
+static const char *refusal(const struct kube *kube)
+{
+	for (int i = 0; i < ASK_KINDS; i++)
+		if (kube->refusal[i].err.code &&
+		    kube_now_ms() - kube->refusal[i].ms < REFUSAL_MS)
+			return kube->refusal[i].err.text;
+	if (kube->undrained.code)
+		return kube->undrained.text;
+	return kube->mute.code ? kube->mute.text : NULL;
+}
+
+static const char *trouble(const struct kube *kube)
+{
+	const char *text = kube_lease_trouble(kube->lease);
+	const struct err *err = kube_http_trouble(kube->http);
+
+	if (err)
+		return err->text;
+	for (int i = 0; i < SEE_N; i++)
+		if (kube->blind[i].code)
+			return kube->blind[i].text;
+	if (kube->old.code)
+		return kube->old.text;
+	return text ? text : refusal(kube);
+}
+
+/* Only what is new. */
+static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
+                 struct buf *told)
+{
+	const char *was = told->len ? told->data : "";
+
+	if (!strcmp(text ? text : "", was))
+		return;
+	buf_clear(told);
+	if (text)
+		buf_puts(told, text);
+	kube->fn(&(struct run_event){ .kind = kind, .text = text }, kube->arg);
+}
+
+void kube_tell_trouble(struct kube *kube)
+{
+	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told);
+}
+
+static void tell_lacks(struct kube *kube)
+{
+	if (kube->recovered)
+		tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes),
+		     &kube->told_lacks);
+}
+
+static void on_trouble(const struct err *err, void *arg)
+{
+	struct kube *kube = arg;
+
+	(void)err;
+	if (kube->lease) /* not while it is being made */
+		kube_tell_trouble(kube);
+}
+
+static const char *kube_shortcomings(struct runner *r)
+{
+	struct kube *kube = kube_of(r);
+	const char *text = trouble(kube);
+	const char *lacks =
+	    kube->recovered ? kube_nodes_lacks(kube->nodes) : NULL;
+
+	buf_clear(&kube->lacks);
+	buf_puts(&kube->lacks, "");
+	if (text)
+		buf_printf(&kube->lacks, "Pool '%s': %s.", kube->pool->name,
+		           text);
+	if (lacks)
+		buf_printf(&kube->lacks, "%sPool '%s': %s.", text ? " " : "",
+		           kube->pool->name, lacks);
+	return kube->lacks.data;
+}
+
+/* --- watches ----------------------------------------------------------- */
+
+/* What works is no trouble any more; what is complete may be the last. */
+static void heard(struct kube *kube, int what, enum kube_news news,
+                  const struct err *err)
+{
+	if (news == KUBE_TROUBLE)
+		kube->blind[what] = *err;
+	else
+		kube->blind[what].code = 0;
+	kube_tell_trouble(kube);
+	if (news != KUBE_SYNCED)
+		return;
+	kube->synced[what] = true;
+	kube_try_recover(kube);
+}
+
+static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
+                     void *arg)
+{
+	struct kube *kube = arg;
+
+	kube_nodes_news(kube->nodes, news, obj);
+	if (obj)
+		kube_drain_seen(kube, obj, news == KUBE_DELETED);
+	if (news == KUBE_SYNCED)
+		kube_nodes_flush(kube->nodes);
+	heard(kube, SEE_NODES, news, err);
+}
+
+static void on_pods(enum kube_news news, json_t *obj, const struct err *err,
+                    void *arg)
+{
+	kube_pods_news(arg, news, obj);
+	kube_adopt_pods_news(arg, news);
+	heard(arg, SEE_PODS, news, err);
+}
+
+static void on_jobs(enum kube_news news, json_t *obj, const struct err *err,
+                    void *arg)
+{
+	kube_jobs_news(arg, news, obj);
+	kube_adopt_news(arg, news);
+	heard(arg, SEE_JOBS, news, err);
+}
+
+static void watch(struct kube *kube)
+{
+	kube_watch_fn *const fn[] = { on_nodes, on_pods, on_jobs };
+
+	for (int i = 0; i < SEE_N; i++) {
+		struct kube_watch_spec spec = kube_watch_default;
+		struct buf path = { 0 };
+
+		if (i == SEE_JOBS) {
+			buf_puts(&path, "/apis/batch/v1/namespaces");
+			kube_path_name(&path, kube->pool->namespace);
+			buf_puts(&path, "/jobs");
+			kube_path_query(&path, "labelSelector",
+			                KUBE_LABEL_QUEUE);
+		} else {
+			buf_puts(&path, i == SEE_NODES ? "/api/v1/nodes"
+			                               : "/api/v1/pods");
+		}
+		spec.path = path.data;
+		spec.fn = fn[i];
+		spec.arg = kube;
+		kube->watch[i] = kube_watch_new(kube->http, &spec);
+		buf_free(&path);
+	}
+}
+
+/* --- time -------------------------------------------------------------- */
+
+/* Attempts may go while all are looked at. */
+static void step_all(struct kube *kube)
+{
+	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
+	size_t n = 0;
+
+	for (size_t i = 0; i < kube->attempts.cap; i++)
+		if (kube->attempts.slot[i].value)
+			key[n++] = kube->attempts.slot[i].key;
+	for (size_t i = 0; i < n; i++) {
+		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
+
+		if (a)
+			kube_attempt_step(a);
+	}
+	free(key);
+}
+
+/* What has come together is looked at together. */
+static void on_soon(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube *kube = arg;
+	struct kube_attempt *a;
+
+	(void)fd, (void)what;
+	while ((a = TAILQ_FIRST(&kube->touched))) {
+		TAILQ_REMOVE(&kube->touched, a, of_touched);
+		a->touched = false;
+		kube_attempt_step(a);
+	}
+	kube_logs_step(kube);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube *kube = arg;
+
+	(void)fd, (void)what;
+	kube_version_ask(kube);
+	step_all(kube);
+	kube_sweep(kube);
+	kube_adopt_step_all(kube);
+	kube_drain_step(kube);
+	kube_logs_step(kube);
+	kube_tell_trouble(kube);
+	tell_lacks(kube);
+}
+
+static void on_lease(void *arg)
+{
+	struct kube *kube = arg;
+
+	kube_tell_trouble(kube);
+	if (!kube_lease_left_ms(kube->lease))
+		return;
+	kube_try_recover(kube);
+	kube_sweep(kube);
+	step_all(kube);
+	kube_adopt_step_all(kube);
+	kube_drain_step(kube);
+}
+
+/* --- beginning and end ------------------------------------------------- */
+
+/* Nothing can be sent to, or frozen in, a container from outside: state does
+ * not ask for that. */
+static void no_signal(struct runner *r, uint64_t job, uint32_t attempt,
+                      int signo, bool script_only)
+{
+	(void)r, (void)job, (void)attempt, (void)signo, (void)script_only;
+}
+
+static void no_suspend(struct runner *r, uint64_t job, uint32_t attempt)
+{
+	(void)r, (void)job, (void)attempt;
+}
+
+static void no_resume(struct runner *r, uint64_t job, uint32_t attempt,
+                      uint32_t ntasks, const struct snap_task *task,
+                      const struct snap_cpu_use *cpu_use)
+{
+	(void)r, (void)job, (void)attempt, (void)ntasks, (void)task;
+	(void)cpu_use;
+}
+
+static void attempts_free(struct kube *kube)
+{
+	for (size_t i = 0; i < kube->attempts.cap; i++)
+		if (kube->attempts.slot[i].value) {
+			kube_attempt_free(kube->attempts.slot[i].value);
+			i = (size_t)-1; /* the map has changed */
+		}
+	map_free(&kube->attempts);
+}
+
+static void runner_free(struct runner *r)
+{
+	struct kube *kube = kube_of(r);
+
+	kube_lease_free(kube->lease);
+	for (int i = 0; i < SEE_N; i++)
+		kube_watch_free(kube->watch[i]);
+	kube_logs_free(kube);
+	kube_shared_free(kube);
+	attempts_free(kube); /* with the logs that are read for them */
+	kube_http_free(kube->http);
+	event_free(kube->tick);
+	event_free(kube->soon);
+	kube_asks_free(kube);
+	kube_pods_free(kube);
+	kube_jobs_free(kube);
+	kube_adopt_free(kube);
+	kube_notes_free(kube);
+	kube_drain_free(kube);
+	kube_nodes_free(kube->nodes);
+	buf_free(&kube->lacks);
+	buf_free(&kube->told);
+	buf_free(&kube->told_lacks);
+	free(kube->want_job);
+	free(kube->want_attempt);
+	free(kube->store);
+	free(kube->lease_name);
+	free(kube->logs);
+	free(kube);
+}
+
+/* What is made and waited for from now on goes by it; where the cluster is and
+ * what of it is ours does not change, which the daemon sees to. */
+static void kube_reconf(struct runner *r, const struct conf *conf,
+                        const struct conf_pool *pool)
+{
+	struct kube *kube = kube_of(r);
+
+	kube->conf = conf;
+	kube->pool = kube->home.pool = pool;
+	kube->home.cluster = conf->cluster;
+	kube->home.node_timeout = conf->scheduling.node_timeout;
+}
+
+static const struct runner_ops kube_ops = {
+	.start = kube_job_start,
+	.stop = kube_job_stop,
+	.signal = no_signal,
+	.suspend = no_suspend,
+	.resume = no_resume,
+	.resize = kube_job_resize,
+	.forget = kube_job_forget,
+	.recover = kube_recover,
+	.adopt = kube_adopt_told,
+	.explain = kube_adopt_explain,
+	.drain = kube_drain,
+	.reconf = kube_reconf,
+	.shortcomings = kube_shortcomings,
+	.log_next = kube_log_next,
+	.log_open = kube_log_open,
+	.log_pause = kube_log_pause,
+	.log_close = kube_log_close,
+	.free = runner_free,
+};
+
+struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
+                               const struct conf_pool *pool, const char *store,
+                               const char *logs, run_event_fn *fn, void *arg)
+{
+	struct kube *kube = xcalloc(1, sizeof(*kube));
+	struct timeval tick = { .tv_sec = TICK_S };
+
+	kube->runner.ops = &kube_ops;
+	kube->base = base;
+	kube->store = xstrdup(store);
+	kube->home.store = kube->store;
+	kube_reconf(&kube->runner, conf, pool);
+	kube->lease_name = xasprintf("aischedd-%s", conf->cluster);
+	kube->fn = fn;
+	kube->arg = arg;
+	TAILQ_INIT(&kube->loose);
+	TAILQ_INIT(&kube->asks);
+	TAILQ_INIT(&kube->touched);
+	kube->soon = event_new(base, -1, 0, on_soon, kube);
+	TAILQ_INIT(&kube->adopt_calls);
+	TAILQ_INIT(&kube->sayings);
+	TAILQ_INIT(&kube->drain_calls);
+	kube->logs = xstrdup(logs);
+	TAILQ_INIT(&kube->logs_read);
+	TAILQ_INIT(&kube->keeping);
+	kube->nodes =
+	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
+	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,
+	                           on_trouble, kube);
+	kube->lease =
+	    kube_lease_new(base, kube->http, pool->namespace, kube->lease_name,
+	                   kube->store, on_lease, kube);
+	kube_version_ask(kube);
+	watch(kube);
+	kube->tick = event_new(base, -1, EV_PERSIST, on_tick, kube);
+	event_add(kube->tick, &tick);
+	return &kube->runner;
+}

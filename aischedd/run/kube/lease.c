@@ -1,0 +1,254 @@
+/* lease.c - one daemon acts in a cluster: a Lease says which */
+#include "aischedd/run/kube/lease.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/json.h"
+#include "libcommon/mem.h"
+#include "libcommon/rfc3339.h"
+
+enum {
+	DURATION_S = 15, /* it says; others wait for that long */
+	SAFE_MS = 10000, /* we act for so long after a renewal was sent */
+	RENEW_MS = 3000,
+	RETRY_MS = 2000,
+	ASK_MS = 5000 /* until an answer would be too late */
+};
+
+struct kube_lease {
+	struct kube_http *http;
+	const char *namespace, *name, *holder;
+	kube_lease_fn *fn;
+	void *arg;
+	struct event *timer;
+	struct kube_call *call; /* NULL: none under way */
+	json_t *seen;           /* the object as it was last seen, or NULL */
+	int64_t seen_ms;        /* when it last changed */
+	int64_t asked_ms;       /* when the call was sent */
+	int64_t until_ms;       /* we hold it until then */
+	bool told;              /* fn was told that it is held */
+	struct err err;         /* code 0: none */
+};
+
+int64_t kube_lease_left_ms(const struct kube_lease *lease)
+{
+	int64_t left = lease->until_ms - kube_now_ms();
+
+	return left > 0 ? left : 0;
+}
+
+void kube_lease_send(const struct kube_lease *lease, struct buf *path,
+                     json_t *body, const struct kube_request *request)
+{
+	struct kube_request whole = *request;
+
+	whole.path = path->data;
+	whole.body = body;
+	whole.guarded = true;
+	kube_http_send(lease->http, &whole);
+	buf_free(path);
+	json_decref(body);
+}
+
+const char *kube_lease_trouble(const struct kube_lease *lease)
+{
+	return !kube_lease_left_ms(lease) && lease->err.code ? lease->err.text
+	                                                     : NULL;
+}
+
+static void wait_ms(struct kube_lease *lease, int64_t ms)
+{
+	struct timeval tv = { .tv_sec = (time_t)(ms / 1000),
+		              .tv_usec = (suseconds_t)(ms % 1000 * 1000) };
+
+	event_add(lease->timer, &tv);
+}
+
+static void tell(struct kube_lease *lease)
+{
+	bool held = kube_lease_left_ms(lease) > 0;
+
+	if (held == lease->told)
+		return;
+	lease->told = held;
+	lease->fn(lease->arg);
+}
+
+static void path_of(const struct kube_lease *lease, bool all, struct buf *path)
+{
+	buf_puts(path, "/apis/coordination.k8s.io/v1/namespaces");
+	kube_path_name(path, lease->namespace);
+	buf_puts(path, "/leases");
+	if (!all)
+		kube_path_name(path, lease->name);
+}
+
+static void ask(struct kube_lease *lease, enum kube_method method,
+                const json_t *body, kube_done_fn *done)
+{
+	struct buf path = { 0 };
+
+	path_of(lease, method == KUBE_POST, &path);
+	lease->asked_ms = kube_now_ms();
+	lease->call = kube_http_send(
+	    lease->http, &(struct kube_request){ .method = method,
+	                                         .rank = KUBE_LEASE,
+	                                         .path = path.data,
+	                                         .body = body,
+	                                         .deadline_ms = ASK_MS,
+	                                         .done = done,
+	                                         .arg = lease });
+	buf_free(&path);
+}
+
+/* The record changed, or we see it for the first time. */
+static void see(struct kube_lease *lease, json_t *obj)
+{
+	const json_t *was = json_object_get(lease->seen, "spec");
+
+	if (!was || !json_equal(was, json_object_get(obj, "spec")))
+		lease->seen_ms = kube_now_ms();
+	json_incref(obj);
+	json_decref(lease->seen);
+	lease->seen = obj;
+}
+
+static void on_written(const struct kube_answer *answer, void *arg)
+{
+	struct kube_lease *lease = arg;
+
+	lease->call = NULL;
+	if (!answer->err && answer->body) {
+		see(lease, answer->body);
+		lease->until_ms = lease->asked_ms + SAFE_MS;
+		lease->err.code = 0;
+		wait_ms(lease, RENEW_MS);
+	} else {
+		/* Somebody else may have been faster: look again. */
+		json_decref(lease->seen);
+		lease->seen = NULL;
+		if (answer->err)
+			lease->err = *answer->err;
+		wait_ms(lease, RETRY_MS);
+	}
+	tell(lease);
+}
+
+/* Take it, or renew it: only if it is still the one we saw. */
+static void take(struct kube_lease *lease)
+{
+	struct kube_reader r = { .obj = lease->seen };
+	const char *holder = kube_text(&r, "spec.holderIdentity");
+	const char *version = kube_text(&r, "metadata.resourceVersion");
+	const char *since = kube_text(&r, "spec.acquireTime");
+	int64_t terms = kube_int(&r, "spec.leaseTransitions", 0);
+	bool ours = holder && !strcmp(holder, lease->holder);
+	struct timespec ts;
+	char now[28];
+	json_t *obj;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	rfc3339_format((int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000, now);
+	obj = json_pack(
+	    "{s:s, s:s, s:{s:s, s:s, s:s*}, s:{s:s, s:i, s:s, s:s, s:I}}",
+	    "apiVersion", "coordination.k8s.io/v1", "kind", "Lease", "metadata",
+	    "name", lease->name, "namespace", lease->namespace,
+	    "resourceVersion", version, "spec", "holderIdentity", lease->holder,
+	    "leaseDurationSeconds", DURATION_S, "acquireTime",
+	    ours && since ? since : now, "renewTime", now, "leaseTransitions",
+	    (json_int_t)(ours || !lease->seen ? terms : terms + 1));
+	ask(lease, lease->seen ? KUBE_PUT : KUBE_POST, obj, on_written);
+	json_decref(obj);
+}
+
+static bool is_free(const struct kube_lease *lease)
+{
+	struct kube_reader r = { .obj = lease->seen };
+	const char *holder = kube_text(&r, "spec.holderIdentity");
+	int64_t s = kube_int(&r, "spec.leaseDurationSeconds", DURATION_S);
+
+	return !holder || !*holder || !strcmp(holder, lease->holder) ||
+	       kube_now_ms() > lease->seen_ms + s * 1000;
+}
+
+static void on_read(const struct kube_answer *answer, void *arg)
+{
+	struct kube_lease *lease = arg;
+	struct kube_reader r = { .obj = answer->body };
+	const char *holder;
+
+	lease->call = NULL;
+	if (answer->err && answer->err->code != ENOENT) {
+		lease->err = *answer->err;
+		wait_ms(lease, RETRY_MS);
+		tell(lease);
+		return;
+	}
+	if (!answer->err)
+		see(lease, answer->body);
+	if (answer->err || is_free(lease)) {
+		take(lease);
+		return;
+	}
+	lease->until_ms = 0; /* whatever is left of our own time */
+	holder = kube_text(&r, "spec.holderIdentity");
+	err_set(&lease->err, EBUSY,
+	        "another daemon acts there: '%s' holds Lease '%s' in namespace "
+	        "'%s'; waiting until it no longer does",
+	        holder ? holder : "", lease->name, lease->namespace);
+	wait_ms(lease, RETRY_MS);
+	tell(lease);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube_lease *lease = arg;
+
+	(void)fd, (void)what;
+	if (lease->call)
+		return;
+	if (kube_lease_left_ms(lease) && lease->seen)
+		take(lease);
+	else
+		ask(lease, KUBE_GET, NULL, on_read);
+}
+
+static int64_t guard(void *arg)
+{
+	return kube_lease_left_ms(arg);
+}
+
+struct kube_lease *kube_lease_new(struct event_base *base,
+                                  struct kube_http *http, const char *namespace,
+                                  const char *name, const char *holder,
+                                  kube_lease_fn *fn, void *arg)
+{
+	struct kube_lease *lease = xcalloc(1, sizeof(*lease));
+
+	lease->http = http;
+	lease->namespace = namespace;
+	lease->name = name;
+	lease->holder = holder;
+	lease->fn = fn;
+	lease->arg = arg;
+	lease->timer = evtimer_new(base, on_timer, lease);
+	kube_http_guard(http, guard, lease);
+	wait_ms(lease, 0);
+	return lease;
+}
+
+void kube_lease_free(struct kube_lease *lease)
+{
+	if (!lease)
+		return;
+	if (lease->call)
+		kube_http_cancel(lease->call);
+	kube_http_guard(lease->http, NULL, NULL);
+	event_free(lease->timer);
+	json_decref(lease->seen);
+	free(lease);
+}

@@ -1,0 +1,232 @@
+/* log.c - what containers print, read while they run */
+#include "aischedd/run/kube/log.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/log_lines.h"
+#include "libcommon/mem.h"
+
+enum {
+	SILENCE_MS = 3600000, /* then it is asked for once more */
+	NODE_MS = 10000,      /* a node, to answer when nothing is followed */
+	PAUSE_MS = 1000,      /* between two tries */
+	LINGER_MS = 3000      /* of a stream, when its pod has ended */
+};
+
+struct run_log {
+	TAILQ_ENTRY(run_log) of_list;
+	struct kube *kube;
+	struct log_id id;
+	bool follow;
+	struct log_lines *lines;
+	struct run_reader reader;
+	struct kube_call *call; /* NULL: none is under way */
+	bool last;              /* this call is: it will be all */
+	bool paused;
+	struct buf text;
+	int64_t again_ms; /* not before */
+	int64_t over_ms;  /* since when its pod has ended and nothing came, or
+	                   * 0 */
+};
+
+void kube_log_path(const struct kube *kube, const char *pod,
+                   const char *container, struct buf *path)
+{
+	buf_puts(path, "/api/v1/namespaces");
+	kube_path_name(path, kube->pool->namespace);
+	buf_puts(path, "/pods");
+	kube_path_name(path, pod);
+	buf_puts(path, "/log");
+	kube_path_query(path, "container", container);
+	kube_path_query(path, "timestamps", "true");
+}
+
+static void log_free(struct run_log *log)
+{
+	TAILQ_REMOVE(&log->kube->logs_read, log, of_list);
+	if (log->call)
+		kube_http_cancel(log->call);
+	buf_free(&log->text);
+	free(log);
+}
+
+static void end(struct run_log *log, const struct err *err)
+{
+	struct run_reader reader = log->reader;
+
+	log_free(log);
+	reader.end(err, reader.arg);
+}
+
+/* It went away in the middle. */
+static void end_stale(struct run_log *log)
+{
+	struct err err;
+
+	err_set(&err, ESTALE, "the pod is gone");
+	end(log, &err);
+}
+
+/* NULL: it is no more. */
+static const struct kube_pod *pod_of(const struct run_log *log)
+{
+	const struct kube_owner owner = { log->id.job, log->id.attempt };
+	const struct kube_pod *pod = NULL;
+	struct log_pod *list;
+	size_t n = kube_log_pods(log->kube, &owner, &list);
+
+	for (size_t i = 0; i < n; i++)
+		if (!log_id_cmp(&list[i].id, &log->id) && !list[i].gone)
+			pod = list[i].pod;
+	free(list);
+	return pod;
+}
+
+static int on_data(const void *data, size_t len, void *arg, struct err *err)
+{
+	struct run_log *log = arg;
+
+	log->over_ms = 0; /* it does not linger */
+	buf_clear(&log->text);
+	if (log_lines_feed(log->lines, data, len, &log->text, err) < 0)
+		return -1;
+	if (log->text.len)
+		log->reader.data(log->text.data, log->text.len,
+		                 log->reader.arg);
+	return 0;
+}
+
+/* Whether asking again, or waiting, may help. */
+static bool may_help(const struct err *err)
+{
+	return err->code != EPERM && err->code != EACCES;
+}
+
+static void on_done(const struct kube_answer *answer, void *arg)
+{
+	struct run_log *log = arg;
+	struct err err = { 0 };
+
+	log->call = NULL;
+	if (answer->err)
+		err = *answer->err;
+	else
+		log_lines_end(log->lines, &err);
+	if (err.code == ENOENT || (log->last && log->follow && err.code))
+		end_stale(log);
+	else if (log->last || (err.code && !may_help(&err)))
+		end(log, err.code ? &err : NULL);
+	else /* it ends with its container, or was cut: the pod knows */
+		log->again_ms = kube_now_ms() + PAUSE_MS;
+}
+
+static void ask(struct run_log *log, const struct kube_pod *pod)
+{
+	int64_t since = log_lines_since(log->lines);
+	struct buf path = { 0 };
+
+	kube_log_path(log->kube, pod->name, pod->container, &path);
+	log->last = !log->follow || kube_pod_is_over(pod);
+	if (!log->last)
+		kube_path_query(&path, "follow", "true");
+	if (since >= 0) {
+		time_t t = since;
+		struct tm tm;
+		char text[32];
+
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ",
+		         gmtime_r(&t, &tm));
+		kube_path_query(&path, "sinceTime", text);
+	}
+	log_lines_begin(log->lines);
+	log->call = kube_http_send(
+	    log->kube->http, &(struct kube_request){
+				 .rank = KUBE_READ,
+				 .path = path.data,
+				 .relayed = true,
+				 .silence_ms = log->last ? NODE_MS : SILENCE_MS,
+				 .data = on_data,
+				 .done = on_done,
+				 .arg = log });
+	if (log->paused)
+		kube_http_pause(log->call, true);
+	buf_free(&path);
+}
+
+/* Its pod has ended, and the stream does not. */
+static bool lingers(struct run_log *log)
+{
+	int64_t now = kube_now_ms();
+
+	if (!log->over_ms || log->paused)
+		log->over_ms = now;
+	return now - log->over_ms > LINGER_MS;
+}
+
+static void step(struct run_log *log)
+{
+	const struct kube_pod *pod = pod_of(log);
+	bool over = pod && kube_pod_is_over(pod);
+
+	if (!pod)
+		end_stale(log);
+	else if (log->call && over && !log->last && lingers(log))
+		end_stale(log);
+	else if (!log->call && (over || kube_now_ms() >= log->again_ms))
+		ask(log, pod);
+}
+
+void kube_logs_look(struct kube *kube)
+{
+	if (!TAILQ_EMPTY(&kube->logs_read))
+		event_active(kube->soon, EV_TIMEOUT, 0);
+}
+
+void kube_logs_step(struct kube *kube)
+{
+	struct run_log *log, *next;
+
+	for (log = TAILQ_FIRST(&kube->logs_read); log; log = next) {
+		next = TAILQ_NEXT(log, of_list);
+		step(log);
+	}
+}
+
+struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
+                              bool follow, struct log_lines *lines,
+                              const struct run_reader *reader)
+{
+	struct run_log *log = xcalloc(1, sizeof(*log));
+	struct kube *kube = kube_of(r);
+
+	log->kube = kube;
+	log->id = *id;
+	log->follow = follow;
+	log->lines = lines;
+	log->reader = *reader;
+	TAILQ_INSERT_TAIL(&kube->logs_read, log, of_list);
+	kube_logs_look(kube);
+	return log;
+}
+
+void kube_log_pause(struct run_log *log, bool pause)
+{
+	log->paused = pause;
+	if (log->call)
+		kube_http_pause(log->call, pause);
+}
+
+void kube_log_close(struct run_log *log)
+{
+	log_free(log);
+}
+
+void kube_logs_free(struct kube *kube)
+{
+	while (!TAILQ_EMPTY(&kube->logs_read))
+		log_free(TAILQ_FIRST(&kube->logs_read));
+}

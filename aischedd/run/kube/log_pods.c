@@ -1,0 +1,108 @@
+/* log_pods.c - whose output is which: the pods of an attempt, in order */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/log.h"
+#include "libcommon/mem.h"
+
+struct pods {
+	struct log_pod *list;
+	size_t n, cap;
+};
+
+static void add(struct pods *pods, const struct kube_pod *pod, bool gone)
+{
+	if (!pod->ran)
+		return;
+	pods->list = GROW(pods->list, pods->n, &pods->cap);
+	pods->list[pods->n++] = (struct log_pod){ .pod = pod, .gone = gone };
+}
+
+/* By task, and those of one task as they came, which a daemon that restarts
+ * finds in the same way. */
+static int in_order(const void *a, const void *b)
+{
+	const struct kube_pod *x = ((const struct log_pod *)a)->pod;
+	const struct kube_pod *y = ((const struct log_pod *)b)->pod;
+
+	if (x->index != y->index)
+		return x->index < y->index ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Where a Job numbers no indexes, each of its pods is a task of its own. */
+static void number(struct pods *pods, const struct kube_owner *owner)
+{
+	for (size_t i = 0; i < pods->n; i++) {
+		struct log_pod *p = &pods->list[i];
+		int32_t index = p->pod->index;
+
+		p->id = (struct log_id){ .job = owner->job,
+			                 .attempt = owner->attempt,
+			                 .task = index < 0 ? (uint32_t)i
+			                                   : (uint32_t)index };
+		if (i && p->id.task == p[-1].id.task)
+			p->id.again = p[-1].id.again + 1;
+	}
+}
+
+size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
+                     struct log_pod **ret)
+{
+	struct kube_attempt *a = kube_attempt_find(kube, owner);
+	struct kube_adoptee *j = kube_adopt_of(kube, owner->job);
+	const struct adopt_pod *other;
+	const struct kube_task *task;
+	struct pods pods = { 0 };
+
+	if (a)
+		TAILQ_FOREACH(task, &a->tasks, of_list)
+			if (task->pod.index >= 0)
+				add(&pods, &task->pod, task->gone);
+	if (j && j->run.attempt == owner->attempt)
+		TAILQ_FOREACH(other, &j->pods, of_list)
+			if (!other->gone)
+				add(&pods, &other->pod, false);
+	if (pods.n)
+		qsort(pods.list, pods.n, sizeof(*pods.list), in_order);
+	number(&pods, owner);
+	*ret = pods.list;
+	return pods.n;
+}
+
+/* The task failed, and the attempt goes on: a pod will come in its place. */
+static bool awaits_another(struct kube *kube, const struct log_pod *last)
+{
+	const struct kube_owner owner = { last->id.job, last->id.attempt };
+	struct kube_attempt *a = kube_attempt_find(kube, &owner);
+	struct kube_adoptee *j = kube_adopt_of(kube, owner.job);
+
+	if (!kube_pod_is_over(last->pod) || !last->pod->exit_code)
+		return false;
+	if (a)
+		return a->replace && !a->stop && !a->ending && !a->over;
+	return j && last->pod->index >= 0 && !kube_adopt_is_over(j) &&
+	       !j->run.stop && !j->at.suspended && !j->gone;
+}
+
+bool kube_log_next(struct runner *r, struct log_id *id, bool wait)
+{
+	const struct kube_owner owner = { id->job, id->attempt };
+	struct log_pod *list;
+	size_t n = kube_log_pods(kube_of(r), &owner, &list), i = 0;
+	bool found;
+
+	while (i < n && log_id_cmp(&list[i].id, id) < 0)
+		i++;
+	found = i < n;
+	if (found && wait && id->again && i &&
+	    list[i - 1].id.task == id->task && list[i].id.task != id->task)
+		found = !awaits_another(kube_of(r), &list[i - 1]);
+	if (found)
+		*id = list[i].id;
+	free(list);
+	return found;
+}

@@ -1,0 +1,119 @@
+/* look.c - what its pods say of an attempt */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/mem.h"
+
+enum {
+	PULL_MS = 30000 /* an image that cannot be had is tried for so long */
+};
+
+static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
+{
+	char *text = xasprintf("its image cannot be had so far: %s: %s",
+	                       pod->waits, pod->waits_why);
+
+	kube_attempt_note(a, text);
+	free(text);
+}
+
+/* Why a container does not start, where that will not pass by itself. */
+static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
+{
+	static const char *const fatal[] = { "InvalidImageName",
+		                             "ErrImageNeverPull",
+		                             "CreateContainerConfigError",
+		                             "CreateContainerError",
+		                             "RunContainerError" };
+	bool pulls = !strcmp(pod->waits, "ErrImagePull") ||
+	             !strcmp(pod->waits, "ImagePullBackOff");
+
+	for (size_t i = 0; i < ARRAY_SIZE(fatal); i++)
+		if (!strcmp(pod->waits, fatal[i]))
+			return true;
+	if (!pulls)
+		return false;
+	if (!a->waits_ms) {
+		a->waits_ms = kube_now_ms();
+		tell_wait(a, pod);
+	}
+	return kube_now_ms() - a->waits_ms > PULL_MS;
+}
+
+static void fail_for_pod(struct kube_attempt *a, struct slot *slot,
+                         const struct kube_pod *pod)
+{
+	char *text = NULL;
+
+	if (is_stuck(a, pod)) {
+		text =
+		    xasprintf("its container cannot start: %s: %s", pod->waits,
+		              *pod->waits_why ? pod->waits_why : "no reason");
+		kube_attempt_fail(a, FAULT_USER, text);
+	} else if (pod->phase == POD_FAILED && !pod->ran) {
+		text =
+		    xasprintf("node '%s' does not take pod %s: %s %s",
+		              pod->node, pod->name, pod->reason, pod->message);
+		slot->failed |= !a->fault.code;
+		kube_attempt_fail(a, FAULT_SYSTEM, text);
+	}
+	free(text);
+}
+
+/* "Evicted: The node was low on resource: memory." */
+static void lose(struct slot *slot, const struct kube_pod *pod)
+{
+	char *why = xasprintf("%s%s%s", pod->reason, *pod->message ? ": " : "",
+	                      pod->message);
+
+	kube_slot_lose(slot, pod->name, why);
+	free(why);
+}
+
+struct kube_look kube_attempt_look(struct kube_attempt *a)
+{
+	struct kube_look look = { 0 };
+	uint32_t failed;
+	const struct kube_task *last = kube_attempt_failed(a, &failed);
+
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		struct slot *slot = &a->slot[i];
+		struct kube_task *task = kube_task_at(a, slot->index);
+
+		if (!task) {
+			look.idle += !slot->seen;
+			look.bad |= slot->seen;
+			continue;
+		}
+		slot->seen = true;
+		look.alive += kube_task_is_alive(task);
+		look.idle += !task->pod.ran;
+		if (task->pod.start > look.start)
+			look.start = task->pod.start;
+		if (!a->started)
+			fail_for_pod(a, slot, &task->pod);
+		if (kube_task_is_given_up(task)) {
+			kube_slot_lose(slot, task->pod.name,
+			               kube_task_loss(a, task));
+			look.bad = true;
+			continue;
+		}
+		if (!kube_pod_is_over(&task->pod))
+			continue;
+		if (kube_pod_is_lost(&task->pod))
+			lose(slot, &task->pod);
+		else if (task->pod.deleting && !a->stop && !a->ending)
+			kube_slot_lose(slot, task->pod.name, "was deleted");
+		look.bad |= slot->lost != NULL;
+		/* Another pod of this index will come. */
+		look.idle += failed <= a->replace && kube_task_has_failed(task);
+	}
+	if (failed > a->replace)
+		look.bad = true;
+	else if (failed > a->replaced && a->started)
+		kube_attempt_tell_replaced(a, failed, last);
+	return look;
+}

@@ -1,0 +1,308 @@
+/* nodes.c - the nodes of a cluster, and what pods of others use there */
+#include "aischedd/run/kube/nodes.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/node.h"
+#include "libcommon/buf.h"
+#include "libcommon/limits.h"
+#include "libcommon/map.h"
+#include "libcommon/mem.h"
+
+enum {
+	TELL_MS = 50, /* changes of use that are told together */
+	MAX_GPUS = 64
+};
+
+struct kube_node {
+	char *name;
+	bool exists;     /* else only pods speak of it */
+	bool there;      /* and it is of the pool */
+	bool marked;     /* of before the list that is being read */
+	bool dirty;      /* to be told */
+	int64_t down_ms; /* since when it is down, as far as we know */
+	struct kube_amount used;
+	struct kube_node_said said;
+};
+
+struct kube_nodes {
+	const struct conf_pool *pool;
+	const struct strlist *levels;
+	run_event_fn *fn;
+	void *arg;
+	struct map by_name;
+	struct event *later;
+	bool changed; /* some node is dirty */
+	struct buf lacks;
+};
+
+static uint64_t key(const char *name)
+{
+	return hash_bytes(0, name, strlen(name));
+}
+
+static struct kube_node *find(const struct kube_nodes *nodes, const char *name)
+{
+	return map_find(&nodes->by_name, key(name));
+}
+
+static struct kube_node *intern(struct kube_nodes *nodes, const char *name)
+{
+	struct kube_node *node = find(nodes, name);
+
+	if (node)
+		return node;
+	node = xcalloc(1, sizeof(*node));
+	node->name = xstrdup(name);
+	map_set(&nodes->by_name, key(name), node);
+	return node;
+}
+
+/* --- telling --- */
+
+static const char **words_of(const json_t *list, struct strlist *ret)
+{
+	size_t n = json_array_size(list);
+	const char **words = xcalloc(n + 1, sizeof(*words));
+
+	for (size_t i = 0; i < n; i++)
+		words[i] = json_string_value(json_array_get(list, i));
+	*ret = (struct strlist){ n, words };
+	return words;
+}
+
+static uint32_t count_of(int64_t n, uint32_t most)
+{
+	return n < 0 ? 0 : n < most ? (uint32_t)n : most;
+}
+
+static void tell(struct kube_nodes *nodes, struct kube_node *node)
+{
+	static const uint8_t one_group[MAX_GPUS];
+	struct kube_amount used = node->used;
+	struct node_info info = {
+		.name = node->name,
+		.cpu_milli = node->said.have.cpu_milli,
+		.mem_mib = node->said.have.mem_mib,
+		.slots = count_of(node->said.have.pods, UINT32_MAX),
+		.ngpus = count_of(node->said.have.gpus, MAX_GPUS),
+		.gpu_type = node->said.gpu_type,
+		.gpu_numa = one_group,
+		.gpu_link = one_group,
+		.down = node->said.down,
+		.gone = !node->there,
+		.cordoned = node->said.cordoned,
+		.reason = node->there ? node->said.reason : "no longer there",
+		.topology = node->said.topology,
+		.used_cpu_milli = used.cpu_milli,
+		.used_mem_mib = used.mem_mib,
+		.used_gpus = count_of(used.gpus, MAX_GPUS),
+		.used_slots = count_of(used.pods, UINT32_MAX),
+	};
+	const char **features = words_of(node->said.features, &info.features);
+	const char **taints = words_of(node->said.taints, &info.taints);
+
+	node->dirty = false;
+	nodes->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
+	          nodes->arg);
+	free(features);
+	free(taints);
+}
+
+void kube_nodes_flush(struct kube_nodes *nodes)
+{
+	struct kube_node *node;
+	size_t at = 0;
+
+	if (!nodes->changed)
+		return;
+	nodes->changed = false;
+	event_del(nodes->later);
+	while ((node = map_each(&nodes->by_name, &at)))
+		if (node->dirty)
+			tell(nodes, node);
+}
+
+static void on_later(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	kube_nodes_flush(arg);
+}
+
+static void touch(struct kube_nodes *nodes, struct kube_node *node)
+{
+	struct timeval soon = { .tv_usec = TELL_MS * 1000 };
+
+	node->dirty = true;
+	if (!nodes->changed)
+		event_add(nodes->later, &soon);
+	nodes->changed = true;
+}
+
+void kube_nodes_use(struct kube_nodes *nodes, const char *name,
+                    const struct kube_amount *use, bool on)
+{
+	struct kube_node *node = intern(nodes, name);
+	int sign = on ? 1 : -1;
+
+	node->used.cpu_milli += sign * use->cpu_milli;
+	node->used.mem_mib += sign * use->mem_mib;
+	node->used.gpus += sign * use->gpus;
+	node->used.pods += sign * use->pods;
+	if (node->there)
+		touch(nodes, node);
+}
+
+void kube_nodes_retell(struct kube_nodes *nodes, const char *name)
+{
+	struct kube_node *node = find(nodes, name);
+
+	if (node && node->there)
+		touch(nodes, node);
+}
+
+bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *name)
+{
+	const struct kube_node *node = find(nodes, name);
+
+	return node && node->exists;
+}
+
+bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *name)
+{
+	const struct kube_node *node = find(nodes, name);
+
+	return node && node->exists && !node->said.down;
+}
+
+int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)
+{
+	const struct kube_node *node = find(nodes, name);
+
+	return node && node->said.down ? kube_now_ms() - node->down_ms : 0;
+}
+
+/* --- hearing --- */
+
+static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *name = kube_text_at(meta, "name");
+	const char *selector = nodes->pool->node_selector;
+	bool here = name && !deleted && kube_node_matches(obj, selector);
+	struct kube_node *node;
+	struct kube_node_said was;
+	bool was_there;
+
+	if (!name)
+		return;
+	node = intern(nodes, name);
+	was = node->said;
+	was_there = node->there;
+	node->exists = !deleted;
+	node->there = here;
+	node->marked = false;
+	if (here || was_there)
+		kube_node_read(obj, nodes->pool->gpu_resource, nodes->levels,
+		               &node->said);
+	else
+		kube_node_read_health(obj, &node->said);
+	if (!was.down)
+		node->down_ms = kube_now_ms();
+	if (was_there != here ||
+	    (here && !kube_node_said_same(&was, &node->said)))
+		touch(nodes, node);
+	kube_node_said_fini(&was);
+}
+
+static void each(struct kube_nodes *nodes, bool synced)
+{
+	struct kube_node *node;
+	size_t at = 0;
+
+	while ((node = map_each(&nodes->by_name, &at))) {
+		if (synced && node->marked) {
+			if (node->there)
+				touch(nodes, node);
+			node->exists = node->there = false;
+		}
+		node->marked = !synced;
+	}
+}
+
+void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news, json_t *obj)
+{
+	switch (news) {
+	case KUBE_RESET:
+	case KUBE_SYNCED:
+		each(nodes, news == KUBE_SYNCED);
+		break;
+	case KUBE_ADDED:
+	case KUBE_MODIFIED:
+	case KUBE_DELETED:
+		node_seen(nodes, obj, news == KUBE_DELETED);
+		break;
+	case KUBE_TROUBLE:
+		break;
+	}
+}
+
+const char *kube_nodes_lacks(struct kube_nodes *nodes)
+{
+	const struct kube_node *node, *first = NULL;
+	size_t n = 0, at = 0;
+
+	buf_clear(&nodes->lacks);
+	while ((node = map_each(&nodes->by_name, &at))) {
+		if (!node->there ||
+		    kube_node_depth(&node->said) >= nodes->levels->n)
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return NULL;
+	buf_printf(&nodes->lacks, "node '%s' has no label for level '%s'",
+	           first->name,
+	           nodes->levels->s[kube_node_depth(&first->said)]);
+	if (n > 1)
+		buf_printf(&nodes->lacks, ", and %zu more lack some", n - 1);
+	return nodes->lacks.data;
+}
+
+struct kube_nodes *kube_nodes_new(struct event_base *base,
+                                  const struct conf_pool *pool,
+                                  const struct strlist *levels,
+                                  run_event_fn *fn, void *arg)
+{
+	struct kube_nodes *nodes = xcalloc(1, sizeof(*nodes));
+
+	nodes->pool = pool;
+	nodes->levels = levels;
+	nodes->fn = fn;
+	nodes->arg = arg;
+	nodes->later = evtimer_new(base, on_later, nodes);
+	return nodes;
+}
+
+void kube_nodes_free(struct kube_nodes *nodes)
+{
+	struct kube_node *node;
+	size_t at = 0;
+
+	if (!nodes)
+		return;
+	while ((node = map_each(&nodes->by_name, &at))) {
+		kube_node_said_fini(&node->said);
+		free(node->name);
+		free(node);
+	}
+	map_free(&nodes->by_name);
+	event_free(nodes->later);
+	buf_free(&nodes->lacks);
+	free(nodes);
+}

@@ -1,0 +1,448 @@
+/* foreign.c - a Job that somebody else made, as the queue sees it */
+#include "aischedd/run/kube/object/foreign.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/pod.h"
+#include "libcommon/buf.h"
+#include "libcommon/limits.h"
+#include "libcommon/parse.h"
+#include "libcommon/spec_opt.h"
+
+#define PREFIX "aisched.io/"
+
+/* What can be said in a label or an annotation: options of aisub that make
+ * sense for pods whose containers are given. */
+static const char *const options[] = {
+	"account",        "begin",    "class",      "comment",
+	"constraint",     "deadline", "dependency", "exclude",
+	"exclusive",      "gpu-type", "hold",       "licenses",
+	"max-restarts",   "nice",     "no-requeue", "nodelist",
+	"nodes",          "priority", "requeue",    "reservation",
+	"tasks-per-node", "time",     "topology",
+};
+
+/* Ours, or of no concern here. */
+static const char *const others[] = {
+	KUBE_LABEL_QUEUE, KUBE_LABEL_JOB, KUBE_LABEL_CLUSTER,
+	KUBE_NOTE_STORE,  KUBE_NOTE_POOL, KUBE_NOTE_USER,
+};
+
+static bool is_one_of(const char *s, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(s, list[i]))
+			return true;
+	return false;
+}
+
+static const char *text_at(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+	const char *s = kube_text(&r, path);
+
+	return s ? s : "";
+}
+
+static const char *entry(const json_t *map, const char *key)
+{
+	const char *s = kube_text_at(map, key);
+
+	return s ? s : "";
+}
+
+/* --- where it stands --- */
+
+static void look_at_end(const json_t *status, struct kube_foreign *ret)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "conditions"), i, c) {
+		bool complete = !strcmp(text_at(c, "type"), "Complete");
+		bool failed = !strcmp(text_at(c, "type"), "Failed");
+
+		if ((!complete && !failed) ||
+		    strcmp(text_at(c, "status"), "True") != 0)
+			continue;
+		ret->complete |= complete;
+		ret->failed |= failed;
+		ret->reason = text_at(c, "reason");
+		ret->message = text_at(c, "message");
+		ret->late = failed && !strcmp(ret->reason, "DeadlineExceeded");
+	}
+}
+
+static int64_t at_least_0(int64_t n)
+{
+	return n > 0 ? n : 0;
+}
+
+/* Without completions the first success of any pod is the last word. */
+static void look_at_pods(const json_t *obj, struct kube_foreign *ret)
+{
+	struct kube_reader r = { .obj = obj };
+	int64_t width = at_least_0(kube_int(&r, "spec.parallelism", 1));
+	int64_t all = kube_int(&r, "spec.completions", -1);
+	int64_t done = at_least_0(kube_int(&r, "status.succeeded", 0));
+
+	if (all >= 0)
+		ret->rest = all > done ? all - done : 0;
+	else
+		ret->rest = done ? 0 : INT64_MAX;
+	if (all >= 0 && all < width)
+		width = all;
+	ret->width = width > UINT32_MAX ? UINT32_MAX : (uint32_t)width;
+}
+
+static void look_at_claim(const json_t *meta, const struct kube_home *home,
+                          struct kube_foreign *ret)
+{
+	const json_t *labels = json_object_get(meta, "labels");
+	const json_t *notes = json_object_get(meta, "annotations");
+	const char *job = entry(labels, KUBE_LABEL_JOB);
+	char *end;
+
+	ret->queued = json_object_get(labels, KUBE_LABEL_QUEUE) != NULL;
+	ret->taken = *entry(labels, KUBE_LABEL_CLUSTER) ||
+	             *entry(notes, KUBE_NOTE_STORE);
+	ret->ours = !strcmp(entry(labels, KUBE_LABEL_CLUSTER), home->cluster) &&
+	            !strcmp(entry(notes, KUBE_NOTE_STORE), home->store) &&
+	            !strcmp(entry(notes, KUBE_NOTE_POOL), home->pool->name);
+	if (!ret->ours || *job < '1' || *job > '9')
+		return;
+	errno = 0;
+	ret->job = strtoull(job, &end, 10);
+	if (*end || errno)
+		ret->job = 0;
+}
+
+int kube_foreign_look(json_t *obj, const struct kube_home *home,
+                      struct kube_foreign *ret, struct err *err)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	struct kube_reader r = { .obj = obj };
+
+	*ret = (struct kube_foreign){ .reason = "", .message = "" };
+	ret->name = text_at(obj, "metadata.name");
+	ret->uid = text_at(obj, "metadata.uid");
+	if (!*ret->name || !*ret->uid)
+		return err_set(err, EINVAL, "a Job without name or uid");
+	ret->version = text_at(obj, "metadata.resourceVersion");
+	ret->generation = kube_int(&r, "metadata.generation", 0);
+	ret->suspended = kube_bool(&r, "spec.suspend", false);
+	ret->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
+	look_at_end(json_object_get(obj, "status"), ret);
+	look_at_pods(obj, ret);
+	look_at_claim(meta, home, ret);
+	return 0;
+}
+
+/* --- what it asks for --- */
+
+struct wish {
+	struct submit submit;
+	const struct conf_pool *pool;
+	const json_t *meta, *job, *pod; /* pod: its spec */
+	struct arena *arena;
+};
+
+/* "aisched.io/time: 2h"; flags are yes or no. */
+static int take_option(struct wish *w, const char *key, const json_t *value,
+                       struct err *err)
+{
+	const char *name = key + strlen(PREFIX), *s = json_string_value(value);
+	const struct opt *opt;
+	bool yes = true;
+
+	if (!is_one_of(name, options, ARRAY_SIZE(options)))
+		return err_set(err, EINVAL, "there is no '%.100s'", key);
+	opt = opt_find(spec_opts, name);
+	s = s ? s : "";
+	if (!opt->arg && parse_bool(s, &yes, err) < 0)
+		return err_wrap(err, "%s", key);
+	if (!yes)
+		return 0;
+	submit_clear(&w->submit, opt);
+	if (opt_apply(spec_opts, &w->submit, name, opt->arg ? s : NULL, err) <
+	    0)
+		return err_wrap(err, "%s", key);
+	return 0;
+}
+
+static int take_options(struct wish *w, const char *map, struct err *err)
+{
+	json_t *value;
+	const char *key;
+
+	json_object_foreach(json_object_get(w->meta, map), key, value)
+		if (!strncmp(key, PREFIX, strlen(PREFIX)) &&
+		    !is_one_of(key, others, ARRAY_SIZE(others)) &&
+		    take_option(w, key, value, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* What nobody here looks at must not be asked for. */
+static int check_resources(const struct wish *w, const json_t *resources,
+                           struct err *err)
+{
+	static const char *const maps[] = { "requests", "limits" };
+	const char *key;
+	json_t *value;
+
+	if (json_array_size(json_object_get(resources, "claims")))
+		return err_set(err, EINVAL,
+		               "resource claims are not looked at: ask for %s",
+		               w->pool->gpu_resource);
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		json_object_foreach(json_object_get(resources, maps[i]), key,
+		                    value)
+			if (strcmp(key, "cpu") != 0 &&
+			    strcmp(key, "memory") != 0 &&
+			    strcmp(key, "ephemeral-storage") != 0 &&
+			    strcmp(key, w->pool->gpu_resource) != 0)
+				return err_set(err, EINVAL,
+				               "pool '%s' does not count "
+				               "resource '%.100s', only cpu, "
+				               "memory and %s",
+				               w->pool->name, key,
+				               w->pool->gpu_resource);
+	return 0;
+}
+
+static int check_containers(const struct wish *w, const char *list,
+                            struct err *err)
+{
+	const json_t *c, *port;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(w->pod, list), i, c) {
+		if (check_resources(w, json_object_get(c, "resources"), err) <
+		    0)
+			return -1;
+		json_array_foreach(json_object_get(c, "ports"), k, port)
+			if (json_integer_value(
+				json_object_get(port, "hostPort")))
+				return err_set(err, EINVAL,
+				               "ports of hosts are not looked "
+				               "at: leave out hostPort");
+	}
+	return 0;
+}
+
+/* Rules about nodes that are not ours to keep. */
+static int check_rules(const struct wish *w, struct err *err)
+{
+	static const char *const rules[] = { "nodeAffinity", "podAffinity",
+		                             "podAntiAffinity" };
+	const json_t *affinity = json_object_get(w->pod, "affinity");
+	const json_t *c;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rules); i++)
+		if (json_object_get(
+			json_object_get(affinity, rules[i]),
+			"requiredDuringSchedulingIgnoredDuringExecution"))
+			return err_set(err, EINVAL,
+			               "%s is not looked at: use nodeSelector, "
+			               "or " PREFIX "constraint and " PREFIX
+			               "topology",
+			               rules[i]);
+	json_array_foreach(json_object_get(w->pod, "topologySpreadConstraints"),
+	                   i, c)
+		if (strcmp(text_at(c, "whenUnsatisfiable"), "ScheduleAnyway"))
+			return err_set(err, EINVAL,
+			               "topologySpreadConstraints are not "
+			               "looked at: use " PREFIX "topology");
+	return 0;
+}
+
+static int check_template(const struct wish *w, struct err *err)
+{
+	const char *manager = text_at(w->job, "managedBy");
+
+	if (*manager && strcmp(manager, "kubernetes.io/job-controller") != 0)
+		return err_set(err, EINVAL, "it is managed by '%.100s'",
+		               manager);
+	if (strcmp(text_at(w->pod, "schedulerName"), KUBE_SCHEDULER) != 0)
+		return err_set(err, EINVAL,
+		               "set spec.template.spec.schedulerName to "
+		               "'" KUBE_SCHEDULER "'");
+	if (*text_at(w->pod, "nodeName"))
+		return err_set(err, EINVAL,
+		               "spec.template.spec.nodeName is set: leave the "
+		               "choice to aisched");
+	if (json_array_size(json_object_get(w->pod, "schedulingGates")))
+		return err_set(err, EINVAL,
+		               "its pods have schedulingGates, which nobody "
+		               "would open: leave them out");
+	if (json_array_size(json_object_get(w->pod, "resourceClaims")))
+		return err_set(err, EINVAL,
+		               "resourceClaims are not looked at: ask for %s",
+		               w->pool->gpu_resource);
+	if (check_containers(w, "containers", err) < 0 ||
+	    check_containers(w, "initContainers", err) < 0 ||
+	    check_resources(w, json_object_get(w->pod, "resources"), err) < 0)
+		return -1;
+	return check_rules(w, err);
+}
+
+/* Labels of nodes are features: both rules hold. */
+static void take_selector(struct wish *w)
+{
+	struct spec *spec = &w->submit.spec;
+	struct buf text = { 0 };
+	const char *key;
+	json_t *value;
+
+	if (spec->constraint)
+		buf_printf(&text, "(%s)", spec->constraint);
+	json_object_foreach(json_object_get(w->pod, "nodeSelector"), key,
+	                    value) {
+		const char *s = json_string_value(value);
+
+		buf_printf(&text, "%s%s%s%s", text.len ? "&" : "", key,
+		           s && *s ? "=" : "", s ? s : "");
+	}
+	if (text.len)
+		spec->constraint = arena_strdup(w->arena, text.data);
+	buf_free(&text);
+}
+
+/* What is not asked for is left to the queue's defaults. */
+static void take_amounts(struct wish *w)
+{
+	struct spec *spec = &w->submit.spec;
+	struct kube_amount use = kube_pod_use(w->pod, w->pool->gpu_resource);
+
+	if (use.cpu_milli)
+		spec->cpus = use.cpu_milli;
+	if (use.mem_mib)
+		spec->mem = use.mem_mib;
+	if (use.gpus)
+		spec->gpus =
+		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
+}
+
+static int take_times(struct wish *w, struct err *err)
+{
+	struct spec *spec = &w->submit.spec;
+	struct kube_reader job = { .obj = w->job }, pod = { .obj = w->pod };
+	int64_t limit = kube_int(&job, "activeDeadlineSeconds", SPEC_UNSET);
+	int64_t grace =
+	    kube_int(&pod, "terminationGracePeriodSeconds", SPEC_UNSET);
+
+	if (job.err.code || pod.err.code)
+		return err_set(err, EINVAL, "%s",
+		               job.err.code ? job.err.text : pod.err.text);
+	if (spec->time_limit == SPEC_UNSET)
+		spec->time_limit = limit;
+	spec->grace = grace;
+	return 0;
+}
+
+static int take_user(const struct wish *w, const char **ret, struct err *err)
+{
+	const char *key = w->pool->user_annotation;
+	const char *s =
+	    key ? entry(json_object_get(w->meta, "annotations"), key) : "";
+
+	*ret = NULL;
+	if (!*s)
+		return 0;
+	if (strlen(s) > KUBE_USER_MAX)
+		return err_set(err, EINVAL, "%s: at most %d characters", key,
+		               KUBE_USER_MAX);
+	for (const char *p = s; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f)
+			return err_set(err, EINVAL, "%s: blanks in a name",
+			               key);
+	*ret = arena_strdup(w->arena, s);
+	return 0;
+}
+
+/* As a request of aisub would be: nothing that it could not ask for. */
+static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
+{
+	json_t *obj = spec_to_json(&w->submit.spec);
+	int rc = spec_from_json(ret, obj, w->arena, err);
+
+	json_decref(obj);
+	return rc;
+}
+
+int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
+                      struct arena *arena, struct spec *ret,
+                      const char **ret_user, struct err *err)
+{
+	struct wish w = { .pool = pool, .arena = arena };
+	struct kube_home home = { .pool = pool, .cluster = "", .store = "" };
+	struct spec *spec = &w.submit.spec;
+	struct kube_reader r = { .obj = obj };
+	struct kube_foreign f;
+
+	if (kube_foreign_look(obj, &home, &f, err) < 0)
+		return -1;
+	w.meta = json_object_get(obj, "metadata");
+	w.job = json_object_get(obj, "spec");
+	w.pod = kube_map(&r, "spec.template.spec");
+	if (!w.pod)
+		return err_set(err, EINVAL, "it has no spec.template.spec");
+	submit_init(&w.submit, arena, NULL, now);
+	if (!f.suspended)
+		return err_set(err, EINVAL,
+		               "set spec.suspend to true: aisched starts it");
+	if (!f.width)
+		return err_set(err, EINVAL, "it asks for no pods");
+	if (check_template(&w, err) < 0 ||
+	    take_options(&w, "labels", err) < 0 ||
+	    take_options(&w, "annotations", err) < 0 ||
+	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0)
+		return -1;
+	take_selector(&w);
+	take_amounts(&w);
+	spec->name = f.name;
+	spec->queue =
+	    entry(json_object_get(w.meta, "labels"), KUBE_LABEL_QUEUE);
+	spec->pool = pool->name;
+	spec->kube_uid = f.uid;
+	spec->tasks = f.width;
+	if (spec->requeue == SPEC_UNSET)
+		spec->requeue = 1; /* as the Job controller would */
+	spec->output = "/dev/null";
+	spec->workdir = "/";
+	return check_spec(&w, ret, err);
+}
+
+/* --- what is done to it --- */
+
+json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
+                           const char *version, uint64_t job)
+{
+	char id[24];
+
+	snprintf(id, sizeof(id), "%" PRIu64, job);
+	return json_pack("{s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s}}}",
+	                 "metadata", "uid", uid, "resourceVersion", version,
+	                 "labels", KUBE_LABEL_JOB, id, KUBE_LABEL_CLUSTER,
+	                 home->cluster, "annotations", KUBE_NOTE_STORE,
+	                 home->store, KUBE_NOTE_POOL, home->pool->name);
+}
+
+json_t *kube_foreign_suspend(const char *uid, bool suspend)
+{
+	return json_pack("{s:{s:s}, s:{s:b}}", "metadata", "uid", uid, "spec",
+	                 "suspend", suspend);
+}
+
+json_t *kube_foreign_expire(const char *uid)
+{
+	return json_pack("{s:{s:s}, s:{s:i}}", "metadata", "uid", uid, "spec",
+	                 "activeDeadlineSeconds", 1);
+}

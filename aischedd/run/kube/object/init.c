@@ -1,0 +1,87 @@
+/* init.c - the first process of a container, and its last words */
+#include "aischedd/run/kube/object/init.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/output.h"
+#include "libcommon/mem.h"
+
+static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
+				   "eval \"$" KUBE_OWN_VAR "\"\n"
+				   "unset " KUBE_OWN_VAR "\n";
+
+/* By the container's cgroup, of version 2 or 1; cgroup.type is not in the root,
+ * which is the machine. */
+static const char used_script[] =
+    "aisched_used()\n"
+    "{\n"
+    "\tcg=/sys/fs/cgroup us= mem=\n"
+    "\t{ [ -e $cg/cgroup.type ] && read -r _ us <$cg/cpu.stat; } ||\n"
+    "\t\t{ read -r us <$cg/cpuacct/cpuacct.usage && us=$((us / 1000)); }\n"
+    "\tread -r mem <$cg/memory.peak ||\n"
+    "\t\tread -r mem <$cg/memory/memory.max_usage_in_bytes\n"
+    "\techo \"" KUBE_LAST_USED "${us:-?} ${mem:-?}\" >>" KUBE_LAST_FILE "\n"
+    "} 2>/dev/null\n";
+
+static const char run_script[] =
+    "trap 'kill -TERM -1' TERM\n"
+    "{\n"
+    "\t[ ! -e " KUBE_JOB_DIR "/meet ] || . " KUBE_JOB_DIR
+    "/meet >/dev/null 2>&1\n"
+    "\texec \"" KUBE_JOB_DIR "/script\" \"$@\" <\"$aisched_in\"\n"
+    "} &\n"
+    "child=$!\n"
+    "exec 2>/dev/null # what this shell says of how it ended\n"
+    "[ -z \"$aisched_signal\" ] || {\n"
+    "\tsleep \"$aisched_after\"\n"
+    "\tkill -\"$aisched_signal\" \"${aisched_to:-$child}\"\n"
+    "} &\n"
+    "wait \"$child\"\n"
+    "status=$?\n"
+    "# A signal ends the wait, not the script.\n"
+    "while kill -0 \"$child\"; do\n"
+    "\twait \"$child\"\n"
+    "\tstatus=$?\n"
+    "done\n"
+    "aisched_used\n"
+    "exit \"$status\"\n";
+
+void kube_init_script(struct buf *out)
+{
+	buf_printf(out, "%s%s%s%s", begin_script, kube_output_script,
+	           used_script, run_script);
+}
+
+/* The last line that begins so, after that; NULL: none does. */
+static const char *last_line(const char *text, const char *begin)
+{
+	const char *found = NULL;
+
+	for (; text && *text;
+	     text += strcspn(text, "\n"), text += *text == '\n')
+		if (!strncmp(text, begin, strlen(begin)))
+			found = text + strlen(begin);
+	return found;
+}
+
+void kube_last_read(const char *message, struct kube_last *ret)
+{
+	const char *unable = last_line(message, KUBE_LAST_UNABLE);
+	const char *used = last_line(message, KUBE_LAST_USED);
+	int64_t us, bytes;
+
+	*ret = (struct kube_last){ 0 };
+	if (unable)
+		ret->unable = xstrndup(unable, strcspn(unable, "\n"));
+	if (!used)
+		return;
+	if (sscanf(used, "%18" SCNd64, &us) == 1 && us > 0)
+		ret->cpu_ms = us / 1000;
+	used += strcspn(used, " \n");
+	if (sscanf(used, " %18" SCNd64, &bytes) == 1 && bytes > 0)
+		ret->peak_kib = bytes / 1024;
+}

@@ -1,0 +1,192 @@
+/* job.c - the Job of an attempt */
+#include "aischedd/run/kube/object/object.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "aischedd/run/kube/object/mount.h"
+#include "aischedd/run/kube/object/output.h"
+
+enum {
+	LATER_S = 60, /* a cluster gives up nodes so much later than we do */
+	MODE_RX = 0555
+};
+
+static json_t *resources_of(const struct kube_home *home,
+                            const struct run_job *job)
+{
+	json_t *list = json_object();
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64 "m", job->req->cpus_milli);
+	json_object_set_new(list, "cpu", json_string(text));
+	snprintf(text, sizeof(text), "%" PRId64 "Mi", job->req->mem_mib);
+	json_object_set_new(list, "memory", json_string(text));
+	if (job->req->gpus_milli) {
+		snprintf(text, sizeof(text), "%" PRId64,
+		         (job->req->gpus_milli + 999) / 1000);
+		json_object_set_new(list, home->pool->gpu_resource,
+		                    json_string(text));
+	}
+	return json_pack("{s:O, s:o}", "requests", list, "limits", list);
+}
+
+static json_t *args_of(const struct run_job *job)
+{
+	json_t *args =
+	    job->spec->args ? json_loads(job->spec->args, 0, NULL) : NULL;
+
+	return args ? args : json_array();
+}
+
+static json_t *container_of(const struct kube_home *home,
+                            const struct run_job *job, const char *image,
+                            const char *workdir, json_t *mounts)
+{
+	return json_pack(
+	    "{s:s, s:s, s:s, s:[s, s], s:o, s:s, s:o, s:O, s:{s:b}, s:s}",
+	    "name", "main", "image", image, "imagePullPolicy", "IfNotPresent",
+	    "command", "/bin/sh", KUBE_JOB_DIR "/init", "args", args_of(job),
+	    "workingDir", workdir, "resources", resources_of(home, job),
+	    "volumeMounts", mounts, "securityContext",
+	    "allowPrivilegeEscalation", false, "terminationMessagePolicy",
+	    "File");
+}
+
+/* A cluster deletes pods of a node that it does not hear of, after 5 minutes
+ * unless they say otherwise.  How long to wait is ours to say, and when: it
+ * does so where no daemon is there to do it. */
+static json_t *tolerations(const struct kube_home *home)
+{
+	static const char *const keys[] = { "node.kubernetes.io/not-ready",
+		                            "node.kubernetes.io/unreachable" };
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		json_array_append_new(
+		    list, json_pack("{s:s, s:s, s:s, s:I}", "key", keys[i],
+		                    "operator", "Exists", "effect", "NoExecute",
+		                    "tolerationSeconds",
+		                    (json_int_t)home->node_timeout + LATER_S));
+	return list;
+}
+
+static json_t *pull_secrets(const struct conf_pool *pool)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < pool->image_pull_secrets.n; i++)
+		json_array_append_new(
+		    list,
+		    json_pack("{s:s}", "name", pool->image_pull_secrets.s[i]));
+	return list;
+}
+
+static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
+                        const char *image, struct kube_volumes *v)
+{
+	const char *workdir = kube_volumes_workdir(v, job->spec->workdir);
+	const char *account = home->pool->service_account;
+	char name[KUBE_NAME_SIZE];
+	json_t *spec;
+
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	kube_volumes_add(
+	    v, KUBE_JOB_DIR, "secret",
+	    json_pack("{s:s, s:i}", "secretName", name, "defaultMode", MODE_RX),
+	    true);
+	kube_volumes_add(v, "/dev/shm", "emptyDir",
+	                 json_pack("{s:s}", "medium", "Memory"), false);
+	spec = json_pack(
+	    "{s:s, s:s, s:I, s:b, s:b, s:o, s:o, s:[o], s:O,"
+	    " s:{s:I, s:I, s:I, s:b}}",
+	    "schedulerName", "aisched", "restartPolicy", "Never",
+	    "terminationGracePeriodSeconds", (json_int_t)job->grace,
+	    "enableServiceLinks", false, "automountServiceAccountToken",
+	    account != NULL, "tolerations", tolerations(home),
+	    "imagePullSecrets", pull_secrets(home->pool), "containers",
+	    container_of(home, job, image, workdir, v->mounts), "volumes",
+	    v->volumes, "securityContext", "runAsUser", (json_int_t)job->uid,
+	    "runAsGroup", (json_int_t)job->gid, "fsGroup", (json_int_t)job->gid,
+	    "runAsNonRoot", job->uid != 0);
+	if (kube_object_is_gang(job))
+		json_object_set_new(spec, "subdomain", json_string(name));
+	if (account)
+		json_object_set_new(spec, "serviceAccountName",
+		                    json_string(account));
+	return spec;
+}
+
+static int check_job(const struct kube_home *home, const struct run_job *job,
+                     const char *image, struct err *err)
+{
+	const char *pool = home->pool->name;
+
+	if (!image || !*image)
+		return err_set(err, EINVAL,
+		               "no image: name one with --image, or for all "
+		               "jobs in pool '%s'",
+		               pool);
+	if (job->uid == 0 && !home->pool->run_as_root)
+		return err_set(err, EINVAL,
+		               "pool '%s' does not run jobs of root (its "
+		               "run_as_root)",
+		               pool);
+	if (job->spec->launch_script == 1 && job->ntasks > 1)
+		return err_set(err, EINVAL,
+		               "--launch script with several tasks: in pool "
+		               "'%s' each is a pod that runs the script",
+		               pool);
+	return 0;
+}
+
+uint32_t kube_object_replace(const struct spec *spec)
+{
+	return spec_task_failure(spec) == FAILURE_REPLACES
+	           ? (uint32_t)spec_max_restarts(spec)
+	           : 0;
+}
+
+json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
+                        struct err *err)
+{
+	const char *image =
+	    job->spec->image ? job->spec->image : home->pool->image;
+	struct kube_volumes v = { 0 };
+	json_t *obj = NULL, *notes, *pod_notes;
+
+	if (check_job(home, job, image, err) < 0)
+		return NULL;
+	v.volumes = json_array();
+	v.mounts = json_array();
+	if (kube_volumes_mount(&v, home->pool, job->spec->mount, err) < 0)
+		goto out;
+	obj = kube_object_new(home, job, "batch/v1", "Job");
+	notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+	kube_object_number(notes, KUBE_NOTE_TASKS, job->ntasks);
+	pod_notes = kube_object_notes(home, job);
+	json_object_set_new(pod_notes,
+	                    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+	                    json_string("false"));
+	if (kube_output_all_files(job))
+		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
+		                    json_string("true"));
+	/* What a pod that fails means for the others is for us to say; but
+	 * only the controller can make another of its index. */
+	json_object_set_new(
+	    obj, "spec",
+	    json_pack("{s:s, s:i, s:i, s:i, s:s, s:{s:{s:o, s:o}, s:o}}",
+	              "completionMode", "Indexed", "parallelism",
+	              (int)job->ntasks, "completions", (int)job->ntasks,
+	              "backoffLimitPerIndex",
+	              (int)kube_object_replace(job->spec),
+	              "podReplacementPolicy", "Failed", "template", "metadata",
+	              "labels", kube_object_labels(home, job), "annotations",
+	              pod_notes, "spec", pod_spec(home, job, image, &v)));
+out:
+	json_decref(v.volumes);
+	json_decref(v.mounts);
+	return obj;
+}

@@ -1,0 +1,209 @@
+/* node.c - what an object of a node says that matters to us */
+#include "aischedd/run/kube/object/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+#define DEDICATED "aisched.io/dedicated"
+
+static bool matches_one(const json_t *labels, char *term)
+{
+	char *eq = strchr(term, '=');
+	const char *value;
+
+	if (!eq)
+		return json_object_get(labels, term) != NULL;
+	*eq = '\0';
+	value = kube_text_at(labels, term);
+	return value && !strcmp(value, eq + 1);
+}
+
+bool kube_node_matches(const json_t *obj, const char *selector)
+{
+	const json_t *labels =
+	    json_object_get(json_object_get(obj, "metadata"), "labels");
+	char *copy = xstrdup(selector ? selector : ""), *rest = copy, *term;
+	bool result = true;
+
+	while (result && (term = strsep(&rest, ",")))
+		if (*term)
+			result = matches_one(labels, term);
+	free(copy);
+	return result;
+}
+
+static json_t *read_features(const json_t *labels)
+{
+	json_t *list = json_array(), *value;
+	const char *label;
+
+	json_object_foreach((json_t *)labels, label, value) {
+		const char *s = json_string_value(value);
+		char *word =
+		    s && *s ? xasprintf("%s=%s", label, s) : xstrdup(label);
+
+		json_array_append_new(list, json_string(word));
+		free(word);
+	}
+	return list;
+}
+
+/*
+ * What keeps pods away that do not name it.  Nodes that are kept for us say
+ * that with a taint of ours; what cordon and a lost node add is told as such.
+ */
+static json_t *read_taints(const json_t *spec)
+{
+	json_t *list = json_array();
+	const json_t *taint;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, "taints"), i, taint) {
+		const char *name = kube_text_at(taint, "key");
+		const char *value = kube_text_at(taint, "value");
+		const char *effect = kube_text_at(taint, "effect");
+		char *word;
+
+		if (!name || !effect || !strcmp(effect, "PreferNoSchedule") ||
+		    !strcmp(name, DEDICATED) ||
+		    !strncmp(name, "node.kubernetes.io/", 19))
+			continue;
+		word = value && *value ? xasprintf("%s=%s", name, value)
+		                       : xstrdup(name);
+		json_array_append_new(list, json_string(word));
+		free(word);
+	}
+	return list;
+}
+
+/* The label whose key is the level, or ends in "/" and the level. */
+static const char *level_of(const json_t *labels, const char *level)
+{
+	const char *exact = kube_text_at(labels, level);
+	const char *label;
+	json_t *value;
+
+	if (exact)
+		return exact;
+	json_object_foreach((json_t *)labels, label, value) {
+		const char *slash = strrchr(label, '/');
+
+		if (slash && !strcmp(slash + 1, level))
+			return json_string_value(value);
+	}
+	return NULL;
+}
+
+/* From the top down to the first level that the node has no label for. */
+static char *read_topology(const struct strlist *levels, const json_t *labels)
+{
+	struct buf path = { 0 };
+
+	for (size_t i = 0; i < levels->n; i++) {
+		const char *at = level_of(labels, levels->s[i]);
+
+		if (!at || !*at || strchr(at, '/'))
+			break;
+		buf_printf(&path, "%s%s", i ? "/" : "", at);
+	}
+	return path.len ? buf_take(&path) : NULL;
+}
+
+/* By us with the reason that we were given, or by whoever could. */
+static char *read_cordon(const json_t *obj)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *why = kube_text_at(json_object_get(meta, "annotations"),
+	                               KUBE_NOTE_DRAINED);
+
+	return xstrdup(why && *why ? why : "cordoned in its cluster");
+}
+
+void kube_node_read_health(const json_t *obj, struct kube_node_said *ret)
+{
+	const json_t *spec = json_object_get(obj, "spec"), *c;
+	const json_t *status = json_object_get(obj, "status");
+	const char *ready = "", *why = "no status yet";
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "conditions"), i, c) {
+		const char *type = kube_text_at(c, "type");
+		const char *is = kube_text_at(c, "status");
+		const char *text = kube_text_at(c, "message");
+
+		if (!type || strcmp(type, "Ready") != 0)
+			continue;
+		ready = is ? is : "";
+		why = text && *text ? text : "its kubelet says so";
+	}
+	*ret = (struct kube_node_said){ 0 };
+	ret->down = strcmp(ready, "True") != 0;
+	ret->cordoned = json_is_true(json_object_get(spec, "unschedulable"));
+	if (ret->down)
+		ret->reason = xasprintf("not ready: %s", why);
+	else if (ret->cordoned)
+		ret->reason = read_cordon(obj);
+}
+
+static char *read_gpu_type(const json_t *labels)
+{
+	const char *s = kube_text_at(labels, "nvidia.com/gpu.product");
+
+	return s && *s ? xstrdup(s) : NULL;
+}
+
+void kube_node_read(const json_t *obj, const char *gpu,
+                    const struct strlist *levels, struct kube_node_said *ret)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const json_t *labels = json_object_get(meta, "labels");
+	const json_t *status = json_object_get(obj, "status");
+
+	kube_node_read_health(obj, ret);
+	ret->have = kube_amount_read(json_object_get(status, "allocatable"),
+	                             gpu, false);
+	ret->features = read_features(labels);
+	ret->taints = read_taints(json_object_get(obj, "spec"));
+	ret->gpu_type = read_gpu_type(labels);
+	ret->topology = read_topology(levels, labels);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+bool kube_node_said_same(const struct kube_node_said *a,
+                         const struct kube_node_said *b)
+{
+	return a->down == b->down && a->cordoned == b->cordoned &&
+	       same_text(a->reason, b->reason) &&
+	       same_text(a->gpu_type, b->gpu_type) &&
+	       same_text(a->topology, b->topology) &&
+	       !memcmp(&a->have, &b->have, sizeof(a->have)) &&
+	       json_equal(a->features, b->features) &&
+	       json_equal(a->taints, b->taints);
+}
+
+void kube_node_said_fini(struct kube_node_said *said)
+{
+	free(said->reason);
+	free(said->gpu_type);
+	free(said->topology);
+	json_decref(said->features);
+	json_decref(said->taints);
+	*said = (struct kube_node_said){ 0 };
+}
+
+size_t kube_node_depth(const struct kube_node_said *said)
+{
+	size_t depth = said->topology != NULL;
+
+	for (const char *s = said->topology; s && *s; s++)
+		depth += *s == '/';
+	return depth;
+}

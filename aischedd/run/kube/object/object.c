@@ -1,0 +1,174 @@
+/* object.c - what all objects of a job have, and what is done to them */
+#include "aischedd/run/kube/object/object.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+
+enum { CLUSTER_IN_NAME = 20 };
+
+/* --- names, labels --- */
+
+void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
+                      uint64_t job, uint32_t attempt)
+{
+	char part[CLUSTER_IN_NAME + 1];
+	size_t n = 0;
+
+	for (; cluster[n] && n < CLUSTER_IN_NAME; n++)
+		part[n] = isalnum((unsigned char)cluster[n])
+		              ? (char)tolower((unsigned char)cluster[n])
+		              : '-';
+	part[n] = '\0';
+	snprintf(ret, KUBE_NAME_SIZE, "aj-%s-%" PRIu64 "-%" PRIu32, part, job,
+	         attempt);
+}
+
+void kube_object_number(json_t *obj, const char *key, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	json_object_set_new(obj, key, json_string(text));
+}
+
+json_t *kube_object_labels(const struct kube_home *home,
+                           const struct run_job *job)
+{
+	json_t *labels = json_object();
+
+	kube_object_number(labels, KUBE_LABEL_JOB, job->job);
+	json_object_set_new(labels, KUBE_LABEL_QUEUE, json_string(job->queue));
+	json_object_set_new(labels, KUBE_LABEL_CLUSTER,
+	                    json_string(home->cluster));
+	return labels;
+}
+
+json_t *kube_object_notes(const struct kube_home *home,
+                          const struct run_job *job)
+{
+	json_t *notes = json_object();
+
+	kube_object_number(notes, KUBE_NOTE_ATTEMPT, job->attempt);
+	json_object_set_new(notes, KUBE_NOTE_STORE, json_string(home->store));
+	json_object_set_new(notes, KUBE_NOTE_POOL,
+	                    json_string(home->pool->name));
+	return notes;
+}
+
+json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
+                        const char *version, const char *kind)
+{
+	char name[KUBE_NAME_SIZE];
+
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	return json_pack("{s:s, s:s, s:{s:s, s:s, s:o, s:o}}", "apiVersion",
+	                 version, "kind", kind, "metadata", "name", name,
+	                 "namespace", home->pool->namespace, "labels",
+	                 kube_object_labels(home, job), "annotations",
+	                 kube_object_notes(home, job));
+}
+
+void kube_object_own(json_t *obj, const char *name, const char *uid)
+{
+	json_object_set_new(json_object_get(obj, "metadata"), "ownerReferences",
+	                    json_pack("[{s:s, s:s, s:s, s:s}]", "apiVersion",
+	                              "batch/v1", "kind", "Job", "name", name,
+	                              "uid", uid));
+}
+
+static bool read_number(const json_t *map, const char *key, uint64_t max,
+                        uint64_t *ret)
+{
+	const char *s = kube_text_at(map, key);
+	char *end;
+
+	if (!s || !isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	return !*end && !errno && *ret <= max;
+}
+
+static bool says(const json_t *map, const char *key, const char *value)
+{
+	const char *s = kube_text_at(map, key);
+
+	return s && !strcmp(s, value);
+}
+
+bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
+                         struct kube_owner *ret)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const json_t *labels = json_object_get(meta, "labels");
+	const json_t *notes = json_object_get(meta, "annotations");
+	uint64_t attempt;
+
+	if (!says(labels, KUBE_LABEL_CLUSTER, home->cluster) ||
+	    !says(notes, KUBE_NOTE_STORE, home->store) ||
+	    !says(notes, KUBE_NOTE_POOL, home->pool->name) ||
+	    !read_number(labels, KUBE_LABEL_JOB, UINT64_MAX, &ret->job) ||
+	    !read_number(notes, KUBE_NOTE_ATTEMPT, UINT32_MAX, &attempt))
+		return false;
+	ret->attempt = (uint32_t)attempt;
+	return true;
+}
+
+json_t *kube_object_service(const struct kube_home *home,
+                            const struct run_job *job)
+{
+	json_t *obj = kube_object_new(home, job, "v1", "Service");
+	char name[KUBE_NAME_SIZE];
+
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	/* Ranks look for each other before they are ready. */
+	json_object_set_new(obj, "spec",
+	                    json_pack("{s:s, s:b, s:{s:s}}", "clusterIP",
+	                              "None", "publishNotReadyAddresses", true,
+	                              "selector",
+	                              "batch.kubernetes.io/job-name", name));
+	return obj;
+}
+
+/* --- what is done to them --- */
+
+json_t *kube_object_binding(const char *namespace, const char *pod,
+                            const char *uid, const char *node)
+{
+	return json_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:{s:s, s:s, s:s}}",
+	                 "apiVersion", "v1", "kind", "Binding", "metadata",
+	                 "name", pod, "namespace", namespace, "uid", uid,
+	                 "target", "apiVersion", "v1", "kind", "Node", "name",
+	                 node);
+}
+
+json_t *kube_object_deletion(const char *uid, int64_t grace_s)
+{
+	json_t *obj = json_pack("{s:s, s:s, s:s, s:{s:s}}", "apiVersion", "v1",
+	                        "kind", "DeleteOptions", "propagationPolicy",
+	                        "Background", "preconditions", "uid", uid);
+
+	if (grace_s >= 0)
+		json_object_set_new(obj, "gracePeriodSeconds",
+		                    json_integer((json_int_t)grace_s));
+	return obj;
+}
+
+json_t *kube_object_leave(const char *uid, const char *why)
+{
+	return json_pack("{s:{s:s, s:{s:s}}, s:{s:i}}", "metadata", "uid", uid,
+	                 "annotations", KUBE_NOTE_LEAVE, why, "spec",
+	                 "activeDeadlineSeconds", 1);
+}
+
+json_t *kube_object_indexes(const char *uid, uint32_t n)
+{
+	return json_pack("{s:{s:s}, s:{s:i, s:i}}", "metadata", "uid", uid,
+	                 "spec", "parallelism", (int)n, "completions", (int)n);
+}

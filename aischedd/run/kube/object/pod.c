@@ -1,0 +1,291 @@
+/* pod.c - what an object of a pod says that matters to us */
+#include "aischedd/run/kube/object/pod.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/init.h"
+#include "aischedd/run/kube/object/object.h"
+#include "libcommon/mem.h"
+
+/* --- what it uses --- */
+
+struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
+{
+	struct kube_amount a = { 0 };
+	struct err err;
+	int64_t bytes = 0;
+
+	if (json_object_get(map, "cpu"))
+		(void)kube_milli_of(json_object_get(map, "cpu"), &a.cpu_milli,
+		                    &err);
+	if (json_object_get(map, "memory"))
+		(void)kube_whole_of(json_object_get(map, "memory"), &bytes,
+		                    &err);
+	if (json_object_get(map, gpu))
+		(void)kube_whole_of(json_object_get(map, gpu), &a.gpus, &err);
+	if (json_object_get(map, "pods"))
+		(void)kube_whole_of(json_object_get(map, "pods"), &a.pods,
+		                    &err);
+	a.mem_mib = up ? kube_mib_up(bytes) : kube_mib_down(bytes);
+	return a;
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static struct kube_amount sum(struct kube_amount a, struct kube_amount b)
+{
+	return (struct kube_amount){ add(a.cpu_milli, b.cpu_milli),
+		                     add(a.mem_mib, b.mem_mib),
+		                     add(a.gpus, b.gpus), add(a.pods, b.pods) };
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static struct kube_amount most(struct kube_amount a, struct kube_amount b)
+{
+	return (struct kube_amount){ larger(a.cpu_milli, b.cpu_milli),
+		                     larger(a.mem_mib, b.mem_mib),
+		                     larger(a.gpus, b.gpus),
+		                     larger(a.pods, b.pods) };
+}
+
+/* What is only limited is asked for, too; in pods the API server has said so
+ * already, in templates of Jobs it has not. */
+static struct kube_amount asked(const json_t *container, const char *gpu)
+{
+	const json_t *resources = json_object_get(container, "resources");
+	const json_t *requests = json_object_get(resources, "requests");
+	struct kube_amount a = kube_amount_read(requests, gpu, true);
+	struct kube_amount limit =
+	    kube_amount_read(json_object_get(resources, "limits"), gpu, true);
+
+	if (!json_object_get(requests, "cpu"))
+		a.cpu_milli = limit.cpu_milli;
+	if (!json_object_get(requests, "memory"))
+		a.mem_mib = limit.mem_mib;
+	if (!json_object_get(requests, gpu))
+		a.gpus = limit.gpus;
+	return a;
+}
+
+/* Sidecars start between the other init containers and stay. */
+struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
+{
+	struct kube_amount run = { 0 }, stay = { 0 }, init = { 0 }, whole;
+	const json_t *resources = json_object_get(spec, "resources");
+	const json_t *c, *requests;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, "containers"), i, c)
+		run = sum(run, asked(c, gpu));
+	json_array_foreach(json_object_get(spec, "initContainers"), i, c) {
+		const char *restart = kube_text_at(c, "restartPolicy");
+		struct kube_amount with = sum(stay, asked(c, gpu));
+
+		if (restart && !strcmp(restart, "Always"))
+			stay = with;
+		init = most(init, with);
+	}
+	run = most(sum(run, stay), init);
+	/* Said for the pod as a whole, it wins; a mere limit where no
+	 * container says anything. */
+	requests = json_object_get(resources, "requests");
+	whole = asked(spec, gpu);
+	if (json_object_get(requests, "cpu") || !run.cpu_milli)
+		run.cpu_milli = whole.cpu_milli;
+	if (json_object_get(requests, "memory") || !run.mem_mib)
+		run.mem_mib = whole.mem_mib;
+	run = sum(run, kube_amount_read(json_object_get(spec, "overhead"), gpu,
+	                                true));
+	run.pods = 1;
+	return run;
+}
+
+/* --- what became of it --- */
+
+static char *text(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+	const char *s = kube_text(&r, path);
+
+	return xstrdup(s ? s : "");
+}
+
+static int64_t seconds(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+
+	return kube_time(&r, path) / 1000000;
+}
+
+static void replace(char **to, char *value)
+{
+	free(*to);
+	*to = value;
+}
+
+static void read_ended(struct kube_pod *pod, const json_t *ended)
+{
+	struct kube_reader r = { .obj = ended };
+	char *reason = text(ended, "reason");
+	struct kube_last last;
+
+	pod->ended = pod->ran = true;
+	pod->exit_code = (int)kube_int(&r, "exitCode", 0);
+	/* Some process of it was killed for memory, whatever the script made
+	 * of that. */
+	pod->oom = !strcmp(reason, "OOMKilled");
+	pod->start = seconds(ended, "startedAt");
+	pod->end = seconds(ended, "finishedAt");
+	kube_last_read(kube_text_at(ended, "message"), &last);
+	if (last.unable)
+		replace(&pod->unable, last.unable);
+	pod->cpu_ms = last.cpu_ms;
+	pod->peak_kib = last.peak_kib;
+	free(reason);
+}
+
+static void read_container(struct kube_pod *pod, const json_t *status)
+{
+	const json_t *state = json_object_get(status, "state");
+	const json_t *running = json_object_get(state, "running");
+	const json_t *ended = json_object_get(state, "terminated");
+	const json_t *waits = json_object_get(state, "waiting");
+
+	if (ended) {
+		read_ended(pod, ended);
+	} else if (running) {
+		pod->ran = true;
+		pod->start = seconds(running, "startedAt");
+	} else if (waits) {
+		replace(&pod->waits, text(waits, "reason"));
+		replace(&pod->waits_why, text(waits, "message"));
+	}
+}
+
+static enum kube_phase read_phase(const json_t *status)
+{
+	static const char *const names[] = { [POD_PENDING] = "Pending",
+		                             [POD_RUNNING] = "Running",
+		                             [POD_SUCCEEDED] = "Succeeded",
+		                             [POD_FAILED] = "Failed" };
+	const char *phase = kube_text_at(status, "phase");
+
+	for (size_t i = 0; phase && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(phase, names[i]))
+			return (enum kube_phase)i;
+	return POD_PENDING;
+}
+
+static char *read_owner(const json_t *meta)
+{
+	const json_t *ref;
+	size_t i;
+
+	json_array_foreach(json_object_get(meta, "ownerReferences"), i, ref)
+		if (json_is_true(json_object_get(ref, "controller")))
+			return text(ref, "uid");
+	return xstrdup("");
+}
+
+static bool has_note(const json_t *meta, const char *key)
+{
+	return json_object_get(json_object_get(meta, "annotations"), key) !=
+	       NULL;
+}
+
+static char *read_note(const json_t *meta, const char *key)
+{
+	const char *s = kube_text_at(json_object_get(meta, "annotations"), key);
+
+	return xstrdup(s ? s : "");
+}
+
+/* As kubectl chooses. */
+static char *read_main(const json_t *meta, const json_t *spec)
+{
+	char *named =
+	    read_note(meta, "kubectl.kubernetes.io/default-container");
+	const json_t *first =
+	    json_array_get(json_object_get(spec, "containers"), 0);
+
+	if (*named)
+		return named;
+	free(named);
+	return text(first, "name");
+}
+
+static int32_t read_index(const json_t *meta)
+{
+	const char *s =
+	    kube_text_at(json_object_get(meta, "labels"),
+	                 "batch.kubernetes.io/job-completion-index");
+	char *end;
+	long n = s ? strtol(s, &end, 10) : -1;
+
+	return s && *s && !*end && n >= 0 && n < INT32_MAX ? (int32_t)n : -1;
+}
+
+int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
+                  struct err *err)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const json_t *status = json_object_get(obj, "status");
+	const json_t *list = json_object_get(status, "containerStatuses");
+	const json_t *spec = json_object_get(obj, "spec");
+
+	if (!json_is_string(json_object_get(meta, "name")) ||
+	    !json_is_string(json_object_get(meta, "uid")))
+		return err_set(err, EINVAL, "a pod without name or uid");
+	*ret = (struct kube_pod){
+		.namespace = text(meta, "namespace"),
+		.name = text(meta, "name"),
+		.uid = text(meta, "uid"),
+		.owner = read_owner(meta),
+		.node = text(spec, "nodeName"),
+		.to_files = has_note(meta, KUBE_NOTE_FILES),
+		.container = read_main(meta, spec),
+		.leave = read_note(meta, KUBE_NOTE_LEAVE),
+		.index = read_index(meta),
+		.phase = read_phase(status),
+		.deleting = json_object_get(meta, "deletionTimestamp") != NULL,
+		.reason = text(status, "reason"),
+		.message = text(status, "message"),
+		.waits = xstrdup(""),
+		.waits_why = xstrdup(""),
+		.unable = xstrdup(""),
+		.use = kube_pod_use(spec, gpu),
+	};
+	read_container(ret, json_array_get(list, 0));
+	return 0;
+}
+
+void kube_pod_fini(struct kube_pod *pod)
+{
+	char *texts[] = { pod->namespace, pod->name,    pod->uid,
+		          pod->owner,     pod->node,    pod->leave,
+		          pod->reason,    pod->message, pod->waits,
+		          pod->waits_why, pod->unable,  pod->container };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free(texts[i]);
+	*pod = (struct kube_pod){ 0 };
+}
+
+bool kube_pod_is_lost(const struct kube_pod *pod)
+{
+	/* Ended by us, it says so, too. */
+	return pod->phase == POD_FAILED && *pod->reason &&
+	       strcmp(pod->reason, "DeadlineExceeded") != 0 && !pod->oom;
+}

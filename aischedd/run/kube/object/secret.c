@@ -1,0 +1,311 @@
+/* secret.c - what the pods of a job run: environment, script, init */
+#include "aischedd/run/kube/object/object.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/file.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/init.h"
+#include "aischedd/run/kube/object/output.h"
+#include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/record.h"
+#include "libcommon/buf.h"
+#include "libcommon/map.h"
+#include "libcommon/mem.h"
+
+/*
+ * Where tasks look for each other: the kubelet has written down the whole name
+ * of a pod in its /etc/hosts.  By that rank 0 knows without DNS that it is the
+ * master, and the others need not search.  DNS has all of the names at once,
+ * soon after the last pod runs; a script that would not try again is spared
+ * the wait, where there is a program to ask with.
+ */
+static const char meet_script[] =
+    "aisched_zone= aisched_tries=20\n"
+    "while read -r aisched_ip aisched_name aisched_rest; do\n"
+    "\tcase $aisched_name in\n"
+    "\t\"$aisched_host-$RANK.$aisched_host\".*)\n"
+    "\t\taisched_zone=.${aisched_name#*.*.} ;;\n"
+    "\tesac\n"
+    "done </etc/hosts\n"
+    "MASTER_ADDR=$MASTER_ADDR$aisched_zone\n"
+    "aisched_name=$aisched_host-$((RANK == 0)).$aisched_host$aisched_zone\n"
+    "[ \"$WORLD_SIZE\" -eq 1 ] || ! command -v getent ||\n"
+    "until getent hosts \"$aisched_name\" ||\n"
+    "\t[ $((aisched_tries -= 1)) -eq 0 ]; do\n"
+    "\tsleep 1\n"
+    "done\n";
+
+static bool is_one_of(const char *var, size_t len, const char *const *list)
+{
+	for (; *list; list++)
+		if (strlen(*list) == len && !strncmp(*list, var, len))
+			return true;
+	return false;
+}
+
+/* What is true of the submitter's machine, or of one local process. */
+static bool is_local(const char *var, size_t len)
+{
+	static const char *const names[] = {
+		/* The image knows better. */
+		"HOME", "HOSTNAME", "LD_LIBRARY_PATH", "LD_PRELOAD", "OLDPWD",
+		"PATH", "PWD", "SHELL", "SHLVL", "TMPDIR", "_",
+		/* Of each pod, below. */
+		RUN_ID_VAR, "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR",
+		NULL
+	};
+	static const char *const ours[] = { "GTIDS",  "JOB_GPUS", "LOCALID",
+		                            "NODEID", "PROCID",   "TASK_PID",
+		                            NULL };
+
+	if (is_one_of(var, len, names))
+		return true;
+	if (len > 8 && !strncmp(var, "AISCHED_", 8))
+		return is_one_of(var + 8, len - 8, ours);
+	return len > 6 && !strncmp(var, "SLURM_", 6) &&
+	       is_one_of(var + 6, len - 6, ours);
+}
+
+/* Shells name functions that they export as they like. */
+static bool is_name(const char *var, size_t len)
+{
+	if (!len || isdigit((unsigned char)*var))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)var[i]) && var[i] != '_')
+			return false;
+	return true;
+}
+
+static void add_export(struct buf *out, const char *var, size_t len)
+{
+	buf_puts(out, "export ");
+	buf_add(out, var, len);
+	buf_puts(out, "='");
+	for (const char *s = var + len + 1; *s; s++)
+		if (*s == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_addc(out, *s);
+	buf_puts(out, "'\n");
+}
+
+static void add_ranks(struct buf *out, const struct kube_home *home,
+                      const struct run_job *job)
+{
+	static const char *const ranks[] = { "AISCHED_PROCID", "SLURM_PROCID",
+		                             "AISCHED_NODEID", "SLURM_NODEID" };
+	char name[KUBE_NAME_SIZE];
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++)
+		buf_printf(out, "export %s=\"$JOB_COMPLETION_INDEX\"\n",
+		           ranks[i]);
+	buf_puts(out, "export AISCHED_LOCALID=0 SLURM_LOCALID=0\n");
+	if (!kube_object_is_gang(job))
+		return;
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	buf_printf(out,
+	           "export RANK=\"$JOB_COMPLETION_INDEX\" LOCAL_RANK=0\n"
+	           "export WORLD_SIZE=%" PRIu32 "\n"
+	           "export MASTER_ADDR='%s-0.%s'\n"
+	           "aisched_host='%s'\n",
+	           job->ntasks, name, name, name);
+}
+
+/* Nobody outside can send one: it is set off when the job starts. */
+static void add_signal(struct buf *out, const struct run_job *job)
+{
+	const struct spec *spec = job->spec;
+	int64_t after = job->time_limit - spec->signal_before;
+
+	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED)
+		return;
+	buf_printf(
+	    out, "aisched_signal=%d aisched_after=%" PRId64 " aisched_to=%s\n",
+	    (int)spec->signal, after > 0 ? after : 0,
+	    spec->signal_batch == 1 ? "" : "-1");
+}
+
+/* As its user has it: so have all tasks of an array. */
+static bool is_users(const struct run_job *job, const char *var)
+{
+	const char *env = job->env, *end = env + job->env_len;
+
+	for (; env < end; env += strlen(env) + 1)
+		if (!strcmp(env, var))
+			return true;
+	return false;
+}
+
+/* What all tasks of an array have goes to common. */
+static void env_file(struct buf *common, struct buf *own,
+                     const struct kube_home *home, const struct run_job *job,
+                     int64_t now)
+{
+	struct order order = { .job = *job };
+	struct env_of of = { .order = &order, .start = now };
+	struct arena *arena = arena_new();
+	struct buf nodes = { 0 };
+
+	for (uint32_t i = 0; i < job->ntasks; i++)
+		buf_printf(&nodes, "%s%s", i ? "," : "", job->node_name[i]);
+	order.host = nodes.data;
+	for (char **var = env_build(&of, arena); *var; var++) {
+		const char *eq = strchr(*var, '=');
+		size_t len = eq ? (size_t)(eq - *var) : 0;
+
+		if (is_name(*var, len) && !is_local(*var, len))
+			add_export(is_users(job, *var) ? common : own, *var,
+			           len);
+	}
+	add_ranks(own, home, job);
+	add_signal(own, job);
+	kube_output_env(own, job, now);
+	if (job->spec->umask != SPEC_UNSET)
+		buf_printf(own, "umask 0%03o\n", (unsigned)job->spec->umask);
+	arena_free(arena);
+	buf_free(&nodes);
+}
+
+static json_t *base64(const void *data, size_t len)
+{
+	char *text = kube_base64_of(data, len);
+	json_t *value = json_string(text);
+
+	free(text);
+	return value;
+}
+
+static json_t *secret_of(const struct kube_home *home,
+                         const struct run_job *job, const struct buf *env)
+{
+	json_t *obj = kube_object_new(home, job, "v1", "Secret");
+	json_t *data = json_object();
+	struct buf init = { 0 };
+
+	kube_init_script(&init);
+	json_object_set_new(data, "env", base64(env->data, env->len));
+	json_object_set_new(data, "init", base64(init.data, init.len));
+	if (kube_object_is_gang(job))
+		json_object_set_new(
+		    data, "meet", base64(meet_script, sizeof(meet_script) - 1));
+	json_object_set_new(data, "script",
+	                    base64(job->script, job->script_len));
+	json_object_set_new(obj, "immutable", json_true());
+	json_object_set_new(obj, "data", data);
+	buf_free(&init);
+	return obj;
+}
+
+/* Begins so for each that is shared in this cluster. */
+static void shared_prefix(char ret[KUBE_NAME_SIZE], const char *cluster)
+{
+	kube_object_name(ret, cluster, 0, 0);
+	memcpy(ret, "as", 2);
+	ret[strlen(ret) - strlen("0-0")] = '\0';
+}
+
+static json_t *shared_secret(const struct kube_home *home,
+                             const struct run_job *job, const struct buf *env)
+{
+	uint64_t hash = hash_bytes(0, home->store, strlen(home->store));
+	struct run_job array = *job;
+	char name[KUBE_NAME_SIZE];
+	size_t len;
+	json_t *obj;
+
+	array.job = job->array_job;
+	array.attempt = 0;
+	hash = hash_bytes(hash, env->data ? env->data : "", env->len);
+	hash =
+	    hash_bytes(hash, job->script ? job->script : "", job->script_len);
+	shared_prefix(name, home->cluster);
+	len = strlen(name);
+	snprintf(name + len, sizeof(name) - len, "%" PRIu64 "-%016" PRIx64,
+	         job->array_job, hash);
+	obj = secret_of(home, &array, env);
+	json_object_set_new(json_object_get(obj, "metadata"), "name",
+	                    json_string(name));
+	return obj;
+}
+
+json_t *kube_object_secret(const struct kube_home *home,
+                           const struct run_job *job, int64_t now,
+                           char **ret_own)
+{
+	struct buf common = { 0 }, own = { 0 };
+	json_t *obj, *text;
+
+	env_file(&common, &own, home, job, now);
+	text = json_stringn(own.data, own.len);
+	*ret_own = NULL;
+	if (job->array_job && text) { /* else it is no UTF-8 */
+		obj = shared_secret(home, job, &common);
+		*ret_own = buf_take(&own);
+	} else {
+		buf_add(&common, own.data, own.len);
+		obj = secret_of(home, job, &common);
+		buf_free(&own);
+	}
+	json_decref(text);
+	buf_free(&common);
+	return obj;
+}
+
+/* Where a cluster would put in values of other variables. */
+static json_t *literal(const char *text)
+{
+	struct buf out = { 0 };
+	json_t *value;
+
+	for (; *text; text++) {
+		if (*text == '$')
+			buf_addc(&out, '$');
+		buf_addc(&out, *text);
+	}
+	value = json_stringn(out.data, out.len);
+	buf_free(&out);
+	return value;
+}
+
+void kube_object_share(json_t *obj, const char *secret, const char *own)
+{
+	json_t *notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+	json_t *pods = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	json_t *volume, *main;
+	size_t i;
+
+	json_object_set_new(notes, KUBE_NOTE_SECRET, json_string(secret));
+	json_array_foreach(json_object_get(pods, "volumes"), i, volume)
+		if (json_object_get(volume, "secret"))
+			json_object_set_new(json_object_get(volume, "secret"),
+			                    "secretName", json_string(secret));
+	main = json_array_get(json_object_get(pods, "containers"), 0);
+	json_object_set_new(main, "env",
+	                    json_pack("[{s:s, s:o}]", "name", KUBE_OWN_VAR,
+	                              "value", literal(own)));
+}
+
+bool kube_object_may_share(const char *name, const struct kube_home *home)
+{
+	char prefix[KUBE_NAME_SIZE];
+
+	shared_prefix(prefix, home->cluster);
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+const char *kube_object_shared(const json_t *obj, const struct kube_home *home)
+{
+	const json_t *notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+	const char *name = kube_text_at(notes, KUBE_NOTE_SECRET);
+
+	return name && kube_object_may_share(name, home) ? name : NULL;
+}

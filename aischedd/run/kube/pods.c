@@ -1,0 +1,220 @@
+/* pods.c - what is heard of pods, of ours and of others */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/log.h"
+#include "libcommon/mem.h"
+
+/* A pod that is not ours, as far as it takes of a node. */
+struct other {
+	char *node;
+	struct kube_amount use;
+	bool marked;
+};
+
+/* --- pods of ours --- */
+
+void kube_task_count(struct kube *kube, struct kube_task *task)
+{
+	bool counts = !task->attempt && !task->gone && *task->pod.node &&
+	              !kube_pod_is_over(&task->pod);
+
+	if (counts == task->counted)
+		return;
+	task->counted = counts;
+	kube_nodes_use(kube->nodes, task->pod.node, &task->pod.use, counts);
+}
+
+void kube_task_free(struct kube *kube, struct kube_task *task)
+{
+	TAILQ_REMOVE(&kube->loose, task, of_list);
+	if (task->counted)
+		kube_nodes_use(kube->nodes, task->pod.node, &task->pod.use,
+		               false);
+	map_del(&kube->pods, kube_text_key(task->pod.uid));
+	kube_pod_fini(&task->pod);
+	free(task);
+}
+
+static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
+                                   const struct kube_owner *owner)
+{
+	uint64_t key = kube_text_key(pod->uid);
+	struct kube_task *task = map_find(&kube->pods, key);
+
+	if (!task) {
+		task = xcalloc(1, sizeof(*task));
+		task->owner = *owner;
+		TAILQ_INSERT_TAIL(&kube->loose, task, of_list);
+		map_set(&kube->pods, key, task);
+	} else {
+		pod->index = task->pod.index; /* whatever its labels say now */
+		kube_pod_fini(&task->pod);
+	}
+	task->pod = *pod;
+	task->marked = false;
+	if (pod->deleting && !task->gone_ms)
+		task->gone_ms = kube_now_ms();
+	return task;
+}
+
+/* How it ended is kept until its attempt is done with. */
+static void task_deleted(struct kube *kube, struct kube_task *task)
+{
+	struct kube_attempt *a = task->attempt;
+
+	task->gone = true;
+	if (a)
+		kube_attempt_touch(a);
+	if (a && kube_pod_is_over(&task->pod))
+		return;
+	if (a)
+		kube_attempt_lose(a, task);
+	kube_task_free(kube, task);
+}
+
+static void on_task(struct kube *kube, struct kube_pod *pod,
+                    const struct kube_owner *owner, bool deleted)
+{
+	struct kube_task *task = task_seen(kube, pod, owner);
+	struct kube_attempt *a = kube_attempt_find(kube, owner);
+
+	if (deleted) {
+		task_deleted(kube, task);
+		return;
+	}
+	if (a && !task->attempt)
+		kube_attempt_link(a, task);
+	kube_task_count(kube, task);
+	kube_logs_look(kube);
+	if (a)
+		kube_attempt_touch(a);
+}
+
+/* --- pods of others --- */
+
+static void other_free(struct kube *kube, uint64_t key)
+{
+	struct other *other = map_del(&kube->others, key);
+
+	if (!other)
+		return;
+	kube_nodes_use(kube->nodes, other->node, &other->use, false);
+	free(other->node);
+	free(other);
+}
+
+static void on_other(struct kube *kube, const struct kube_pod *pod,
+                     bool deleted)
+{
+	uint64_t key = kube_text_key(pod->uid);
+	struct other *other = map_find(&kube->others, key);
+
+	if (deleted || !*pod->node || kube_pod_is_over(pod)) {
+		other_free(kube, key);
+		return;
+	}
+	if (other && !strcmp(other->node, pod->node) &&
+	    !memcmp(&other->use, &pod->use, sizeof(pod->use))) {
+		other->marked = false;
+		return;
+	}
+	other_free(kube, key);
+	other = xcalloc(1, sizeof(*other));
+	other->node = xstrdup(pod->node);
+	other->use = pod->use;
+	map_set(&kube->others, key, other);
+	kube_nodes_use(kube->nodes, other->node, &other->use, true);
+}
+
+/* --- both --- */
+
+static void pods_mark(struct kube *kube)
+{
+	struct other *other;
+	struct kube_task *task;
+	size_t at = 0;
+
+	while ((task = map_each(&kube->pods, &at)))
+		task->marked = !task->gone;
+	at = 0;
+	while ((other = map_each(&kube->others, &at)))
+		other->marked = true;
+}
+
+/* Those that are still marked are gone; the maps may not change meanwhile. */
+static void pods_drop(struct kube *kube)
+{
+	struct map *maps[] = { &kube->pods, &kube->others };
+
+	for (size_t m = 0; m < ARRAY_SIZE(maps); m++) {
+		uint64_t *gone = xcalloc(maps[m]->n + 1, sizeof(*gone));
+		size_t n = 0;
+
+		for (size_t i = 0; i < maps[m]->cap; i++) {
+			void *p = maps[m]->slot[i].value;
+
+			if (p && (m ? ((struct other *)p)->marked
+			            : ((struct kube_task *)p)->marked))
+				gone[n++] = maps[m]->slot[i].key;
+		}
+		for (size_t i = 0; i < n; i++)
+			if (m)
+				other_free(kube, gone[i]);
+			else
+				task_deleted(kube,
+				             map_find(&kube->pods, gone[i]));
+		free(gone);
+	}
+}
+
+static void on_pod(struct kube *kube, json_t *obj, bool deleted)
+{
+	struct kube_owner owner;
+	struct kube_pod pod;
+	struct err err;
+	uint64_t key;
+
+	if (kube_pod_read(obj, kube->pool->gpu_resource, &pod, &err) < 0)
+		return;
+	if (kube_object_is_ours(obj, &kube->home, &owner) &&
+	    !strcmp(pod.namespace, kube->pool->namespace)) {
+		on_task(kube, &pod, &owner, deleted); /* takes it */
+		return;
+	}
+	key = kube_text_key(pod.uid);
+	if (kube_adopt_pod(kube, &pod, deleted)) {
+		other_free(kube, key); /* if its Job was not known before */
+		return;
+	}
+	on_other(kube, &pod, deleted);
+	kube_pod_fini(&pod);
+}
+
+void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj)
+{
+	if (news == KUBE_RESET)
+		pods_mark(kube);
+	else if (news == KUBE_SYNCED)
+		pods_drop(kube);
+	else if (news != KUBE_TROUBLE)
+		on_pod(kube, obj, news == KUBE_DELETED);
+}
+
+void kube_pods_free(struct kube *kube)
+{
+	struct other *other;
+	struct kube_task *task;
+	size_t at = 0;
+
+	while ((task = TAILQ_FIRST(&kube->loose)))
+		kube_task_free(kube, task);
+	while ((other = map_each(&kube->others, &at))) {
+		free(other->node);
+		free(other);
+	}
+	map_free(&kube->pods);
+	map_free(&kube->others);
+}

@@ -1,0 +1,223 @@
+/* shared.c - Secrets that the tasks of an array share */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/mem.h"
+
+/* --- which there may be --- */
+
+/*
+ * A Secret is made after the first Job that names it and goes before the last
+ * one does.  So whenever we begin again, the Jobs tell which there may be;
+ * unless somebody deleted them all meanwhile.  Secrets cannot be listed
+ * without the right to read those of others, so an empty file has the name of
+ * each.
+ */
+static char *folder_of(const struct kube *kube)
+{
+	char *all = xasprintf("%s/secrets", kube->conf->state_dir);
+	char *own = xasprintf("%s/%s", all, kube->pool->name);
+
+	(void)mkdir(all, 0700);
+	(void)mkdir(own, 0700);
+	free(all);
+	return own;
+}
+
+static char *file_of(const struct kube_shared *shared)
+{
+	char *folder = folder_of(shared->kube);
+	char *file = xasprintf("%s/%s", folder, shared->name);
+
+	free(folder);
+	return file;
+}
+
+/* Before it is made.  What cannot be noted is found by its Jobs alone. */
+static void note(const struct kube_shared *shared)
+{
+	char *file = file_of(shared);
+	int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	free(file);
+}
+
+static void forget(const struct kube_shared *shared)
+{
+	char *file = file_of(shared);
+
+	(void)unlink(file);
+	free(file);
+}
+
+void kube_shared_recall(struct kube *kube)
+{
+	char *folder = folder_of(kube);
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (kube_object_may_share(entry->d_name, &kube->home))
+			kube_shared_put(kube_shared_get(kube, entry->d_name));
+	if (dir)
+		closedir(dir);
+	free(folder);
+}
+
+/* --- who uses them --- */
+
+struct kube_shared *kube_shared_get(struct kube *kube, const char *name)
+{
+	uint64_t key = kube_text_key(name);
+	struct kube_shared *shared = map_find(&kube->shared, key);
+
+	if (!shared) {
+		shared = xcalloc(1, sizeof(*shared));
+		shared->kube = kube;
+		shared->name = xstrdup(name);
+		map_set(&kube->shared, key, shared);
+	}
+	shared->users++;
+	return shared;
+}
+
+static void shared_free(struct kube_shared *shared)
+{
+	map_del(&shared->kube->shared, kube_text_key(shared->name));
+	free(shared->name);
+	free(shared);
+}
+
+/* Jobs that wait until it is gone. */
+static bool is_waiting(const struct job_seen *job,
+                       const struct kube_shared *shared)
+{
+	return job->shared == shared && job->removing;
+}
+
+static bool is_wanted(const struct kube_shared *shared)
+{
+	unsigned users = shared->users;
+	struct job_seen *job;
+	size_t at = 0;
+
+	while (users && (job = map_each(&shared->kube->jobs, &at)))
+		users -= is_waiting(job, shared);
+	return users;
+}
+
+static void make_it_go(struct kube_shared *shared)
+{
+	if (shared->asking || is_wanted(shared))
+		return;
+	if (kube_lease_left_ms(shared->kube->lease))
+		kube_ask_shared(shared, NULL);
+	else if (!shared->users)
+		shared_free(shared);
+}
+
+void kube_shared_put(struct kube_shared *shared)
+{
+	if (shared && --shared->users == 0)
+		make_it_go(shared);
+}
+
+void kube_shared_make(struct kube_attempt *a)
+{
+	if (a->shared->there) {
+		json_decref(a->secret);
+		a->secret = NULL;
+	} else if (!a->shared->asking) {
+		note(a->shared);
+		kube_ask_shared(a->shared, a);
+	}
+}
+
+bool kube_shared_goes_first(struct job_seen *job)
+{
+	struct kube_shared *shared = job->shared;
+
+	if (!shared)
+		return false;
+	if (shared->users > 1) {
+		shared->users--;
+		job->shared = NULL;
+		return false;
+	}
+	make_it_go(shared);
+	return true;
+}
+
+/* Whoever uses it looks again. */
+static void touch_users(struct kube_shared *shared)
+{
+	struct kube_attempt *a;
+	size_t at = 0;
+
+	while ((a = map_each(&shared->kube->attempts, &at)))
+		if (a->shared == shared)
+			kube_attempt_touch(a);
+}
+
+void kube_shared_made(struct kube_shared *shared, const struct err *err)
+{
+	shared->asking = false;
+	shared->there = !err || err->code == EEXIST;
+	if (shared->there)
+		touch_users(shared);
+	make_it_go(shared);
+}
+
+void kube_shared_gone(struct kube_shared *shared, const struct err *err)
+{
+	bool gone = !err || err->code == ENOENT;
+	struct job_seen *job;
+	size_t at = 0;
+
+	shared->asking = false;
+	shared->there = false;
+	if (gone)
+		forget(shared);
+	while ((job = map_each(&shared->kube->jobs, &at))) {
+		if (!is_waiting(job, shared))
+			continue;
+		if (gone) {
+			shared->users--;
+			job->shared = NULL;
+			kube_ask_remove(shared->kube, job);
+		} else {
+			kube_job_remove_later(job);
+		}
+	}
+	if (shared->users)
+		touch_users(shared);
+	else
+		shared_free(shared);
+}
+
+void kube_shared_free(struct kube *kube)
+{
+	struct kube_shared *shared;
+	struct kube_attempt *a;
+	struct job_seen *job;
+	size_t at = 0;
+
+	while ((a = map_each(&kube->attempts, &at)))
+		a->shared = NULL;
+	at = 0;
+	while ((job = map_each(&kube->jobs, &at)))
+		job->shared = NULL;
+	at = 0;
+	while ((shared = map_each(&kube->shared, &at))) {
+		free(shared->name);
+		free(shared);
+	}
+	map_free(&kube->shared);
+}

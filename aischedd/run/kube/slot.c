@@ -1,0 +1,115 @@
+/* slot.c - which task is which pod, as jobs grow and shrink */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/mem.h"
+
+void kube_slots_free(struct slot *slot, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		free(slot[i].node);
+		free(slot[i].lost);
+	}
+	free(slot);
+}
+
+void kube_slot_lose(struct slot *slot, const char *pod, const char *why)
+{
+	if (!slot->lost)
+		slot->lost =
+		    xasprintf("pod %s on node %s: %s", pod, slot->node, why);
+}
+
+struct slot *kube_slot_at(struct kube_attempt *a, uint32_t index)
+{
+	/* Unless it has been resized. */
+	if (index < a->nslots && a->slot[index].index == index)
+		return &a->slot[index];
+	for (uint32_t i = 0; i < a->nslots; i++)
+		if (a->slot[i].index == index)
+			return &a->slot[i];
+	return NULL;
+}
+
+static bool index_is_taken(struct kube_attempt *a, const struct slot *slot,
+                           uint32_t n, uint32_t index)
+{
+	struct kube_task *task = kube_task_at(a, index);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (slot[i].node && slot[i].index == index)
+			return true;
+	return task && (kube_task_is_bound(task) || *task->pod.leave ||
+	                kube_pod_is_over(&task->pod));
+}
+
+/* Its pod is on the node of one of the names that are not taken yet. */
+static void keep_slots(struct kube_attempt *a, struct slot *to, uint32_t n,
+                       const char *const *name)
+{
+	struct kube_task *task;
+
+	for (uint32_t i = 0; i < a->nslots; i++)
+		for (uint32_t k = 0; k < n; k++)
+			if (!to[k].node && !strcmp(name[k], a->slot[i].node)) {
+				to[k] = a->slot[i];
+				a->slot[i].node = xstrdup("");
+				a->slot[i].lost = NULL;
+				break;
+			}
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		uint32_t index = (uint32_t)task->pod.index;
+		bool known = !kube_task_is_alive(task) || *task->pod.leave;
+
+		for (uint32_t k = 0; !known && k < n; k++)
+			known = to[k].node && to[k].index == index;
+		for (uint32_t k = 0; !known && k < n; k++)
+			if (!to[k].node && !strcmp(name[k], task->pod.node)) {
+				to[k] = (struct slot){ .node = xstrdup(name[k]),
+					               .index = index };
+				known = true;
+			}
+	}
+}
+
+void kube_attempt_set_slots(struct kube_attempt *a, const struct run_job *job)
+{
+	struct slot *to = xcalloc(job->ntasks, sizeof(*to));
+	uint32_t index = 0;
+
+	keep_slots(a, to, job->ntasks, job->node_name);
+	for (uint32_t k = 0; k < job->ntasks; k++) {
+		if (to[k].node)
+			continue;
+		while (index_is_taken(a, to, job->ntasks, index))
+			index++;
+		to[k].index = index;
+		to[k].node = xstrdup(job->node_name[k]);
+	}
+	kube_slots_free(a->slot, a->nslots);
+	a->slot = to;
+	a->nslots = job->ntasks;
+	a->indexes = a->have;
+	for (uint32_t k = 0; k < job->ntasks; k++)
+		if (to[k].index >= a->indexes)
+			a->indexes = to[k].index + 1;
+}
+
+void kube_attempt_shrink(struct kube_attempt *a)
+{
+	struct kube_task *task;
+	bool alive = false;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		if (kube_slot_at(a, (uint32_t)task->pod.index))
+			continue;
+		kube_task_leave(a, task, KUBE_LEAVE_SHRINK);
+		alive |= kube_task_is_alive(task);
+	}
+	if (!a->resizing || alive)
+		return;
+	a->resizing = false;
+	kube_attempt_tell(
+	    a, &(struct run_event){ .kind = RUN_RESIZED, .resize = a->resize });
+}

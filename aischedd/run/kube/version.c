@@ -1,0 +1,60 @@
+/* version.c - whether a cluster is new enough to do what we ask of it */
+#include <stdlib.h>
+
+#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/kube.h"
+
+enum {
+	/* Before it, a Job with backoffLimitPerIndex loses that, and with it
+	 * its other tasks as soon as one has failed. */
+	MAJOR = 1,
+	MINOR = 29,
+	AGAIN_MS = 5000 /* one that is too old is asked again */
+};
+
+static void judge(struct kube *kube, const json_t *body)
+{
+	struct kube_reader r = { .obj = body };
+	const char *major = kube_text(&r, "major");
+	const char *minor = kube_text(&r, "minor"); /* may be "29+" */
+	long n = major ? strtol(major, NULL, 10) : 0;
+
+	kube->old.code = 0;
+	if (!minor || n > MAJOR ||
+	    (n == MAJOR && strtol(minor, NULL, 10) >= MINOR))
+		return;
+	err_set(&kube->old, EPROTONOSUPPORT,
+	        "the cluster is Kubernetes %s.%s, which is too old: %d.%d or "
+	        "newer is needed",
+	        major, minor, MAJOR, MINOR);
+}
+
+static void on_version(const struct kube_answer *answer, void *arg)
+{
+	struct kube *kube = arg;
+
+	/* Who may not ask is not told, and finds out. */
+	if (!answer->err)
+		judge(kube, answer->body);
+	kube->version_known = true;
+	kube->version_asked = false;
+	kube_tell_trouble(kube);
+	kube_try_recover(kube);
+}
+
+void kube_version_ask(struct kube *kube)
+{
+	int64_t now = kube_now_ms();
+
+	if (kube->version_asked || now < kube->version_ms ||
+	    (kube->version_known && !kube->old.code))
+		return;
+	kube->version_asked = true;
+	kube->version_ms = now + AGAIN_MS;
+	kube_http_send(kube->http, &(struct kube_request){ .method = KUBE_GET,
+	                                                   .rank = KUBE_READ,
+	                                                   .path = "/version",
+	                                                   .done = on_version,
+	                                                   .arg = kube });
+}

@@ -1,0 +1,211 @@
+/*
+ * ask.c - what is asked of the runner of this machine
+ *
+ * A start costs the loop no file and no wait: the nursery is sent one end of
+ * a socket pair and a memory file with the order, and forks the shepherd.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "aischedd/run/local/local.h"
+#include "aischedd/run/shepherd/order.h"
+#include "libcommon/mem.h"
+
+/* --- starting --- */
+
+/* The plan's CPU numbers to the kernel's. */
+static void order_place(struct local *l, struct order *order,
+                        struct arena *arena)
+{
+	struct run_job *job = &order->job;
+	uint32_t n = order_uses(job), first = job->task[0].cpu_first;
+	struct snap_task *task =
+	    arena_array(arena, struct snap_task, job->ntasks + 1);
+	struct snap_cpu_use *use = arena_array(arena, struct snap_cpu_use, n);
+	uint8_t *numa = arena_array(arena, uint8_t, n);
+
+	for (uint32_t i = 0; i <= job->ntasks; i++) {
+		task[i] = job->task[i];
+		task[i].cpu_first -= first;
+	}
+	order->bind = l->machine.node.ncpus > 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t cpu = job->cpu_use[first + i].cpu;
+
+		use[i].milli = job->cpu_use[first + i].milli;
+		/* A declared node may have more CPUs than there are. */
+		if (cpu >= l->machine.node.ncpus) {
+			order->bind = false;
+			continue;
+		}
+		use[i].cpu = l->machine.os_cpu[cpu];
+		numa[i] = l->machine.os_numa[cpu];
+	}
+	job->task = task;
+	job->cpu_use = use;
+	order->cpu_numa = l->machine.many_numa && order->bind ? numa : NULL;
+}
+
+static int write_order(struct local *l, const struct run_job *job,
+                       struct err *err)
+{
+	struct order order = {
+		.job = *job,
+		.host = l->machine.node.name,
+		.node_cpus = l->machine.node.ncpus,
+		.node_gpus = l->machine.node.ngpus,
+		.ways = l->ways,
+	};
+	struct arena *arena = arena_new();
+	int fd;
+
+	order_place(l, &order, arena);
+	fd = order_write(&order, err);
+	arena_free(arena);
+	return fd;
+}
+
+bool attempt_launch(struct attempt *a)
+{
+	int done = nursery_send(a->local, a, &a->err);
+
+	if (done == 0)
+		return false;
+	close(a->child_fd);
+	close(a->order_fd);
+	a->child_fd = a->order_fd = -1;
+	if (done < 0)
+		attempt_hang_up(a);
+	a->state = done < 0 ? ATTEMPT_FAILED : ATTEMPT_TALKS;
+	return true;
+}
+
+static int attempt_prepare(struct attempt *a, const struct run_job *job)
+{
+	int pair[2];
+
+	a->order_fd = write_order(a->local, job, &a->err);
+	if (a->order_fd < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(&a->err, "cannot make a socket");
+	a->child_fd = pair[1];
+	attempt_connect(a, pair[0]);
+	return 0;
+}
+
+void local_start(struct runner *r, const struct run_job *job)
+{
+	struct local *l = local_of(r);
+	struct attempt *a;
+
+	if (attempt_find(l, job->job, job->attempt))
+		return;
+	a = attempt_new(l, job->job, job->attempt);
+	if (attempt_prepare(a, job) < 0)
+		a->state = ATTEMPT_FAILED;
+	else if (!attempt_launch(a))
+		a->state = ATTEMPT_WAITS;
+	if (a->state != ATTEMPT_TALKS)
+		attempt_queue(a);
+}
+
+/* --- the other requests --- */
+
+void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
+                enum stop_why why, int64_t grace)
+{
+	static const char *const words[] = {
+		[STOP_CANCEL] = "",
+		[STOP_TIME_LIMIT] = " DUE TO TIME LIMIT",
+		[STOP_REQUEUE] = " DUE TO JOB REQUEUE",
+		[STOP_PREEMPT] = " DUE TO PREEMPTION",
+		[STOP_NODE_FAIL] = " DUE TO NODE FAILURE",
+		[STOP_DEADLINE] = " DUE TO DEADLINE",
+	};
+	struct attempt *a = attempt_find(local_of(r), job, attempt);
+
+	assert((size_t)why < ARRAY_SIZE(words));
+	if (!a || a->state == ATTEMPT_DONE)
+		return;
+	attempt_insist(a, &a->stop,
+	               json_pack("{s:s s:s s:I}", "do", "stop", "why",
+	                         words[why], "grace", (json_int_t)grace));
+}
+
+void local_signal(struct runner *r, uint64_t job, uint32_t attempt, int signo,
+                  bool script_only)
+{
+	struct attempt *a = attempt_find(local_of(r), job, attempt);
+
+	if (a)
+		attempt_send(a,
+		             json_pack("{s:s s:i s:b}", "do", "signal", "signo",
+		                       signo, "script_only", script_only));
+}
+
+void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)
+{
+	struct attempt *a = attempt_find(local_of(r), job, attempt);
+
+	if (a)
+		attempt_send(a, json_pack("{s:s}", "do", "suspend"));
+}
+
+/* A place as shepherds read it. */
+static json_t *place_to_json(struct local *l, uint32_t ntasks,
+                             const struct snap_task *task,
+                             const struct snap_cpu_use *cpu_use)
+{
+	struct order order = {
+		.job = { .ntasks = ntasks, .task = task, .cpu_use = cpu_use }
+	};
+	struct arena *arena = arena_new();
+	json_t *place;
+
+	order_place(l, &order, arena);
+	place = order_place_to_json(&order);
+	arena_free(arena);
+	return place;
+}
+
+void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
+                  uint32_t ntasks, const struct snap_task *task,
+                  const struct snap_cpu_use *cpu_use)
+{
+	struct local *l = local_of(r);
+	struct attempt *a = attempt_find(l, job, attempt);
+
+	if (a)
+		attempt_send(
+		    a, json_pack("{s:s s:o}", "do", "resume", "place",
+		                 place_to_json(l, ntasks, task, cpu_use)));
+}
+
+void local_resize(struct runner *r, const struct run_job *job)
+{
+	struct local *l = local_of(r);
+	struct attempt *a = attempt_find(l, job->job, job->attempt);
+
+	if (!a || a->state == ATTEMPT_DONE)
+		return;
+	attempt_insist(
+	    a, &a->resize,
+	    json_pack("{s:s s:o s:I}", "do", "resize", "place",
+	              place_to_json(l, job->ntasks, job->task, job->cpu_use),
+	              "resize", (json_int_t)job->resize));
+}
+
+void local_forget(struct runner *r, uint64_t job, uint32_t attempt)
+{
+	struct attempt *a = attempt_find(local_of(r), job, attempt);
+
+	if (!a)
+		return;
+	a->forgotten = true;
+	if (a->state == ATTEMPT_DONE)
+		attempt_done(a);
+}

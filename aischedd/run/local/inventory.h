@@ -1,0 +1,30 @@
+/*
+ * inventory.h - what this machine has
+ */
+#ifndef AISCHEDD_RUN_LOCAL_INVENTORY_H
+#define AISCHEDD_RUN_LOCAL_INVENTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aischedd/run/runner.h"
+#include "libcommon/conf.h"
+#include "libcommon/err.h"
+#include "libcommon/mem.h"
+
+struct machine {
+	struct node_info node;
+	const uint16_t *os_cpu; /* [node.ncpus] the kernel's numbers */
+	const uint8_t *os_numa; /* [node.ncpus] */
+	bool many_numa;         /* more than one NUMA node */
+};
+
+/*
+ * By hwloc: the hardware threads of our affinity in its logical order,
+ * memory within our group's limit, GPUs.  What conf (may be NULL) says about
+ * GPUs wins.  Everything lives in the arena.  Fails: what hwloc said.
+ */
+int machine_discover(struct machine *ret, const struct conf_node *conf,
+                     struct arena *arena, struct err *err);
+
+#endif

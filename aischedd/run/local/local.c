@@ -1,0 +1,248 @@
+/*
+ * local.c - the runner of this machine: how it begins, turns and ends
+ *
+ * attempt.c talks to shepherds, ask.c is what the daemon may ask.
+ */
+#include "aischedd/run/local/local.h"
+
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aischedd/run/shepherd/order.h"
+#include "libcommon/mem.h"
+
+#define TICK_US 10000
+
+static const char *local_shortcomings(struct runner *r)
+{
+	struct local *l = local_of(r);
+
+	return l->shortcomings.len ? l->shortcomings.data : "";
+}
+
+static void local_free(struct runner *r)
+{
+	struct local *l = local_of(r);
+	struct attempt *a;
+	size_t at = 0;
+
+	while ((a = map_each(&l->attempts, &at)))
+		attempt_free(a);
+	map_free(&l->attempts);
+	if (l->tick)
+		event_free(l->tick);
+	nursery_close(l);
+	for (int i = 0; i < 3; i++) {
+		int fd = (int[]){ l->dirfd, l->null_fd, l->lock_fd }[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
+	arena_free(l->arena);
+	buf_free(&l->shortcomings);
+	free(l->dir);
+	free(l->shepherd);
+	free(l);
+}
+
+static const struct runner_ops local_ops = {
+	.start = local_start,
+	.stop = local_stop,
+	.signal = local_signal,
+	.suspend = local_suspend,
+	.resume = local_resume,
+	.resize = local_resize,
+	.forget = local_forget,
+	.recover = local_recover,
+	.shortcomings = local_shortcomings,
+	.free = local_free,
+};
+
+/* --- the tick: what cannot be done at once --- */
+
+static bool attempt_work(struct attempt *a)
+{
+	if (a->state == ATTEMPT_WAITS && !attempt_launch(a))
+		return false;
+	switch (a->state) {
+	case ATTEMPT_FAILED:
+		attempt_tell(a, &(struct run_event){ .kind = RUN_START_FAILED,
+		                                     .fault = FAULT_SYSTEM,
+		                                     .text = a->err.text });
+		attempt_done(a);
+		return true;
+	case ATTEMPT_UNCLEAR:
+	case ATTEMPT_DYING:
+		return attempt_settle(a);
+	default:
+		return true;
+	}
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct local *l = arg;
+	struct attempt *a, *next, *again = NULL;
+	struct timeval soon = { .tv_usec = TICK_US };
+
+	(void)fd, (void)what;
+	if (l->hello) {
+		l->hello = false;
+		l->fn(&(struct run_event){ .kind = RUN_NODE,
+		                           .node = &l->machine.node },
+		      l->arg);
+	}
+	if ((l->work || l->recovering) && !local_lock(l)) {
+		event_add(l->tick, &soon);
+		return;
+	}
+	if (l->strays_unseen) {
+		l->strays_unseen = false;
+		local_find_strays(l);
+	}
+	a = l->work;
+	l->work = NULL;
+	for (; a; a = next) {
+		next = a->next;
+		if (!attempt_work(a)) {
+			a->next = again;
+			again = a;
+		}
+	}
+	while ((a = again)) {
+		again = a->next;
+		a->next = l->work;
+		l->work = a;
+	}
+	if (l->recovering && !l->awaited) {
+		l->recovering = false;
+		l->fn(&(struct run_event){ .kind = RUN_SYNCED }, l->arg);
+	}
+	if (l->work)
+		event_add(l->tick, &soon);
+}
+
+/* --- beginning --- */
+
+/* Relative to our own program: installed, or in the folder it was built. */
+static char *find_shepherd(struct err *err)
+{
+	static const char *const places[] = {
+		"/../libexec/aisched/aisched-shepherd",
+		"/run/shepherd/aisched-shepherd",
+		"/../../aischedd/run/shepherd/aisched-shepherd", /* of a test */
+	};
+	char self[PATH_MAX], *dir;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (len < 0) {
+		err_sys(err, "cannot read '/proc/self/exe'");
+		return NULL;
+	}
+	self[len] = '\0';
+	dir = dirname(self);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char *path = xasprintf("%s%s", dir, places[i]);
+
+		if (!access(path, X_OK))
+			return path;
+		free(path);
+	}
+	err_set(err, ENOENT,
+	        "no program 'aisched-shepherd' found from '%s%s' on", dir,
+	        places[0]);
+	return NULL;
+}
+
+static void note_shortcomings(struct local *l)
+{
+	static const struct {
+		enum cgroup_tree controller;
+		const char *text;
+	} missing[] = {
+		{ CG_MEMORY, "Memory: no cgroup controller; the memory of a "
+		             "job is looked at several times a second and "
+		             "may exceed its limit in between." },
+		{ CG_CPU, "CPUs: no cgroup controller; jobs that share a CPU "
+		          "are not held to their parts of it." },
+		{ CG_CPUSET, "CPUs: no cgroup controller; a job starts on its "
+		             "CPUs but could leave them." },
+		{ CG_PIDS, "Processes: no cgroup controller; their number is "
+		           "not limited." },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
+		if (!cgroup_can(&l->ways, missing[i].controller))
+			buf_printf(&l->shortcomings, "%s%s",
+			           l->shortcomings.len ? " " : "",
+			           missing[i].text);
+	if (!l->machine.node.ncpus)
+		buf_printf(&l->shortcomings, "%sCPUs: cannot be bound.",
+		           l->shortcomings.len ? " " : "");
+}
+
+static int open_dir(struct local *l, const char *state_dir, struct err *err)
+{
+	/* Other users' jobs reach their scripts through it. */
+	mode_t mode = geteuid() == 0 ? 0711 : 0700;
+
+	l->dir = xasprintf("%s/run", state_dir);
+	if (mkdir(l->dir, mode) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make '%s'", l->dir);
+	l->dirfd = open(l->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->dirfd < 0 || fchmod(l->dirfd, mode) < 0)
+		return err_sys(err, "cannot use '%s'", l->dir);
+	l->lock_fd =
+	    openat(l->dirfd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (l->lock_fd < 0)
+		return err_sys(err, "cannot open '%s/lock'", l->dir);
+	l->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (l->null_fd < 0)
+		return err_sys(err, "cannot open '/dev/null'");
+	return 0;
+}
+
+static int prepare(struct local *l, const char *state_dir,
+                   const struct conf_node *node, struct err *err)
+{
+	if (open_dir(l, state_dir, err) < 0)
+		return -1;
+	l->shepherd = find_shepherd(err);
+	if (!l->shepherd)
+		return -1;
+	if (machine_discover(&l->machine, node, l->arena, err) < 0)
+		return -1;
+	if (nursery_open(l, err) < 0)
+		return -1;
+	boot_id(l->boot);
+	note_shortcomings(l);
+	return 0;
+}
+
+struct runner *runner_local_new(struct event_base *base, const char *state_dir,
+                                const struct conf_node *node, run_event_fn *fn,
+                                void *arg, struct err *err)
+{
+	struct local *l = xcalloc(1, sizeof(*l));
+
+	l->runner.ops = &local_ops;
+	l->base = base;
+	l->fn = fn;
+	l->arg = arg;
+	l->dirfd = l->lock_fd = l->null_fd = l->nursery_fd = -1;
+	l->arena = arena_new();
+	if (prepare(l, state_dir, node, err) < 0) {
+		local_free(&l->runner);
+		return NULL;
+	}
+	l->tick = event_new(base, -1, 0, on_tick, l);
+	l->hello = true;
+	event_active(l->tick, EV_TIMEOUT, 0);
+	return &l->runner;
+}

@@ -1,0 +1,194 @@
+/*
+ * nursery.c - the daemon's side of the nursery
+ *
+ * Where a user manager runs, the nursery and all below it live in a scope
+ * that this manager delegates: its cgroup outlives the session and the
+ * daemon, and has controllers.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aischedd/run/local/local.h"
+#include "aischedd/run/shepherd/nursery.h"
+
+#define SCOPE_PATIENCE_MS 5000
+
+/* Under a user manager the nursery gets a cgroup to divide from there. */
+static const char *const scope_command[] = {
+	"/usr/bin/systemd-run",
+	"--user",
+	"--scope",
+	"--quiet",
+	"--collect",
+	"-p",
+	"Delegate=yes",
+	"--",
+};
+
+/* The nursery: a shepherd program that waits; see nursery.h. */
+static int spawn_nursery(struct local *l, int fd)
+{
+	const char *args[ARRAY_SIZE(scope_command) + 4];
+	size_t n = 0;
+	char lock[12];
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t all, none;
+	int code;
+
+	for (; l->scope && n < ARRAY_SIZE(scope_command); n++)
+		args[n] = scope_command[n];
+	snprintf(lock, sizeof(lock), "%d", l->lock_fd);
+	args[n++] = l->shepherd;
+	args[n++] = lock;
+	args[n++] = l->scope            ? NURSERY_SCOPE
+	            : l->ways.shepherds ? l->ways.shepherds
+	                                : "";
+	args[n] = NULL;
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
+	                                    POSIX_SPAWN_SETSIGDEF |
+	                                    POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fd, 0);
+	posix_spawn_file_actions_adddup2(&files, l->null_fd, 1);
+	posix_spawn_file_actions_adddup2(&files, l->null_fd, 2);
+	/* Onto itself: it is kept open across exec. */
+	posix_spawn_file_actions_adddup2(&files, l->lock_fd, l->lock_fd);
+	code = posix_spawn(&l->nursery_pid, args[0], &files, &attr,
+	                   (char *const *)(uintptr_t)args, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return code;
+}
+
+void nursery_close(struct local *l)
+{
+	if (l->nursery_fd < 0)
+		return;
+	close(l->nursery_fd);
+	l->nursery_fd = -1;
+}
+
+static int connect_nursery(struct local *l, struct err *err)
+{
+	int pair[2], code;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "cannot make a socket");
+	code = spawn_nursery(l, pair[1]);
+	close(pair[1]);
+	if (code) {
+		close(pair[0]);
+		return err_set(err, code, "cannot start '%s': %s", l->shepherd,
+		               strerror(code));
+	}
+	l->nursery_fd = pair[0];
+	return 0;
+}
+
+/* Once a daemon: the nursery says what its scope lets it limit, or it ends
+ * because there is no scope to be had. */
+static bool scope_works(struct local *l)
+{
+	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };
+	struct cgroup_ways ways = { 0 };
+
+	if (poll(&p, 1, SCOPE_PATIENCE_MS) != 1 ||
+	    recv(l->nursery_fd, ways.v2, sizeof(ways.v2), 0) !=
+	        (ssize_t)sizeof(ways.v2))
+		return false;
+	l->ways = ways;
+	return true;
+}
+
+/* Whether there is a user manager to give us a scope. */
+static bool has_user_manager(void)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	char *path;
+	bool has;
+
+	if (geteuid() == 0 || !dir)
+		return false;
+	path = xasprintf("%s/systemd/private", dir);
+	has = !access(path, R_OK | W_OK) && !access(scope_command[0], X_OK);
+	free(path);
+	return has;
+}
+
+int nursery_open(struct local *l, struct err *err)
+{
+	l->scope = has_user_manager();
+	if (!l->scope)
+		cgroup_find(&l->ways, l->arena);
+	if (connect_nursery(l, err) < 0)
+		return -1;
+	if (!l->scope || scope_works(l))
+		return 0;
+	kill(l->nursery_pid, SIGKILL);
+	nursery_close(l);
+	waitpid(l->nursery_pid, NULL, 0);
+	l->scope = false;
+	cgroup_find(&l->ways, l->arena);
+	return connect_nursery(l, err);
+}
+
+/* Fails: EAGAIN, it has many to bring up already; or it is dead. */
+static int send_birth(struct local *l, const struct attempt *a)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .space = { 0 } };
+	int fd[2] = { a->child_fd, a->order_fd };
+	struct iovec data = { 0 };
+	struct msghdr msg = { .msg_iov = &data,
+		              .msg_iovlen = 1,
+		              .msg_control = &control,
+		              .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	char dir[PATH_MAX], name[48];
+	int len;
+
+	local_name(name, a->job, a->attempt);
+	len = snprintf(dir, sizeof(dir), "%s/%s", l->dir, name);
+	data = (struct iovec){ dir, (size_t)len };
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), fd, sizeof(fd));
+	return sendmsg(l->nursery_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0
+	           ? -1
+	           : 0;
+}
+
+int nursery_send(struct local *l, const struct attempt *a, struct err *err)
+{
+	if (l->nursery_fd < 0 && nursery_open(l, err) < 0)
+		return -1;
+	if (send_birth(l, a) == 0)
+		return 1;
+	if (errno == EAGAIN || errno == ETOOMANYREFS)
+		return 0;
+	/* It was killed; another takes over. */
+	nursery_close(l);
+	waitpid(l->nursery_pid, NULL, 0);
+	if (nursery_open(l, err) < 0)
+		return -1;
+	return send_birth(l, a) < 0 ? err_sys(err, "cannot start a shepherd")
+	                            : 1;
+}

@@ -1,0 +1,236 @@
+/*
+ * recover.c - what became of attempts whose shepherd does not answer
+ *
+ * The record of an attempt says whether it was claimed, whether its shepherd
+ * lives and how it ended.  Claimed, not alive and without an outcome means
+ * that the shepherd was killed or the machine went down: what is left of the
+ * job is found by its group or its run id, and killed.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aischedd/run/local/local.h"
+#include "aischedd/run/shepherd/proc.h"
+
+#define GIVE_UP_S 60
+
+bool local_lock(struct local *l)
+{
+	if (!l->locked)
+		l->locked = flock(l->lock_fd, LOCK_EX | LOCK_NB) == 0;
+	return l->locked;
+}
+
+/* --- a shepherd that lives --- */
+
+static int connect_ctl(int dirfd, struct err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/ctl",
+	         dirfd);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
+	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
+	    peer.uid == geteuid())
+		return fd;
+	err_sys(err, "cannot reach a shepherd");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static bool reach(struct attempt *a, int dirfd)
+{
+	int fd = connect_ctl(dirfd, NULL);
+
+	/* It is about to end: its outcome is there at the next look. */
+	if (fd < 0)
+		return false;
+	attempt_connect(a, fd);
+	if (a->stray)
+		attempt_send(a, json_pack("{s:s s:s s:i}", "do", "stop", "why",
+		                          "", "grace", 0));
+	return true;
+}
+
+/* --- what a killed shepherd left --- */
+
+static void kill_left(pid_t pid, void *arg)
+{
+	(void)arg;
+	kill(pid, SIGKILL);
+}
+
+/* Whether nothing is left. */
+static bool kill_leftovers(const struct claim *claim)
+{
+	bool gone;
+
+	cgroup_kill(&claim->cgroup);
+	gone = cgroup_remove(&claim->cgroup) == 0;
+	/* Also where the group could not be made. */
+	return proc_with_env(RUN_ID_VAR, claim->run_id, kill_left, NULL) == 0 &&
+	       gone;
+}
+
+static bool bury(struct attempt *a)
+{
+	bool rebooted = strcmp(a->claim.boot, a->local->boot) != 0;
+	bool all = rebooted || kill_leftovers(&a->claim);
+
+	if (!all && time(NULL) - a->dying_since < GIVE_UP_S)
+		return false;
+	attempt_tell(a, &(struct run_event){
+			    .kind = RUN_LOST,
+			    .rebooted = rebooted,
+			    .text = rebooted ? "the machine was restarted"
+	                            : all    ? "its shepherd was killed"
+	                                     : "its shepherd was killed, and "
+	                                       "processes are left that do "
+	                                       "not die" });
+	attempt_done(a);
+	return true;
+}
+
+/* --- looking at the record --- */
+
+static void never_ran(struct attempt *a)
+{
+	struct run_event ev = { .kind = RUN_UNKNOWN };
+
+	/* Nobody asked what became of it: its shepherd did not begin. */
+	if (!a->awaited && !a->stray) {
+		ev.kind = RUN_START_FAILED;
+		ev.fault = FAULT_SYSTEM;
+		ev.text = "the shepherd of the job ended before it began";
+	}
+	attempt_tell(a, &ev);
+	a->forgotten = true;
+	attempt_done(a);
+}
+
+static bool look(struct attempt *a, int dirfd)
+{
+	struct record rec;
+
+	if (!a->arena)
+		a->arena = arena_new();
+	if (dirfd >= 0)
+		record_read(dirfd, &rec, a->arena);
+	else
+		rec = (struct record){ .state = RECORD_NONE };
+	switch (rec.state) {
+	case RECORD_NONE:
+		never_ran(a);
+		return true;
+	case RECORD_ALIVE:
+		return reach(a, dirfd);
+	case RECORD_ENDED:
+		attempt_tell(a, &(struct run_event){ .kind = RUN_ENDED,
+		                                     .outcome = &rec.outcome });
+		attempt_done(a);
+		return true;
+	case RECORD_FAILED:
+		attempt_tell(a,
+		             &(struct run_event){ .kind = RUN_START_FAILED,
+		                                  .fault = rec.fault,
+		                                  .text = rec.outcome.text });
+		attempt_done(a);
+		return true;
+	case RECORD_DEAD:
+		a->claim = rec.claim;
+		a->dying_since = time(NULL);
+		a->state = ATTEMPT_DYING;
+		return bury(a);
+	}
+	return true;
+}
+
+bool attempt_settle(struct attempt *a)
+{
+	char name[48];
+	bool settled;
+	int dirfd;
+
+	if (a->state == ATTEMPT_DYING)
+		return bury(a);
+	local_name(name, a->job, a->attempt);
+	dirfd = openat(a->local->dirfd, name,
+	               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	settled = look(a, dirfd);
+	if (dirfd >= 0)
+		close(dirfd);
+	return settled;
+}
+
+/* --- after a restart of the daemon --- */
+
+/* "17.2" and nothing else. */
+static bool parse_name(const char *name, uint64_t *ret_job,
+                       uint32_t *ret_attempt)
+{
+	char back[48];
+
+	if (!isdigit((unsigned char)name[0]) ||
+	    sscanf(name, "%" SCNu64 ".%" SCNu32, ret_job, ret_attempt) != 2)
+		return false;
+	local_name(back, *ret_job, *ret_attempt);
+	return !strcmp(back, name);
+}
+
+void local_find_strays(struct local *l)
+{
+	DIR *dir = opendir(l->dir);
+	uint32_t attempt;
+	uint64_t job;
+
+	if (!dir)
+		return;
+	for (struct dirent *e; (e = readdir(dir));) {
+		struct attempt *a;
+
+		if (!parse_name(e->d_name, &job, &attempt) ||
+		    attempt_find(l, job, attempt))
+			continue;
+		a = attempt_new(l, job, attempt);
+		a->stray = true;
+		a->state = ATTEMPT_UNCLEAR;
+		attempt_queue(a);
+	}
+	closedir(dir);
+}
+
+void local_recover(struct runner *r, size_t n, const uint64_t *job,
+                   const uint32_t *attempt)
+{
+	struct local *l = local_of(r);
+
+	for (size_t i = 0; i < n; i++) {
+		struct attempt *a;
+
+		if (attempt_find(l, job[i], attempt[i]))
+			continue;
+		a = attempt_new(l, job[i], attempt[i]);
+		a->awaited = true;
+		l->awaited++;
+		a->state = ATTEMPT_UNCLEAR;
+		attempt_queue(a);
+	}
+	l->strays_unseen = true;
+	l->recovering = true;
+	event_active(l->tick, EV_TIMEOUT, 0);
+}

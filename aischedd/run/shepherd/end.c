@@ -1,0 +1,240 @@
+/* end.c - signals, memory and the end */
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aischedd/run/shepherd/shepherd.h"
+#include "libcommon/buf.h"
+#include "libcommon/parse.h"
+
+#define LINGER_MS         1000 /* for what is left when the script has ended */
+#define KILL_PAUSE_MS     5    /* doubled each round */
+#define KILL_PAUSE_MAX_MS 1000
+#define LOOK_MS           500
+#define LOOK_CLOSE_MS     100 /* above half of the limit */
+#define LOOK_SHARE        20  /* looking takes at most this part of a CPU */
+#define STOP_ROUNDS       10
+
+int64_t monotonic_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+int64_t job_mem_mib(const struct shepherd *s)
+{
+	return s->order.job.req->mem_mib * (s->order.job.ntasks + s->nleaving);
+}
+
+size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
+{
+	return cgroup_holds(&s->cg) ? cgroup_procs(&s->cg, fn, arg)
+	                            : proc_descendants(getpid(), fn, arg);
+}
+
+static void signal_one(pid_t pid, void *arg)
+{
+	kill(pid, *(const int *)arg);
+}
+
+void job_signal(struct shepherd *s, int signo)
+{
+	job_each(s, signal_one, &signo);
+}
+
+void job_suspend(struct shepherd *s)
+{
+	int signo = SIGSTOP;
+	size_t n = 0, before;
+
+	s->suspended = true;
+	s->frozen = cgroup_freeze(&s->cg, true) == 0;
+	if (s->frozen)
+		return;
+	/* Until a round finds no process that was born during the last. */
+	for (int round = 0; round < STOP_ROUNDS; round++) {
+		before = n;
+		n = job_each(s, signal_one, &signo);
+		if (n == before)
+			break;
+	}
+}
+
+void job_resume(struct shepherd *s)
+{
+	if (!s->suspended)
+		return;
+	s->suspended = false;
+	if (!s->frozen || cgroup_freeze(&s->cg, false) < 0)
+		job_signal(s, SIGCONT);
+	s->frozen = false;
+}
+
+static void kill_by(struct shepherd *s, int64_t when)
+{
+	if (!s->kill_at || s->kill_at > when)
+		s->kill_at = when;
+}
+
+void job_end(struct shepherd *s, int64_t grace)
+{
+	bool again = s->ending;
+
+	s->ending = true;
+	job_resume(s);
+	if (!again) {
+		job_signal(s, SIGCONT);
+		job_signal(s, SIGTERM);
+	}
+	kill_by(s, monotonic_ms() + grace * 1000);
+}
+
+static void kill_round(struct shepherd *s)
+{
+	int signo = SIGKILL;
+
+	cgroup_kill(&s->cg);
+	/* Also what has left the group, or where there is none. */
+	proc_descendants(getpid(), signal_one, &signo);
+	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
+	if (s->kill_pause > KILL_PAUSE_MAX_MS)
+		s->kill_pause = KILL_PAUSE_MAX_MS;
+	s->kill_at = monotonic_ms() + s->kill_pause;
+}
+
+/* --- memory, where no group limits it --- */
+
+static void add_memory(pid_t pid, void *arg)
+{
+	*(int64_t *)arg += proc_memory_kib(pid);
+}
+
+static void add_memory_exact(pid_t pid, void *arg)
+{
+	*(int64_t *)arg += proc_memory_exact_kib(pid);
+}
+
+static void look_at_memory(struct shepherd *s)
+{
+	int64_t limit = job_mem_mib(s) * 1024, begin = monotonic_ms();
+	int64_t kib = 0, pause, cost;
+
+	job_each(s, add_memory, &kib);
+	if (kib > limit) {
+		/* Pages that are shared were counted more than once. */
+		kib = 0;
+		job_each(s, add_memory_exact, &kib);
+	}
+	if (kib > s->peak_kib)
+		s->peak_kib = kib;
+	if (kib > limit) {
+		s->out_of_memory = true;
+		s->ending = true;
+		kill_by(s, begin);
+	}
+	cost = monotonic_ms() - begin;
+	pause = kib > limit / 2 ? LOOK_CLOSE_MS : LOOK_MS;
+	if (pause < cost * LOOK_SHARE)
+		pause = cost * LOOK_SHARE;
+	s->look_at = begin + cost + pause;
+}
+
+/* --- deaths --- */
+
+static int64_t time_us(const struct timeval *tv)
+{
+	return tv->tv_sec * INT64_C(1000000) + tv->tv_usec;
+}
+
+static void reap(struct shepherd *s)
+{
+	struct rusage use;
+	int status;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &status, WNOHANG, &use)) > 0) {
+		s->cpu_us += time_us(&use.ru_utime) + time_us(&use.ru_stime);
+		if (use.ru_maxrss > s->peak_kib)
+			s->peak_kib = use.ru_maxrss;
+		gang_task_ended(s, pid, status);
+	}
+	/* Descendants whose parents died are our children. */
+	s->childless = pid < 0;
+}
+
+bool job_step(struct shepherd *s)
+{
+	int64_t now = monotonic_ms();
+
+	reap(s);
+	gang_step(s, now);
+	if (s->childless && !s->alive)
+		return true;
+	if (!s->alive && !s->ending) {
+		/* Time for a tee to write what it has read. */
+		s->ending = true;
+		kill_by(s, now + LINGER_MS);
+	}
+	if (!s->look_at)
+		s->look_at = now + LOOK_CLOSE_MS;
+	if (s->watch_memory && now >= s->look_at && !s->out_of_memory)
+		look_at_memory(s);
+	if (s->kill_at && now >= s->kill_at)
+		kill_round(s);
+	return false;
+}
+
+int job_timeout(const struct shepherd *s)
+{
+	int64_t at = s->kill_at, due = gang_due(s), left;
+
+	if (due && (!at || due < at))
+		at = due;
+	if (s->watch_memory && !s->out_of_memory && (!at || s->look_at < at))
+		at = s->look_at;
+	if (!at)
+		return -1;
+	left = at - monotonic_ms();
+	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
+}
+
+void job_kill(struct shepherd *s)
+{
+	kill_by(s, monotonic_ms());
+	s->ending = true;
+	while (!job_step(s))
+		poll(NULL, 0, KILL_PAUSE_MS);
+}
+
+void job_account(struct shepherd *s)
+{
+	struct outcome *out = &s->outcome;
+	struct cgroup_usage use;
+	struct buf text = { 0 };
+
+	cgroup_usage(&s->cg, &use);
+	out->end = time(NULL);
+	out->cpu_ms = use.cpu_ms >= 0 ? use.cpu_ms : s->cpu_us / 1000;
+	out->peak_mem_kib = use.peak_kib >= 0 ? use.peak_kib : s->peak_kib;
+	out->oom = use.oom_kills > 0 || s->out_of_memory;
+	if (out->oom) {
+		format_mib(&text, job_mem_mib(s));
+		tasks_say(s,
+		          "*** JOB %" PRIu64 " ON %s OUT OF MEMORY: it may "
+		          "use %s; ask for more with --mem ***",
+		          s->order.job.job, s->order.host, text.data);
+		buf_free(&text);
+	}
+	/* Killed processes may take a moment to leave. */
+	for (int64_t i = 1; cgroup_remove(&s->cg) < 0 && i < 100; i++) {
+		cgroup_kill(&s->cg);
+		poll(NULL, 0, 1);
+	}
+}

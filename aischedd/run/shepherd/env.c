@@ -1,0 +1,98 @@
+/* env.c - the environment of a job's processes */
+#include "aischedd/run/shepherd/env.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/*
+ * Whether a variable of the submitter is dropped even where we do not set it:
+ * what its batch system told one job is not handed on to another that was
+ * submitted from inside it.
+ */
+static bool is_stale(const char *var, size_t len)
+{
+	if (strncmp(var, "SLURM", 5) && strncmp(var, "AISCHED", 7))
+		return false;
+	for (const char *const *name = env_names(); *name; name++)
+		if (strlen(*name) == len && !strncmp(*name, var, len))
+			return true;
+	return false;
+}
+
+struct env {
+	char **var;
+	size_t n, cap;
+	struct arena *arena;
+};
+
+static bool env_has(const struct env *env, const char *name, size_t len)
+{
+	for (size_t i = 0; i < env->n; i++)
+		if (!strncmp(env->var[i], name, len) && env->var[i][len] == '=')
+			return true;
+	return false;
+}
+
+static void env_add(struct env *env, char *var)
+{
+	char **old = env->var;
+
+	if (env->n + 1 >= env->cap) {
+		env->cap = env->cap ? env->cap * 2 : 256;
+		env->var = arena_array(env->arena, char *, env->cap);
+		if (env->n)
+			memcpy(env->var, old, env->n * sizeof(*old));
+	}
+	env->var[env->n++] = var;
+	env->var[env->n] = NULL;
+}
+
+static void env_set(void *arg, const char *name, const char *value)
+{
+	struct env *env = arg;
+	size_t len = strlen(name), size = strlen(value) + 1;
+	char *var = arena_alloc(env->arena, len + 1 + size, 1);
+
+	memcpy(var, name, len);
+	var[len] = '=';
+	memcpy(var + len + 1, value, size);
+	env_add(env, var);
+}
+
+static void env_default(struct env *env, const char *name, const char *value)
+{
+	if (value && !env_has(env, name, strlen(name)))
+		env_set(env, name, value);
+}
+
+static void add_theirs(struct env *env, const struct run_job *job)
+{
+	const char *p = job->env, *end = p + job->env_len;
+
+	while (p < end) {
+		size_t len = strnlen(p, (size_t)(end - p));
+		const char *eq = memchr(p, '=', len);
+		size_t name = eq ? (size_t)(eq - p) : 0;
+
+		/* A last one without its zero byte is none. */
+		if (p + len == end)
+			break;
+		if (name && !is_stale(p, name) && !env_has(env, p, name))
+			env_add(env, arena_strdup(env->arena, p));
+		p += len + 1;
+	}
+}
+
+char **env_build(const struct env_of *e, struct arena *arena)
+{
+	struct env env = { .arena = arena };
+
+	env_each(e, env_set, &env);
+	add_theirs(&env, &e->order->job);
+	env_default(&env, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	env_default(&env, "HOME", e->home);
+	env_default(&env, "USER", e->order->job.user);
+	env_default(&env, "LOGNAME", e->order->job.user);
+	env_default(&env, "SHELL", e->shell);
+	return env.var;
+}

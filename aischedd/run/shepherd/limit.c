@@ -1,0 +1,183 @@
+/* limit.c - what the processes of a job may use */
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "aischedd/run/shepherd/shepherd.h"
+#include "libcommon/buf.h"
+
+#define MAX_PIDS  32768
+#define MAX_NUMA  256
+#define LONG_BITS (8 * sizeof(unsigned long))
+
+/* The CPUs of one process: a slice of cpu_use. */
+static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
+                    uint32_t *ret_end)
+{
+	const struct run_job *job = &s->order.job;
+
+	/* One process for several tasks has the CPUs of all of them. */
+	*ret_first = job->task[s->ntasks == job->ntasks ? i : 0].cpu_first;
+	*ret_end =
+	    job->task[s->ntasks == job->ntasks ? i + 1 : job->ntasks].cpu_first;
+}
+
+/* --- limits of the group --- */
+
+/* What the CPUs of the whole job come to, with those that leave. */
+struct cpu_sum {
+	struct buf list; /* "0,4", as the kernel reads it */
+	int64_t milli;
+	bool whole, part; /* it has some that are its own, some it shares */
+};
+
+static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
+{
+	const struct run_job *job = &s->order.job;
+	uint32_t n = s->order.bind ? order_uses(job) : 0;
+
+	*ret = (struct cpu_sum){ .milli = job->req->cpus_milli * s->nleaving };
+	for (uint32_t i = 0; i < n; i++) {
+		const struct snap_cpu_use *use = &job->cpu_use[i];
+
+		buf_printf(&ret->list, "%s%u", i ? "," : "", use->cpu);
+		ret->milli += use->milli;
+		ret->whole = ret->whole || use->milli >= 1000;
+		ret->part = ret->part || use->milli < 1000;
+	}
+	if (n)
+		return;
+	ret->milli += job->req->cpus_milli * job->ntasks;
+	ret->part = true;
+}
+
+/* Own CPUs are limit enough; where one is shared, time must be divided. */
+static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
+{
+	/* Tasks that leave keep theirs so long; a CPU may be named twice. */
+	if (s->nleaving && s->cpus.len && sum->whole)
+		buf_printf(&sum->list, ",%s", s->cpus.data);
+	if (sum->whole)
+		cgroup_set_cpus(&s->cg, sum->list.data, NULL);
+	if (sum->part)
+		cgroup_limit_cpu(&s->cg, sum->milli);
+	buf_free(&s->cpus);
+	s->cpus = sum->list;
+}
+
+void limits_make(struct shepherd *s)
+{
+	struct cpu_sum sum;
+
+	cpu_sum(s, &sum);
+	/* Each directory costs a short job a noticeable part of its time. */
+	if (!sum.whole)
+		s->cg.dir[CG_CPUSET] = NULL;
+	if (!sum.part)
+		s->cg.dir[CG_CPU] = NULL;
+	cgroup_make(&s->cg);
+	s->watch_memory = cgroup_limit_memory(&s->cg, job_mem_mib(s)) < 0;
+	cgroup_limit_pids(&s->cg, MAX_PIDS);
+	limit_cpus(s, &sum);
+}
+
+void limits_change(struct shepherd *s)
+{
+	struct cpu_sum sum;
+
+	cpu_sum(s, &sum);
+	/* Less than is used now is refused; then the old limit stays. */
+	if (!s->watch_memory)
+		cgroup_limit_memory(&s->cg, job_mem_mib(s));
+	limit_cpus(s, &sum);
+}
+
+/* --- binding --- */
+
+/*
+ * Directly by the kernel's numbers, which the daemon got from hwloc: to load
+ * a topology in each shepherd takes longer than many a job.
+ */
+struct cpus {
+	cpu_set_t *set;
+	size_t size;
+};
+
+static void bind_thread(pid_t tid, void *arg)
+{
+	const struct cpus *cpus = arg;
+
+	sched_setaffinity(tid, cpus->size, cpus->set);
+}
+
+static void bind_process(pid_t pid, void *arg)
+{
+	proc_threads(pid, bind_thread, arg);
+}
+
+static struct cpus cpus_new(const struct shepherd *s, uint32_t first,
+                            uint32_t end)
+{
+	const struct snap_cpu_use *use = s->order.job.cpu_use;
+	struct cpus cpus;
+	int max = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		max = use[i].cpu > max ? use[i].cpu : max;
+	cpus.set = CPU_ALLOC((size_t)max + 1);
+	cpus.size = CPU_ALLOC_SIZE((size_t)max + 1);
+	CPU_ZERO_S(cpus.size, cpus.set);
+	for (uint32_t i = first; i < end; i++)
+		CPU_SET_S(use[i].cpu, cpus.size, cpus.set);
+	return cpus;
+}
+
+/* Memory near the CPUs; only of there when the job insists on it. */
+static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
+{
+	const char *numa = s->order.job.spec->numa;
+	bool strict = numa && !strcmp(numa, "strict");
+	unsigned long mask[MAX_NUMA / LONG_BITS] = { 0 };
+
+	if (!s->order.cpu_numa)
+		return;
+	for (uint32_t i = first; i < end; i++) {
+		unsigned node = s->order.cpu_numa[i];
+
+		mask[node / LONG_BITS] |= 1UL << node % LONG_BITS;
+	}
+	/* Kernels before 5.15 lack PREFERRED_MANY and go without. */
+	syscall(SYS_set_mempolicy, strict ? MPOL_BIND : MPOL_PREFERRED_MANY,
+	        mask, MAX_NUMA + 1);
+}
+
+void limits_bind_self(const struct shepherd *s, uint32_t i)
+{
+	uint32_t first, end;
+	struct cpus cpus;
+
+	cpus_of(s, i, &first, &end);
+	if (first == end || !s->order.bind)
+		return;
+	cpus = cpus_new(s, first, end);
+	bind_thread(0, &cpus);
+	CPU_FREE(cpus.set);
+	bind_memory(s, first, end);
+}
+
+void limits_bind(const struct shepherd *s, uint32_t i)
+{
+	pid_t pid = s->task[i].pid;
+	uint32_t first, end;
+	struct cpus cpus;
+
+	cpus_of(s, i, &first, &end);
+	if (s->task[i].state != TASK_RUNS || first == end || !s->order.bind)
+		return;
+	cpus = cpus_new(s, first, end);
+	bind_process(pid, &cpus);
+	proc_descendants(pid, bind_process, &cpus);
+	CPU_FREE(cpus.set);
+}

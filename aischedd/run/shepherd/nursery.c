@@ -1,0 +1,84 @@
+/* nursery.c - where shepherds are born */
+#include "aischedd/run/shepherd/nursery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libcommon/mem.h"
+
+/* Take one request: its directory and descriptors.  0: the daemon is gone. */
+static int take(struct birth *ret)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	struct iovec data = { ret->dir, sizeof(ret->dir) - 1 };
+	struct msghdr msg = { .msg_iov = &data,
+		              .msg_iovlen = 1,
+		              .msg_control = &control,
+		              .msg_controllen = sizeof(control) };
+	const struct cmsghdr *c;
+	int fd[2];
+	ssize_t len;
+
+	do {
+		len = recvmsg(STDIN_FILENO, &msg, MSG_CMSG_CLOEXEC);
+	} while (len < 0 && errno == EINTR);
+	c = len > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (!c || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
+		return 0;
+	memcpy(fd, CMSG_DATA(c), sizeof(fd));
+	ret->conn = fd[0];
+	ret->order_fd = fd[1];
+	ret->dir[len] = '\0';
+	return 1;
+}
+
+static void find_home(struct birth *b, const char *where)
+{
+	struct cgroup home = { .dir[CG_V2] = where };
+
+	b->in_scope = !strcmp(where, NURSERY_SCOPE);
+	if (!b->in_scope) {
+		if (*where)
+			cgroup_join(&home, NULL);
+		return;
+	}
+	cgroup_find_scope(&b->ways, arena_new());
+	if (send(STDIN_FILENO, b->ways.v2, sizeof(b->ways.v2), MSG_NOSIGNAL) <
+	    0)
+		_exit(EXIT_FAILURE);
+}
+
+static void be_born(void)
+{
+	signal(SIGCHLD, SIG_DFL);
+	setsid();
+	close(STDIN_FILENO);
+	if (open("/dev/null", O_RDWR) != STDIN_FILENO)
+		_exit(EXIT_FAILURE);
+}
+
+void nursery_serve(const char *where, int lock_fd, struct birth *ret)
+{
+	*ret = (struct birth){ .lock_fd = lock_fd };
+	find_home(ret, where);
+	signal(SIGCHLD, SIG_IGN); /* nobody asks how they ended */
+	while (take(ret)) {
+		if (fork() == 0) {
+			be_born();
+			return;
+		}
+		/* A shepherd that could not be born has hung up. */
+		close(ret->conn);
+		close(ret->order_fd);
+	}
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,351 @@
+/* order.c - all that a shepherd must know to run one attempt */
+#include "aischedd/run/shepherd/order.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ORDER_VERSION 1
+
+/* In front of the JSON. */
+struct head {
+	uint32_t version, reserved;
+	uint64_t json_len, script_len, env_len;
+};
+
+uint32_t order_uses(const struct run_job *job)
+{
+	return job->task[job->ntasks].cpu_first - job->task[0].cpu_first;
+}
+
+static json_t *ways_to_json(const struct cgroup_ways *ways)
+{
+	json_t *base = json_array(), *v2 = json_array();
+
+	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++) {
+		json_array_append_new(base, ways->base[t]
+		                                ? json_string(ways->base[t])
+		                                : json_null());
+		json_array_append_new(v2, json_boolean(ways->v2[t]));
+	}
+	return json_pack("{s:o s:o}", "base", base, "v2", v2);
+}
+
+static json_t *tasks_to_json(const struct run_job *job)
+{
+	json_t *tasks = json_array();
+
+	for (uint32_t i = 0; i < job->ntasks; i++) {
+		const struct snap_task *t = &job->task[i];
+
+		json_array_append_new(
+		    tasks,
+		    json_pack("[I i I]", (json_int_t)t->gpus, (int)t->gpu_milli,
+		              (json_int_t)(t[1].cpu_first - t[0].cpu_first)));
+	}
+	return tasks;
+}
+
+static json_t *uses_to_json(const struct order *order)
+{
+	const struct run_job *job = &order->job;
+	uint32_t n = order_uses(job);
+	json_t *uses = json_array();
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct snap_cpu_use *use =
+		    &job->cpu_use[job->task[0].cpu_first + i];
+		int numa = order->cpu_numa ? order->cpu_numa[i] : -1;
+
+		json_array_append_new(uses, json_pack("[i i i]", (int)use->cpu,
+		                                      (int)use->milli, numa));
+	}
+	return uses;
+}
+
+json_t *order_place_to_json(const struct order *order)
+{
+	return json_pack("{s:o s:o}", "tasks", tasks_to_json(&order->job),
+	                 "cpus", uses_to_json(order));
+}
+
+static json_t *job_to_json(const struct run_job *job)
+{
+	const struct request *req = job->req;
+
+	return json_pack(
+	    "{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I"
+	    " s:s s:s s:s s:I s:I s:b s:o s:[I I I I I I I]}",
+	    "job", (json_int_t)job->job, "attempt", (json_int_t)job->attempt,
+	    "array_job", (json_int_t)job->array_job, "array_task",
+	    (json_int_t)job->array_task, "array_count",
+	    (json_int_t)job->array_count, "array_min",
+	    (json_int_t)job->array_min, "array_max", (json_int_t)job->array_max,
+	    "array_step", (json_int_t)job->array_step, "restarts",
+	    (json_int_t)job->restarts, "uid", (json_int_t)job->uid, "gid",
+	    (json_int_t)job->gid, "user", job->user, "queue", job->queue,
+	    "cluster", job->cluster, "time_limit", (json_int_t)job->time_limit,
+	    "grace", (json_int_t)job->grace, "append", job->append, "spec",
+	    spec_to_json(job->spec), "request", (json_int_t)req->tasks,
+	    (json_int_t)req->min_tasks, (json_int_t)req->nodes,
+	    (json_int_t)req->tasks_per_node, (json_int_t)req->cpus_milli,
+	    (json_int_t)req->mem_mib, (json_int_t)req->gpus_milli);
+}
+
+static json_t *order_to_json(const struct order *order)
+{
+	return json_pack("{s:o s:o s:s s:I s:I s:b s:o}", "job",
+	                 job_to_json(&order->job), "place",
+	                 order_place_to_json(order), "host", order->host,
+	                 "node_cpus", (json_int_t)order->node_cpus, "node_gpus",
+	                 (json_int_t)order->node_gpus, "bind", order->bind,
+	                 "cgroups", ways_to_json(&order->ways));
+}
+
+static int write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0)
+			return -1;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int order_write(const struct order *order, struct err *err)
+{
+	const struct run_job *job = &order->job;
+	struct head head = { .version = ORDER_VERSION,
+		             .script_len = job->script_len,
+		             .env_len = job->env_len };
+	int fd = memfd_create("aisched-order", MFD_CLOEXEC);
+	json_t *obj = order_to_json(order);
+	char *text = obj ? json_dumps(obj, JSON_COMPACT) : NULL;
+
+	json_decref(obj);
+	if (fd < 0) {
+		free(text);
+		return err_sys(err, "cannot make a memory file");
+	}
+	if (!text) {
+		close(fd);
+		return err_set(err, EINVAL, "a text of the job is not UTF-8");
+	}
+	head.json_len = strlen(text);
+	if (write_all(fd, &head, sizeof(head)) < 0 ||
+	    write_all(fd, text, head.json_len) < 0 ||
+	    write_all(fd, job->script, job->script_len) < 0 ||
+	    write_all(fd, job->env, job->env_len) < 0) {
+		err_sys(err, "cannot write a memory file");
+		close(fd);
+		fd = -1;
+	}
+	free(text);
+	return fd;
+}
+
+/* --- and back --- */
+
+static int bad(struct err *err, const json_error_t *why)
+{
+	return err_set(err, EINVAL, "the daemon speaks another version: %s",
+	               why->text);
+}
+
+static int read_ways(struct cgroup_ways *ret, json_t *obj, struct err *err)
+{
+	json_t *base, *v2;
+	json_error_t why;
+
+	if (json_unpack_ex(obj, &why, JSON_STRICT, "{s:o s:o}", "base", &base,
+	                   "v2", &v2) < 0)
+		return bad(err, &why);
+	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++) {
+		ret->base[t] = json_string_value(json_array_get(base, t));
+		ret->v2[t] = json_is_true(json_array_get(v2, t));
+	}
+	return 0;
+}
+
+static int read_uses(struct order *ret, json_t *uses, struct arena *arena,
+                     struct err *err)
+{
+	size_t n = json_array_size(uses), i;
+	struct snap_cpu_use *use = arena_array(arena, struct snap_cpu_use, n);
+	uint8_t *numa = arena_array(arena, uint8_t, n);
+	json_error_t why;
+	bool known = true;
+	json_t *entry;
+
+	json_array_foreach(uses, i, entry) {
+		int cpu, milli, node;
+
+		if (json_unpack_ex(entry, &why, JSON_STRICT, "[i i i]", &cpu,
+		                   &milli, &node) < 0)
+			return bad(err, &why);
+		use[i] =
+		    (struct snap_cpu_use){ (uint16_t)cpu, (uint16_t)milli };
+		numa[i] = (uint8_t)node;
+		known = known && node >= 0;
+	}
+	ret->job.cpu_use = use;
+	ret->cpu_numa = known ? numa : NULL;
+	return 0;
+}
+
+static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
+                      struct err *err)
+{
+	size_t n = json_array_size(tasks), i;
+	struct snap_task *task = arena_array(arena, struct snap_task, n + 1);
+	const char **node = arena_array(arena, const char *, n + 1);
+	uint32_t at = 0;
+	json_error_t why;
+	json_t *entry;
+
+	json_array_foreach(tasks, i, entry) {
+		json_int_t gpus, uses;
+		int milli;
+
+		if (json_unpack_ex(entry, &why, JSON_STRICT, "[I i I]", &gpus,
+		                   &milli, &uses) < 0)
+			return bad(err, &why);
+		task[i] = (struct snap_task){ .gpus = (uint64_t)gpus,
+			                      .gpu_milli = (uint16_t)milli,
+			                      .cpu_first = at };
+		node[i] = ret->host;
+		at += (uint32_t)uses;
+	}
+	task[n].cpu_first = at;
+	ret->job.ntasks = (uint32_t)n;
+	ret->job.task = task;
+	ret->job.node_name = node;
+	return 0;
+}
+
+int order_place_from_json(struct order *ret, json_t *obj, struct arena *arena,
+                          struct err *err)
+{
+	json_t *tasks, *uses;
+	json_error_t why;
+
+	if (json_unpack_ex(obj, &why, JSON_STRICT, "{s:o s:o}", "tasks", &tasks,
+	                   "cpus", &uses) < 0)
+		return bad(err, &why);
+	if (read_tasks(ret, tasks, arena, err) < 0)
+		return -1;
+	return read_uses(ret, uses, arena, err);
+}
+
+static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
+                    struct err *err)
+{
+	struct request *req = arena_array(arena, struct request, 1);
+	struct spec *spec = arena_array(arena, struct spec, 1);
+	json_int_t n[13], r[7];
+	json_error_t why;
+	json_t *s;
+	int append;
+
+	if (json_unpack_ex(
+		obj, &why, JSON_STRICT,
+		"{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I"
+		" s:s s:s s:s s:I s:I s:b s:o s:[I I I I I I I]}",
+		"job", &n[0], "attempt", &n[1], "array_job", &n[2],
+		"array_task", &n[3], "array_count", &n[4], "array_min", &n[5],
+		"array_max", &n[6], "array_step", &n[7], "restarts", &n[8],
+		"uid", &n[9], "gid", &n[10], "user", &ret->user, "queue",
+		&ret->queue, "cluster", &ret->cluster, "time_limit", &n[11],
+		"grace", &n[12], "append", &append, "spec", &s, "request",
+		&r[0], &r[1], &r[2], &r[3], &r[4], &r[5], &r[6]) < 0)
+		return bad(err, &why);
+	if (spec_from_json(spec, s, arena, err) < 0)
+		return -1;
+	*req = (struct request){ (uint32_t)r[0],
+		                 (uint32_t)r[1],
+		                 (uint32_t)r[2],
+		                 (uint32_t)r[3],
+		                 r[4],
+		                 r[5],
+		                 r[6] };
+	ret->job = (uint64_t)n[0];
+	ret->attempt = (uint32_t)n[1];
+	ret->array_job = (uint64_t)n[2];
+	ret->array_task = (uint32_t)n[3];
+	ret->array_count = (uint32_t)n[4];
+	ret->array_min = (uint32_t)n[5];
+	ret->array_max = (uint32_t)n[6];
+	ret->array_step = (uint32_t)n[7];
+	ret->restarts = (uint32_t)n[8];
+	ret->uid = (uid_t)n[9];
+	ret->gid = (gid_t)n[10];
+	ret->time_limit = n[11];
+	ret->grace = n[12];
+	ret->append = append;
+	ret->spec = spec;
+	ret->req = req;
+	return 0;
+}
+
+static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
+                           struct err *err)
+{
+	json_t *job, *place, *ways;
+	json_int_t cpus, gpus;
+	json_error_t why;
+	int bind;
+
+	if (json_unpack_ex(
+		obj, &why, JSON_STRICT, "{s:o s:o s:s s:I s:I s:b s:o}", "job",
+		&job, "place", &place, "host", &ret->host, "node_cpus", &cpus,
+		"node_gpus", &gpus, "bind", &bind, "cgroups", &ways) < 0)
+		return bad(err, &why);
+	ret->node_cpus = (uint32_t)cpus;
+	ret->node_gpus = (uint32_t)gpus;
+	ret->bind = bind;
+	if (read_job(&ret->job, job, arena, err) < 0 ||
+	    order_place_from_json(ret, place, arena, err) < 0)
+		return -1;
+	return read_ways(&ret->ways, ways, err);
+}
+
+int order_read(int fd, struct order *ret, struct arena *arena, struct err *err)
+{
+	const struct head *head;
+	const char *data;
+	struct stat st;
+	json_error_t why;
+	json_t *obj;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, "cannot read the order");
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return err_sys(err, "cannot map the order");
+	head = (const void *)data;
+	data += sizeof(*head);
+	if ((size_t)st.st_size < sizeof(*head) ||
+	    head->version != ORDER_VERSION ||
+	    (size_t)st.st_size != sizeof(*head) + head->json_len +
+	                              head->script_len + head->env_len)
+		return err_set(err, EINVAL,
+		               "the daemon speaks another version");
+	*ret = (struct order){ 0 };
+	obj = json_loadb(data, head->json_len, JSON_REJECT_DUPLICATES, &why);
+	if (!obj)
+		return bad(err, &why);
+	ret->texts = obj;
+	ret->job.script = data + head->json_len;
+	ret->job.script_len = head->script_len;
+	ret->job.env = data + head->json_len + head->script_len;
+	ret->job.env_len = head->env_len;
+	return order_from_json(ret, obj, arena, err);
+}

@@ -1,0 +1,230 @@
+/* proc.c - the processes of this machine, as /proc shows them */
+#include "aischedd/run/shepherd/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+#define MAX_ENVIRON ((size_t)4 << 20)
+
+struct proc {
+	pid_t pid, parent;
+	bool below; /* is a descendant */
+};
+
+/* Read a small file of /proc as text; 0: it is gone. */
+static ssize_t slurp(const char *path, char *ret, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, ret, size - 1);
+	close(fd);
+	if (n < 0)
+		n = 0;
+	ret[n] = '\0';
+	return n;
+}
+
+/* The next process of an open /proc, 0 at the end. */
+static pid_t next_pid(DIR *dir)
+{
+	for (struct dirent *e; (e = readdir(dir));)
+		if (isdigit((unsigned char)e->d_name[0]))
+			return (pid_t)strtol(e->d_name, NULL, 10);
+	return 0;
+}
+
+/* Its parent, or 0 when it is gone. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[32], text[512];
+	const char *p;
+	char state;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!slurp(path, text, sizeof(text)))
+		return 0;
+	/* The name in parentheses may hold anything, also parentheses. */
+	p = strrchr(text, ')');
+	if (!p || sscanf(p, ") %c %d", &state, &parent) != 2)
+		return 0;
+	/* A zombie may be the first of threads that go on. */
+	return state == 'X' ? 0 : parent;
+}
+
+static size_t list_all(struct proc **ret)
+{
+	DIR *dir = opendir("/proc");
+	struct proc *all = NULL;
+	size_t n = 0, cap = 0;
+
+	if (!dir)
+		return 0;
+	for (pid_t pid; (pid = next_pid(dir));) {
+		pid_t parent = parent_of(pid);
+
+		if (!parent)
+			continue;
+		all = GROW(all, n, &cap);
+		all[n++] = (struct proc){ pid, parent, false };
+	}
+	closedir(dir);
+	*ret = all;
+	return n;
+}
+
+size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
+{
+	struct proc *all = NULL;
+	size_t n = list_all(&all), found = 0;
+	pid_t *queue = xcalloc(n + 1, sizeof(*queue));
+
+	queue[0] = root;
+	for (size_t at = 0; at <= found; at++) {
+		for (size_t i = 0; i < n; i++) {
+			if (all[i].parent != queue[at] || all[i].below)
+				continue;
+			all[i].below = true;
+			queue[++found] = all[i].pid;
+		}
+	}
+	for (size_t i = 1; i <= found; i++)
+		fn(queue[i], arg);
+	free(queue);
+	free(all);
+	return found;
+}
+
+void proc_threads(pid_t pid, proc_fn *fn, void *arg)
+{
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	for (pid_t tid; (tid = next_pid(dir));)
+		fn(tid, arg);
+	closedir(dir);
+}
+
+/* The number after "name:" at the beginning of a line, or 0. */
+static int64_t field_kib(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = text; p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (!strncmp(p, name, len) && p[len] == ':')
+			return strtoll(p + len + 1, NULL, 10);
+	}
+	return 0;
+}
+
+int64_t proc_memory_kib(pid_t pid)
+{
+	char path[32], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (!slurp(path, text, sizeof(text)))
+		return 0;
+	return field_kib(text, "VmRSS") + field_kib(text, "VmSwap");
+}
+
+int64_t proc_memory_exact_kib(pid_t pid)
+{
+	char path[40], text[4096];
+	int64_t kib;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	if (!slurp(path, text, sizeof(text)))
+		return proc_memory_kib(pid);
+	kib = field_kib(text, "Pss") + field_kib(text, "SwapPss");
+	return kib ? kib : proc_memory_kib(pid);
+}
+
+static void read_environ(pid_t pid, struct buf *out)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	buf_clear(out);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	do {
+		n = read(fd, buf_room(out, 16384), 16384);
+		if (n > 0)
+			buf_grew(out, (size_t)n);
+	} while (n > 0 && out->len < MAX_ENVIRON);
+	close(fd);
+}
+
+/* The value of a variable in a block of them, or NULL. */
+static const char *environ_value(const struct buf *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t at = 0; at < env->len; at += strlen(env->data + at) + 1) {
+		const char *p = env->data + at;
+
+		if (!strncmp(p, name, len) && p[len] == '=')
+			return p + len + 1;
+	}
+	return NULL;
+}
+
+static bool is_there(pid_t pid, const char *name, const char *value,
+                     struct buf *env)
+{
+	const char *has;
+
+	read_environ(pid, env);
+	has = environ_value(env, name);
+	return has && !strcmp(has, value);
+}
+
+bool proc_has_env(pid_t pid, const char *name, const char *value)
+{
+	struct buf env = { 0 };
+	bool has = is_there(pid, name, value, &env);
+
+	buf_free(&env);
+	return has;
+}
+
+size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
+                     void *arg)
+{
+	DIR *dir = opendir("/proc");
+	struct buf env = { 0 };
+	size_t found = 0;
+
+	if (!dir)
+		return 0;
+	for (pid_t pid; (pid = next_pid(dir));) {
+		if (!is_there(pid, name, value, &env))
+			continue;
+		fn(pid, arg);
+		found++;
+	}
+	buf_free(&env);
+	closedir(dir);
+	return found;
+}

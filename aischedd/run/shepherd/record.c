@@ -1,0 +1,270 @@
+/* record.c - what is durable about one attempt: its claim and its outcome */
+#include "aischedd/run/shepherd/record.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/parse.h"
+
+#define CLAIM_FILE "claim"
+
+void boot_id(char ret[BOOT_ID_SIZE])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = read(fd, ret, BOOT_ID_SIZE - 1);
+		close(fd);
+	}
+	ret[n > 0 ? n : 0] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+}
+
+void claim_new(struct claim *ret)
+{
+	unsigned char random[RUN_ID_LEN / 2];
+
+	*ret = (struct claim){ .pid = getpid() };
+	boot_id(ret->boot);
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		memset(random, 0, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(ret->run_id + 2 * i, 3, "%02x", random[i]);
+}
+
+static int append_line(int fd, json_t *obj, struct err *err)
+{
+	char *text = json_dumps(obj, JSON_COMPACT);
+	size_t len;
+	ssize_t n;
+
+	json_decref(obj);
+	if (!text)
+		return err_set(err, ENOMEM, "cannot write JSON");
+	len = strlen(text);
+	text[len++] = '\n'; /* in the place of the zero byte */
+	n = write(fd, text, len);
+	free(text);
+	if (n == (ssize_t)len)
+		return 0;
+	if (n >= 0)
+		errno = ENOSPC;
+	return err_sys(err, "cannot write to '%s'", CLAIM_FILE);
+}
+
+static json_t *claim_to_json(const struct claim *claim)
+{
+	json_t *dirs = json_array();
+
+	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++)
+		json_array_append_new(dirs,
+		                      claim->cgroup.dir[t]
+		                          ? json_string(claim->cgroup.dir[t])
+		                          : json_null());
+	return json_pack("{s:s s:i s:s s:o}", "boot", claim->boot, "pid",
+	                 (int)claim->pid, "run_id", claim->run_id, "cgroups",
+	                 dirs);
+}
+
+int record_claim(int dirfd, const struct claim *claim, struct err *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = openat(dirfd, CLAIM_FILE,
+	                O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_sys(err, "cannot create '%s'", CLAIM_FILE);
+	if (fcntl(fd, F_SETLKW, &lock) < 0) {
+		err_sys(err, "cannot lock '%s'", CLAIM_FILE);
+	} else if (append_line(fd, claim_to_json(claim), err) == 0) {
+		return fd;
+	}
+	unlinkat(dirfd, CLAIM_FILE, 0);
+	close(fd);
+	return -1;
+}
+
+int record_sync(int fd, int dirfd, struct err *err)
+{
+	int parent = openat(dirfd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int status;
+
+	status =
+	    parent < 0 || fsync(fd) < 0 || fsync(dirfd) < 0 || fsync(parent) < 0
+		? err_sys(err, "cannot make the claim durable")
+		: 0;
+	if (parent >= 0)
+		close(parent);
+	return status;
+}
+
+void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
+{
+	buf_printf(out, "task %" PRIu32, rank);
+	if (signo)
+		buf_printf(out, " was ended by SIG%s", signal_name(signo));
+	else
+		buf_printf(out, " ended with exit status %d", exit_code);
+}
+
+json_t *outcome_to_json(const struct outcome *out)
+{
+	json_t *obj = json_pack(
+	    "{s:i s:i s:b s:I s:I s:I}", "exit_code", out->exit_code, "signal",
+	    out->signal, "oom", out->oom, "start", (json_int_t)out->start,
+	    "end", (json_int_t)out->end, "cpu_ms", (json_int_t)out->cpu_ms);
+
+	if (out->peak_mem_kib != SPEC_UNSET)
+		json_object_set_new(obj, "peak_mem_kib",
+		                    json_integer(out->peak_mem_kib));
+	if (out->text)
+		json_object_set_new(obj, "text", json_string(out->text));
+	return obj;
+}
+
+int outcome_from_json(struct outcome *ret, json_t *obj, struct arena *arena,
+                      struct err *err)
+{
+	json_int_t start, end, cpu_ms, peak = SPEC_UNSET;
+	struct outcome out = { 0 };
+	const char *text = NULL;
+	json_error_t why;
+	int oom;
+
+	if (json_unpack_ex(obj, &why, JSON_STRICT,
+	                   "{s:i s:i s:b s:I s:I s:I s?I s?s}", "exit_code",
+	                   &out.exit_code, "signal", &out.signal, "oom", &oom,
+	                   "start", &start, "end", &end, "cpu_ms", &cpu_ms,
+	                   "peak_mem_kib", &peak, "text", &text) < 0)
+		return err_set(err, EINVAL, "bad outcome: %s", why.text);
+	out.oom = oom;
+	out.start = start;
+	out.end = end;
+	out.cpu_ms = cpu_ms;
+	out.peak_mem_kib = peak;
+	out.text = text ? arena_strdup(arena, text) : NULL;
+	*ret = out;
+	return 0;
+}
+
+static int end_line(int fd, json_t *obj, struct err *err)
+{
+	if (append_line(fd, obj, err) < 0)
+		return -1;
+	return fdatasync(fd) < 0 ? err_sys(err, "cannot make the outcome "
+	                                        "durable")
+	                         : 0;
+}
+
+int record_end(int fd, const struct outcome *out, struct err *err)
+{
+	return end_line(fd, json_pack("{s:o}", "ended", outcome_to_json(out)),
+	                err);
+}
+
+int record_fail(int fd, enum start_fault fault, const char *text,
+                struct err *err)
+{
+	return end_line(fd,
+	                json_pack("{s:{s:i s:s}}", "failed", "fault",
+	                          (int)fault, "text", text),
+	                err);
+}
+
+static int claim_from_json(struct claim *ret, json_t *obj, struct arena *arena)
+{
+	const char *boot, *run_id;
+	json_t *dirs;
+	int pid;
+
+	if (json_unpack_ex(obj, NULL, JSON_STRICT, "{s:s s:i s:s s:o}", "boot",
+	                   &boot, "pid", &pid, "run_id", &run_id, "cgroups",
+	                   &dirs) < 0)
+		return -1;
+	*ret = (struct claim){ .pid = pid };
+	snprintf(ret->boot, sizeof(ret->boot), "%s", boot);
+	snprintf(ret->run_id, sizeof(ret->run_id), "%s", run_id);
+	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++) {
+		const char *dir = json_string_value(json_array_get(dirs, t));
+
+		ret->cgroup.dir[t] = dir ? arena_strdup(arena, dir) : NULL;
+	}
+	return 0;
+}
+
+static bool second_line(struct record *ret, json_t *obj, struct arena *arena)
+{
+	json_t *ended = json_object_get(obj, "ended");
+	const char *text;
+	int fault;
+
+	if (ended && !outcome_from_json(&ret->outcome, ended, arena, NULL)) {
+		ret->state = RECORD_ENDED;
+		return true;
+	}
+	if (json_unpack(obj, "{s:{s:i s:s}}", "failed", "fault", &fault, "text",
+	                &text) < 0)
+		return false;
+	ret->state = RECORD_FAILED;
+	ret->fault = fault == FAULT_USER ? FAULT_USER : FAULT_SYSTEM;
+	ret->outcome.text = arena_strdup(arena, text);
+	return true;
+}
+
+/* The object of the next whole line, or NULL. */
+static json_t *take_line(const char **at)
+{
+	const char *nl = strchr(*at, '\n');
+	json_t *obj;
+
+	if (!nl)
+		return NULL;
+	obj = json_loadb(*at, (size_t)(nl - *at), JSON_REJECT_DUPLICATES, NULL);
+	*at = nl + 1;
+	return obj;
+}
+
+static bool is_locked(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+void record_read(int dirfd, struct record *ret, struct arena *arena)
+{
+	int fd = openat(dirfd, CLAIM_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct buf text = { 0 };
+	json_t *first, *second;
+	const char *at;
+	bool alive;
+	ssize_t n;
+
+	*ret = (struct record){ .state = RECORD_NONE };
+	if (fd < 0)
+		return;
+	/* Asked before reading: who ends after the question has written. */
+	alive = is_locked(fd);
+	while ((n = read(fd, buf_room(&text, 4096), 4096)) > 0)
+		buf_grew(&text, (size_t)n);
+	close(fd);
+	at = text.len ? text.data : "";
+	first = take_line(&at);
+	second = first ? take_line(&at) : NULL;
+	if (first && !claim_from_json(&ret->claim, first, arena)) {
+		ret->state = alive ? RECORD_ALIVE : RECORD_DEAD;
+		if (second)
+			second_line(ret, second, arena);
+	} else if (alive) {
+		ret->state = RECORD_ALIVE;
+	}
+	json_decref(first);
+	json_decref(second);
+	buf_free(&text);
+}

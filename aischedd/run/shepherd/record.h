@@ -1,0 +1,82 @@
+/*
+ * record.h - what is durable about one attempt: its claim and its outcome
+ *
+ * state_dir/run/JOB.ATTEMPT/claim is created by the shepherd that owns the
+ * attempt, exclusively, before anything of the job runs.  Its first line says
+ * who that is; the second, once there, how the attempt ended.  Both are on
+ * disk before anybody is told.  The shepherd holds a lock on the file all its
+ * life (a POSIX record lock: it is not inherited by the job's processes).
+ */
+#ifndef AISCHEDD_RUN_SHEPHERD_RECORD_H
+#define AISCHEDD_RUN_SHEPHERD_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "aischedd/run/runner.h"
+#include "aischedd/run/shepherd/cgroup.h"
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+#include "libcommon/mem.h"
+
+#define RUN_ID_LEN 32 /* hexadecimal digits */
+/* In the environment of each process of the attempt: finds them where no
+ * cgroup does and the shepherd was killed. */
+#define RUN_ID_VAR "AISCHED_RUN_ID"
+
+#define BOOT_ID_SIZE 40
+
+struct claim {
+	char boot[BOOT_ID_SIZE];
+	pid_t pid;
+	char run_id[RUN_ID_LEN + 1];
+	struct cgroup cgroup;
+};
+
+enum record_state {
+	RECORD_NONE,  /* not claimed: nothing of it ever ran */
+	RECORD_ALIVE, /* its shepherd lives */
+	RECORD_DEAD,  /* claimed; no shepherd, no outcome */
+	RECORD_ENDED, /* outcome is set */
+	RECORD_FAILED /* never started: fault and outcome.text are set */
+};
+
+struct record {
+	enum record_state state;
+	struct claim claim;
+	struct outcome outcome;
+	enum start_fault fault;
+};
+
+/* This machine's boot, "" where /proc does not say. */
+void boot_id(char ret[BOOT_ID_SIZE]);
+
+/* Fill a claim of this process, with a new run id and no group yet. */
+void claim_new(struct claim *ret);
+
+/*
+ * Create, lock and write the claim; not yet on disk: record_sync().
+ * Returns its descriptor.  Fails: EEXIST, somebody else has it.
+ */
+int record_claim(int dirfd, const struct claim *claim, struct err *err);
+int record_sync(int fd, int dirfd, struct err *err);
+
+/* Append how it ended, on disk before this returns. */
+int record_end(int fd, const struct outcome *out, struct err *err);
+int record_fail(int fd, enum start_fault fault, const char *text,
+                struct err *err);
+
+/* What is known about the attempt whose directory this is; texts live in the
+ * arena.  A line that is cut counts as not written.  Cannot fail. */
+void record_read(int dirfd, struct record *ret, struct arena *arena);
+
+/* What a person is told of a task that failed: "task 3 ended with ...". */
+void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo);
+
+/* An outcome as JSON, and back. */
+json_t *outcome_to_json(const struct outcome *out);
+int outcome_from_json(struct outcome *ret, json_t *obj, struct arena *arena,
+                      struct err *err);
+
+#endif

@@ -1,0 +1,373 @@
+/*
+ * shepherd.c - run one attempt of a job
+ *
+ * aisched-shepherd LOCK WHERE, started by the daemon, is the nursery
+ * (nursery.h), with the open file LOCK; its children come here.
+ */
+#include "aischedd/run/shepherd/shepherd.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aischedd/run/shepherd/nursery.h"
+#include "aischedd/run/shepherd/tree.h"
+#include "libcommon/buf.h"
+#include "libcommon/parse.h"
+
+/* --- talking to the daemon --- */
+
+/* Nobody listens: it will ask, or read the record. */
+static void tell(struct shepherd *s, json_t *event)
+{
+	char *text = json_dumps(event, JSON_COMPACT);
+
+	if (s->conn >= 0 && text &&
+	    send(s->conn, text, strlen(text), MSG_NOSIGNAL) < 0) {
+		close(s->conn);
+		s->conn = -1;
+	}
+	free(text);
+	json_decref(event);
+}
+
+static void tell_started(struct shepherd *s)
+{
+	tell(s, json_pack("{s:s s:I s:b}", "event", "started", "time",
+	                  (json_int_t)s->outcome.start, "suspended",
+	                  s->suspended));
+}
+
+void tell_replaced(struct shepherd *s)
+{
+	tell(s,
+	     json_pack("{s:s s:I s:s}", "event", "replaced", "tasks",
+	               (json_int_t)s->replaced, "text", s->last_failure.data));
+}
+
+void tell_resized(struct shepherd *s)
+{
+	tell(s, json_pack("{s:s s:I}", "event", "resized", "resize",
+	                  (json_int_t)s->resize));
+}
+
+static void tell_failed(struct shepherd *s, enum start_fault fault,
+                        const char *text)
+{
+	tell(s, json_pack("{s:s s:i s:s}", "event", "failed", "fault",
+	                  (int)fault, "text", text));
+}
+
+static void tell_ended(struct shepherd *s)
+{
+	tell(s, json_pack("{s:s s:o}", "event", "ended", "outcome",
+	                  outcome_to_json(&s->outcome)));
+}
+
+static void do_stop(struct shepherd *s, const char *why, int64_t grace)
+{
+	struct buf now = { 0 };
+
+	if (!s->ending) {
+		format_time(&now, time(NULL));
+		tasks_say(s, "*** JOB %" PRIu64 " ON %s CANCELLED AT %s%s ***",
+		          s->order.job.job, s->order.host, now.data, why);
+		buf_free(&now);
+	}
+	job_end(s, grace);
+}
+
+static void do_signal(struct shepherd *s, int signo, bool script_only)
+{
+	if (!script_only) {
+		job_signal(s, signo);
+		return;
+	}
+	for (uint32_t i = 0; i < s->ntasks; i++)
+		if (s->task[i].state == TASK_RUNS)
+			kill(s->task[i].pid, signo);
+}
+
+static void do_resume(struct shepherd *s, json_t *place)
+{
+	gang_place(s, place);
+	job_resume(s);
+}
+
+/* Answered by gang_step() when nobody leaves any more. */
+static void do_resize(struct shepherd *s, json_t *place, json_int_t resize)
+{
+	gang_place(s, place);
+	s->resizing = true;
+	s->resize = (uint32_t)resize;
+}
+
+/* What is not understood comes from a newer daemon and is left alone. */
+static void obey(struct shepherd *s, json_t *msg)
+{
+	const char *what, *why;
+	json_int_t grace, resize;
+	json_t *place;
+	int signo, only;
+
+	if (json_unpack(msg, "{s:s}", "do", &what) < 0)
+		return;
+	if (!strcmp(what, "stop") &&
+	    !json_unpack(msg, "{s:s s:I}", "why", &why, "grace", &grace))
+		do_stop(s, why, grace);
+	else if (!strcmp(what, "signal") &&
+	         !json_unpack(msg, "{s:i s:b}", "signo", &signo, "script_only",
+	                      &only))
+		do_signal(s, signo, only);
+	else if (!strcmp(what, "suspend") && !s->ending)
+		job_suspend(s);
+	else if (!strcmp(what, "resume") &&
+	         !json_unpack(msg, "{s:o}", "place", &place))
+		do_resume(s, place);
+	else if (!strcmp(what, "resize") &&
+	         !json_unpack(msg, "{s:o s:I}", "place", &place, "resize",
+	                      &resize))
+		do_resize(s, place, resize);
+}
+
+static void hear(struct shepherd *s)
+{
+	ssize_t len = recv(s->conn, NULL, 0, MSG_PEEK | MSG_TRUNC);
+	struct buf buf = { 0 };
+	json_t *msg;
+
+	if (len > 0)
+		len =
+		    recv(s->conn, buf_room(&buf, (size_t)len), (size_t)len, 0);
+	if (len <= 0) {
+		close(s->conn);
+		s->conn = -1;
+		return;
+	}
+	buf_grew(&buf, (size_t)len);
+	msg = json_loadb(buf.data, buf.len, JSON_REJECT_DUPLICATES, NULL);
+	obey(s, msg);
+	json_decref(msg);
+	buf_free(&buf);
+}
+
+/* A daemon that came back; only one at a time, and only ours. */
+static void welcome(struct shepherd *s)
+{
+	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (fd < 0)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+	    peer.uid != geteuid()) {
+		close(fd);
+		return;
+	}
+	if (s->conn >= 0)
+		close(s->conn);
+	s->conn = fd;
+	tell_started(s);
+	if (s->replaced)
+		tell_replaced(s);
+}
+
+static int listen_ctl(struct shepherd *s, struct err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	/* The path of dir may be longer than an address can be. */
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/ctl",
+	         s->dirfd);
+	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	unlinkat(s->dirfd, "ctl", 0);
+	if (s->listen_fd < 0 ||
+	    bind(s->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(s->listen_fd, 4) < 0)
+		return err_sys(err, "cannot listen at '%s/ctl'", s->dir);
+	return 0;
+}
+
+/* --- the life of it --- */
+
+static void drain_signals(struct shepherd *s)
+{
+	struct signalfd_siginfo info[16];
+
+	while (read(s->signal_fd, info, sizeof(info)) > 0)
+		;
+}
+
+static void wait_event(struct shepherd *s, int timeout_ms)
+{
+	struct pollfd p[3] = {
+		{ .fd = s->signal_fd, .events = POLLIN },
+		{ .fd = s->listen_fd, .events = POLLIN },
+		{ .fd = s->conn, .events = POLLIN },
+	};
+
+	if (poll(p, ARRAY_SIZE(p), timeout_ms) <= 0)
+		return;
+	if (p[0].revents)
+		drain_signals(s);
+	if (p[2].revents)
+		hear(s);
+	if (p[1].revents)
+		welcome(s);
+}
+
+static void clean(struct shepherd *s)
+{
+	tree_remove(s->dirfd, "tmp");
+	unlinkat(s->dirfd, "script", 0);
+	unlinkat(s->dirfd, "ctl", 0);
+}
+
+static void fail(struct shepherd *s, enum start_fault fault, struct err *why)
+{
+	job_kill(s);
+	job_account(s);
+	record_fail(s->claim_fd, fault, why->text, NULL);
+	tell_failed(s, fault, why->text);
+}
+
+static void finish(struct shepherd *s)
+{
+	job_account(s);
+	/* A full disk: whoever listens makes it durable in our place. */
+	while (record_end(s->claim_fd, &s->outcome, NULL) < 0 && s->conn < 0)
+		wait_event(s, 1000);
+	tell_ended(s);
+}
+
+static void run(struct shepherd *s, const struct birth *birth)
+{
+	enum start_fault fault = FAULT_SYSTEM;
+	struct err why;
+
+	if (listen_ctl(s, &why) < 0) {
+		fail(s, fault, &why);
+		return;
+	}
+	/* The next daemon will find the claim and somebody who answers. */
+	close(birth->lock_fd);
+	if (tasks_start(s, &fault, &why) < 0) {
+		fail(s, fault, &why);
+		return;
+	}
+	tell_started(s);
+	while (!job_step(s))
+		wait_event(s, job_timeout(s));
+	finish(s);
+}
+
+/* --- beginning --- */
+
+/* The signals that would end us belong to whoever started the daemon. */
+static int take_signals(struct err *err)
+{
+	sigset_t all, child;
+	int fd;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? err_sys(err, "cannot watch signals") : fd;
+}
+
+static void name_cgroup(struct shepherd *s, const struct birth *birth)
+{
+	struct cgroup_ways *ways = &s->order.ways;
+	char name[64];
+
+	if (birth->in_scope)
+		*ways = birth->ways;
+	snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu32 "-%.8s",
+	         s->order.job.job, s->order.job.attempt, s->claim.run_id);
+	cgroup_name(&s->cg, ways, name, s->arena);
+	s->claim.cgroup = s->cg;
+}
+
+/* 1: the attempt is ours; 0: it is somebody else's. */
+static int claim(struct shepherd *s, const struct birth *birth, struct err *err)
+{
+	umask(077);
+	if (order_read(birth->order_fd, &s->order, s->arena, err) < 0)
+		return -1;
+	s->signal_fd = take_signals(err);
+	if (s->signal_fd < 0)
+		return -1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make '%s'", s->dir);
+	s->dirfd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->dirfd < 0)
+		return err_sys(err, "cannot open '%s'", s->dir);
+	claim_new(&s->claim);
+	name_cgroup(s, birth);
+	s->claim_fd = record_claim(s->dirfd, &s->claim, err);
+	if (s->claim_fd < 0)
+		return err->code == EEXIST ? 0 : -1;
+	return 1;
+}
+
+static void shepherd(const struct birth *birth)
+{
+	struct shepherd s = { .arena = arena_new(),
+		              .dir = birth->dir,
+		              .conn = birth->conn,
+		              .listen_fd = -1 };
+	struct err why;
+	int mine = claim(&s, birth, &why);
+
+	if (mine < 0)
+		tell_failed(&s, FAULT_SYSTEM, why.text);
+	else if (mine == 0)
+		tell(&s, json_pack("{s:s}", "event", "claimed"));
+	if (mine <= 0)
+		return;
+	close(birth->order_fd);
+	run(&s, birth);
+	clean(&s);
+}
+
+/* Whatever else the daemon had open is not ours. */
+static void close_others(int keep)
+{
+	if (keep > 3)
+		close_range(3, (unsigned)keep - 1, 0);
+	close_range((unsigned)keep + 1, ~0U, 0);
+	fcntl(keep, F_SETFD, FD_CLOEXEC);
+}
+
+int main(int argc, char **argv)
+{
+	static struct birth birth;
+	int lock_fd;
+
+	if (argc != 3) {
+		fprintf(stderr, "aisched-shepherd is started by aischedd\n");
+		return EXIT_USAGE;
+	}
+	lock_fd = (int)strtol(argv[1], NULL, 10);
+	close_others(lock_fd);
+	/* No stranger chooses the keys that we hash. */
+	json_object_seed(1);
+	nursery_serve(argv[2], lock_fd, &birth);
+	shepherd(&birth);
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,34 @@
+/*
+ * user.h - being the job's user, and the job's files
+ *
+ * As root the shepherd opens files and looks at folders with the rights of
+ * the job's user; it keeps its real uid, so that the user cannot signal it.
+ */
+#ifndef AISCHEDD_RUN_SHEPHERD_USER_H
+#define AISCHEDD_RUN_SHEPHERD_USER_H
+
+#include "aischedd/run/shepherd/shepherd.h"
+
+/* Groups and home of the user; refuses who cannot be become. */
+int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err);
+int user_enter(struct shepherd *s, struct err *err);
+void user_leave(struct shepherd *s);
+mode_t user_umask(const struct shepherd *s);
+/* For good, in the process that becomes a task. */
+int user_become(const struct shepherd *s, struct err *err);
+
+/* Script and temporary folder, in dir; then, as the user: all that must be
+ * there before the job starts.  Opens the files of the tasks. */
+int files_make(struct shepherd *s, enum start_fault *ret_fault,
+               struct err *err);
+int files_open(struct shepherd *s, enum start_fault *ret_fault,
+               struct err *err);
+/* Those of one task, that starts later or again. */
+int files_open_task(struct shepherd *s, uint32_t i, enum start_fault *ret_fault,
+                    struct err *err);
+
+/* "/dir/script" and "/dir/tmp"; in the arena. */
+const char *files_script(struct shepherd *s);
+const char *files_tmpdir(struct shepherd *s);
+
+#endif

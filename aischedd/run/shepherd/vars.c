@@ -1,0 +1,467 @@
+/* vars.c - the variables that we set, and what each of them says */
+#include "aischedd/run/shepherd/env.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "aischedd/run/shepherd/record.h"
+#include "libcommon/parse.h"
+
+/* Below the ports that systems hand out by themselves. */
+#define MASTER_PORT_FIRST 10000
+#define MASTER_PORTS      20000
+
+typedef bool env_fn(const struct env_of *e, struct buf *out);
+
+static bool number(struct buf *out, int64_t n)
+{
+	buf_i64(out, n);
+	return true;
+}
+
+static bool text(struct buf *out, const char *s)
+{
+	if (!s)
+		return false;
+	buf_puts(out, s);
+	return true;
+}
+
+/* What was asked for is echoed only when it was asked for. */
+static bool echo(struct buf *out, int64_t n)
+{
+	return n != SPEC_UNSET && number(out, n);
+}
+
+/* Programs read whole numbers: part of a CPU is one. */
+static int64_t whole(int64_t milli)
+{
+	return (milli + 999) / 1000;
+}
+
+uint32_t env_nprocs(const struct run_job *job)
+{
+	return job->spec->launch_script == 1 ? 1 : job->ntasks;
+}
+
+static bool is_gang(const struct env_of *e)
+{
+	return e->order->job.req->tasks > 1;
+}
+
+/* One process a task, and more than one, or room for more. */
+static bool is_ranked(const struct env_of *e)
+{
+	return is_gang(e) && e->order->job.spec->launch_script != 1;
+}
+
+static uint64_t gpus_of_job(const struct run_job *job)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < job->ntasks; i++)
+		all |= job->task[i].gpus;
+	return all;
+}
+
+static void gpu_list(struct buf *out, uint64_t gpus)
+{
+	for (int i = 0; i < 64; i++)
+		if (gpus >> i & 1)
+			buf_printf(out, "%s%d", out->len ? "," : "", i);
+}
+
+void env_gpus(const struct env_of *e, struct buf *out)
+{
+	const struct run_job *job = &e->order->job;
+
+	gpu_list(out, env_nprocs(job) == job->ntasks ? job->task[e->slot].gpus
+	                                             : gpus_of_job(job));
+}
+
+static int64_t cpus_of_job(const struct run_job *job)
+{
+	return whole(job->req->cpus_milli * job->ntasks);
+}
+
+static bool job_id(const struct env_of *e, struct buf *out)
+{
+	return number(out, (int64_t)e->order->job.job);
+}
+
+static bool job_name(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.spec->name);
+}
+
+static bool job_queue(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.queue);
+}
+
+static bool job_account(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.spec->account);
+}
+
+static bool job_dependency(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.spec->dependency);
+}
+
+static bool job_reservation(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.spec->reservation);
+}
+
+static bool job_user(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.user);
+}
+
+static bool job_uid(const struct env_of *e, struct buf *out)
+{
+	return number(out, e->order->job.uid);
+}
+
+static bool job_gid(const struct env_of *e, struct buf *out)
+{
+	return number(out, e->order->job.gid);
+}
+
+static bool job_start(const struct env_of *e, struct buf *out)
+{
+	return number(out, e->start);
+}
+
+static bool job_end(const struct env_of *e, struct buf *out)
+{
+	int64_t limit = e->order->job.time_limit;
+
+	return limit != TIME_UNLIMITED && number(out, e->start + limit);
+}
+
+static bool cluster(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.cluster);
+}
+
+static bool submit_dir(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.spec->workdir);
+}
+
+static bool submit_host(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->job.spec->submit_host);
+}
+
+static bool host(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->order->host);
+}
+
+static bool one(const struct env_of *e, struct buf *out)
+{
+	(void)e;
+	return number(out, 1);
+}
+
+static bool zero(const struct env_of *e, struct buf *out)
+{
+	(void)e;
+	return number(out, 0);
+}
+
+static bool node_word(const struct env_of *e, struct buf *out)
+{
+	(void)e;
+	return text(out, "node");
+}
+
+static bool cpus_on_node(const struct env_of *e, struct buf *out)
+{
+	return number(out, cpus_of_job(&e->order->job));
+}
+
+static bool tasks_per_node(const struct env_of *e, struct buf *out)
+{
+	return number(out, e->order->job.ntasks);
+}
+
+static bool ntasks(const struct env_of *e, struct buf *out)
+{
+	const struct spec *spec = e->order->job.spec;
+
+	if (spec->tasks == SPEC_UNSET && spec->tasks_per_node == SPEC_UNSET &&
+	    !is_gang(e))
+		return false;
+	return number(out, e->order->job.ntasks);
+}
+
+static bool ntasks_per_node(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->tasks_per_node);
+}
+
+static bool cpus_per_task(const struct env_of *e, struct buf *out)
+{
+	int64_t milli = e->order->job.spec->cpus;
+
+	return milli != SPEC_UNSET && number(out, whole(milli));
+}
+
+static bool mem_per_task(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->mem);
+}
+
+static bool mem_per_node(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->mem_node);
+}
+
+static bool mem_per_cpu(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->mem_cpu);
+}
+
+static bool gpus(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->gpus_job);
+}
+
+static bool gpus_per_node(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->gpus_node);
+}
+
+static bool gpus_per_task(const struct env_of *e, struct buf *out)
+{
+	int64_t milli = e->order->job.spec->gpus;
+
+	if (milli == SPEC_UNSET)
+		return false;
+	format_milli(out, milli);
+	return true;
+}
+
+static bool gpus_on_node(const struct env_of *e, struct buf *out)
+{
+	uint64_t all = gpus_of_job(&e->order->job);
+
+	return all && number(out, __builtin_popcountll(all));
+}
+
+static bool job_gpus(const struct env_of *e, struct buf *out)
+{
+	uint64_t all = gpus_of_job(&e->order->job);
+
+	gpu_list(out, all);
+	return all != 0;
+}
+
+static bool rank(const struct env_of *e, struct buf *out)
+{
+	return number(out, e->rank);
+}
+
+static bool ranks(const struct env_of *e, struct buf *out)
+{
+	for (uint32_t i = 0; i < env_nprocs(&e->order->job); i++)
+		buf_printf(out, "%s%" PRIu32, i ? "," : "", i);
+	return true;
+}
+
+static bool task_pid(const struct env_of *e, struct buf *out)
+{
+	return number(out, e->pid);
+}
+
+static bool in_array(const struct env_of *e)
+{
+	return e->order->job.array_job != 0;
+}
+
+static bool array_job(const struct env_of *e, struct buf *out)
+{
+	return in_array(e) && number(out, (int64_t)e->order->job.array_job);
+}
+
+static bool array_task(const struct env_of *e, struct buf *out)
+{
+	return in_array(e) && number(out, e->order->job.array_task);
+}
+
+static bool array_count(const struct env_of *e, struct buf *out)
+{
+	return in_array(e) && number(out, e->order->job.array_count);
+}
+
+static bool array_min(const struct env_of *e, struct buf *out)
+{
+	return in_array(e) && number(out, e->order->job.array_min);
+}
+
+static bool array_max(const struct env_of *e, struct buf *out)
+{
+	return in_array(e) && number(out, e->order->job.array_max);
+}
+
+static bool array_step(const struct env_of *e, struct buf *out)
+{
+	return in_array(e) && number(out, e->order->job.array_step);
+}
+
+static bool restarts(const struct env_of *e, struct buf *out)
+{
+	uint32_t n = e->order->job.restarts;
+
+	return n && number(out, n);
+}
+
+static bool visible_gpus(const struct env_of *e, struct buf *out)
+{
+	if (!e->order->node_gpus)
+		return false;
+	/* A job without GPUs on a node with GPUs sees an empty list. */
+	env_gpus(e, out);
+	return true;
+}
+
+static bool torch_rank(const struct env_of *e, struct buf *out)
+{
+	return is_ranked(e) && rank(e, out);
+}
+
+static bool torch_world(const struct env_of *e, struct buf *out)
+{
+	return is_ranked(e) && number(out, e->order->job.ntasks);
+}
+
+static bool master_addr(const struct env_of *e, struct buf *out)
+{
+	/* All of this runner's tasks are on this machine, whose name need
+	 * not resolve. */
+	return is_gang(e) && text(out, "127.0.0.1");
+}
+
+static bool master_port(const struct env_of *e, struct buf *out)
+{
+	uint64_t id = e->order->job.job;
+
+	return is_gang(e) &&
+	       number(out, MASTER_PORT_FIRST + (int64_t)(id % MASTER_PORTS));
+}
+
+static bool tmpdir(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->tmpdir);
+}
+
+static bool run_id(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->run_id);
+}
+
+#define TWIN(name, fn)                             \
+	{                                          \
+		"AISCHED_" name, "SLURM_" name, fn \
+	}
+
+static const struct env_var {
+	const char *name, *twin; /* twin may be NULL */
+	env_fn *value;           /* false: it is not set */
+} vars[] = {
+	/* First, so that it is found without reading all of them. */
+	{ RUN_ID_VAR, NULL, run_id },
+	TWIN("JOB_ID", job_id),
+	TWIN("JOBID", job_id),
+	TWIN("JOB_NAME", job_name),
+	{ "AISCHED_JOB_QUEUE", "SLURM_JOB_PARTITION", job_queue },
+	TWIN("JOB_ACCOUNT", job_account),
+	TWIN("JOB_DEPENDENCY", job_dependency),
+	TWIN("JOB_RESERVATION", job_reservation),
+	TWIN("JOB_USER", job_user),
+	TWIN("JOB_UID", job_uid),
+	TWIN("JOB_GID", job_gid),
+	TWIN("JOB_START_TIME", job_start),
+	TWIN("JOB_END_TIME", job_end),
+	TWIN("JOB_NODELIST", host),
+	TWIN("NODELIST", host),
+	TWIN("JOB_NUM_NODES", one),
+	TWIN("NNODES", one),
+	TWIN("JOB_CPUS_PER_NODE", cpus_on_node),
+	TWIN("CPUS_ON_NODE", cpus_on_node),
+	TWIN("TASKS_PER_NODE", tasks_per_node),
+	TWIN("NTASKS", ntasks),
+	TWIN("NPROCS", ntasks),
+	TWIN("NTASKS_PER_NODE", ntasks_per_node),
+	TWIN("CPUS_PER_TASK", cpus_per_task),
+	TWIN("MEM_PER_TASK", mem_per_task),
+	TWIN("MEM_PER_NODE", mem_per_node),
+	TWIN("MEM_PER_CPU", mem_per_cpu),
+	TWIN("GPUS", gpus),
+	TWIN("GPUS_PER_NODE", gpus_per_node),
+	TWIN("GPUS_PER_TASK", gpus_per_task),
+	TWIN("GPUS_ON_NODE", gpus_on_node),
+	TWIN("JOB_GPUS", job_gpus),
+	TWIN("CLUSTER_NAME", cluster),
+	TWIN("SUBMIT_DIR", submit_dir),
+	TWIN("SUBMIT_HOST", submit_host),
+	{ "AISCHEDD_NODENAME", "SLURMD_NODENAME", host },
+	TWIN("TOPOLOGY_ADDR", host),
+	TWIN("TOPOLOGY_ADDR_PATTERN", node_word),
+	TWIN("NODEID", zero),
+	TWIN("PROCID", rank),
+	TWIN("LOCALID", rank),
+	TWIN("GTIDS", ranks),
+	{ TASK_PID_VAR, "SLURM_TASK_PID", task_pid },
+	TWIN("PRIO_PROCESS", zero),
+	TWIN("ARRAY_JOB_ID", array_job),
+	TWIN("ARRAY_TASK_ID", array_task),
+	TWIN("ARRAY_TASK_COUNT", array_count),
+	TWIN("ARRAY_TASK_MIN", array_min),
+	TWIN("ARRAY_TASK_MAX", array_max),
+	TWIN("ARRAY_TASK_STEP", array_step),
+	TWIN("RESTART_COUNT", restarts),
+	{ "CUDA_VISIBLE_DEVICES", NULL, visible_gpus },
+	{ "ROCR_VISIBLE_DEVICES", NULL, visible_gpus },
+	{ "GPU_DEVICE_ORDINAL", NULL, visible_gpus },
+	{ "RANK", NULL, torch_rank },
+	{ "LOCAL_RANK", NULL, torch_rank },
+	{ "WORLD_SIZE", NULL, torch_world },
+	{ "MASTER_ADDR", NULL, master_addr },
+	{ "MASTER_PORT", NULL, master_port },
+	{ "TMPDIR", NULL, tmpdir },
+};
+
+const char *const *env_names(void)
+{
+	static const char *names[2 * ARRAY_SIZE(vars) + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(vars); i++) {
+		names[n++] = vars[i].name;
+		if (vars[i].twin)
+			names[n++] = vars[i].twin;
+	}
+	names[n] = NULL;
+	return names;
+}
+
+void env_each(const struct env_of *e, env_set_fn *fn, void *arg)
+{
+	struct buf value = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(vars); i++) {
+		buf_clear(&value);
+		buf_puts(&value, "");
+		if (!vars[i].value(e, &value))
+			continue;
+		fn(arg, vars[i].name, value.data);
+		if (vars[i].twin)
+			fn(arg, vars[i].twin, value.data);
+	}
+	buf_free(&value);
+}

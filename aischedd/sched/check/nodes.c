@@ -1,0 +1,235 @@
+/* nodes.c - whether the nodes of a job are those that it asks for */
+#include "aischedd/sched/check/audit.h"
+
+static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (list[i] == x)
+			return true;
+	}
+	return false;
+}
+
+static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
+{
+	return among(s->feature, s->node.feature_first[node],
+	             s->node.feature_first[node + 1], word) ||
+	       among(s->taint, s->node.taint_first[node],
+	             s->node.taint_first[node + 1], word);
+}
+
+/* The value of the rule that ends before *end, which moves to its start. */
+static bool rule_value(const struct snap *s, uint32_t node, uint32_t *end)
+{
+	int32_t item = s->rule[--*end];
+	bool a, b;
+
+	if (item >= 0)
+		return has_word(s, node, (uint32_t)item);
+	b = rule_value(s, node, end);
+	if (rule_count(item))
+		return true; /* see has_counted() */
+	a = rule_value(s, node, end);
+	return item == RULE_AND ? a && b : a || b;
+}
+
+const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
+{
+	const struct snap_reqs *r = &s->req;
+	uint32_t from = r->rule_first[req], to = r->rule_first[req + 1];
+	uint32_t end = to;
+
+	if (!(r->pools[req] >> s->node.pool[node] & 1))
+		return "not in its pools";
+	if (s->node.state[node] != NODE_UP)
+		return "not up";
+	if (!s->pool.ready[s->node.pool[node]])
+		return "its runner is not ready";
+	if (s->node.retry_at[node] > s->now)
+		return "starts fail there";
+	if (from < to && !rule_value(s, node, &end))
+		return "does not meet the constraint";
+	for (uint32_t i = s->node.taint_first[node];
+	     i < s->node.taint_first[node + 1]; i++) {
+		bool named = false;
+
+		for (uint32_t k = from; k < to; k++)
+			named |= s->rule[k] == (int32_t)s->taint[i];
+		if (!named)
+			return "tainted";
+	}
+	if (r->want_first[req] < r->want_first[req + 1] &&
+	    !among(s->want, r->want_first[req], r->want_first[req + 1], node))
+		return "not in its node list";
+	if (among(s->avoid, r->avoid_first[req], r->avoid_first[req + 1], node))
+		return "excluded";
+	return NULL;
+}
+
+uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level)
+{
+	uint32_t d = s->node.domain[node];
+
+	while (d != SNAP_NONE && s->domain.level[d] != level)
+		d = s->domain.parent[d];
+	return d;
+}
+
+/* Whether all tasks are in one domain of the level that the job needs. */
+static bool is_together(const struct snap *s, uint32_t req,
+                        const struct snap_task *t, uint32_t n)
+{
+	uint8_t level = s->req.need[req];
+	uint32_t domain;
+
+	if (level == LEVEL_NONE)
+		return true;
+	domain = check_domain(s, t[0].node, level);
+	for (uint32_t i = 0; i < n; i++) {
+		if (check_domain(s, t[i].node, level) != domain)
+			return false;
+	}
+	return domain != SNAP_NONE;
+}
+
+/* Whether so many nodes as each counted part of the constraint says have it;
+ * tasks on one node follow each other or not. */
+static bool has_counted(const struct snap *s, uint32_t req,
+                        const struct snap_task *t, uint32_t n)
+{
+	for (uint32_t i = s->req.rule_first[req];
+	     i < s->req.rule_first[req + 1]; i++) {
+		uint32_t have = 0;
+
+		for (uint32_t k = 0; rule_count(s->rule[i]) && k < n; k++) {
+			uint32_t end = i;
+			bool again = false;
+
+			for (uint32_t j = 0; j < k; j++)
+				again |= t[j].node == t[k].node;
+			have += !again && rule_value(s, t[k].node, &end);
+		}
+		if (have < rule_count(s->rule[i]))
+			return false;
+	}
+	return true;
+}
+
+/* How many nodes, and the most tasks on one of them. */
+static uint32_t count_nodes(const struct audit *a, const struct snap_task *t,
+                            uint32_t n, uint32_t *ret_most)
+{
+	uint32_t nodes = 0;
+
+	*ret_most = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *tasks = &a->scratch[t[i].node];
+
+		nodes += !(*tasks)++;
+		if (*tasks > *ret_most)
+			*ret_most = *tasks;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		a->scratch[t[i].node] = 0;
+	return nodes;
+}
+
+int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
+                const struct snap_task *t, uint32_t n)
+{
+	const struct snap *s = a->s;
+	uint32_t most, nodes = count_nodes(a, t, n, &most);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *why = check_forbidden(s, req, t[i].node);
+
+		if (why)
+			return check_bad(a, job, "is on %s: %s",
+			                 s->node.name[t[i].node], why);
+		if (s->node.pool[t[i].node] != s->node.pool[t[0].node])
+			return check_bad(a, job, "is in two pools");
+	}
+	if (s->req.nodes[req] && nodes != s->req.nodes[req])
+		return check_bad(a, job, "is on %u nodes", (unsigned)nodes);
+	if (s->req.tasks_per_node[req] && most > s->req.tasks_per_node[req])
+		return check_bad(a, job, "has %u tasks on one node",
+		                 (unsigned)most);
+	if (!is_together(s, req, t, n))
+		return check_bad(a, job, "is not in one %s",
+		                 s->level[s->req.need[req]]);
+	if (!has_counted(s, req, t, n))
+		return check_bad(a, job, "has too few nodes of some kind");
+	return 0;
+}
+
+/* All tasks that a run has, and gets by this plan; returns how many. */
+static uint32_t list_tasks(const struct audit *a, uint32_t run,
+                           struct snap_task *ret)
+{
+	const struct plan *plan = a->plan;
+	const struct snap *s = a->s;
+	uint32_t n = 0;
+
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (!a->lost[t])
+			ret[n++] = s->task[t];
+	}
+	for (uint32_t i = 0; i < plan->ngrows; i++) {
+		const struct grow *g = &plan->grow[i];
+
+		for (uint32_t k = 0; g->run == run && k < g->ntasks; k++)
+			ret[n++] = plan->task[g->task_first + k];
+	}
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		const struct claim *c = &plan->claim[i];
+
+		for (uint32_t k = 0;
+		     c->row == SNAP_NONE && c->run == run && k < c->n; k++)
+			ret[n++].node = plan->claim_node[c->node_first + k];
+	}
+	return n;
+}
+
+static bool in_one_pool(const struct snap *s, const struct snap_task *t,
+                        uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (s->node.pool[t[i].node] != s->node.pool[t->node])
+			return false;
+	}
+	return true;
+}
+
+int check_growth(const struct audit *a, uint32_t run)
+{
+	const struct snap *s = a->s;
+	uint32_t req = s->run.req[run], had = check_stays(a, run);
+	struct snap_task *t =
+	    arena_array(a->arena, struct snap_task, had + a->more[run]);
+	uint32_t most, n = list_tasks(a, run, t), nodes;
+	const struct snap_task *old = s->task + s->run.task_first[run];
+	uint32_t nold = check_ntasks(s, run);
+	uint64_t job = s->run.job[run];
+
+	for (uint32_t i = had; i < n; i++) {
+		const char *why = check_forbidden(s, req, t[i].node);
+
+		if (why)
+			return check_bad(a, job, "grows on %s: %s",
+			                 s->node.name[t[i].node], why);
+		if (s->node.pool[t[i].node] != s->node.pool[old->node] &&
+		    in_one_pool(s, old, nold))
+			return check_bad(a, job, "grows into another pool");
+	}
+	nodes = count_nodes(a, t, n, &most);
+	if (s->req.nodes[req] && nodes > s->req.nodes[req])
+		return check_bad(a, job, "grows to %u nodes", (unsigned)nodes);
+	if (s->req.tasks_per_node[req] && most > s->req.tasks_per_node[req])
+		return check_bad(a, job, "grows to %u tasks on one node",
+		                 (unsigned)most);
+	if (is_together(s, req, old, nold) && !is_together(s, req, t, n))
+		return check_bad(a, job, "grows out of its %s",
+		                 s->level[s->req.need[req]]);
+	return 0;
+}

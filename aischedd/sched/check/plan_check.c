@@ -1,0 +1,529 @@
+/*
+ * plan_check.c - an independent, naive verifier of plans
+ *
+ * Shares no code with the planner: it takes the plan start by start from
+ * plain copies of what is free and complains about the first thing that is
+ * not allowed.
+ */
+#include <string.h>
+
+#include "aischedd/sched/check/audit.h"
+
+/* So many of the rows that wait for room are looked at again. */
+enum { LOOK_AGAIN = 16 };
+
+struct check {
+	const struct audit *audit;
+	const struct snap *s;
+	const struct plan *plan;
+	struct arena *arena;
+
+	int64_t *cpu, *mem, *slot, *gpu, *thread; /* free */
+	uint32_t *jobs_on, *mine; /* by node: tasks; of this job */
+	uint8_t *closed;          /* by node: an exclusive job */
+	uint32_t *row_started;    /* by row */
+};
+
+static void begin_runs(struct check *c)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		uint32_t req = s->run.req[i];
+		for (uint32_t t = s->run.task_first[i];
+		     t < s->run.task_first[i + 1]; t++) {
+			c->jobs_on[s->task[t].node]++;
+			c->closed[s->task[t].node] |=
+			    s->req.exclusive[req] && !s->run.suspended[i];
+		}
+	}
+}
+
+static void begin(struct check *c)
+{
+	const struct snap *s = c->s;
+	c->cpu = arena_array(c->arena, int64_t, s->node.n);
+	c->mem = arena_array(c->arena, int64_t, s->node.n);
+	c->slot = arena_array(c->arena, int64_t, s->node.n);
+	c->gpu = arena_array(c->arena, int64_t, s->gpu.n);
+	c->thread = arena_array(c->arena, int64_t, s->cpu.n);
+	c->jobs_on = arena_array(c->arena, uint32_t, s->node.n);
+	c->mine = arena_array(c->arena, uint32_t, s->node.n);
+	c->closed = arena_array(c->arena, uint8_t, s->node.n);
+	c->row_started = arena_array(c->arena, uint32_t, s->pend.n);
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		c->cpu[i] = s->node.cpu_free[i];
+		c->mem[i] = s->node.mem_free[i];
+		c->slot[i] = s->node.slot_free[i];
+	}
+	for (uint32_t i = 0; i < s->gpu.n; i++)
+		c->gpu[i] = s->gpu.free[i];
+	snap_threads(s, c->thread);
+	begin_runs(c);
+}
+
+/* Whether all devices of a task are in one NUMA node. */
+static bool is_aligned(const struct check *c, const struct snap_task *t)
+{
+	const struct snap *s = c->s;
+	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[t->node];
+	const uint8_t *cpu = s->cpu.numa + s->node.cpu_first[t->node];
+	int numa = -1;
+
+	for (uint64_t left = t->gpus; left; left &= left - 1) {
+		int at = gpu[__builtin_ctzll(left)];
+
+		if (numa >= 0 && at != numa)
+			return false;
+		numa = at;
+	}
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++) {
+		int at = cpu[c->plan->cpu_use[i].cpu];
+
+		if (numa >= 0 && at != numa)
+			return false;
+		numa = at;
+	}
+	return true;
+}
+
+static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
+                     uint64_t job)
+{
+	const struct snap *s = c->s;
+	int64_t gpus = s->req.gpus[req];
+	int64_t each = gpus < 1000 ? gpus : 1000;
+	uint32_t first = s->node.gpu_first[t->node];
+	uint32_t n = s->node.gpu_first[t->node + 1] - first;
+
+	if (n < 64 && t->gpus >> n)
+		return check_bad(c->audit, job,
+		                 "has a GPU that %s does not have",
+		                 s->node.name[t->node]);
+	if (__builtin_popcountll(t->gpus) * each != gpus)
+		return check_bad(c->audit, job, "has not the GPUs it asks for");
+	if (t->gpus && t->gpu_milli != each)
+		return check_bad(c->audit, job, "has not its part of the GPU");
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(t->gpus >> i & 1))
+			continue;
+		if (s->req.gpu_type[req] != SNAP_NONE &&
+		    s->gpu.type[first + i] != s->req.gpu_type[req])
+			return check_bad(c->audit, job,
+			                 "has a GPU of another type");
+		c->gpu[first + i] -= each;
+		if (c->gpu[first + i] < 0)
+			return check_bad(c->audit, job,
+			                 "GPU %u of %s is given twice",
+			                 (unsigned)i, s->node.name[t->node]);
+	}
+	return 0;
+}
+
+static int take_cpus(struct check *c, uint32_t req, const struct snap_task *t,
+                     uint64_t job)
+{
+	const struct snap *s = c->s;
+	const char *node = s->node.name[t->node];
+	uint32_t first = s->node.cpu_first[t->node];
+	uint32_t n = s->node.cpu_first[t->node + 1] - first;
+	int64_t whole = 0, part = 0;
+
+	c->cpu[t->node] -= s->req.cpus[req];
+	if (s->req.cpus[req] && c->cpu[t->node] < 0)
+		return check_bad(c->audit, job, "CPUs of %s are given twice",
+		                 node);
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++) {
+		const struct snap_cpu_use *use = &c->plan->cpu_use[i];
+
+		if (use->cpu >= n)
+			return check_bad(c->audit, job, "%s has no CPU %u",
+			                 node, (unsigned)use->cpu);
+		c->thread[first + use->cpu] -= use->milli;
+		if (c->thread[first + use->cpu] < 0)
+			return check_bad(c->audit, job,
+			                 "CPU %u of %s is given twice",
+			                 (unsigned)use->cpu, node);
+		whole += use->milli == 1000;
+		part += use->milli % 1000;
+	}
+	if (n && (whole != s->req.cpus[req] / 1000 ||
+	          part != s->req.cpus[req] % 1000))
+		return check_bad(c->audit, job, "has not the CPUs it asks for");
+	return 0;
+}
+
+static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
+                     uint64_t job)
+{
+	const struct snap *s = c->s;
+	c->mem[t->node] -= s->req.mem[req];
+	if (s->req.mem[req] && c->mem[t->node] < 0)
+		return check_bad(c->audit, job, "memory of %s is given twice",
+		                 s->node.name[t->node]);
+	if (--c->slot[t->node] < 0)
+		return check_bad(c->audit, job, "is one task too many on %s",
+		                 s->node.name[t->node]);
+	if (take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
+		return -1;
+	if (s->req.numa[req] == NUMA_STRICT && !is_aligned(c, t))
+		return check_bad(c->audit, job, "is in two NUMA nodes of %s",
+		                 s->node.name[t->node]);
+	return 0;
+}
+
+/* Nobody else is where somebody is alone. */
+static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
+                       uint32_t n, uint64_t job)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t node = t[i].node;
+
+		if (c->closed[node] ||
+		    (s->req.exclusive[req] && c->jobs_on[node]))
+			return check_bad(c->audit, job, "%s is not for two",
+			                 s->node.name[node]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		c->jobs_on[t[i].node]++;
+		c->closed[t[i].node] |= s->req.exclusive[req];
+	}
+	return 0;
+}
+
+/* A suspended job keeps what it has and gets its CPUs again. */
+static int check_resume(struct check *c, uint32_t run,
+                        const struct snap_task *t, uint32_t n, uint64_t job)
+{
+	const struct snap *s = c->s;
+	const struct snap_task *had = s->task + s->run.task_first[run];
+	uint32_t req = s->run.req[run];
+
+	if (n != s->run.task_first[run + 1] - s->run.task_first[run])
+		return check_bad(c->audit, job, "goes on with %u tasks",
+		                 (unsigned)n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (t[i].node != had[i].node || t[i].gpus != had[i].gpus ||
+		    t[i].gpu_milli != had[i].gpu_milli)
+			return check_bad(c->audit, job, "goes on elsewhere");
+		if (s->node.state[t[i].node] == NODE_DOWN ||
+		    !s->pool.ready[s->node.pool[t[i].node]] ||
+		    c->closed[t[i].node])
+			return check_bad(c->audit, job, "cannot go on on %s",
+			                 s->node.name[t[i].node]);
+		c->mine[t[i].node]++;
+		if (take_cpus(c, req, &t[i], job) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t node = t[i].node;
+
+		if (s->req.exclusive[req] && c->mine[node] &&
+		    c->jobs_on[node] != c->mine[node])
+			return check_bad(c->audit, job, "%s is not for two",
+			                 s->node.name[node]);
+		c->mine[node] = 0;
+		c->closed[node] |= s->req.exclusive[req];
+	}
+	return 0;
+}
+
+/* Tasks that get all that they need. */
+static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
+                      uint32_t n, uint64_t job)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (take_task(c, req, &t[i], job) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_start(struct check *c, const struct start *start)
+{
+	const struct snap *s = c->s;
+	uint32_t row = start->row, req = s->pend.req[row];
+	uint32_t claim_first = s->pend.claim_first[row];
+	uint32_t held = s->pend.claim_first[row + 1] - claim_first;
+	const struct snap_task *t = c->plan->task + start->task_first;
+	uint64_t job = s->member[start->member].job;
+
+	c->row_started[row]++;
+	if (s->pend.resumes[row] != SNAP_NONE)
+		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
+		                    job);
+	/* Who held a place starts there, or as any other. */
+	if (start->ntasks != s->req.min_tasks[req] && start->ntasks != held)
+		return check_bad(c->audit, job, "starts with %u tasks",
+		                 (unsigned)start->ntasks);
+	if (take_tasks(c, req, t, start->ntasks, job) < 0 ||
+	    check_nodes(c->audit, req, job, t, start->ntasks) < 0)
+		return -1;
+	return check_alone(c, req, t, start->ntasks, job);
+}
+
+/* What is on a node is of this run. */
+static void own_nodes(struct check *c, uint32_t run, int64_t sign)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t t = s->run.task_first[run];
+	     s->req.exclusive[s->run.req[run]] &&
+	     t < s->run.task_first[run + 1];
+	     t++) {
+		c->jobs_on[s->task[t].node] -= sign;
+		c->closed[s->task[t].node] = sign < 0;
+	}
+}
+
+static int take_grow(struct check *c, const struct grow *grow)
+{
+	const struct snap *s = c->s;
+	uint32_t req = s->run.req[grow->run];
+	const struct snap_task *t = c->plan->task + grow->task_first;
+	uint64_t job = s->run.job[grow->run];
+	int status;
+
+	if (take_tasks(c, req, t, grow->ntasks, job) < 0 ||
+	    check_growth(c->audit, grow->run) < 0)
+		return -1;
+	own_nodes(c, grow->run, 1);
+	status = check_alone(c, req, t, grow->ntasks, job);
+	own_nodes(c, grow->run, -1);
+	return status;
+}
+
+/* Whether n tasks fit on the node as it is at the end of the plan. */
+static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
+                      int64_t n)
+{
+	const struct snap *s = c->s;
+	int64_t gpus = s->req.gpus[req], cpus = s->req.cpus[req];
+	int64_t whole = 0, parts = 0, idle = 0, shares = 0;
+	int64_t part = cpus % 1000, broken = 0;
+
+	if ((cpus && c->cpu[node] < n * cpus) ||
+	    (s->req.mem[req] && c->mem[node] < n * s->req.mem[req]) ||
+	    c->slot[node] < n || (gpus > 1000 && gpus % 1000))
+		return false;
+	for (uint32_t i = s->node.gpu_first[node];
+	     gpus && i < s->node.gpu_first[node + 1]; i++) {
+		if (s->req.gpu_type[req] != SNAP_NONE &&
+		    s->gpu.type[i] != s->req.gpu_type[req])
+			continue;
+		whole += c->gpu[i] == 1000;
+		parts += c->gpu[i] / gpus;
+	}
+	if (gpus >= 1000 ? whole < n * (gpus / 1000) : gpus && parts < n)
+		return false;
+	for (uint32_t i = s->node.cpu_first[node];
+	     i < s->node.cpu_first[node + 1]; i++) {
+		idle += c->thread[i] == 1000;
+		shares += part && c->thread[i] < 1000 ? c->thread[i] / part : 0;
+	}
+	/* Parts that find no shared CPU break idle ones. */
+	while (part && shares + broken * (1000 / part) < n)
+		broken++;
+	return s->node.cpu_first[node] == s->node.cpu_first[node + 1] ||
+	       idle >= n * (cpus / 1000) + broken;
+}
+
+/* How many tasks of the request fit on the node, were there nobody else. */
+static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
+{
+	const struct snap *s = c->s;
+	uint32_t n = 0, most = s->req.min_tasks[req];
+
+	if (s->req.tasks_per_node[req] && s->req.tasks_per_node[req] < most)
+		most = s->req.tasks_per_node[req];
+	if (check_forbidden(s, req, node) || c->closed[node] ||
+	    (s->req.exclusive[req] && c->jobs_on[node]))
+		return 0;
+	while (n < most && tasks_fit(c, req, node, n + 1))
+		n++;
+	return n;
+}
+
+/* Whether the whole job fits in a pool, in one domain (SNAP_NONE: of none in
+ * particular): on any nodes, or on the best if their number is given. */
+static bool job_fits(const struct check *c, uint32_t req, uint32_t pool,
+                     uint32_t domain)
+{
+	const struct snap *s = c->s;
+	uint32_t nodes = s->req.nodes[req], n = 0, total = 0;
+	uint32_t *room = arena_array(c->arena, uint32_t, s->node.n + 1);
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.pool[i] == pool &&
+		    (domain == SNAP_NONE ||
+		     check_domain(s, i, s->domain.level[domain]) == domain))
+			room[i] = room_on(c, req, i);
+	}
+	while (n < (nodes ? nodes : s->node.n)) {
+		uint32_t best = 0;
+
+		for (uint32_t i = 1; i < s->node.n; i++) {
+			if (room[i] > room[best])
+				best = i;
+		}
+		if (!s->node.n || !room[best])
+			break;
+		total += room[best];
+		room[best] = 0;
+		n++;
+		if (!nodes && total >= s->req.min_tasks[req])
+			break;
+	}
+	return total >= s->req.min_tasks[req] && n >= nodes;
+}
+
+static bool job_fits_somewhere(const struct check *c, uint32_t req,
+                               uint32_t pool)
+{
+	const struct snap *s = c->s;
+
+	if (s->req.need[req] == LEVEL_NONE)
+		return job_fits(c, req, pool, SNAP_NONE);
+	for (uint32_t d = 0; d < s->domain.n; d++) {
+		if (s->domain.level[d] == s->req.need[req] &&
+		    job_fits(c, req, pool, d))
+			return true;
+	}
+	return false;
+}
+
+/* Whether room_on() knows all that the request says of nodes. */
+static bool is_plain(const struct snap *s, uint32_t req)
+{
+	bool counts = false;
+
+	for (uint32_t i = s->req.rule_first[req];
+	     i < s->req.rule_first[req + 1]; i++)
+		counts |= rule_count(s->rule[i]) > 0;
+	return !counts && s->req.numa[req] != NUMA_STRICT;
+}
+
+static bool waits_for_room(const struct verdict *v)
+{
+	return v->why == WHY_Topology || v->why == WHY_Resources ||
+	       v->why == WHY_Fragmentation || v->why == WHY_GangPartial;
+}
+
+/* Whoever is said to wait for room must not fit on nodes that nobody claims,
+ * which had no less room when it had its turn. */
+static int check_waits(struct check *c)
+{
+	const struct snap *s = c->s;
+	uint32_t looked_at = 0;
+
+	for (uint32_t i = 0; i < c->plan->nclaims; i++) {
+		const struct claim *claim = &c->plan->claim[i];
+
+		for (uint32_t k = 0; k < claim->n; k++)
+			c->closed[c->plan->claim_node[claim->node_first + k]] =
+			    1;
+	}
+	for (uint32_t row = 0; row < s->pend.n && looked_at < LOOK_AGAIN;
+	     row++) {
+		uint64_t job = s->member[s->pend.member_first[row]].job;
+
+		if (!waits_for_room(&c->plan->verdict[row]) ||
+		    s->pend.resumes[row] != SNAP_NONE)
+			continue;
+		looked_at++;
+		for (uint32_t pool = 0; pool < s->pool.n; pool++) {
+			if (is_plain(s, s->pend.req[row]) &&
+			    job_fits_somewhere(c, s->pend.req[row], pool))
+				return check_bad(c->audit, job,
+				                 "waits but fits in '%s'",
+				                 s->pool.name[pool]);
+		}
+	}
+	return 0;
+}
+
+static int check_verdicts(struct check *c)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		const struct verdict *v = &c->plan->verdict[row];
+		uint32_t first = s->pend.member_first[row];
+		uint64_t job = s->member[first].job, count = 0;
+
+		for (uint32_t m = first; m < s->pend.member_first[row + 1]; m++)
+			count += s->member[m].count;
+		if (v->started != c->row_started[row])
+			return check_bad(c->audit, job,
+			                 "its row counts other starts");
+		if ((v->why == WHY_None) != (v->started == count))
+			return check_bad(c->audit, job,
+			                 "starts, or waits without reason");
+		if (v->why != WHY_None &&
+		    (!reason_is_pending(v->why) ||
+		     (!v->position && v->why != WHY_Preempting)))
+			return check_bad(c->audit, job,
+			                 "waits for no reason there is");
+		if (v->expected != SNAP_NEVER && v->expected < s->now)
+			return check_bad(c->audit, job,
+			                 "is expected in the past");
+	}
+	return check_waits(c);
+}
+
+static int check_placed(struct audit *a)
+{
+	struct check c = {
+		.audit = a, .s = a->s, .plan = a->plan, .arena = a->arena
+	};
+	int status = 0;
+
+	begin(&c);
+	for (uint32_t i = 0; !status && i < a->plan->nstarts; i++)
+		status = take_start(&c, &a->plan->start[i]);
+	for (uint32_t i = 0; !status && i < a->plan->ngrows; i++)
+		status = take_grow(&c, &a->plan->grow[i]);
+	return status ? status : check_verdicts(&c);
+}
+
+static void audit_begin(struct audit *a)
+{
+	const struct snap *s = a->s;
+
+	a->out = arena_array(a->arena, const struct eviction *, s->run.n);
+	a->moved = arena_array(a->arena, const struct claim *, s->run.n);
+	a->lost = arena_array(a->arena, uint8_t,
+	                      s->run.n ? s->run.task_first[s->run.n] : 0);
+	a->more = arena_array(a->arena, uint32_t, s->run.n);
+	a->served =
+	    arena_array(a->arena, uint32_t,
+	                s->pend.n ? s->pend.member_first[s->pend.n] : 0);
+	a->scratch = arena_array(a->arena, uint32_t, s->node.n);
+}
+
+static int check_all(struct audit *a)
+{
+	if (check_lists(a) < 0 || check_placed(a) < 0)
+		return -1;
+	check_use(a);
+	if (check_shares(a) < 0 || check_rules(a) < 0)
+		return -1;
+	return check_room(a);
+}
+
+int plan_check(const struct snap *snap, const struct plan *plan,
+               struct err *err)
+{
+	struct audit a = { .s = snap, .plan = plan, .err = err };
+	int status;
+
+	if (plan->gen != snap->gen || plan->nverdicts != snap->pend.n)
+		return err_set(err, EINVAL, "plan: not of this snapshot");
+	a.arena = arena_new();
+	audit_begin(&a);
+	status = check_all(&a);
+	arena_free(a.arena);
+	return status;
+}

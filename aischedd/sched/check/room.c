@@ -1,0 +1,506 @@
+/*
+ * room.c - claims, at the time when all who leave have left
+ *
+ * Each claim fits beside all others and beside what starts and grows now; and
+ * nobody leaves without whom all would fit as well.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/check/audit.h"
+
+enum {
+	TRIES = 4096,   /* to pack tasks onto the devices of a node */
+	VICTIMS_MAX = 8 /* that are put back */
+};
+
+/* What is free. */
+struct room {
+	int64_t *cpu, *mem, *slot; /* by node */
+	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
+	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
+};
+
+static struct room room_copy(const struct audit *a, const struct room *from)
+{
+	const struct snap *s = a->s;
+	struct room r;
+
+	r.cpu = arena_array(a->arena, int64_t, s->node.n);
+	r.mem = arena_array(a->arena, int64_t, s->node.n);
+	r.slot = arena_array(a->arena, int64_t, s->node.n);
+	r.tasks = arena_array(a->arena, int64_t, s->node.n);
+	r.sealed = arena_array(a->arena, int64_t, s->node.n);
+	r.gpu = arena_array(a->arena, int64_t, s->gpu.n);
+	r.thread = arena_array(a->arena, int64_t, s->cpu.n);
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		r.cpu[i] = from ? from->cpu[i] : s->node.cpu_free[i];
+		r.mem[i] = from ? from->mem[i] : s->node.mem_free[i];
+		r.slot[i] = from ? from->slot[i] : s->node.slot_free[i];
+		r.tasks[i] = from ? from->tasks[i] : 0;
+		r.sealed[i] = from ? from->sealed[i] : 0;
+	}
+	for (uint32_t i = 0; i < s->gpu.n; i++)
+		r.gpu[i] = from ? from->gpu[i] : s->gpu.free[i];
+	snap_threads(s, r.thread);
+	for (uint32_t i = 0; from && i < s->cpu.n; i++)
+		r.thread[i] = from->thread[i];
+	return r;
+}
+
+/* A task takes (sign -1) or gives back its CPUs, or all the rest. */
+static void give_cpus(const struct snap *s, const struct room *r, uint32_t req,
+                      const struct snap_task *t, const struct snap_cpu_use *use,
+                      int sign)
+{
+	int64_t *thread = r->thread + s->node.cpu_first[t->node];
+
+	r->cpu[t->node] += sign * s->req.cpus[req];
+	r->sealed[t->node] -= sign * s->req.exclusive[req];
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		thread[use[i].cpu] += sign * use[i].milli;
+}
+
+static void give_rest(const struct snap *s, const struct room *r, uint32_t req,
+                      const struct snap_task *t, int sign)
+{
+	int64_t *gpu = r->gpu + s->node.gpu_first[t->node];
+
+	r->mem[t->node] += sign * s->req.mem[req];
+	r->slot[t->node] += sign;
+	r->tasks[t->node] -= sign;
+	for (uint64_t left = t->gpus; left; left &= left - 1)
+		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
+}
+
+static void give_task(const struct audit *a, const struct room *r, uint32_t run,
+                      uint32_t task, int sign)
+{
+	const struct snap *s = a->s;
+	const struct snap_task *t = &s->task[task];
+	uint32_t req = s->run.req[run];
+
+	if (!s->run.suspended[run])
+		give_cpus(s, r, req, t, s->cpu_use, sign);
+	if (!a->out[run] || !a->out[run]->suspend)
+		give_rest(s, r, req, t, sign);
+}
+
+/* What a run loses, by this plan or by one before it. */
+static void give_lost(const struct audit *a, const struct room *r, uint32_t run,
+                      int sign)
+{
+	const struct snap *s = a->s;
+
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (s->run.ending[run] || a->lost[t])
+			give_task(a, r, run, t, sign);
+	}
+}
+
+static void take_placed(const struct audit *a, const struct room *r,
+                        uint32_t req, uint32_t first, uint32_t n, bool resumes)
+{
+	const struct plan *plan = a->plan;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		give_cpus(a->s, r, req, &plan->task[i], plan->cpu_use, -1);
+		if (!resumes)
+			give_rest(a->s, r, req, &plan->task[i], -1);
+	}
+}
+
+/* When all who leave have left. */
+static struct room room_then(const struct audit *a)
+{
+	const struct snap *s = a->s;
+	const struct plan *plan = a->plan;
+	struct room r = room_copy(a, NULL);
+
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		for (uint32_t t = s->run.task_first[i];
+		     t < s->run.task_first[i + 1]; t++) {
+			r.tasks[s->task[t].node]++;
+			r.sealed[s->task[t].node] +=
+			    s->req.exclusive[s->run.req[i]] &&
+			    !s->run.suspended[i];
+		}
+		give_lost(a, &r, i, 1);
+	}
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *start = &plan->start[i];
+
+		take_placed(a, &r, s->pend.req[start->row], start->task_first,
+		            start->ntasks,
+		            s->pend.resumes[start->row] != SNAP_NONE);
+	}
+	for (uint32_t i = 0; i < plan->ngrows; i++) {
+		const struct grow *grow = &plan->grow[i];
+
+		take_placed(a, &r, s->run.req[grow->run], grow->task_first,
+		            grow->ntasks, false);
+	}
+	return r;
+}
+
+/* --- packing ----------------------------------------------------------- */
+
+enum answer { NO, MAYBE, YES };
+
+/* A whole device or thread (1000), or a part of one; type: SNAP_NONE is any. */
+struct item {
+	int64_t size;
+	uint32_t type;
+};
+
+struct packing {
+	struct item *item;
+	uint32_t nitems;
+	int64_t *bin;
+	const uint32_t *type; /* of bins, or NULL */
+	uint32_t nbins;
+	uint32_t tries;
+};
+
+static int by_size(const void *x, const void *y)
+{
+	const struct item *a = x, *b = y;
+
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	return (a->type > b->type) - (a->type < b->type);
+}
+
+static bool bin_takes(const struct packing *p, uint32_t bin,
+                      const struct item *item)
+{
+	if (item->type != SNAP_NONE && p->type && p->type[bin] != item->type)
+		return false;
+	return item->size == 1000 ? p->bin[bin] == 1000
+	                          : p->bin[bin] >= item->size;
+}
+
+/* The items from this one on, in any bins. */
+static enum answer pack(struct packing *p, uint32_t i)
+{
+	if (i == p->nitems)
+		return YES;
+	for (uint32_t bin = 0; bin < p->nbins; bin++) {
+		enum answer answer;
+
+		if (!bin_takes(p, bin, &p->item[i]))
+			continue;
+		if (!p->tries)
+			return MAYBE;
+		p->tries--;
+		p->bin[bin] -= p->item[i].size;
+		answer = pack(p, i + 1);
+		p->bin[bin] += p->item[i].size;
+		if (answer != NO)
+			return answer;
+	}
+	return NO;
+}
+
+/* n times an amount, in whole bins and a part of one. */
+static void add_items(struct packing *p, int64_t amount, uint32_t type)
+{
+	for (; amount >= 1000; amount -= 1000)
+		p->item[p->nitems++] = (struct item){ 1000, type };
+	if (amount)
+		p->item[p->nitems++] = (struct item){ amount, type };
+}
+
+static enum answer pack_all(struct packing *p)
+{
+	qsort(p->item, p->nitems, sizeof(*p->item), by_size);
+	p->tries = TRIES;
+	return pack(p, 0);
+}
+
+/* --- one node ---------------------------------------------------------- */
+
+/* One task of a claim. */
+struct held {
+	uint32_t node, claim;
+};
+
+static uint32_t req_of(const struct audit *a, const struct held *h)
+{
+	return check_claimant(a, &a->plan->claim[h->claim]).req;
+}
+
+/* n tasks on the devices, or on the threads, of their node. */
+static enum answer pack_node(const struct audit *a, const struct room *r,
+                             const struct held *h, uint32_t n, bool gpus)
+{
+	const struct snap *s = a->s;
+	const uint32_t *first = gpus ? s->node.gpu_first : s->node.cpu_first;
+	uint32_t from = first[h->node];
+	struct packing p = { .bin = (gpus ? r->gpu : r->thread) + from,
+		             .type = gpus ? s->gpu.type + from : NULL,
+		             .nbins = first[h->node + 1] - from };
+	size_t nitems = 0;
+
+	if (!gpus && !p.nbins)
+		return YES; /* CPUs are only counted */
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t req = req_of(a, &h[i]);
+
+		nitems +=
+		    (size_t)((gpus ? s->req.gpus[req] : s->req.cpus[req]) /
+		             1000) +
+		    1;
+	}
+	if (nitems > (size_t)n + p.nbins)
+		return NO;
+	p.item = arena_array(a->arena, struct item, nitems);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t req = req_of(a, &h[i]);
+
+		add_items(&p, gpus ? s->req.gpus[req] : s->req.cpus[req],
+		          gpus ? s->req.gpu_type[req] : SNAP_NONE);
+	}
+	return pack_all(&p);
+}
+
+/* Tasks that a run has on a node, if it grows there. */
+static int64_t own_tasks(const struct audit *a, const struct claim *c,
+                         uint32_t node)
+{
+	const struct snap *s = a->s;
+	int64_t n = 0;
+
+	if (c->row != SNAP_NONE || check_leaves(a, c->run))
+		return 0;
+	for (uint32_t t = s->run.task_first[c->run];
+	     t < s->run.task_first[c->run + 1]; t++)
+		n += s->task[t].node == node;
+	return n;
+}
+
+/* Whether somebody is alone there who wants to, or must be. */
+static bool is_alone(const struct audit *a, const struct room *r,
+                     const struct held *h, uint32_t n)
+{
+	const struct claim *c = &a->plan->claim[h->claim];
+	int64_t own = own_tasks(a, c, h->node);
+	bool exclusive = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		exclusive |= a->s->req.exclusive[req_of(a, &h[i])];
+	if (!exclusive)
+		return !r->sealed[h->node];
+	for (uint32_t i = 1; i < n; i++) {
+		const struct claim *other = &a->plan->claim[h[i].claim];
+
+		if (other->row != c->row || other->member != c->member ||
+		    other->run != c->run)
+			return false;
+	}
+	return r->tasks[h->node] == own;
+}
+
+/* n claimed tasks of one node beside each other. */
+static enum answer node_holds(const struct audit *a, const struct room *r,
+                              const struct held *h, uint32_t n)
+{
+	const struct snap *s = a->s;
+	int64_t cpus = 0, mem = 0;
+	enum answer gpu, cpu;
+	bool strict = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t req = req_of(a, &h[i]);
+
+		cpus += s->req.cpus[req];
+		mem += s->req.mem[req];
+		strict |= s->req.numa[req] == NUMA_STRICT;
+	}
+	if ((cpus && cpus > r->cpu[h->node]) ||
+	    (mem && mem > r->mem[h->node]) || n > r->slot[h->node] ||
+	    !is_alone(a, r, h, n))
+		return NO;
+	gpu = pack_node(a, r, h, n, true);
+	cpu = gpu == NO ? NO : pack_node(a, r, h, n, false);
+	if (gpu == NO || cpu == NO)
+		return NO;
+	return strict || gpu == MAYBE || cpu == MAYBE ? MAYBE : YES;
+}
+
+/* --- all claims -------------------------------------------------------- */
+
+struct claims {
+	struct held *held; /* by node */
+	uint32_t n;
+};
+
+static int by_node(const void *x, const void *y)
+{
+	const struct held *a = x, *b = y;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return (a->claim > b->claim) - (a->claim < b->claim);
+}
+
+static struct claims claims_by_node(const struct audit *a)
+{
+	const struct plan *plan = a->plan;
+	struct claims all = { 0 };
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < plan->nclaims; i++)
+		n += plan->claim[i].n;
+	all.held = arena_array(a->arena, struct held, n);
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		const struct claim *c = &plan->claim[i];
+
+		for (uint32_t k = 0; k < c->n; k++)
+			all.held[all.n++] =
+			    (struct held){ plan->claim_node[c->node_first + k],
+				           i };
+	}
+	qsort(all.held, all.n, sizeof(*all.held), by_node);
+	return all;
+}
+
+/* Whether all claims fit but that of `but`, if it is not NULL. */
+static enum answer claims_fit(const struct audit *a, const struct room *r,
+                              const struct claims *all, const struct claim *but,
+                              uint32_t *ret_node)
+{
+	struct held *h = arena_array(a->arena, struct held, all->n);
+	enum answer worst = YES;
+
+	for (uint32_t i = 0, next, n = 0; i < all->n; i = next, n = 0) {
+		enum answer answer = YES;
+
+		for (next = i;
+		     next < all->n && all->held[next].node == all->held[i].node;
+		     next++) {
+			if (&a->plan->claim[all->held[next].claim] != but)
+				h[n++] = all->held[next];
+		}
+		if (n)
+			answer = node_holds(a, r, h, n);
+		if (answer == NO)
+			*ret_node = all->held[i].node;
+		if (answer < worst)
+			worst = answer;
+	}
+	return worst;
+}
+
+/* --- nobody leaves needlessly ------------------------------------------ */
+
+/* Whether nothing but room decides: one claim, and no promise to others keeps
+ * it from some of it. */
+static bool can_judge(const struct audit *a)
+{
+	const struct plan *plan = a->plan;
+	uint32_t claims = 0;
+
+	if (!plan->nevictions || plan->nevictions > VICTIMS_MAX ||
+	    !a->s->policy.backfill || a->s->resv.n)
+		return false;
+	for (uint32_t i = 1; i < plan->nevictions; i++) {
+		if (plan->eviction[i].by != plan->eviction[0].by)
+			return false;
+	}
+	for (uint32_t i = 0; i < plan->nclaims; i++)
+		claims += check_claimant(a, &plan->claim[i]).job ==
+		          plan->eviction[0].by;
+	if (claims > 1)
+		return false;
+	for (uint32_t row = 0; row < plan->nverdicts; row++) {
+		if (plan->verdict[row].why == WHY_Priority ||
+		    plan->verdict[row].expected != SNAP_NEVER)
+			return false;
+	}
+	return true;
+}
+
+/* Where a run, or the first of its tasks that do, moves; or NULL. */
+static const struct claim *claim_of_run(const struct audit *a, uint32_t run)
+{
+	for (uint32_t i = 0; i < a->plan->nclaims; i++) {
+		const struct claim *c = &a->plan->claim[i];
+
+		if (c->row == SNAP_NONE && c->run == run)
+			return c;
+	}
+	return NULL;
+}
+
+static int check_needed(struct audit *a, const struct room *then,
+                        const struct claims *all, const struct eviction *e)
+{
+	const struct snap *s = a->s;
+	struct room r = room_copy(a, then);
+	uint32_t stay = 0, node, first = s->run.task_first[e->run];
+	uint32_t n = check_ntasks(s, e->run), kept = 0;
+	const struct claim *moved = claim_of_run(a, e->run);
+	/* What is stopped leaves as a whole. */
+	uint32_t least =
+	    s->run.suspended[e->run] ? n : s->req.min_tasks[s->run.req[e->run]];
+
+	for (uint32_t t = first; t < first + n; t++) {
+		if (!a->lost[t]) {
+			stay++;
+			continue;
+		}
+		/* Of tasks that move one claim is left out, so one of them is
+		 * put back at a time. */
+		if (moved && !check_is_whole(a, e->run) && kept)
+			break;
+		give_task(a, &r, e->run, t, -1);
+		if (claims_fit(a, &r, all, moved, &node) == YES &&
+		    check_could_keep(a, e->run, kept + 1))
+			kept++;
+		else
+			give_task(a, &r, e->run, t, 1);
+	}
+	stay += kept;
+	if (e->nlosses < n ? stay > n - e->nlosses : stay >= least)
+		return check_bad(a, s->run.job[e->run],
+		                 "is evicted though %u of its tasks are not "
+		                 "in the way",
+		                 (unsigned)stay);
+	return 0;
+}
+
+/* Whether these are nodes that the claim may have. */
+static int check_where(const struct audit *a, const struct claim *c)
+{
+	struct party p = check_claimant(a, c);
+	struct snap_task *t;
+
+	if (c->row == SNAP_NONE && !check_leaves(a, c->run))
+		return check_growth(a, c->run);
+	t = arena_array(a->arena, struct snap_task, c->n);
+	for (uint32_t i = 0; i < c->n; i++)
+		t[i].node = a->plan->claim_node[c->node_first + i];
+	return check_nodes(a, p.req, p.job, t, c->n);
+}
+
+int check_room(struct audit *a)
+{
+	struct room then = room_then(a);
+	struct claims all = claims_by_node(a);
+	uint32_t node = 0;
+
+	for (uint32_t i = 0; i < a->plan->nclaims; i++) {
+		if (check_where(a, &a->plan->claim[i]) < 0)
+			return -1;
+	}
+	if (claims_fit(a, &then, &all, NULL, &node) == NO)
+		return err_set(a->err, EINVAL, "plan: claims on %s do not fit",
+		               a->s->node.name[node]);
+	for (uint32_t i = 0; can_judge(a) && i < a->plan->nevictions; i++) {
+		if (check_needed(a, &then, &all, &a->plan->eviction[i]) < 0)
+			return -1;
+	}
+	return 0;
+}

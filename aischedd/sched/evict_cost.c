@@ -1,0 +1,227 @@
+/* evict_cost.c - who leaves a node so that a claimant fits there, at what cost
+ */
+#include "aischedd/sched/evict_cost.h"
+
+int64_t clear_chunk(const struct evictor *e)
+{
+	return e->nodes_left ? (e->todo + e->nodes_left - 1) / e->nodes_left
+	                     : 1;
+}
+
+static bool fits(const struct evictor *e, uint32_t node)
+{
+	return place_fits(e->p->place, e->c->req, node, clear_chunk(e));
+}
+
+/* What moves with a task: all of its run, if that has none to spare. */
+static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
+{
+	uint32_t req = e->s->run.req[run];
+	uint32_t tasks = whole ? run_ntasks(e->s, run) : 1;
+	int64_t size =
+	    e->s->req.gpus[req] ? e->s->req.gpus[req] : e->s->req.cpus[req];
+
+	return (uint64_t)(size * tasks);
+}
+
+static bool may_take(const struct evictor *e, uint32_t task)
+{
+	uint32_t run = e->owner[task];
+
+	return !e->left[task] && run != e->c->run && victim_allowed(e, run);
+}
+
+static void take(struct evictor *e, uint32_t task)
+{
+	uint32_t run = e->owner[task];
+
+	if (e->surplus[run] > 0)
+		victim_take_task(e, task);
+	else
+		victim_take(e, run);
+}
+
+/* The next to go from a node, or SNAP_NONE: in their order, of runs with tasks
+ * to spare if not `whole`. */
+static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
+                        uint32_t *i)
+{
+	for (; *i < e->first[node + 1]; ++*i) {
+		uint32_t task = e->at[*i];
+
+		if (may_take(e, task) &&
+		    (whole || e->surplus[e->owner[task]] > 0))
+			return task;
+	}
+	return SNAP_NONE;
+}
+
+/* Of the last to go: whole runs cost more than tasks that their runs can do
+ * without.  Where he is the same, the fewer tasks leave the better. */
+static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
+                             uint64_t tasks)
+{
+	return (((uint64_t)all << 32 | e->rank[run]) + 1) << 24 | tasks;
+}
+
+/* In their order, first tasks that their runs can do without. */
+static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	uint64_t tasks = 0;
+
+	for (int whole = 0; whole < 2; whole++) {
+		uint32_t i = e->first[node], task;
+
+		while ((task = next_on(e, node, whole, &i)) != SNAP_NONE) {
+			uint32_t run = e->owner[task];
+			bool all = e->surplus[run] <= 0;
+
+			tasks += all ? run_ntasks(e->s, run) : 1;
+			*ret_cost = cost_of_turn(e, run, all, tasks);
+			take(e, task);
+			if (fits(e, node))
+				return true;
+			/* It may have made others lawful. */
+			if (e->mode == STRICT)
+				i = e->first[node];
+		}
+	}
+	return false;
+}
+
+/* The task there with which the least moves, or SNAP_NONE. */
+static uint32_t least_on(const struct evictor *e, uint32_t node)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t ret = SNAP_NONE;
+
+	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+		uint32_t task = e->at[i], run = e->owner[task];
+		uint64_t size = size_of(e, run, e->surplus[run] <= 0);
+
+		if (size >= least || !may_take(e, task))
+			continue;
+		least = size;
+		ret = task;
+	}
+	return ret;
+}
+
+/* Whether it is enough that this task leaves, which its run can do without. */
+static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
+{
+	size_t mark = work_mark(e->w), nsteps = e->step.n;
+	bool enough;
+
+	if (e->surplus[e->owner[task]] <= 0 || !may_take(e, task))
+		return false;
+	victim_take_task(e, task);
+	enough = fits(e, node);
+	steps_undo(e, mark, nsteps);
+	return enough;
+}
+
+/* The smallest task that is enough, or SNAP_NONE. */
+static uint32_t one_on(struct evictor *e, uint32_t node)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t ret = SNAP_NONE;
+
+	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+		uint32_t task = e->at[i];
+		uint64_t size = size_of(e, e->owner[task], false);
+
+		if (size >= least || !is_enough(e, node, task))
+			continue;
+		least = size;
+		ret = task;
+	}
+	return ret;
+}
+
+/* Where nobody is lost, the smaller ones first. */
+static bool take_least(struct evictor *e, uint32_t node)
+{
+	uint32_t one = one_on(e, node);
+
+	if (one != SNAP_NONE) {
+		victim_take_task(e, one);
+		return true;
+	}
+	for (uint32_t task; (task = least_on(e, node)) != SNAP_NONE;) {
+		take(e, task);
+		if (fits(e, node))
+			return true;
+	}
+	return false;
+}
+
+bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	*ret_cost = 0;
+	if (fits(e, node))
+		return true;
+	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
+		if (e->left[e->at[i]] != LEFT)
+			continue;
+		victim_see_task(e, e->at[i]);
+		if (fits(e, node))
+			return true;
+	}
+	return e->mode == MOVE ? take_least(e, node)
+	                       : take_in_turn(e, node, ret_cost);
+}
+
+void clear_spare(struct evictor *e, uint32_t node, size_t nsteps)
+{
+	bool held = e->mode == STRICT && victims_rules_hold(e);
+
+	for (size_t i = e->step.n; i-- > nsteps;) {
+		size_t mark = work_mark(e->w);
+		struct step *step = step_at(e, i);
+
+		if (step->task != SNAP_NONE && !step->seen &&
+		    e->whole[step->run])
+			continue;
+		victim_untake(e, i);
+		step->stays = true;
+		if (fits(e, node) && (!held || victims_rules_hold(e))) {
+			step_drop(e, i);
+			continue;
+		}
+		step->stays = false;
+		work_undo(e->w, mark);
+		step_tell(e, step, true);
+	}
+}
+
+/* What moves with these steps; of as much, the first to go. */
+static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
+{
+	uint64_t cost = 0;
+
+	for (size_t i = nsteps; i < e->step.n; i++) {
+		const struct step *step = step_at(e, i);
+		bool whole = step->task == SNAP_NONE;
+
+		if (!step->seen)
+			cost += (size_of(e, step->run, whole) << 24) +
+			        e->rank[step->run] + 1;
+	}
+	return cost;
+}
+
+bool clear_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	size_t mark = work_mark(e->w), nsteps = e->step.n;
+	bool can;
+
+	e->looks++;
+	can = clear_node(e, node, ret_cost);
+	if (can && e->mode == MOVE) {
+		clear_spare(e, node, nsteps);
+		*ret_cost = cost_of_moves(e, nsteps);
+	}
+	steps_undo(e, mark, nsteps);
+	return can;
+}

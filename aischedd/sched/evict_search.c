@@ -1,0 +1,497 @@
+/* evict_search.c - nodes for a claimant, once others have left them */
+#include "aischedd/sched/evict_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/domain.h"
+#include "aischedd/sched/evict_cost.h"
+#include "aischedd/sched/evict_spare.h"
+#include "aischedd/sched/fit.h"
+#include "aischedd/sched/verdict.h"
+
+/* A node with room, once those who cost so much have left. */
+struct offer {
+	uint64_t cost;
+	uint32_t node;
+};
+
+static bool may_be_used(const struct evictor *e, uint32_t node)
+{
+	return (e->c->run == SNAP_NONE || grows_near(e->s, e->c->run, node)) &&
+	       place_may_use(e->p->place, e->c->req, node);
+}
+
+/* --- a trial ----------------------------------------------------------- */
+
+static struct offer *offer_at(const struct evictor *e, size_t i)
+{
+	return (struct offer *)e->offers.p + i;
+}
+
+/* The cheaper; among equals in the order of the pool. */
+static bool cheaper(const struct evictor *e, const struct offer *a,
+                    const struct offer *b)
+{
+	if (a->cost != b->cost)
+		return a->cost < b->cost;
+	return shelf_before(e->p->place->shelf, a->node, b->node);
+}
+
+static void offer_push(struct evictor *e, struct offer offer)
+{
+	size_t i;
+
+	arena_push(e->p->arena, &e->offers, sizeof(offer));
+	for (i = e->offers.n - 1; i; i = (i - 1) / 2) {
+		if (!cheaper(e, &offer, offer_at(e, (i - 1) / 2)))
+			break;
+		*offer_at(e, i) = *offer_at(e, (i - 1) / 2);
+	}
+	*offer_at(e, i) = offer;
+}
+
+static struct offer offer_pop(struct evictor *e)
+{
+	struct offer first = *offer_at(e, 0);
+	struct offer last = *offer_at(e, --e->offers.n);
+	size_t n = e->offers.n, i = 0;
+
+	for (size_t kid; (kid = 2 * i + 1) < n; i = kid) {
+		if (kid + 1 < n &&
+		    cheaper(e, offer_at(e, kid + 1), offer_at(e, kid)))
+			kid++;
+		if (!cheaper(e, offer_at(e, kid), &last))
+			break;
+		*offer_at(e, i) = *offer_at(e, kid);
+	}
+	if (n)
+		*offer_at(e, i) = last;
+	return first;
+}
+
+static void offer_node(struct evictor *e, uint32_t node)
+{
+	struct offer offer = { .node = node };
+
+	if (e->reach[node] && clear_cost(e, node, &offer.cost))
+		offer_push(e, offer);
+}
+
+/* Others whose tasks left a node with this step, too, offer more now. */
+static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
+{
+	const struct snap *s = e->s;
+
+	for (size_t i = nsteps; i < e->step.n; i++) {
+		uint32_t run = step_at(e, i)->run;
+
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++) {
+			if (s->task[t].node != node)
+				offer_node(e, s->task[t].node);
+		}
+	}
+	offer_node(e, node);
+}
+
+/* What a run that grows has already is with what it gets. */
+static void own_tasks(const struct evictor *e, bool own)
+{
+	if (e->c->run == SNAP_NONE)
+		return;
+	pass_own(e->p, e->c->run, false);
+	if (own)
+		pass_own(e->p, e->c->run, true);
+}
+
+struct stand stand_now(const struct evictor *e)
+{
+	const struct place *place = e->p->place;
+
+	return (struct stand){ work_mark(e->w), e->step.n, e->moved.n,
+		               place->ntasks, place->nuse };
+}
+
+void stand_back(struct evictor *e, const struct stand *to)
+{
+	struct place *place = e->p->place;
+	size_t end = place->ntasks, nsteps;
+
+	nsteps = e->step.n;
+	steps_undo(e, to->mark, to->nsteps);
+	place->ntasks = to->ntasks;
+	place->nuse = to->nuse;
+	for (size_t i = to->ntasks; i < end; i++) {
+		place->own[place->task[i].node] = 0;
+		shelf_refresh(place->shelf, place->task[i].node);
+	}
+	e->step.n = nsteps;
+	steps_refresh(e, to->nsteps);
+	e->step.n = to->nsteps;
+	e->moved.n = to->nmoved;
+	own_tasks(e, true);
+}
+
+bool room_is_moved(const struct evictor *e, size_t task)
+{
+	const struct moved *m = e->moved.p;
+	size_t lo = 0, hi = e->moved.n;
+
+	/* They stand in the order in which they were placed. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m[mid].first_task + m[mid].ntasks <= task)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < e->moved.n && m[lo].first_task <= task;
+}
+
+static void close_node(struct evictor *e, uint32_t node, int sign)
+{
+	work_add(e->w, &e->w->sealed[node], sign);
+	shelf_refresh(e->p->place->shelf, node);
+}
+
+void room_close(struct evictor *e, int sign)
+{
+	const struct place *place = e->p->place;
+
+	if (!e->s->req.exclusive[e->c->req])
+		return;
+	for (size_t t = e->first_task; t < place->ntasks; t++) {
+		if (!room_is_moved(e, t))
+			close_node(e, place->task[t].node, sign);
+	}
+}
+
+/* The claimant and those who move count as use of their queues (sign 1), or no
+ * more. */
+static void count_placed(struct evictor *e, int sign)
+{
+	const struct moved *m = e->moved.p;
+
+	admit_charge(e->w, &e->c->demand, sign);
+	for (size_t i = 0; i < e->moved.n; i++)
+		moved_charge(e, &m[i], sign);
+}
+
+/* So many tasks of a run elsewhere, within the limits of its queues. */
+static bool try_run(struct evictor *e, uint32_t run, uint32_t tasks)
+{
+	struct demand d = demand_more(e->s, run, tasks);
+	struct verdict v;
+
+	return admit_now(e->w, &d, &v) == WHY_None &&
+	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
+}
+
+/* One task elsewhere, with the others of its run. */
+static bool try_task(struct evictor *e, uint32_t run)
+{
+	bool found;
+
+	pass_own(e->p, run, true);
+	found = place_try_grow(e->p->place, run, NULL);
+	pass_own(e->p, run, false);
+	return found;
+}
+
+/* What a step takes finds another place: all of it or, if `part` will do, the
+ * minimum of the run. */
+static bool try_elsewhere(struct evictor *e, const struct step *step, bool part)
+{
+	uint32_t req = e->s->run.req[step->run];
+	uint32_t n = run_ntasks(e->s, step->run);
+	uint32_t min = e->s->req.min_tasks[req];
+
+	place_for_run(e->p->place, step->run);
+	if (step->task != SNAP_NONE)
+		return try_task(e, step->run);
+	return try_run(e, step->run, n) ||
+	       (part && n > min && try_run(e, step->run, min));
+}
+
+/* The trial of place is of somebody who moves. */
+static void move_step(struct evictor *e, const struct step *step)
+{
+	struct place *place = e->p->place;
+	bool whole = step->task == SNAP_NONE;
+	struct moved *moved =
+	    arena_push(e->p->arena, &e->moved, sizeof(*moved));
+
+	*moved = (struct moved){ step->run, whole, place->first_task,
+		                 place->ntasks - place->first_task };
+	e->moved_at[step->run] = (uint32_t)e->moved.n - 1;
+	moved_charge(e, moved, 1);
+	for (size_t t = place->first_task; t < place->ntasks; t++) {
+		place->own[place->task[t].node] = 0;
+		if (e->s->req.exclusive[e->s->run.req[step->run]])
+			close_node(e, place->task[t].node, 1);
+	}
+}
+
+size_t room_elsewhere(struct evictor *e, size_t from)
+{
+	bool moves = e->mode == MOVE;
+	size_t lost = 0;
+
+	count_placed(e, 1);
+	room_close(e, 1);
+	for (size_t i = e->step.n; i-- > from;) {
+		struct step step = *step_at(e, i);
+
+		if (step.seen ||
+		    (step.task != SNAP_NONE && (!moves || e->whole[step.run])))
+			continue;
+		if (try_elsewhere(e, &step, !moves))
+			move_step(e, &step);
+		else
+			lost++;
+	}
+	room_close(e, -1);
+	count_placed(e, -1);
+	return lost;
+}
+
+void room_for_claimant(const struct evictor *e)
+{
+	if (e->c->run == SNAP_NONE)
+		place_for(e->p->place, e->c->row, e->c->job);
+	else
+		place_for_run(e->p->place, e->c->run);
+	own_tasks(e, true);
+}
+
+/* The claimant's tasks that the trial has placed are its own, or no more. */
+static void count_trial(const struct evictor *e, bool own)
+{
+	const struct place *place = e->p->place;
+
+	for (size_t t = e->first_task; t < place->ntasks; t++) {
+		if (own && !room_is_moved(e, t))
+			place->own[place->task[t].node]++;
+		else if (!own)
+			place->own[place->task[t].node] = 0;
+	}
+}
+
+/* The node is cleared and the claimant's tasks are there. */
+static bool settle_on(struct evictor *e, uint32_t node)
+{
+	struct stand before = stand_now(e);
+	uint64_t cost;
+	bool moved;
+
+	if (!clear_node(e, node, &cost))
+		abort(); /* it was looked at a moment ago */
+	clear_spare(e, node, before.nsteps);
+	steps_refresh(e, before.nsteps);
+	place_put(e->p->place, e->c->req, node, clear_chunk(e));
+	if (e->mode != MOVE)
+		return true;
+	/* What is placed meanwhile is of others. */
+	count_trial(e, false);
+	own_tasks(e, false);
+	moved = !room_elsewhere(e, before.nsteps);
+	room_for_claimant(e);
+	if (!moved)
+		stand_back(e, &before);
+	count_trial(e, true);
+	return moved;
+}
+
+void room_share(struct evictor *e, const struct stand *before)
+{
+	struct place *place = e->p->place;
+
+	for (size_t t = before->ntasks; t < place->ntasks; t++)
+		place->own[place->task[t].node] = 0;
+	own_tasks(e, false);
+}
+
+/* All of these nodes are offers, or are again: who was taken since they were
+ * looked at last may have made others lawful.  False: there are none. */
+static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
+                        size_t *steps_then)
+{
+	if (e->step.n == *steps_then ||
+	    (*steps_then != SIZE_MAX && e->mode != STRICT))
+		return false;
+	*steps_then = e->step.n;
+	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
+		offer_node(e, node[i]);
+	return e->offers.n;
+}
+
+/* The claimant's tasks, all of them, on some of these nodes. */
+static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
+{
+	size_t steps_then = SIZE_MAX;
+
+	e->todo = e->c->tasks;
+	e->nodes_left = e->s->req.nodes[e->c->req];
+	e->offers.n = 0;
+	e->worst = 0;
+	for (uint32_t i = 0; i < n; i++)
+		e->reach[node[i]] = may_be_used(e, node[i]);
+	while (e->todo > 0 && e->looks < LOOKS_MAX &&
+	       (e->offers.n || offer_nodes(e, node, n, &steps_then))) {
+		struct offer offer = offer_pop(e);
+		size_t nsteps = e->step.n;
+		uint64_t cost;
+
+		/* It may have changed since it was made. */
+		if (!clear_cost(e, offer.node, &cost))
+			continue;
+		if (cost > offer.cost) {
+			offer.cost = cost;
+			offer_push(e, offer);
+			continue;
+		}
+		if (!settle_on(e, offer.node))
+			continue;
+		e->todo -= clear_chunk(e);
+		e->nodes_left -= e->nodes_left > 0;
+		e->worst = cost > e->worst ? cost : e->worst;
+		offer_again(e, nsteps, offer.node);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		e->reach[node[i]] = 0;
+	return e->todo <= 0 && !e->nodes_left;
+}
+
+/* --- where ------------------------------------------------------------- */
+
+/* Take from the first who may go of those below a queue and have some of the
+ * resource: a task that it can do without, or all of it. */
+static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
+                       bool whole)
+{
+	const struct snap *s = e->s;
+
+	for (uint32_t i = 0; i < e->norder; i++) {
+		uint32_t run = e->order[i];
+		uint32_t t = s->run.task_first[run + 1];
+		int64_t has[RES_N];
+
+		work_amount(s, run, 1, has);
+		if (!has[resource] ||
+		    !queue_is_above(s, queue, s->run.queue[run]) ||
+		    e->whole[run] || (!whole && e->surplus[run] <= 0) ||
+		    run == e->c->run || !victim_allowed(e, run))
+			continue;
+		if (whole) {
+			victim_take(e, run);
+			return true;
+		}
+		do
+			t--;
+		while (e->left[t] != STAYS);
+		victim_take_task(e, t);
+		return true;
+	}
+	return false;
+}
+
+/* Others leave until the claimant is within the limits of its queues. */
+static bool clear_limits(struct evictor *e)
+{
+	size_t nsteps = e->step.n;
+	struct verdict v;
+	enum reason why;
+
+	while ((why = admit_now(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
+		int64_t what = v.num[NUM_WHAT];
+
+		if (e->mode == MOVE || (!take_below(e, v.name, what, false) &&
+		                        !take_below(e, v.name, what, true)))
+			return false;
+	}
+	steps_refresh(e, nsteps);
+	return why == WHY_None;
+}
+
+/* The claimant on some of these nodes; what was found stays in the trial. */
+static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
+{
+	struct stand before = stand_now(e);
+
+	if (fill_nodes(e, node, n) && clear_limits(e)) {
+		if (e->mode != MOVE)
+			spare_steps(e, before.nsteps);
+		return true;
+	}
+	stand_back(e, &before);
+	return false;
+}
+
+/* In the domain of this level where it costs least. */
+static bool fill_domain(struct evictor *e, uint8_t level)
+{
+	const struct domains *d = e->domains;
+	uint64_t least = UINT64_MAX;
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
+		uint32_t at = d->at[i];
+		struct stand before = stand_now(e);
+
+		if (!fill(e, d->node + d->first[at], d->end[at] - d->first[at]))
+			continue;
+		stand_back(e, &before);
+		if (e->worst < least) {
+			least = e->worst;
+			best = at;
+		}
+	}
+	return best != SNAP_NONE &&
+	       fill(e, d->node + d->first[best], d->end[best] - d->first[best]);
+}
+
+/* In the first pool that has room. */
+static bool fill_pool(struct evictor *e)
+{
+	const struct match *match = e->p->place->match;
+	const struct allowed *a = match_req(e->p->place->match, e->c->req);
+	uint32_t *node = arena_array(e->p->arena, uint32_t, e->s->node.n);
+
+	for (uint32_t c = 0; c < a->nclasses;) {
+		uint32_t pool = match_class(match, a->class[c])->pool, n = 0;
+
+		for (; c < a->nclasses; c++) {
+			const struct node_class *nc =
+			    match_class(match, a->class[c]);
+
+			if (nc->pool != pool)
+				break;
+			memcpy(node + n, nc->node, nc->nnodes * sizeof(*node));
+			n += nc->nnodes;
+		}
+		if (fill(e, node, n))
+			return true;
+	}
+	return false;
+}
+
+/* From the narrowest level that is wanted up to the widest allowed; who grows
+ * has his place. */
+bool room_find(struct evictor *e)
+{
+	uint8_t need = e->s->req.need[e->c->req];
+	uint8_t like = e->s->req.like[e->c->req];
+	int wide = need == LEVEL_NONE ? 0 : need;
+	int narrow = like == LEVEL_NONE || like < wide ? need : like;
+
+	if (e->c->run != SNAP_NONE)
+		return fill_pool(e);
+	for (int level = narrow; narrow != LEVEL_NONE && level >= wide;
+	     level--) {
+		if (fill_domain(e, (uint8_t)level))
+			return true;
+	}
+	return need == LEVEL_NONE && fill_pool(e);
+}

@@ -1,0 +1,278 @@
+/* evict_spare.c - who turns out not to be in the way of a claimant stays */
+#include "aischedd/sched/evict_spare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/fit.h"
+
+/* A task of the trial, by its place in the plan's tasks. */
+struct placed {
+	uint32_t node, task;
+};
+
+/* What it held before it got other devices. */
+struct former {
+	size_t at; /* in place->task */
+	struct snap_task task;
+	struct snap_cpu_use *use;
+};
+
+struct sparing {
+	struct evictor *e;
+	bool held;             /* the rules did to begin with */
+	struct placed *placed; /* of the claimant, by node */
+	size_t nplaced;
+	struct arena_list former; /* as long as a step is tried */
+	struct snap_cpu_use *use; /* scratch: of one task */
+};
+
+/* Whether all that runs and is placed there holds what nobody else does. */
+static bool is_sound(const struct evictor *e, uint32_t task)
+{
+	const struct snap_task *t = &e->s->task[task];
+	const int64_t *thread = e->w->thread + e->s->node.cpu_first[t->node];
+	bool sound = work_is_sound(e->w, t) && e->w->cpu[t->node] >= 0;
+
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		sound &= thread[e->s->cpu_use[i].cpu] >= 0;
+	return sound;
+}
+
+/* Whether a task and the claimant are on one node, which one of them wants for
+ * itself. */
+static bool is_alone(const struct evictor *e, uint32_t task)
+{
+	const struct snap *s = e->s;
+
+	return e->p->place->own[s->task[task].node] &&
+	       (s->req.exclusive[s->run.req[e->owner[task]]] ||
+	        s->req.exclusive[e->c->req]);
+}
+
+/* --- other devices for the claimant ------------------------------------ */
+
+static int by_node(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+static void list_placed(struct sparing *sp)
+{
+	const struct place *place = sp->e->p->place;
+	size_t first = sp->e->first_task;
+
+	sp->nplaced = place->ntasks - first;
+	sp->placed = arena_array(sp->e->p->arena, struct placed, sp->nplaced);
+	for (size_t i = 0; i < sp->nplaced; i++)
+		sp->placed[i] = (struct placed){ place->task[first + i].node,
+			                         (uint32_t)(first + i) };
+	if (sp->nplaced)
+		qsort(sp->placed, sp->nplaced, sizeof(*sp->placed), by_node);
+}
+
+/* The claimant's tasks on a node; returns how many. */
+static size_t placed_on(const struct sparing *sp, uint32_t node,
+                        const struct placed **ret)
+{
+	size_t lo = 0, hi = sp->nplaced, n = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (sp->placed[mid].node < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*ret = sp->placed + lo;
+	while (lo + n < sp->nplaced && sp->placed[lo + n].node == node)
+		n++;
+	return n;
+}
+
+static void give_back(struct sparing *sp, uint32_t at)
+{
+	struct place *place = sp->e->p->place;
+	struct snap_task *t = &place->task[at];
+	const struct snap_cpu_use *use = place->use + t->cpu_first;
+	uint32_t nuse = t[1].cpu_first - t->cpu_first, req = sp->e->c->req;
+	struct former *former =
+	    arena_push(sp->e->p->arena, &sp->former, sizeof(*former));
+
+	*former = (struct former){ at, *t, NULL };
+	if (nuse) {
+		former->use =
+		    arena_array(sp->e->p->arena, struct snap_cpu_use, nuse);
+		memcpy(former->use, use, nuse * sizeof(*use));
+	}
+	work_rest(sp->e->w, req, t, 1);
+	work_cpus(sp->e->w, req, t->node, use, nuse, 1);
+}
+
+static void take_others(struct sparing *sp, uint32_t at)
+{
+	struct place *place = sp->e->p->place;
+	struct snap_task *t = &place->task[at];
+	uint32_t nuse = t[1].cpu_first - t->cpu_first;
+
+	fit_task(sp->e->w, sp->e->c->req, t->node, t, sp->use);
+	if (nuse)
+		memcpy(place->use + t->cpu_first, sp->use,
+		       nuse * sizeof(*sp->use));
+}
+
+/* The claimant's tasks on a node get other devices there; false: there are
+ * none. */
+static bool repack(struct sparing *sp, uint32_t node)
+{
+	const struct placed *it;
+	size_t n = placed_on(sp, node, &it);
+
+	for (size_t i = 0; i < n; i++)
+		give_back(sp, it[i].task);
+	if (!n || fit_count(sp->e->w, sp->e->c->req, node, 0, (int64_t)n) <
+	              (int64_t)n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		take_others(sp, it[i].task);
+	return true;
+}
+
+/* Tasks have the devices again that they had when so many had been changed;
+ * the counters are on the trail. */
+static void bring_back(struct sparing *sp, size_t to)
+{
+	struct place *place = sp->e->p->place;
+	const struct former *former = sp->former.p;
+
+	while (sp->former.n > to) {
+		size_t i = --sp->former.n;
+		struct snap_task *t = &place->task[former[i].at];
+
+		*t = former[i].task;
+		if (former[i].use)
+			memcpy(place->use + t->cpu_first, former[i].use,
+			       (t[1].cpu_first - t->cpu_first) *
+			           sizeof(*former->use));
+	}
+}
+
+/* --- one step ---------------------------------------------------------- */
+
+/* Whether the claimant still fits, and within its limits, after a step of the
+ * run was taken back. */
+static bool is_spare(struct sparing *sp, uint32_t run)
+{
+	struct evictor *e = sp->e;
+	const struct snap *s = e->s;
+	struct verdict v;
+
+	if (admit_now(e->w, &e->c->demand, &v) != WHY_None)
+		return false;
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (e->left[t] == STAYS &&
+		    (is_alone(e, t) ||
+		     (!is_sound(e, t) && !repack(sp, s->task[t].node))))
+			return false;
+	}
+	return true;
+}
+
+/* Whether what a step takes can stay; then it does. */
+static bool can_stay(struct sparing *sp, size_t i)
+{
+	struct evictor *e = sp->e;
+	size_t mark = work_mark(e->w);
+	struct step *step = step_at(e, i);
+
+	sp->former.n = 0;
+	victim_untake(e, i);
+	step->stays = true;
+	if (is_spare(sp, step->run) && (!sp->held || victims_rules_hold(e))) {
+		run_refresh(e, step->run);
+		return true;
+	}
+	bring_back(sp, 0);
+	work_undo(e->w, mark);
+	step->stays = false;
+	step_tell(e, step, true);
+	return false;
+}
+
+/* Whether a task that was taken back can stay; the claimant gets other devices
+ * for it, if need be. */
+static bool may_stay(void *arg, uint32_t task)
+{
+	struct sparing *sp = arg;
+	const struct evictor *e = sp->e;
+	size_t before = sp->former.n;
+
+	if (is_alone(e, task))
+		return false;
+	if (is_sound(e, task) ||
+	    (repack(sp, e->s->task[task].node) && is_sound(e, task)))
+		return true;
+	bring_back(sp, before);
+	return false;
+}
+
+/* A run gives up some tasks only, if that will do. */
+static bool can_shrink(struct sparing *sp, uint32_t run)
+{
+	struct evictor *e = sp->e;
+	size_t mark = work_mark(e->w);
+	struct verdict v;
+
+	sp->former.n = 0;
+	if (!victim_shrink(e, run, may_stay, sp)) {
+		bring_back(sp, 0);
+		return false;
+	}
+	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
+	    (!sp->held || victims_rules_hold(e))) {
+		run_refresh(e, run);
+		return true;
+	}
+	bring_back(sp, 0);
+	work_undo(e->w, mark);
+	victim_tell(e, run);
+	return false;
+}
+
+/* Ask each once; true: some give up less now, and what they give up is asked
+ * for once more. */
+static bool ask_all(struct sparing *sp, size_t first)
+{
+	struct evictor *e = sp->e;
+	bool shrunk = false;
+
+	for (size_t i = e->step.n; i-- > first;) {
+		const struct step *step = step_at(e, i);
+		bool whole = step->task == SNAP_NONE;
+
+		if (step->seen || (!whole && (e->whole[step->run] ||
+		                              e->left[step->task] != GIVEN)))
+			continue;
+		if (!can_stay(sp, i) && whole)
+			shrunk |= can_shrink(sp, step->run);
+	}
+	steps_tidy(e, first);
+	return shrunk;
+}
+
+void spare_steps(struct evictor *e, size_t first)
+{
+	struct sparing sp = { .e = e, .held = victims_rules_hold(e) };
+
+	sp.use = arena_array(e->p->arena, struct snap_cpu_use,
+	                     fit_max_cpus(e->s, e->c->req));
+	list_placed(&sp);
+	while (ask_all(&sp, first))
+		;
+}

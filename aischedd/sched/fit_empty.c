@@ -1,0 +1,416 @@
+/* fit_empty.c - what would fit were the cluster empty */
+#include "aischedd/sched/fit_empty.h"
+
+#include <string.h>
+
+#include "aischedd/sched/fit.h"
+#include "aischedd/sched/verdict.h"
+
+/* Which nodes count. */
+enum ever_nodes {
+	EVER_ALL,
+	EVER_UP,    /* up, whether or not their runner is ready */
+	EVER_USABLE /* up, and their runner is ready */
+};
+
+struct ever *ever_new(const struct snap *snap, struct match *match,
+                      const struct domains *domains, struct arena *arena)
+{
+	struct ever *e = arena_array(arena, struct ever, 1);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < snap->req.n; i++)
+		if (snap->req.tasks[i] > most)
+			most = snap->req.tasks[i];
+	e->snap = snap;
+	e->match = match;
+	e->empty = work_new_blank(snap, NULL, arena);
+	e->known = arena_array(arena, uint8_t, snap->node.n);
+	e->nodes_with = arena_array(arena, uint32_t, most + 1);
+	e->domains = domains;
+	e->fits = arena_array(arena, uint8_t, snap->req.n);
+	e->usable = arena_array(arena, uint8_t, match_nclasses(match));
+	return e;
+}
+
+/* How many tasks fit on a node, at most max. */
+static int64_t count_on(const struct ever *e, uint32_t req, uint32_t node,
+                        int64_t max)
+{
+	if (!e->known[node])
+		work_fill(e->empty, node, WORK_EMPTY);
+	e->known[node] = 1;
+	return fit_count(e->empty, req, node, 0, max);
+}
+
+static bool counts(const struct ever *e, const struct allowed *a, uint32_t node,
+                   enum ever_nodes which)
+{
+	const struct snap *s = e->snap;
+
+	if (!allowed_node(a, node))
+		return false;
+	if (which != EVER_ALL && s->node.state[node] != NODE_UP)
+		return false;
+	return which != EVER_USABLE || s->pool.ready[s->node.pool[node]];
+}
+
+/* Add the tasks that fit on the nodes, until there are enough. */
+static uint32_t count_nodes(const struct ever *e, uint32_t req,
+                            const uint32_t *node, uint32_t n,
+                            enum ever_nodes which, uint32_t got)
+{
+	const struct snap_reqs *r = &e->snap->req;
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t tasks = r->min_tasks[req], most = tasks;
+
+	if (r->tasks_per_node[req] && r->tasks_per_node[req] < most)
+		most = r->tasks_per_node[req];
+	for (uint32_t i = 0; i < n && got < tasks; i++) {
+		uint32_t fit;
+
+		if (!e->usable[match_class_of(e->match, node[i])] ||
+		    !counts(e, a, node[i], which))
+			continue;
+		fit = (uint32_t)count_on(e, req, node[i], most);
+		if (r->nodes[req])
+			e->nodes_with[fit]++;
+		else
+			got = fit < tasks - got ? got + fit : tasks;
+	}
+	return got;
+}
+
+/* Tasks on the best n nodes, from the counts that count_class() left. */
+static uint32_t take_best(const struct ever *e, uint32_t req)
+{
+	uint32_t tasks = e->snap->req.min_tasks[req],
+		 n = e->snap->req.nodes[req];
+	uint64_t got = 0;
+
+	for (uint32_t fit = tasks; fit > 0 && n; fit--) {
+		uint32_t k = e->nodes_with[fit] < n ? e->nodes_with[fit] : n;
+
+		got += (uint64_t)k * fit;
+		n -= k;
+	}
+	/* Too few nodes: the tasks that find none are missing. */
+	return (uint32_t)(got < tasks - n ? got : tasks - n);
+}
+
+static void count_begin(const struct ever *e, uint32_t req)
+{
+	if (e->snap->req.nodes[req])
+		memset(e->nodes_with, 0,
+		       ((size_t)e->snap->req.min_tasks[req] + 1) *
+		           sizeof(*e->nodes_with));
+}
+
+static uint32_t count_end(const struct ever *e, uint32_t req, uint32_t got)
+{
+	return e->snap->req.nodes[req] ? take_best(e, req) : got;
+}
+
+/* How many would fit in the domain of the level that holds most. */
+static uint32_t count_at(const struct ever *e, uint32_t req, uint8_t level,
+                         enum ever_nodes which)
+{
+	const struct domains *d = e->domains;
+	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
+
+	for (uint32_t i = d->at_first[level];
+	     i < d->at_first[level + 1] && best < tasks; i++) {
+		uint32_t first = d->first[d->at[i]], end = d->end[d->at[i]];
+		uint32_t got;
+
+		count_begin(e, req);
+		got = count_end(e, req,
+		                count_nodes(e, req, d->node + first,
+		                            end - first, which, 0));
+		best = got > best ? got : best;
+	}
+	return best;
+}
+
+/* How many would fit in a pool, of which these are the classes. */
+static uint32_t count_in_pool(const struct ever *e, uint32_t req, uint8_t level,
+                              const uint32_t *class, uint32_t n,
+                              enum ever_nodes which)
+{
+	uint32_t got = 0;
+
+	if (level != LEVEL_NONE)
+		return count_at(e, req, level, which);
+	count_begin(e, req);
+	for (uint32_t c = 0; c < n; c++) {
+		const struct node_class *nc = match_class(e->match, class[c]);
+
+		if (e->usable[class[c]])
+			got = count_nodes(e, req, nc->node, nc->nnodes, which,
+			                  got);
+	}
+	return count_end(e, req, got);
+}
+
+/* How many of the request's tasks would fit in the pool that holds most, all
+ * in one domain of the level (LEVEL_NONE: anywhere). */
+static uint32_t count_tasks(const struct ever *e, uint32_t req, uint8_t level,
+                            enum ever_nodes which)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
+
+	for (uint32_t i = 0, end; i < a->nclasses && best < tasks; i = end) {
+		uint32_t pool = match_class(e->match, a->class[i])->pool, got;
+
+		for (end = i; end < a->nclasses; end++) {
+			const struct node_class *c =
+			    match_class(e->match, a->class[end]);
+
+			if (c->pool != pool)
+				break;
+			e->usable[a->class[end]] =
+			    !class_too_small(c, e->snap, req);
+		}
+		got =
+		    count_in_pool(e, req, level, a->class + i, end - i, which);
+		best = got > best ? got : best;
+		for (uint32_t c = i; c < end; c++)
+			e->usable[a->class[c]] = 0;
+	}
+	return best;
+}
+
+/* Nodes with room for a task that have a counted part of the constraint. */
+static uint32_t count_counted(const struct ever *e, uint32_t req, uint32_t part,
+                              enum ever_nodes which)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0;
+		     a->counted[c] >> part & 1 && i < nc->nnodes; i++)
+			n += counts(e, a, nc->node[i], which) &&
+			     count_on(e, req, nc->node[i], 1);
+	}
+	return n;
+}
+
+/* The first counted part for which there are too few nodes, or ncounts. */
+static uint32_t too_few(const struct ever *e, uint32_t req,
+                        enum ever_nodes which, uint32_t *ret_nodes)
+{
+	const struct allowed *a = match_req(e->match, req);
+
+	for (uint32_t i = 0; i < a->ncounts; i++) {
+		*ret_nodes = count_counted(e, req, i, which);
+		if (*ret_nodes < a->count[i])
+			return i;
+	}
+	return a->ncounts;
+}
+
+static bool could_hold(const struct ever *e, uint32_t req,
+                       enum ever_nodes which, uint32_t *ret_got)
+{
+	uint32_t nodes;
+
+	*ret_got = count_tasks(e, req, e->snap->req.need[req], which);
+	return *ret_got == e->snap->req.min_tasks[req] &&
+	       too_few(e, req, which, &nodes) ==
+	           match_req(e->match, req)->ncounts;
+}
+
+/* The first node which the request may use and that is not up. */
+static uint32_t first_down(const struct ever *e, uint32_t req)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t first = SNAP_NONE;
+
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes; i++) {
+			if (nc->node[i] < first &&
+			    allowed_node(a, nc->node[i]) &&
+			    !counts(e, a, nc->node[i], EVER_UP))
+				first = nc->node[i];
+		}
+	}
+	return first;
+}
+
+static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
+{
+	return res == RES_CPU   ? s->node.cpu_total[node]
+	       : res == RES_MEM ? s->node.mem_total[node]
+	                        : (int64_t)1000 * node_ngpus(s, node);
+}
+
+/* The largest amount that a node which the request may use has in total, and
+ * the first such node; SNAP_NONE and 0 when it may use none. */
+static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
+                        int64_t *ret_amount)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t best = SNAP_NONE;
+
+	*ret_amount = 0;
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes; i++) {
+			uint32_t node = nc->node[i];
+
+			if (best != SNAP_NONE && *ret_amount >= nc->most[res])
+				break;
+			if (allowed_node(a, node) &&
+			    (best == SNAP_NONE ||
+			     total_of(e->snap, node, res) > *ret_amount)) {
+				best = node;
+				*ret_amount = total_of(e->snap, node, res);
+			}
+		}
+	}
+	return best;
+}
+
+/* A pool of the request whose runner is not ready, or SNAP_NONE. */
+static uint32_t unready_pool(const struct snap *s, uint32_t req)
+{
+	for (uint32_t i = 0; i < s->pool.n; i++) {
+		if (s->req.pools[req] >> i & 1 && !s->pool.ready[i])
+			return i;
+	}
+	return SNAP_NONE;
+}
+
+/* The node with most on one NUMA node, of all that fit but for that; false:
+ * there is none. */
+static bool explain_numa(struct ever *e, uint32_t req, struct verdict *v)
+{
+	const struct allowed *a = match_req(e->match, req);
+	bool found = false;
+
+	e->empty->loose = true;
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes; i++) {
+			uint32_t node = nc->node[i];
+			int64_t gpus, cpus;
+
+			if (!allowed_node(a, node) ||
+			    !count_on(e, req, node, 1))
+				continue;
+			fit_best_numa(e->empty, req, node, &gpus, &cpus);
+			if (found && gpus <= v->num[NUM_HAVE] &&
+			    (gpus < v->num[NUM_HAVE] ||
+			     cpus <= v->num[NUM_TOTAL]))
+				continue;
+			v->num[NUM_HAVE] = gpus;
+			v->num[NUM_TOTAL] = cpus;
+			v->name = node;
+			found = true;
+		}
+	}
+	e->empty->loose = false;
+	return found;
+}
+
+/* What of one task no node has, even when empty. */
+static void explain_never(struct ever *e, uint32_t req, struct verdict *v)
+{
+	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
+		                                     RES_MEM };
+	const struct snap_reqs *r = &e->snap->req;
+	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
+
+	v->name = largest(e, req, RES_CPU, &v->num[NUM_HAVE]);
+	v->num[NUM_WHAT] = WHAT_FEATURES;
+	for (size_t i = 0; v->name != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
+	     i++) {
+		enum resource res = by_scarcity[i];
+
+		v->name = largest(e, req, res, &v->num[NUM_HAVE]);
+		v->num[NUM_WHAT] = res;
+		v->num[NUM_NEED] = need[res];
+		if (need[res] > v->num[NUM_HAVE])
+			return;
+		v->num[NUM_WHAT] = WHAT_DEVICES;
+	}
+	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
+		v->num[NUM_WHAT] = WHAT_PART_OF_GPU;
+	else if (r->numa[req] == NUMA_STRICT && explain_numa(e, req, v))
+		v->num[NUM_WHAT] = WHAT_NUMA;
+}
+
+/* What of the whole job there is not, even when all is empty. */
+static void explain(struct ever *e, uint32_t req, struct verdict *v)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t got = (uint32_t)v->num[NUM_GOT], part, nodes;
+
+	if (e->snap->req.need[req] != LEVEL_NONE &&
+	    count_tasks(e, req, LEVEL_NONE, EVER_ALL) > got) {
+		v->num[NUM_WHAT] = WHAT_DOMAIN;
+		return;
+	}
+	if (!got) {
+		explain_never(e, req, v);
+		return;
+	}
+	v->num[NUM_WHAT] = WHAT_GANG;
+	part = too_few(e, req, EVER_ALL, &nodes);
+	if (got == e->snap->req.min_tasks[req] && part < a->ncounts) {
+		v->num[NUM_WHAT] = WHAT_COUNTS;
+		v->num[NUM_NEED] = a->count[part];
+		v->num[NUM_HAVE] = nodes;
+	}
+}
+
+bool ever_fits(struct ever *e, uint32_t row, struct verdict *v)
+{
+	uint32_t req = e->snap->pend.req[row], got;
+	uint32_t pool;
+
+	if (!e->fits[req])
+		e->fits[req] = could_hold(e, req, EVER_ALL, &got);
+	if (e->fits[req])
+		return true;
+	pool = unready_pool(e->snap, req);
+	v->num[NUM_GOT] = got;
+	v->why = WHY_NeverFits;
+	if (pool != SNAP_NONE) {
+		/* It may have nodes that nobody has told of yet. */
+		v->why = WHY_RunnerDown;
+		v->name = pool;
+	} else {
+		explain(e, req, v);
+	}
+	return false;
+}
+
+bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v)
+{
+	uint32_t req = e->snap->pend.req[row], got, up;
+
+	if (could_hold(e, req, EVER_USABLE, &got))
+		return true;
+	v->num[NUM_GOT] = got;
+	if (could_hold(e, req, EVER_UP, &up)) {
+		v->why = WHY_RunnerDown;
+		v->name = unready_pool(e->snap, req);
+	} else {
+		v->why = WHY_NodeDown;
+		v->name = first_down(e, req);
+	}
+	return false;
+}

@@ -1,0 +1,36 @@
+/*
+ * fit_empty.h - what would fit were the cluster empty
+ */
+#ifndef AISCHEDD_SCHED_FIT_EMPTY_H
+#define AISCHEDD_SCHED_FIT_EMPTY_H
+
+#include "aischedd/sched/domain.h"
+#include "aischedd/sched/match.h"
+#include "aischedd/sched/plan.h"
+#include "aischedd/sched/work.h"
+
+struct ever {
+	const struct snap *snap;
+	struct match *match;
+	struct work *empty;
+	uint8_t *known; /* by node: it is filled in there */
+	const struct domains *domains;
+	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
+	uint8_t *usable;      /* scratch, by class */
+	uint8_t *fits;        /* by request: it is known to */
+};
+
+struct ever *ever_new(const struct snap *snap, struct match *match,
+                      const struct domains *domains, struct arena *arena);
+
+/*
+ * Whether the nodes of its pools, up or not, could hold the row's first job;
+ * else NeverFits, or RunnerDown where a pool may have nodes that nobody has
+ * told of yet, with numbers (verdict.h).
+ */
+bool ever_fits(struct ever *e, uint32_t row, struct verdict *v);
+
+/* Whether those of them could that are up; else NodeDown or RunnerDown. */
+bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v);
+
+#endif

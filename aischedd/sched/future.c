@@ -1,0 +1,384 @@
+/* future.c - what each node has free from now on */
+#include "aischedd/sched/future_walk.h"
+
+#include <string.h>
+
+#include "aischedd/sched/fit.h"
+
+/* Points looked at in one pass: some 30 ms.  It is work that is counted, not
+ * time, so that a plan is the same on every machine. */
+enum { PATIENCE = 6000000 };
+
+/* Room for these to begin with: most nodes have few tasks. */
+enum { POINTS = 12 };
+
+static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
+{
+	void *ret = arena_alloc(arena, n, size);
+
+	return n ? memcpy(ret, p, n * size) : ret;
+}
+
+struct ahead *ahead_new(struct place *p, bool changes)
+{
+	struct ahead *a = arena_array(p->arena, struct ahead, 1);
+	const struct snap *s = p->snap;
+
+	a->p = p;
+	a->s = s;
+	a->arena = p->arena;
+	a->view = arena_array(p->arena, struct view, s->node.n);
+	a->patience = PATIENCE;
+	a->changes = changes;
+	return a;
+}
+
+struct soon *ahead_soon(struct ahead *a)
+{
+	ahead_stays(a);
+	return a->soon;
+}
+
+bool ahead_changes(const struct ahead *a)
+{
+	return a->changes;
+}
+
+int64_t ahead_patience(const struct ahead *a)
+{
+	return a->patience;
+}
+
+int64_t ahead_set_patience(struct ahead *a, int64_t points)
+{
+	int64_t was = a->patience;
+
+	a->patience = points;
+	return was;
+}
+
+void ahead_spend(struct ahead *a, size_t points)
+{
+	a->patience -= (int64_t)points;
+}
+
+static int64_t not_negative(int64_t n)
+{
+	return n < 0 ? 0 : n;
+}
+
+static struct point point_of(const struct walk *w)
+{
+	const struct work *then = w->a->then;
+	uint32_t node = w->node;
+	struct point pt = {
+		.have = { not_negative(then->cpu[node]),
+		          not_negative(then->mem[node]),
+		          not_negative(then->slot[node]), then->gpu[node],
+		          then->whole[node],
+		          node_ncpus(w->a->s, node) ? then->idle[node]
+		                                    : INT64_MAX },
+		.ntasks = (uint32_t)then->tasks[node],
+		.nkept = w->nkept,
+		.whose = w->whose,
+	};
+
+	for (int d = 0; then->sealed[node] && d < AHEAD_N; d++)
+		pt.have[d] = -1;
+	return pt;
+}
+
+static void make_room(struct ahead *a, struct view *v)
+{
+	const int64_t *at = v->at;
+	const struct point *point = v->point;
+
+	if (v->npoints < v->cap)
+		return;
+	v->cap = v->cap ? 2 * v->cap : POINTS;
+	v->at = arena_array(a->arena, int64_t, v->cap);
+	v->point = arena_array(a->arena, struct point, v->cap);
+	if (!v->npoints)
+		return;
+	memcpy(v->at, at, v->npoints * sizeof(*at));
+	memcpy(v->point, point, v->npoints * sizeof(*point));
+}
+
+static void add_point(struct view *v, const struct walk *w)
+{
+	make_room(w->a, v);
+	v->at[v->npoints] = w->at;
+	v->point[v->npoints++] = point_of(w);
+}
+
+struct course ahead_course(struct ahead *a, uint32_t node)
+{
+	struct view *v = &a->view[node];
+
+	if (!v->is_new) {
+		struct walk w;
+
+		walk_begin(&w, a, node);
+		v->npoints = 0;
+		do {
+			add_point(v, &w);
+		} while (walk_on(&w));
+		walk_end(&w);
+		v->is_new = true;
+	}
+	ahead_spend(a, 4);
+	return (struct course){ v->npoints, v->at, v->point };
+}
+
+static bool has_mixed_class(const struct ahead *a, uint32_t req)
+{
+	const struct allowed *allowed = match_req(a->p->match, req);
+
+	for (uint32_t i = 0; i < allowed->nclasses; i++) {
+		if (match_class(a->p->match, allowed->class[i])->mixed)
+			return true;
+	}
+	return false;
+}
+
+struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most)
+{
+	const struct snap *s = a->s;
+	int64_t cpus = s->req.cpus[req], gpus = s->req.gpus[req];
+
+	return (struct ask){
+		.req = req,
+		.need = { cpus, s->req.mem[req], 1, gpus, gpus / 1000,
+		          cpus / 1000 },
+		.most = most,
+		.whose = s->req.reservation[req],
+		.exclusive = s->req.exclusive[req],
+		.odd = gpus % 1000 || (cpus % 1000 && s->cpu.n) ||
+		       s->req.numa[req] == NUMA_STRICT ||
+		       (gpus && s->req.gpu_type[req] != SNAP_NONE &&
+		        has_mixed_class(a, req)),
+	};
+}
+
+bool ahead_is_odd(const struct ahead *a, uint32_t node, const struct ask *ask)
+{
+	return !ask->goes_on && (ask->odd || a->view[node].odd);
+}
+
+static const int64_t *count_odd(struct ahead *a, uint32_t node,
+                                const struct ask *ask)
+{
+	struct walk w;
+	uint32_t n = 0;
+
+	walk_begin(&w, a, node);
+	do {
+		a->count[n++] =
+		    w.whose == ask->whose
+			? fit_count(a->then, ask->req, node, 0, ask->most)
+			: 0;
+	} while (walk_on(&w));
+	walk_end(&w);
+	return a->count;
+}
+
+const int64_t *ahead_counts(struct ahead *a, uint32_t node,
+                            const struct ask *ask)
+{
+	struct course c = ahead_course(a, node);
+
+	if (c.n > a->count_cap) {
+		a->count_cap = 2 * (size_t)c.n;
+		a->count = arena_array(a->arena, int64_t, a->count_cap);
+	}
+	ahead_spend(a, c.n);
+	if (ask->odd)
+		return count_odd(a, node, ask);
+	for (uint32_t i = 0; i < c.n; i++)
+		a->count[i] = ask_count(ask, &c.point[i]);
+	return a->count;
+}
+
+/* The index of the point that begins at a time: there is one from now on. */
+static uint32_t split_at(struct ahead *a, struct view *v, int64_t at)
+{
+	struct course c = { v->npoints, v->at, v->point };
+	uint32_t i = course_at(&c, at);
+
+	if (v->at[i] >= at)
+		return i;
+	make_room(a, v);
+	i++;
+	memmove(v->at + i, v->at + i - 1,
+	        (v->npoints - i + 1) * sizeof(*v->at));
+	memmove(v->point + i, v->point + i - 1,
+	        (v->npoints - i + 1) * sizeof(*v->point));
+	v->at[i] = at;
+	v->npoints++;
+	return i;
+}
+
+/*
+ * Tasks are there from a time until another.  Where amounts tell what fits
+ * they are taken from the points; else the walk begins anew when somebody
+ * asks.
+ */
+static void take_amounts(struct ahead *a, struct view *v, uint32_t req,
+                         int64_t n, int64_t from, int64_t until, bool kept)
+{
+	struct ask ask = ahead_ask(a, req, n);
+	uint32_t i, end;
+
+	v->is_new &= !v->odd && !ask.odd;
+	if (!v->is_new)
+		return;
+	i = split_at(a, v, from);
+	end = until == SNAP_NEVER ? v->npoints : split_at(a, v, until);
+	for (; i < end; i++) {
+		struct point *pt = &v->point[i];
+
+		for (int d = 0; d < AHEAD_N; d++)
+			pt->have[d] =
+			    ask.exclusive ? -1 : pt->have[d] - n * ask.need[d];
+		pt->ntasks += (uint32_t)n;
+		pt->nkept += kept;
+	}
+}
+
+/* What is kept at this time, of a reservation or of a job. */
+static const struct due *due_at(const struct view *v, int64_t at, bool resv)
+{
+	for (const struct due *d = v->due; d && d->start <= at; d = d->next) {
+		if (!due_is_over(d, at) && (d->resv != SNAP_NONE) == resv)
+			return d;
+	}
+	return NULL;
+}
+
+static bool is_before(int64_t at, int64_t until)
+{
+	return until == SNAP_NEVER || at < until;
+}
+
+/* Put the tasks there and see who finds less room than was kept for him. */
+static bool try_it(struct ahead *a, uint32_t node, const struct ask *ask,
+                   int64_t n, int64_t from, int64_t until,
+                   const struct due **ret)
+{
+	size_t ncpus = fit_max_cpus(a->s, ask->req);
+	struct snap_task task;
+	struct walk w;
+	int64_t room;
+
+	if (ncpus > a->use_cap) {
+		a->use_cap = 2 * ncpus;
+		a->use = arena_array(a->arena, struct snap_cpu_use, a->use_cap);
+	}
+	walk_begin(&w, a, node);
+	while (walk_next(&w) <= from)
+		walk_on(&w);
+	room = fit_count(a->then, ask->req, node, 0, n);
+	w.cut = room < n ? due_at(&a->view[node], from, false) : NULL;
+	for (int64_t i = 0; !w.cut && i < room; i++)
+		fit_task(a->then, ask->req, node, &task, a->use);
+	while (!w.cut && is_before(walk_next(&w), until) && walk_on(&w))
+		;
+	walk_end(&w);
+	*ret = w.cut;
+	return !w.cut;
+}
+
+bool ahead_allows(struct ahead *a, uint32_t node, const struct ask *ask,
+                  int64_t n, int64_t from, int64_t until,
+                  const struct due **ret)
+{
+	const struct view *v = &a->view[node];
+	struct course c;
+
+	*ret = NULL;
+	if (ask->whose == AHEAD_ANYBODY && until != SNAP_NEVER &&
+	    (!v->due || until <= v->due->start))
+		return true;
+	c = ahead_course(a, node);
+	for (uint32_t i = course_at(&c, from);
+	     i < c.n && is_before(c.at[i], until); i++) {
+		const struct point *pt = &c.point[i];
+		bool fits = true;
+
+		if (pt->whose != ask->whose && pt->whose != AHEAD_NOBODY) {
+			*ret = due_at(v, c.at[i], true);
+			return false;
+		}
+		if (!pt->nkept)
+			continue;
+		for (int d = 0; d < AHEAD_N; d++)
+			fits &= pt->have[d] >= n * ask->need[d];
+		if (!fits || ask->exclusive) {
+			*ret = due_at(v, c.at[i], false);
+			return false;
+		}
+	}
+	return !ahead_is_odd(a, node, ask) ||
+	       try_it(a, node, ask, n, from, until, ret);
+}
+
+void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
+{
+	struct view *v = &a->view[node];
+	struct due **at = &v->due, *d = copy(a->arena, due, 1, sizeof(*due));
+
+	while (*at && (*at)->start <= d->start)
+		at = &(*at)->next;
+	d->next = *at;
+	*at = d;
+	d->task = NULL;
+	if (d->resv == SNAP_NONE && d->resumes == SNAP_NONE)
+		take_amounts(a, v, d->req, d->n, d->start, d->end, true);
+	else
+		v->is_new = false;
+	if (d->resv == SNAP_NONE)
+		v->odd |= ahead_ask(a, d->req, 1).odd;
+	a->changes |= d->end != SNAP_NEVER;
+	a->p->watched[node] = 1;
+	a->p->nkept++;
+}
+
+void ahead_add(struct ahead *a, uint32_t req)
+{
+	const struct place *p = a->p;
+
+	/* One that goes on is no longer suspended: it has an end. */
+	if (p->run != SNAP_NONE)
+		stays_change(ahead_stays(a), a->s, p->run, p->until);
+	a->changes |= p->until != SNAP_NEVER;
+	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
+	for (; a->ntasks < p->ntasks; a->ntasks++) {
+		struct view *v = &a->view[p->task[a->ntasks].node];
+		struct added *it = arena_push(a->arena, &a->added, sizeof(*it));
+
+		*it = (struct added){ .job = p->job,
+			              .end = p->until,
+			              .req = req,
+			              .task = (uint32_t)a->ntasks,
+			              .goes_on = p->run != SNAP_NONE,
+			              .next = v->added };
+		v->added = (uint32_t)a->added.n;
+		if (it->goes_on)
+			soon_early(a->soon, p->task[a->ntasks].node);
+		if (it->goes_on)
+			v->is_new = false;
+		else
+			take_amounts(a, v, req, 1, a->s->now, p->until, false);
+	}
+}
+
+void ahead_leave(struct ahead *a, uint32_t task, bool leaves)
+{
+	uint32_t node = a->s->task[task].node;
+
+	ahead_stays(a);
+	a->gone[task] = leaves;
+	a->changes |= leaves;
+	a->view[node].is_new = false;
+	soon_early(a->soon, node);
+}

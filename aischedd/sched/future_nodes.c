@@ -1,0 +1,263 @@
+/* future_nodes.c - which nodes could have room first */
+#include "aischedd/sched/future_nodes.h"
+
+/* Orders of one resource: for nothing, for less than one, for each up to
+ * eight, then for one and a half and two times as much, again and again. */
+enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
+
+/* Seconds from now, and the node: together they are what is sorted by.  What
+ * is later than can be said is as late as can be said. */
+#define LATEST ((int64_t)UINT32_MAX - 1)
+
+struct soon_order {
+	uint32_t n, nsorted, nheap;
+	/* Sorted ones; up to nheap a heap whose root is the last; then those
+	 * that come later than all of these, in any order. */
+	uint64_t *key;
+	const uint32_t *in;
+};
+
+/* Of so many one is looked at to guess which come first. */
+enum { SAMPLE = 64, FIRST = 4 };
+
+/* Of one resource. */
+struct supply {
+	const int64_t *have; /* by node: free now */
+	/* By level and node: 1 + seconds until it has as much; 0: never. */
+	uint32_t *in[LEVELS];
+	struct soon_order *order[LEVELS];
+};
+
+struct soon {
+	const struct snap *s;
+	const struct stays *stays;
+	struct arena *arena;
+	int64_t least[LEVELS];        /* of a level */
+	struct supply *supply[RES_N]; /* once asked for */
+	uint8_t *is_early;            /* by node */
+	struct arena_list early;
+};
+
+struct soon *soon_new(const struct snap *s, const struct stays *stays,
+                      struct arena *arena)
+{
+	struct soon *soon = arena_array(arena, struct soon, 1);
+
+	soon->s = s;
+	soon->stays = stays;
+	soon->arena = arena;
+	soon->is_early = arena_array(arena, uint8_t, s->node.n);
+	soon->least[1] = 1;
+	for (int i = 2; i < LEVELS; i++) {
+		if (i - 1 <= EACH_UP_TO)
+			soon->least[i] = (i - 1) * UNIT;
+		else
+			soon->least[i] = i % 2 ? soon->least[i - 1] / 3 * 4
+			                       : soon->least[i - 1] / 2 * 3;
+	}
+	return soon;
+}
+
+void soon_early(struct soon *soon, uint32_t node)
+{
+	if (soon->is_early[node])
+		return;
+	soon->is_early[node] = 1;
+	*(uint32_t *)arena_push(soon->arena, &soon->early, sizeof(uint32_t)) =
+	    node;
+}
+
+static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
+{
+	int64_t *have = arena_array_raw(arena, int64_t, s->node.n);
+	uint32_t d = 0;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		have[i] = 0;
+		for (; d < s->node.gpu_first[i + 1]; d++)
+			have[i] += s->gpu.free[d];
+	}
+	return have;
+}
+
+/* In how many seconds a node has as much as each level says, if everybody
+ * leaves on time and nobody comes.  each: what a task of a request holds. */
+static void find_times(struct soon *soon, struct supply *sup,
+                       const int64_t *each, uint32_t node)
+{
+	const struct stays *st = soon->stays;
+	const uint32_t *req = soon->s->run.req;
+	int64_t have = sup->have[node], now = soon->s->now, at = now;
+	uint32_t i = st->first[node], end = st->first[node + 1];
+
+	for (int level = 0; level < LEVELS; level++) {
+		for (; have < soon->least[level]; i++) {
+			if (i == end || st->stay[i].end == SNAP_NEVER)
+				return;
+			at = st->stay[i].end;
+			have += each[req[st->stay[i].run]];
+		}
+		if (!sup->in[level])
+			sup->in[level] =
+			    arena_array(soon->arena, uint32_t, soon->s->node.n);
+		sup->in[level][node] =
+		    (uint32_t)(at - now < LATEST ? at - now : LATEST) + 1;
+	}
+}
+
+static struct supply *supply_new(struct soon *soon, enum resource res)
+{
+	const struct snap *s = soon->s;
+	struct supply *sup = arena_array(soon->arena, struct supply, 1);
+	const int64_t *each = res == RES_CPU   ? s->req.cpus
+	                      : res == RES_MEM ? s->req.mem
+	                                       : s->req.gpus;
+
+	if (res == RES_CPU)
+		sup->have = s->node.cpu_free;
+	else if (res == RES_MEM)
+		sup->have = s->node.mem_free;
+	else
+		sup->have = gpus_free(s, soon->arena);
+	for (uint32_t i = 0; i < s->node.n; i++)
+		find_times(soon, sup, each, i);
+	return sup;
+}
+
+/* Place i of the heap. */
+static uint64_t *heap_at(const struct soon_order *o, uint32_t i)
+{
+	return &o->key[o->nheap - 1 - i];
+}
+
+static void sink(struct soon_order *o, uint32_t i, uint64_t it)
+{
+	uint32_t n = o->nheap - o->nsorted;
+
+	for (uint32_t kid; (kid = 2 * i + 1) < n; i = kid) {
+		if (kid + 1 < n && *heap_at(o, kid + 1) < *heap_at(o, kid))
+			kid++;
+		if (*heap_at(o, kid) >= it)
+			break;
+		*heap_at(o, i) = *heap_at(o, kid);
+	}
+	*heap_at(o, i) = it;
+}
+
+/* What follows the sorted ones, up to this one, becomes a heap. */
+static void make_heap(struct soon_order *o, uint32_t end)
+{
+	o->nheap = end;
+	for (uint32_t i = (end - o->nsorted) / 2; i-- > 0;)
+		sink(o, i, *heap_at(o, i));
+}
+
+static void sort_next(struct soon_order *o)
+{
+	uint64_t first, last;
+
+	if (o->nsorted == o->nheap)
+		make_heap(o, o->n);
+	first = *heap_at(o, 0);
+	last = o->key[o->nsorted];
+	o->key[o->nsorted++] = first;
+	if (o->nsorted < o->nheap)
+		sink(o, 0, last);
+}
+
+/* A key with about a sixteenth of all below it. */
+static uint64_t guess_early(const struct soon_order *o)
+{
+	uint64_t least[FIRST];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->n; i += o->n / SAMPLE + 1) {
+		uint64_t it = o->key[i];
+		uint32_t k = n < FIRST ? n++ : FIRST;
+
+		for (; k && it < least[k - 1]; k--) {
+			if (k < FIRST)
+				least[k] = least[k - 1];
+		}
+		if (k < FIRST)
+			least[k] = it;
+	}
+	return n ? least[n - 1] : 0;
+}
+
+/* Most searches look at a few nodes: those that come late wait until all
+ * others are sorted. */
+static void put_early_first(struct soon_order *o)
+{
+	uint64_t bound = guess_early(o);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->n; i++) {
+		uint64_t it = o->key[i];
+
+		o->key[i] = o->key[n];
+		o->key[n] = it;
+		n += it <= bound;
+	}
+	make_heap(o, n);
+}
+
+static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
+{
+	uint32_t n = soon->s->node.n;
+	struct soon_order *o = arena_array(soon->arena, struct soon_order, 1);
+
+	o->in = in;
+	o->key = arena_array_raw(soon->arena, uint64_t, in ? n : 0);
+	for (uint32_t i = 0; in && i < n; i++) {
+		if (in[i])
+			o->key[o->n++] = (uint64_t)in[i] << 32 | i;
+	}
+	put_early_first(o);
+	return o;
+}
+
+struct soon_order *soon_for(struct soon *soon, enum resource res,
+                            int64_t amount, bool *ret_new)
+{
+	struct supply *sup = soon->supply[res];
+	int level = 0;
+
+	if (!sup)
+		sup = soon->supply[res] = supply_new(soon, res);
+	while (level + 1 < LEVELS && soon->least[level + 1] <= amount)
+		level++;
+	*ret_new = !sup->order[level];
+	if (*ret_new)
+		sup->order[level] = order_new(soon, sup->in[level]);
+	return sup->order[level];
+}
+
+static bool is_by(const struct soon *soon, uint32_t in, int64_t by)
+{
+	return in && in - 1 <= by - soon->s->now;
+}
+
+bool soon_get(struct soon *soon, struct soon_order *o, uint32_t i, int64_t by,
+              uint32_t *ret_node)
+{
+	if (i < soon->early.n) {
+		*ret_node = ((uint32_t *)soon->early.p)[i];
+		return true;
+	}
+	i -= (uint32_t)soon->early.n;
+	if (i == o->n)
+		return false;
+	if (i == o->nsorted)
+		sort_next(o);
+	*ret_node = (uint32_t)o->key[i];
+	if (soon->is_early[*ret_node])
+		*ret_node = SNAP_NONE;
+	return is_by(soon, (uint32_t)(o->key[i] >> 32), by);
+}
+
+bool soon_could(const struct soon *soon, const struct soon_order *o,
+                uint32_t node, int64_t by)
+{
+	return soon->is_early[node] || (o->in && is_by(soon, o->in[node], by));
+}

@@ -1,0 +1,95 @@
+/*
+ * future_walk.h - a walk through the times of one node
+ *
+ * From now on, from one time at which something changes to the next: the
+ * counters of the node (ahead.then) are as they will be then.  Shared by
+ * future.c, which makes lists of points of such walks, and promise_blocker.c,
+ * which says who is there.
+ */
+#ifndef AISCHEDD_SCHED_FUTURE_WALK_H
+#define AISCHEDD_SCHED_FUTURE_WALK_H
+
+#include "aischedd/sched/future.h"
+#include "aischedd/sched/future_runs.h"
+
+/* A task that starts in this pass. */
+struct added {
+	uint64_t job;
+	int64_t end;
+	uint32_t req;
+	uint32_t task; /* in place->task */
+	bool goes_on;  /* has its memory and GPUs already */
+	uint32_t next; /* of the node, + 1; 0: none */
+};
+
+/* What is known of a node; nothing, as long as it is zeroed. */
+struct view {
+	int64_t *at;
+	struct point *point;
+	uint32_t npoints, cap;
+	struct due *due; /* by start */
+	uint32_t added;  /* first of list, + 1 */
+	bool is_new;     /* the points are those of what is there */
+	bool odd;        /* amounts alone do not say what fits */
+};
+
+struct ahead {
+	struct place *p;
+	const struct snap *s;
+	struct arena *arena;
+	struct view *view; /* by node */
+	bool changes;
+	int64_t patience;
+
+	/* Once somebody asks. */
+	struct stays *stays;
+	struct soon *soon;
+	struct work *then; /* of the node that is looked at */
+	uint8_t *gone;     /* by task: told to leave in this pass */
+
+	struct arena_list added;
+	size_t ntasks;        /* of place->task that are among them */
+	struct stay *leaving; /* scratch: all that ends on the node */
+	size_t leaving_cap;
+	int64_t *count; /* scratch: one a point */
+	size_t count_cap;
+	struct snap_cpu_use *use; /* scratch: of one task */
+	size_t use_cap;
+};
+
+struct walk {
+	struct ahead *a;
+	uint32_t node;
+	int64_t at;
+	const struct stay *stay; /* that end, in this order */
+	size_t nstays, next;
+	uint32_t whose, nkept;
+	const struct due *cut; /* found less room than was kept for it */
+};
+
+/* i: + 1, as in lists. */
+static inline const struct added *added_at(const struct ahead *a, uint32_t i)
+{
+	return (const struct added *)a->added.p + i - 1;
+}
+
+static inline bool due_is_over(const struct due *d, int64_t at)
+{
+	return d->end != SNAP_NEVER && d->end <= at;
+}
+
+/* Running tasks by node, worked out when somebody first asks. */
+struct stays *ahead_stays(struct ahead *a);
+
+/* The node as it is now. */
+void walk_begin(struct walk *w, struct ahead *a, uint32_t node);
+
+/* When something changes next; INT64_MAX: nothing does. */
+int64_t walk_next(const struct walk *w);
+
+/* The node as it is then; false: nothing changes any more. */
+bool walk_on(struct walk *w);
+
+void walk_end(struct walk *w);
+
+#endif

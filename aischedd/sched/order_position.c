@@ -1,0 +1,163 @@
+/* order_position.c - how many jobs of its queue wait before another */
+#include "aischedd/sched/order_position.h"
+
+#include <stdlib.h>
+
+/* The first job of a row that waits, or another one whose place is wanted;
+ * sorted they are in the order of each queue. */
+struct waiter {
+	uint32_t row, queue;
+	struct order_key key;
+	uint64_t job;
+	uint64_t ahead; /* jobs between the waiter before it and itself */
+	uint32_t *ret;
+	bool other;
+};
+
+static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m,
+                               uint32_t *ret)
+{
+	return (struct waiter){
+		.row = row,
+		.queue = o->snap->pend.queue[row],
+		.key = order_key(o, row, m),
+		.job = o->snap->member[m].job,
+		.ret = ret,
+	};
+}
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct waiter *x = a, *y = b;
+	int cmp;
+
+	if (x->queue != y->queue)
+		return x->queue < y->queue ? -1 : 1;
+	cmp = order_key_cmp(&x->key, &y->key);
+	if (cmp)
+		return cmp;
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* From this member on all jobs of a row wait, but for those of it that have
+ * begun. */
+static uint32_t first_waiting(const struct order *o, uint32_t row,
+                              uint32_t *ret_begun)
+{
+	bool promised = o->first[row] != SNAP_NONE;
+
+	*ret_begun = promised ? o->first_begun[row] : o->begun[row];
+	return promised ? o->first[row] : o->next[row];
+}
+
+/* How many jobs of a member wait. */
+static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
+{
+	const struct snap_member *mem = &o->snap->member[m];
+	uint32_t begun, first = first_waiting(o, row, &begun);
+
+	if (m == first)
+		return mem->count - begun;
+	return m > first ? mem->count : mem->count - order_may_start(mem);
+}
+
+static bool is_before(const struct order *o, uint32_t row, uint32_t m,
+                      const struct waiter *w)
+{
+	struct order_key key = order_key(o, row, m);
+	int cmp = order_key_cmp(&key, &w->key);
+
+	return cmp ? cmp < 0 : o->snap->member[m].job < w->job;
+}
+
+/* The first of n waiters whose turn comes after that of a member; n: none. */
+static uint32_t first_after(const struct order *o, const struct waiter *w,
+                            uint32_t n, uint32_t row, uint32_t m)
+{
+	uint32_t lo = 0;
+
+	while (lo < n) {
+		uint32_t mid = lo + (n - lo) / 2;
+
+		if (is_before(o, row, m, &w[mid]))
+			n = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/* The first of a row's members, from one on, whose turn comes after that of
+ * the waiter: who came later has waited no longer. */
+static uint32_t members_before(const struct order *o, uint32_t row,
+                               uint32_t from, const struct waiter *w)
+{
+	uint32_t end = o->snap->pend.member_first[row + 1];
+
+	while (from < end) {
+		uint32_t mid = from + (end - from) / 2;
+
+		if (is_before(o, row, mid, w))
+			from = mid + 1;
+		else
+			end = mid;
+	}
+	return from;
+}
+
+/* Spread the jobs of each row over the gaps between the n waiters of one
+ * queue. */
+static void count_between(const struct order *o, struct waiter *w, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t row = w[i].row, last, at;
+		uint32_t begun, from = first_waiting(o, row, &begun);
+
+		if (w[i].other)
+			continue;
+		if (o->limited[row] < from)
+			from = o->limited[row];
+		last = members_before(o, row, from, &w[n - 1]);
+		for (uint32_t m = from; m < last; m++) {
+			at = first_after(o, w, n, row, m);
+			if (at < n)
+				w[at].ahead += still_waiting(o, row, m);
+		}
+	}
+}
+
+void positions_find(const struct order *o, struct verdict *verdict,
+                    struct promised *promised, uint32_t npromised,
+                    struct arena *arena)
+{
+	const struct snap *s = o->snap;
+	struct waiter *w =
+	    arena_array(arena, struct waiter, s->pend.n + npromised);
+	uint32_t n = 0;
+
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		uint32_t m = order_waiting(o, row);
+
+		if (m != SNAP_NONE)
+			w[n++] = waiter_of(o, row, m, &verdict[row].position);
+	}
+	for (uint32_t i = 0; i < npromised; i++) {
+		w[n] = waiter_of(o, promised[i].row, promised[i].member,
+		                 &promised[i].position);
+		w[n++].other = true;
+	}
+	qsort(w, n, sizeof(*w), by_turn);
+	for (uint32_t i = 0, end; i < n; i = end) {
+		uint64_t ahead = 0;
+
+		for (end = i; end < n && w[end].queue == w[i].queue;)
+			end++;
+		count_between(o, w + i, end - i);
+		for (uint32_t k = i; k < end; k++) {
+			ahead += w[k].ahead;
+			*w[k].ret = (uint32_t)(ahead + 1);
+		}
+	}
+}

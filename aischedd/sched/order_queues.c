@@ -1,0 +1,283 @@
+/* order_queues.c - which queue is served next */
+#include "aischedd/sched/order_queues.h"
+
+#include <string.h>
+
+#include "aischedd/sched/admit.h"
+#include "aischedd/sched/share.h"
+
+/* --- shares ------------------------------------------------------------ */
+
+static bool rations(const struct snap *s, uint32_t queue)
+{
+	for (int r = 0; r < RES_N; r++) {
+		if (s->queue.quota[queue][r] != CONF_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether what a leaf asks for plays a part in any share. */
+static void find_rationed(const struct snap *s, uint8_t *ret)
+{
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		uint32_t parent = s->queue.parent[q];
+
+		ret[q] = rations(s, q) || (parent != SNAP_NONE && ret[parent]);
+	}
+}
+
+static void ask_pending(struct tree *t, uint32_t row, struct ever *ever)
+{
+	const struct snap *s = t->snap;
+	uint32_t req = s->pend.req[row];
+	int64_t *sum = t->ask[s->pend.queue[row]], tasks;
+	struct verdict v;
+
+	if (s->pend.resumes[row] != SNAP_NONE ||
+	    admit_ever(s, row, &v) != WHY_None || !ever_fits(ever, row, &v))
+		return;
+	tasks = (int64_t)t->order->ready[row] * s->req.tasks[req];
+	sum[RES_CPU] += tasks * s->req.cpus[req];
+	sum[RES_MEM] += tasks * s->req.mem[req];
+	sum[RES_GPU] += tasks * s->req.gpus[req];
+}
+
+/* Who leaves wants to come back, and is asked for, too. */
+static void divide(struct tree *t, const struct tally *tally, struct ever *ever,
+                   struct arena *arena)
+{
+	const struct snap *s = t->snap;
+	uint8_t *rationed = arena_array(arena, uint8_t, s->queue.n);
+
+	find_rationed(s, rationed);
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		if (rationed[q])
+			memcpy(t->ask[q], tally->queue[q].ask,
+			       sizeof(t->ask[q]));
+	}
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		if (rationed[s->pend.queue[row]])
+			ask_pending(t, row, ever);
+	}
+	share_divide(&s->queue, t->ask, t->capacity, t->share, arena);
+}
+
+/* --- whose turn it is -------------------------------------------------- */
+
+/* The sign of a - b. */
+static int ratio_cmp(const struct ratio *a, const struct ratio *b)
+{
+	__int128 x = (__int128)a->use * b->share;
+	__int128 y = (__int128)b->use * a->share;
+
+	if (!a->share || !b->share)
+		return !a->share - !b->share;
+	return (x > y) - (x < y);
+}
+
+/* So much of a resource a queue may call its own, or CONF_NONE; with what it
+ * is guaranteed but does not ask for, if `quota` is set. */
+static int64_t own_of(const struct tree *t, uint32_t queue, int r, bool quota)
+{
+	const struct snap_queues *q = &t->snap->queue;
+	int64_t share = t->share[queue][r], most = q->limit[queue][r];
+
+	if (!rations(t->snap, queue))
+		return most == CONF_NONE ? t->capacity[r] : most;
+	if (share == CONF_NONE || !quota || q->quota[queue][r] <= share)
+		return share;
+	return most == CONF_NONE || most > q->quota[queue][r]
+	           ? q->quota[queue][r]
+	           : most;
+}
+
+/* How far it is from its share now (next NULL), or would be with this much
+ * more. */
+static struct ratio ratio_of(const struct tree *t, uint32_t queue,
+                             const int64_t *next)
+{
+	struct ratio most = { 0, 1 };
+	bool rationed = rations(t->snap, queue);
+
+	for (int r = 0; r < RES_N; r++) {
+		struct ratio one = { t->work->used[queue][r],
+			             own_of(t, queue, r, next) };
+
+		if (one.share == CONF_NONE)
+			continue;
+		if (next)
+			one.use += next[r];
+		if (!one.use && (!rationed || !t->ask[queue][r]))
+			continue;
+		if (!one.use && !one.share)
+			one = (struct ratio){ 1, 1 }; /* nothing is its share */
+		if (ratio_cmp(&one, &most) > 0)
+			most = one;
+	}
+	return most;
+}
+
+/* The leaf below (or at) a queue whose turn it is there. */
+static uint32_t leaf_of(const struct tree *t, uint32_t queue)
+{
+	while (t->nkids[queue])
+		queue = t->kid[t->kid_first[queue]];
+	return queue;
+}
+
+/* Whether its next claim leaves it within its share: who would be above it may
+ * have to give up again what he gets, so he comes last, but not for ever. */
+static bool stays_within(const struct tree *t, uint32_t queue)
+{
+	return t->next[queue].use <= t->next[queue].share ||
+	       order_is_due(t->order, leaf_of(t, queue));
+}
+
+static bool before(const struct tree *t, uint32_t a, uint32_t b)
+{
+	const int64_t *priority = t->snap->queue.priority;
+	int cmp = stays_within(t, b) - stays_within(t, a);
+
+	if (!cmp)
+		cmp = ratio_cmp(&t->far[a], &t->far[b]);
+	if (cmp)
+		return cmp < 0;
+	if (priority[a] != priority[b])
+		return priority[a] > priority[b];
+	cmp = order_is_due(t->order, leaf_of(t, b)) -
+	      order_is_due(t->order, leaf_of(t, a));
+	if (!cmp)
+		cmp = ratio_cmp(&t->next[a], &t->next[b]);
+	if (cmp)
+		return cmp < 0;
+	cmp = order_compare(t->order, leaf_of(t, a), leaf_of(t, b));
+	return cmp ? cmp < 0 : a < b;
+}
+
+static void put(struct tree *t, uint32_t *heap, uint32_t i, uint32_t queue)
+{
+	heap[i] = queue;
+	t->at[queue] = i;
+}
+
+static void sink(struct tree *t, uint32_t *heap, uint32_t n, uint32_t i)
+{
+	uint32_t queue = heap[i];
+
+	for (uint32_t kid; (kid = 2 * i + 1) < n; i = kid) {
+		if (kid + 1 < n && before(t, heap[kid + 1], heap[kid]))
+			kid++;
+		if (!before(t, heap[kid], queue))
+			break;
+		put(t, heap, i, heap[kid]);
+	}
+	put(t, heap, i, queue);
+}
+
+static void rise(struct tree *t, uint32_t *heap, uint32_t i)
+{
+	uint32_t queue = heap[i];
+
+	for (; i && before(t, queue, heap[(i - 1) / 2]); i = (i - 1) / 2)
+		put(t, heap, i, heap[(i - 1) / 2]);
+	put(t, heap, i, queue);
+}
+
+static bool has_claim(const struct tree *t, uint32_t queue)
+{
+	return t->nkids[queue] || order_has(t->order, queue);
+}
+
+/* How far it is from its share, and how far its next claim takes it. */
+static void measure(struct tree *t, uint32_t queue)
+{
+	int64_t next[RES_N];
+
+	t->far[queue] = t->next[queue] = ratio_of(t, queue, NULL);
+	if (!has_claim(t, queue))
+		return;
+	order_next(t->order, leaf_of(t, queue), next);
+	t->next[queue] = ratio_of(t, queue, next);
+}
+
+/* Put a queue where it belongs among its siblings, in or out. */
+static void settle(struct tree *t, uint32_t queue)
+{
+	uint32_t parent = t->snap->queue.parent[queue], *heap, *n, at;
+
+	if (parent == SNAP_NONE)
+		parent = t->snap->queue.n;
+	heap = t->kid + t->kid_first[parent];
+	n = &t->nkids[parent];
+	measure(t, queue);
+	if (t->at[queue] == SNAP_NONE) {
+		if (has_claim(t, queue)) {
+			put(t, heap, *n, queue);
+			rise(t, heap, (*n)++);
+		}
+		return;
+	}
+	at = t->at[queue];
+	if (!has_claim(t, queue)) {
+		t->at[queue] = SNAP_NONE;
+		if (at == --*n)
+			return;
+		put(t, heap, at, heap[*n]);
+	}
+	rise(t, heap, at);
+	sink(t, heap, *n, t->at[heap[at]]);
+}
+
+void tree_update(struct tree *t, uint32_t queue)
+{
+	for (; queue != SNAP_NONE; queue = t->snap->queue.parent[queue])
+		settle(t, queue);
+}
+
+bool tree_first(const struct tree *t, uint32_t *ret_queue)
+{
+	uint32_t root = t->snap->queue.n;
+
+	if (!t->nkids[root])
+		return false;
+	*ret_queue = leaf_of(t, root);
+	return true;
+}
+
+struct tree *tree_new(const struct tally *tally, const struct work *work,
+                      const struct order *order, struct ever *ever,
+                      const int64_t capacity[RES_N], struct arena *arena)
+{
+	struct tree *t = arena_array(arena, struct tree, 1);
+	const struct snap *s = work->snap;
+	uint32_t n = s->queue.n, *count;
+
+	t->snap = s;
+	t->work = work;
+	t->order = order;
+	t->ask = arena_alloc(arena, n, sizeof(*t->ask));
+	t->share = arena_alloc(arena, n, sizeof(*t->share));
+	t->capacity = capacity;
+	divide(t, tally, ever, arena);
+
+	t->far = arena_array(arena, struct ratio, n);
+	t->next = arena_array(arena, struct ratio, n);
+	t->kid = arena_array(arena, uint32_t, n);
+	t->kid_first = arena_array(arena, uint32_t, n + 2);
+	t->nkids = arena_array(arena, uint32_t, n + 1);
+	t->at = arena_array(arena, uint32_t, n);
+	count = t->kid_first + 1;
+	for (uint32_t q = 0; q < n; q++) {
+		uint32_t parent = s->queue.parent[q];
+
+		t->at[q] = SNAP_NONE;
+		count[parent == SNAP_NONE ? n : parent]++;
+	}
+	for (uint32_t q = 0; q <= n; q++)
+		count[q] += t->kid_first[q];
+	/* Children stand behind their parents. */
+	for (uint32_t q = n; q-- > 0;)
+		settle(t, q);
+	return t;
+}

@@ -1,0 +1,49 @@
+/*
+ * order_queues.h - which queue is served next
+ *
+ * From the root down, always the child that is furthest below its fair share:
+ * whose largest ratio of use to share, over the resources that it rations, is
+ * the least.  Those that their next claim takes above it come last, unless that
+ * has waited for too long.  Ties go to the higher priority of the queue, then
+ * to whose next job has waited for too long, then to the one that its next
+ * claim leaves the least far above its share, or its quota if that is more;
+ * then to the better of their next claims.  A queue that rations nothing is
+ * compared by its part of all there is.  Shares are worked out once; what is
+ * used changes with each job that the pass places.
+ */
+#ifndef AISCHEDD_SCHED_ORDER_QUEUES_H
+#define AISCHEDD_SCHED_ORDER_QUEUES_H
+
+#include <stdbool.h>
+
+#include "aischedd/sched/fit_empty.h"
+#include "aischedd/sched/order.h"
+
+struct tree {
+	const struct snap *snap;
+	const struct work *work;
+	const struct order *order;
+	const int64_t *capacity;
+	int64_t (*ask)[RES_N];   /* by queue, with all below it */
+	int64_t (*share)[RES_N]; /* CONF_NONE: not rationed there */
+	struct ratio {
+		int64_t use, share; /* share 0: beyond all others */
+	} * far, *next;             /* by queue: now, with its next claim */
+	uint32_t *kid_first, *kid;  /* heaps: by queue, the root is the last */
+	uint32_t *nkids;            /* that have a claim left */
+	uint32_t *at;               /* by queue: in its parent's heap */
+};
+
+/* Fair shares are made of what runs and waits.  capacity: of all nodes that
+ * are not down (order_score.h). */
+struct tree *tree_new(const struct tally *tally, const struct work *work,
+                      const struct order *order, struct ever *ever,
+                      const int64_t capacity[RES_N], struct arena *arena);
+
+/* The leaf whose next claim has its turn; false: there is none. */
+bool tree_first(const struct tree *t, uint32_t *ret_queue);
+
+/* What this leaf uses, or its next claim, has changed. */
+void tree_update(struct tree *t, uint32_t queue);
+
+#endif

@@ -1,0 +1,406 @@
+/*
+ * place_topology.c - place a gang in one domain of the topology
+ *
+ * Of the domains of a level that hold the whole gang, the one with the least
+ * room.  Within it the same again: the tightest part that holds all; where
+ * none does, the parts with most room, and for the rest the tightest.  How
+ * many tasks a domain holds is counted node by node, but only where what is
+ * free in it adds up to enough.
+ */
+#include <string.h>
+
+#include "aischedd/sched/place_trial.h"
+#include "aischedd/sched/verdict.h"
+
+enum {
+	MOST_TASKS = 1 << 20, /* on one node, that are counted */
+	/* With more nodes than this it is cheaper to pass over those of other
+	 * domains than to put its own aside. */
+	LARGE_DOMAIN = 128
+};
+
+/* For what the room of domains was counted. */
+struct counted_for {
+	uint32_t req, class, nkept;
+	unsigned trees;
+	bool heedless, loose;
+};
+
+struct gather {
+	struct place *p;
+	struct trial *t;
+	const struct domains *d;
+	int64_t *room; /* by domain, and the whole: tasks that fit */
+	int64_t *own;  /* likewise: in its own nodes, in none of its kids */
+	uint64_t
+	    *when; /* likewise: when own was counted, see place_index.h; 0 */
+	uint8_t *from;   /* by node: the tree to which it goes back */
+	uint8_t *usable; /* by class */
+	struct counted_for counted;
+	/* Tasks fit somewhere or other, and fill what there is: true of a
+	 * gang that says nothing of its nodes. */
+	bool divisible;
+	bool spread; /* evenly over all nodes of a domain, as the pool says */
+};
+
+struct gather *gather_new(struct place *p)
+{
+	struct gather *g = arena_array(p->arena, struct gather, 1);
+	uint32_t ndomains = p->snap->domain.n + 1;
+
+	g->p = p;
+	g->d = p->domains;
+	g->room = arena_array(p->arena, int64_t, ndomains);
+	g->own = arena_array(p->arena, int64_t, ndomains);
+	g->when = arena_array(p->arena, uint64_t, ndomains);
+	g->from = arena_array(p->arena, uint8_t, p->snap->node.n);
+	g->usable = arena_array(p->arena, uint8_t, match_nclasses(p->match));
+	return g;
+}
+
+static bool is_same(const struct counted_for *a, const struct counted_for *b)
+{
+	return a->req == b->req && a->class == b->class &&
+	       a->nkept == b->nkept && a->trees == b->trees &&
+	       a->heedless == b->heedless && a->loose == b->loose;
+}
+
+/* What was counted for another request, or under other circumstances, is
+ * forgotten. */
+static void count_for(struct gather *g, const struct trial *t)
+{
+	const struct place *p = g->p;
+	struct counted_for now = {
+		.req = t->req,
+		.class = t->class,
+		.nkept = p->nkept,
+		.trees = t->trees,
+		.heedless = p->heedless,
+		.loose = p->work->loose,
+	};
+
+	if (!is_same(&g->counted, &now) || p->careful || p->within != SNAP_NONE)
+		memset(g->when, 0,
+		       ((size_t)p->snap->domain.n + 1) * sizeof(*g->when));
+	g->counted = now;
+}
+
+static struct gather *gather_for(struct trial *t)
+{
+	struct gather *g = t->p->gather;
+	const struct snap *s = g->p->snap;
+	const uint32_t *class = t->allowed->class;
+	uint32_t pool = match_class(g->p->match, class[t->class])->pool;
+
+	count_for(g, t);
+	g->t = t;
+	g->divisible = !s->req.nodes[t->req] && !t->allowed->ncounts;
+	g->spread = s->pool.order[pool] == ORDER_SPREAD &&
+	            !s->req.nodes[t->req] && !s->req.exclusive[t->req];
+	for (uint32_t c = t->class; c < t->class_end; c++)
+		g->usable[class[c]] = 1;
+	return g;
+}
+
+static void gather_done(struct gather *g)
+{
+	const struct trial *t = g->t;
+
+	for (uint32_t c = t->class; c < t->class_end; c++)
+		g->usable[t->allowed->class[c]] = 0;
+	/* It was counted beside the job's own tasks. */
+	if (g->p->within != SNAP_NONE)
+		g->counted.req = SNAP_NONE;
+}
+
+/* Whether all that is free in a domain is enough for n tasks. */
+static bool may_hold(const struct gather *g, uint32_t domain, int64_t n)
+{
+	const struct snap_reqs *r = &g->p->snap->req;
+	uint32_t req = g->t->req;
+	const int64_t *sum;
+
+	if (domain == g->p->snap->domain.n)
+		return true; /* the whole has no sum */
+	sum = shelf_domain_sum(g->p->shelf, domain);
+	return sum[RES_CPU] >= n * r->cpus[req] &&
+	       sum[RES_MEM] >= n * r->mem[req] &&
+	       sum[RES_GPU] >= n * r->gpus[req];
+}
+
+/* Of a request that needs nothing there is no end to what fits. */
+static int64_t most_tasks(const struct snap *s, uint32_t req)
+{
+	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.gpus[req];
+
+	return needs ? MOST_TASKS : s->req.tasks[req];
+}
+
+static int64_t room_on(const struct gather *g, uint32_t node)
+{
+	const struct trial *t = g->t;
+
+	if (!g->usable[match_class_of(g->p->match, node)] ||
+	    !(t->trees >> shelf_tree(g->p->shelf, node) & 1) ||
+	    !allowed_node(t->allowed, node))
+		return 0;
+	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
+}
+
+/* Where room is kept for others there is another answer at each time, and the
+ * promises want to hear of it: so that is not remembered. */
+static void count_own(struct gather *g, uint32_t domain)
+{
+	const struct domains *d = g->d;
+	bool watched = false, any = may_hold(g, domain, 1);
+	int64_t sum = 0;
+
+	for (uint32_t i = d->first[domain]; any && i < d->own_end[domain];
+	     i++) {
+		sum += room_on(g, d->node[i]);
+		watched |= g->p->watched[d->node[i]];
+	}
+	g->own[domain] = sum;
+	g->when[domain] = watched ? 0 : shelf_changes(g->p->shelf) + 1;
+}
+
+/* Whether nothing has happened to the domain since it was counted. */
+static bool is_counted(const struct gather *g, uint32_t domain)
+{
+	uint64_t changed = domain == g->p->snap->domain.n
+	                       ? shelf_changes(g->p->shelf)
+	                       : shelf_domain_changed(g->p->shelf, domain);
+
+	return g->when[domain] > changed;
+}
+
+/* For how many tasks a domain has room; of those in it, too. */
+static int64_t count(struct gather *g, uint32_t domain)
+{
+	const struct domains *d = g->d;
+	int64_t sum;
+
+	if (!is_counted(g, domain))
+		count_own(g, domain);
+	sum = g->own[domain];
+	for (uint32_t i = d->kid_first[domain]; i < d->kid_first[domain + 1];
+	     i++)
+		sum += count(g, d->kid[i]);
+	g->room[domain] = sum;
+	return sum;
+}
+
+/* Put the nodes of a slice that have room into a tree of their own. */
+static void put_aside(struct gather *g, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t node = g->d->node[i];
+
+		if (!room_on(g, node))
+			continue;
+		g->from[node] = (uint8_t)shelf_tree(g->p->shelf, node);
+		shelf_move(g->p->shelf, node, SHELF_PART);
+	}
+}
+
+static void put_back(struct gather *g, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t node = g->d->node[i];
+
+		if (shelf_tree(g->p->shelf, node) == SHELF_PART)
+			shelf_move(g->p->shelf, node, g->from[node]);
+	}
+}
+
+/* Try to place n tasks on the nodes of a domain up to end, as if there were no
+ * others: its own, or all. */
+static bool fill_nodes(struct gather *g, uint32_t domain, uint32_t end,
+                       int64_t n)
+{
+	uint32_t first = g->d->first[domain];
+	struct trial part = *g->t;
+	bool filled;
+
+	part.tasks = (uint32_t)n;
+	if (end == g->d->end[domain] && domain < g->p->snap->domain.n &&
+	    end - first > LARGE_DOMAIN) {
+		part.inside = domain;
+		return trial_fill(&part);
+	}
+	put_aside(g, first, end);
+	part.trees = IN_PART;
+	filled = trial_fill(&part);
+	put_back(g, first, end);
+	return filled;
+}
+
+/* Whether room for so many is better than another for n tasks: that with the
+ * least to spare, else the one for most. */
+static bool is_better(int64_t room, int64_t other, int64_t n)
+{
+	if ((room >= n) != (other >= n))
+		return room >= n;
+	return room >= n ? room < other : room > other;
+}
+
+/* Whether a is fuller, that is, what is free in it is less. */
+static bool is_fuller(const struct gather *g, uint32_t a, uint32_t b)
+{
+	const int64_t *x = shelf_domain_sum(g->p->shelf, a);
+	const int64_t *y = shelf_domain_sum(g->p->shelf, b);
+
+	if (x[RES_GPU] != y[RES_GPU])
+		return x[RES_GPU] < y[RES_GPU];
+	return x[RES_CPU] < y[RES_CPU];
+}
+
+/* The best of some domains for n tasks; SNAP_NONE: none has room for any. */
+static uint32_t best_of(const struct gather *g, const uint32_t *domain,
+                        uint32_t ndomains, int64_t n)
+{
+	const int64_t *room = g->room;
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = 0; i < ndomains; i++) {
+		uint32_t d = domain[i];
+
+		if (room[d] > 0 &&
+		    (best == SNAP_NONE || is_better(room[d], room[best], n) ||
+		     (room[d] == room[best] && is_fuller(g, d, best))))
+			best = d;
+	}
+	return best;
+}
+
+static uint32_t best_kid(const struct gather *g, uint32_t domain, int64_t n)
+{
+	uint32_t first = g->d->kid_first[domain];
+
+	return best_of(g, g->d->kid + first,
+	               g->d->kid_first[domain + 1] - first, n);
+}
+
+/* n tasks in a domain's own nodes and its kids, as few of these as may be;
+ * there is room for them. */
+static bool divide(struct gather *g, uint32_t domain, int64_t n)
+{
+	int64_t *room = g->room, own = g->own[domain];
+
+	while (n > 0) {
+		uint32_t kid = best_kid(g, domain, n);
+		int64_t *from = kid == SNAP_NONE || is_better(own, room[kid], n)
+		                    ? &own
+		                    : &room[kid];
+		int64_t here = *from < n ? *from : n;
+
+		if (!here ||
+		    !(from == &own
+		          ? fill_nodes(g, domain, g->d->own_end[domain], here)
+		          : divide(g, kid, here)))
+			return false;
+		*from = 0;
+		n -= here;
+	}
+	return true;
+}
+
+/*
+ * All tasks in a domain.  Those that are not divided are tried in a kid, from
+ * the tightest on, before they are placed across; nothing else is placed yet,
+ * so that such a trial can be undone.
+ */
+static bool place_in(struct gather *g, uint32_t domain)
+{
+	int64_t n = g->t->tasks, *room = g->room;
+	uint32_t kid;
+
+	if (g->divisible && !g->spread)
+		return divide(g, domain, n);
+	while (!g->spread && (kid = best_kid(g, domain, n)) != SNAP_NONE &&
+	       room[kid] >= n) {
+		if (place_in(g, kid))
+			return true;
+		place_undo(g->p);
+		room[kid] = 0;
+	}
+	return fill_nodes(g, domain, g->d->end[domain], n);
+}
+
+/* In the best domain of a level. */
+static bool place_at(struct gather *g, uint8_t level)
+{
+	const uint32_t *at = g->d->at + g->d->at_first[level];
+	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level], best;
+	int64_t tasks = g->t->tasks, *room = g->room;
+
+	for (uint32_t i = 0; i < n; i++) {
+		room[at[i]] = 0;
+		if (may_hold(g, at[i], tasks))
+			count(g, at[i]);
+	}
+	while ((best = best_of(g, at, n, tasks)) != SNAP_NONE &&
+	       room[best] >= tasks) {
+		if (place_in(g, best))
+			return true;
+		place_undo(g->p);
+		room[best] = 0;
+	}
+	return false;
+}
+
+/* From the narrowest level that it wants up to the widest that it may. */
+static bool place_upwards(struct gather *g)
+{
+	const struct snap *s = g->p->snap;
+	uint8_t need = s->req.need[g->t->req], like = s->req.like[g->t->req];
+	int from = like != LEVEL_NONE   ? like
+	           : need != LEVEL_NONE ? need
+	                                : (int)s->nlevels - 1;
+	int to = need != LEVEL_NONE ? need : 0;
+
+	for (int level = from; level >= to; level--) {
+		if (place_at(g, (uint8_t)level))
+			return true;
+	}
+	if (need != LEVEL_NONE)
+		return false;
+	if (!g->divisible || g->spread)
+		return trial_fill(g->t);
+	count(g, s->domain.n);
+	return place_in(g, s->domain.n);
+}
+
+bool gather_fill(struct trial *t)
+{
+	struct gather *g = gather_for(t);
+	bool filled = place_upwards(g);
+
+	gather_done(g);
+	return filled;
+}
+
+bool gather_fill_in(struct trial *t, uint32_t domain)
+{
+	struct gather *g = gather_for(t);
+	bool filled = count(g, domain) >= t->tasks && place_in(g, domain);
+
+	gather_done(g);
+	return filled;
+}
+
+void gather_lack(struct trial *t, struct lack *lack)
+{
+	struct gather *g = gather_for(t);
+	uint8_t level = t->p->snap->req.need[t->req];
+	const uint32_t *at = g->d->at + g->d->at_first[level];
+	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level];
+	int64_t room;
+
+	for (uint32_t i = 0; i < n; i++)
+		count(g, at[i]);
+	lack->domain = best_of(g, at, n, INT64_MAX);
+	room = lack->domain == SNAP_NONE ? 0 : g->room[lack->domain];
+	lack->got = (uint32_t)(room < t->tasks ? room : t->tasks);
+	gather_done(g);
+}

@@ -1,0 +1,227 @@
+/* promise_keep.c - nodes for a job that is promised a start */
+#include "aischedd/sched/promise_start.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The last first; the one with most room first. */
+static int by_node(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return (x->at < y->at) - (x->at > y->at);
+}
+
+static int by_room(const void *a, const void *b)
+{
+	const struct room *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The room that it gets, the most together; returns on how many nodes. */
+static uint32_t choose(struct seek *sk, struct room **ret)
+{
+	struct room *room = RESERVE(sk->sr, room, struct room, sk->nbest);
+	int64_t left = sk->tasks, even;
+	uint32_t n = 0, used = 0;
+
+	qsort(sk->best, sk->nbest, sizeof(*sk->best), by_node);
+	for (size_t i = 0; i < sk->nbest; i++) {
+		if ((!i || sk->best[i].node != sk->best[i - 1].node) &&
+		    sk->best[i].is)
+			room[n++] =
+			    (struct room){ sk->best[i].node, sk->best[i].is };
+	}
+	qsort(room, n, sizeof(*room), by_room);
+	even = sk->nodes ? (left + sk->nodes - 1) / sk->nodes : 0;
+	for (; left; used++) {
+		int64_t rest = sk->nodes ? sk->nodes - used - 1 : 0;
+
+		assert(used < n && left > rest);
+		if (sk->nodes && room[sk->nodes - 1].n >= even)
+			room[used].n = (left + rest) / (rest + 1);
+		else
+			room[used].n = least(room[used].n, left - rest);
+		left -= room[used].n;
+	}
+	*ret = room;
+	return used;
+}
+
+static int64_t keep_room(struct seek *sk, int64_t at, bool keep,
+                         uint64_t *ret_blocker)
+{
+	struct seeker *sr = sk->sr;
+	struct room *room;
+	uint32_t n = choose(sk, &room);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t job = ahead_ends(sr->ahead, room[i].node, at);
+
+		if (job && (!*ret_blocker || job < *ret_blocker))
+			*ret_blocker = job;
+	}
+	/* What would fit now but does not start is not understood here. */
+	if (at == sr->s->now && !*ret_blocker)
+		return SNAP_NEVER;
+	for (uint32_t i = 0; keep && i < n; i++)
+		ahead_keep(sr->ahead, room[i].node,
+		           &(struct due){ .start = at,
+		                          .end = seek_end_at(sk, at),
+		                          .job = sr->p->job,
+		                          .resv = SNAP_NONE,
+		                          .req = sk->ask.req,
+		                          .n = (uint32_t)room[i].n,
+		                          .resumes = SNAP_NONE });
+	return at;
+}
+
+static int64_t seek_room(struct seek *sk, bool keep, uint64_t *ret_blocker)
+{
+	const struct snap *s = sk->sr->s;
+	uint32_t req = sk->ask.req, per_node = s->req.tasks_per_node[req];
+
+	sk->tasks = s->req.min_tasks[req];
+	sk->nodes = s->req.nodes[req];
+	sk->ask = ahead_ask(sk->sr->ahead, req, sk->tasks);
+	if (per_node && per_node < sk->tasks)
+		sk->ask.most = per_node;
+	sk->with = RESERVE(sk->sr, with, int64_t, (size_t)sk->ask.most + 1);
+	seek_everywhere(sk);
+	if (!sk->nbest || ahead_patience(sk->sr->ahead) <= 0)
+		return SNAP_NEVER;
+	return keep_room(sk, sk->best[sk->nbest - 1].at, keep, ret_blocker);
+}
+
+/* --- a job that goes on where it was ----------------------------------- */
+
+/* Whether its CPUs are free on a node for all of its length. */
+static bool goes_on(struct seek *sk, uint32_t node, int64_t n, int64_t from)
+{
+	struct course c = ahead_course(sk->sr->ahead, node);
+	int64_t until = seek_end_at(sk, from);
+
+	for (uint32_t i = course_at(&c, from); i < c.n; i++) {
+		const struct point *pt = &c.point[i];
+
+		if (until != SNAP_NEVER && c.at[i] >= until)
+			break;
+		if (pt->have[AHEAD_CPU] < n * sk->ask.need[AHEAD_CPU] ||
+		    pt->have[AHEAD_IDLE] < n * sk->ask.need[AHEAD_IDLE] ||
+		    pt->whose != sk->ask.whose ||
+		    (sk->ask.exclusive && pt->ntasks != n))
+			return false;
+	}
+	return true;
+}
+
+/* Its tasks on each node. */
+static uint32_t count_tasks(const struct seek *sk, uint32_t run,
+                            struct room **ret)
+{
+	const struct snap *s = sk->sr->s;
+	uint32_t ntasks = run_ntasks(s, run), n = 0;
+
+	*ret = RESERVE(sk->sr, room, struct room, ntasks);
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		uint32_t i = 0;
+
+		while (i < n && (*ret)[i].node != s->task[t].node)
+			i++;
+		n += i == n;
+		(*ret)[i].node = s->task[t].node;
+		(*ret)[i].n++;
+	}
+	return n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
+                           uint64_t *ret_blocker)
+{
+	struct seeker *sr = sk->sr;
+	const struct snap *s = sr->s;
+	struct arena_list times = { 0 };
+	struct room *room;
+	uint32_t nnodes = count_tasks(sk, run, &room);
+	int64_t at = SNAP_NEVER;
+
+	sk->ask = ahead_ask(sr->ahead, sk->ask.req, 1);
+	ask_go_on(&sk->ask);
+	for (uint32_t i = 0; i < nnodes; i++) {
+		struct course c = ahead_course(sr->ahead, room[i].node);
+
+		for (uint32_t k = 0; k < c.n; k++)
+			*(int64_t *)arena_push(sr->p->arena, &times,
+			                       sizeof(int64_t)) = c.at[k];
+	}
+	if (times.n)
+		qsort(times.p, times.n, sizeof(int64_t), by_value);
+	for (size_t t = 0;
+	     t < times.n && at == SNAP_NEVER && ahead_patience(sr->ahead) > 0;
+	     t++) {
+		uint32_t i = 0;
+
+		at = ((int64_t *)times.p)[t];
+		while (i < nnodes && goes_on(sk, room[i].node, room[i].n, at))
+			i++;
+		at = i == nnodes ? at : SNAP_NEVER;
+	}
+	for (uint32_t i = 0; at != SNAP_NEVER && i < nnodes; i++) {
+		uint64_t job = ahead_ends(sr->ahead, room[i].node, at);
+
+		if (job && (!*ret_blocker || job < *ret_blocker))
+			*ret_blocker = job;
+	}
+	if (at == s->now && !*ret_blocker)
+		return SNAP_NEVER;
+	for (uint32_t t = s->run.task_first[run];
+	     keep && at != SNAP_NEVER && t < s->run.task_first[run + 1]; t++)
+		ahead_keep(sr->ahead, s->task[t].node,
+		           &(struct due){ .start = at,
+		                          .end = seek_end_at(sk, at),
+		                          .job = sr->p->job,
+		                          .resv = SNAP_NONE,
+		                          .req = sk->ask.req,
+		                          .n = 1,
+		                          .resumes = t });
+	return at;
+}
+
+int64_t seek_start(struct seeker *sr, uint32_t row, bool keep,
+                   uint64_t *ret_blocker)
+{
+	const struct snap *s = sr->s;
+	uint32_t run = s->pend.resumes[row];
+	struct seek sk = { .sr = sr,
+		           .ask = { .req = s->pend.req[row] },
+		           .bound = INT64_MAX,
+		           .step = sr->step.p,
+		           .length = sr->p->until == SNAP_NEVER
+		                         ? SNAP_NEVER
+		                         : sr->p->until - s->now };
+
+	*ret_blocker = 0;
+	if (!ahead_changes(sr->ahead) || ahead_patience(sr->ahead) <= 0)
+		return SNAP_NEVER;
+	if (run != SNAP_NONE)
+		return seek_resume(&sk, run, keep, ret_blocker);
+	return seek_room(&sk, keep, ret_blocker);
+}

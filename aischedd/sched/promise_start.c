@@ -1,0 +1,366 @@
+/* promise_start.c - the earliest time at which a job can start */
+#include "aischedd/sched/promise_start.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/order_score.h"
+
+void *seek_reserve(struct seeker *sr, struct scratch *it, size_t n, size_t keep,
+                   size_t size)
+{
+	void *old = it->p;
+
+	if (n <= it->cap)
+		return it->p;
+	it->cap = 2 * n;
+	it->p = arena_alloc(sr->p->arena, it->cap, size);
+	if (keep)
+		memcpy(it->p, old, keep * size);
+	return it->p;
+}
+
+struct seeker *seeker_new(struct place *place, struct ahead *ahead)
+{
+	struct seeker *sr = arena_array(place->arena, struct seeker, 1);
+
+	sr->p = place;
+	sr->s = place->snap;
+	sr->ahead = ahead;
+	sr->usable =
+	    arena_array(place->arena, uint8_t, match_nclasses(place->match));
+	snap_capacity(place->snap, sr->capacity);
+	return sr;
+}
+
+int64_t seek_ends_by(const struct snap *s, uint32_t req, int64_t until)
+{
+	uint32_t resv = s->req.reservation[req];
+
+	return until == SNAP_NEVER && resv != SNAP_NONE ? s->resv.end[resv]
+	                                                : until;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Whether an exact number of nodes, those with most room, has enough. */
+static bool best_have_room(const struct seek *sk)
+{
+	int64_t nodes = sk->nodes, sum = 0;
+
+	for (int64_t n = sk->ask.most; n > 0 && nodes; n--) {
+		int64_t k = sk->with[n] < nodes ? sk->with[n] : nodes;
+
+		sum += k * n;
+		nodes -= k;
+	}
+	return !nodes && sum >= sk->tasks;
+}
+
+/* The first time at which the nodes that were looked at have room, or
+ * SNAP_NEVER. */
+static int64_t first_time(struct seek *sk)
+{
+	int64_t sum = 0;
+
+	if (!sk->nsteps)
+		return SNAP_NEVER;
+	ahead_spend(sk->sr->ahead, 8 * sk->nsteps);
+	qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
+	if (sk->nodes)
+		memset(sk->with, 0,
+		       ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
+	for (size_t i = 0; i < sk->nsteps; i++) {
+		const struct step *it = &sk->step[i];
+
+		sum += it->is - it->was;
+		if (sk->nodes) {
+			sk->with[it->was]--;
+			sk->with[it->is]++;
+		}
+		if (i + 1 < sk->nsteps && it[1].at == it->at)
+			continue;
+		if (sk->nodes ? best_have_room(sk) : sum >= sk->tasks)
+			return it->at;
+	}
+	return SNAP_NEVER;
+}
+
+/* More nodes only make it earlier: forget what comes later than the ones
+ * that are known need. */
+static void tighten(struct seek *sk)
+{
+	int64_t at = first_time(sk);
+
+	if (at == SNAP_NEVER)
+		return;
+	sk->bound = at;
+	while (sk->nsteps && sk->step[sk->nsteps - 1].at > at)
+		sk->nsteps--;
+}
+
+/* The same, if there may be room enough: with the first node for a single
+ * task, and each time that there are twice as many steps. */
+static void tighten_now_and_then(struct seek *sk)
+{
+	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
+		return;
+	tighten(sk);
+	sk->next_tighten = sk->tasks > 1 ? 2 * sk->nsteps : 0;
+}
+
+static void make_room(struct seek *sk, size_t n)
+{
+	struct scratch *it = &sk->sr->step;
+
+	if (sk->nsteps + n <= it->cap)
+		return;
+	tighten(sk);
+	if (sk->nsteps + n > it->cap / 2)
+		sk->step =
+		    seek_reserve(sk->sr, it, sk->nsteps + n + it->cap / 2,
+		                 sk->nsteps, sizeof(*sk->step));
+}
+
+static void add_step(struct seek *sk, int64_t at, uint32_t node, int64_t n,
+                     int64_t *was)
+{
+	if (n == *was)
+		return;
+	sk->step[sk->nsteps++] =
+	    (struct step){ at, node, (int32_t)*was, (int32_t)n };
+	*was = n;
+}
+
+int64_t seek_end_at(const struct seek *sk, int64_t at)
+{
+	return seek_ends_by(sk->sr->s, sk->ask.req,
+	                    sk->length == SNAP_NEVER ? SNAP_NEVER
+	                                             : at + sk->length);
+}
+
+/* A node on which room is kept for others. */
+struct kept {
+	uint32_t node;
+	struct course c;
+	const int64_t *count; /* of tasks that fit, by point */
+	bool odd;
+	uint32_t more, less; /* the points at which there is, next */
+};
+
+/* How many fit there for all of its length. */
+static int64_t room_for(struct seek *sk, const struct kept *k, int64_t from)
+{
+	int64_t until = seek_end_at(sk, from), n = sk->ask.most;
+	uint32_t first = course_at(&k->c, from), i;
+	const struct due *due;
+
+	for (i = first; i < k->c.n && n; i++) {
+		if (until != SNAP_NEVER && k->c.at[i] >= until)
+			break;
+		n = k->count[i] < n ? k->count[i] : n;
+	}
+	ahead_spend(sk->sr->ahead, 8 + i - first);
+	while (n > 0 && k->odd &&
+	       !ahead_allows(sk->sr->ahead, k->node, &sk->ask, n, from, until,
+	                     &due))
+		n -= 1 + n / 8;
+	return n;
+}
+
+/* The next time at which another number of tasks may be the most that fit for
+ * all of its length: there is more room, or it is soon that there is less. */
+static bool next_change(const struct seek *sk, struct kept *k, int64_t *ret)
+{
+	const struct course *c = &k->c;
+	int64_t before = INT64_MAX;
+
+	while (k->more < c->n && k->more &&
+	       k->count[k->more] <= k->count[k->more - 1])
+		k->more++;
+	while (k->less < c->n && k->count[k->less] >= k->count[k->less - 1])
+		k->less++;
+	if (sk->length != SNAP_NEVER && k->less < c->n)
+		before = c->at[k->less] - sk->length + 1;
+	if (k->more < c->n && c->at[k->more] <= before)
+		*ret = c->at[k->more++];
+	else
+		*ret = before;
+	if (*ret == before)
+		k->less++;
+	return *ret != INT64_MAX && *ret <= sk->bound;
+}
+
+static void look_at_kept(struct seek *sk, uint32_t node, struct course c)
+{
+	struct kept k = { .node = node, .c = c, .less = 1 };
+	uint32_t last = course_at(&c, sk->bound), i = 0;
+	int64_t was = 0, at;
+
+	while (i <= last && !ask_count(&sk->ask, &c.point[i]))
+		i++;
+	if (i > last)
+		return;
+	k.odd = ahead_is_odd(sk->sr->ahead, node, &sk->ask);
+	k.count = ahead_counts(sk->sr->ahead, node, &sk->ask);
+	make_room(sk, 2 * (size_t)c.n);
+	while (next_change(sk, &k, &at)) {
+		if (at >= c.at[i])
+			add_step(sk, at, node, room_for(sk, &k, at), &was);
+	}
+	sk->room += was;
+}
+
+/* Where nothing is kept, room only grows. */
+static void look_at(struct seek *sk, uint32_t node)
+{
+	struct ahead *ahead = sk->sr->ahead;
+	struct course c = ahead_course(ahead, node);
+	const int64_t *count = NULL;
+	int64_t was = 0;
+	uint32_t last;
+
+	if (sk->sr->p->watched[node]) {
+		look_at_kept(sk, node, c);
+		return;
+	}
+	last = course_at(&c, sk->bound);
+	if (!ask_count(&sk->ask, &c.point[last]))
+		return;
+	make_room(sk, last + 1);
+	if (sk->ask.odd)
+		count = ahead_counts(ahead, node, &sk->ask);
+	for (uint32_t i = 0; i <= last; i++)
+		add_step(sk, c.at[i], node,
+		         count ? count[i] : ask_count(&sk->ask, &c.point[i]),
+		         &was);
+	sk->room += was;
+}
+
+static bool is_patient(const struct seek *sk)
+{
+	return ahead_patience(sk->sr->ahead) > 0;
+}
+
+static void look_begin(struct seek *sk)
+{
+	sk->nsteps = sk->next_tighten = 0;
+	sk->room = 0;
+}
+
+/* What was found is the best so far: an earlier start is sought. */
+static void look_end(struct seek *sk)
+{
+	int64_t at = first_time(sk);
+
+	if (at == SNAP_NEVER)
+		return;
+	while (sk->nsteps && sk->step[sk->nsteps - 1].at > at)
+		sk->nsteps--;
+	sk->bound = at - 1;
+	sk->nbest = sk->nsteps;
+	sk->best = RESERVE(sk->sr, best, struct step, sk->nsteps);
+	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
+}
+
+/* Whether the request may ever run on a node of a pool that is ready. */
+static bool may_be_used(const struct seek *sk, uint32_t node)
+{
+	const struct seeker *sr = sk->sr;
+	const struct allowed *a = match_req(sr->p->match, sk->ask.req);
+
+	return sr->usable[match_class_of(sr->p->match, node)] &&
+	       sr->s->node.state[node] == NODE_UP && allowed_node(a, node);
+}
+
+/* On all nodes of a pool together, those first that could have room first. */
+static void look_in_pool(struct seek *sk)
+{
+	struct soon *soon = ahead_soon(sk->sr->ahead);
+	uint32_t node;
+
+	look_begin(sk);
+	for (uint32_t i = 0;
+	     is_patient(sk) && soon_get(soon, sk->soon, i, sk->bound, &node);
+	     i++) {
+		if (node == SNAP_NONE || !may_be_used(sk, node))
+			continue;
+		look_at(sk, node);
+		tighten_now_and_then(sk);
+	}
+	look_end(sk);
+}
+
+/* In one of the domains of the level that it needs. */
+static void look_in_domains(struct seek *sk, uint8_t level)
+{
+	struct seeker *sr = sk->sr;
+	const struct domains *d = sr->p->domains;
+	struct soon *soon = ahead_soon(sr->ahead);
+
+	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
+		look_begin(sk);
+		for (uint32_t k = d->first[d->at[i]];
+		     k < d->end[d->at[i]] && is_patient(sk); k++) {
+			uint32_t node = d->node[k];
+
+			if (soon_could(soon, sk->soon, node, sk->bound) &&
+			    may_be_used(sk, node))
+				look_at(sk, node);
+		}
+		look_end(sk);
+	}
+}
+
+/* Of what a task needs the most as a part of all that there is. */
+static enum resource scarcest(const struct seeker *sr, const int64_t *need)
+{
+	enum resource most = RES_CPU;
+
+	for (int r = 0; r < RES_N; r++) {
+		if ((__int128)need[r] * sr->capacity[most] >
+		    (__int128)need[most] * sr->capacity[r])
+			most = r;
+	}
+	return most;
+}
+
+/* In one pool after the other: a later one has to have it earlier. */
+void seek_everywhere(struct seek *sk)
+{
+	struct seeker *sr = sk->sr;
+	const struct snap *s = sr->s;
+	const struct match *m = sr->p->match;
+	uint32_t req = sk->ask.req;
+	const struct allowed *a = match_req(sr->p->match, req);
+	const int64_t need[RES_N] = { s->req.cpus[req], s->req.mem[req],
+		                      s->req.gpus[req] };
+	enum resource res = scarcest(sr, need);
+	uint8_t level = s->req.need[req];
+	bool is_new;
+
+	sk->soon = soon_for(ahead_soon(sr->ahead), res, need[res], &is_new);
+	if (is_new)
+		ahead_spend(sr->ahead, s->node.n);
+	for (uint32_t c = 0, from = 0; c < a->nclasses; from = c) {
+		uint32_t pool = match_class(m, a->class[c])->pool;
+
+		for (; c < a->nclasses &&
+		       match_class(m, a->class[c])->pool == pool;
+		     c++)
+			sr->usable[a->class[c]] = s->pool.ready[pool];
+		if (level == LEVEL_NONE)
+			look_in_pool(sk);
+		else
+			look_in_domains(sk, level);
+		for (; from < c; from++)
+			sr->usable[a->class[from]] = 0;
+	}
+}

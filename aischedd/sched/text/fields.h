@@ -1,0 +1,100 @@
+/*
+ * fields.h - the columns of a snapshot that are one value a row
+ *
+ * One table for the reader and the writer of text.  Lists of varying length
+ * (devices, words, tasks, members) are handled by each of the two.
+ */
+#ifndef AISCHEDD_SCHED_TEXT_FIELDS_H
+#define AISCHEDD_SCHED_TEXT_FIELDS_H
+
+#include <stddef.h>
+
+#include "aischedd/sched/snap.h"
+
+/* How a value is written, and thereby the type of its column. */
+enum field_kind {
+	FIELD_I64,    /* int64_t */
+	FIELD_MILLI,  /* int64_t, "1.5" */
+	FIELD_MIB,    /* int64_t, "64G" */
+	FIELD_AMOUNT, /* int64_t[RES_N], "cpus:1.5,mem:64G" */
+	FIELD_U32,    /* uint32_t */
+	FIELD_U16,    /* uint16_t */
+	FIELD_U8,     /* uint8_t */
+	FIELD_FLAG,   /* uint8_t, the key alone means 1 */
+	FIELD_NOT,    /* uint8_t, the key alone means 0 */
+	FIELD_NAME,   /* uint8_t, one of names[] */
+	FIELD_REF,    /* uint32_t, the index of something that has a name */
+	FIELD_LEVEL,  /* uint8_t, the name of a level of the topology */
+	FIELD_POOLS   /* uint64_t, names of pools */
+};
+
+/* What can be named; each has names of its own. */
+enum name_space {
+	SPACE_POOL,
+	SPACE_LEVEL,
+	SPACE_DOMAIN,
+	SPACE_NODE,
+	SPACE_QUEUE,
+	SPACE_LICENSE,
+	SPACE_RESV,
+	SPACE_USER,
+	SPACE_WORD,
+	SPACE_JOB, /* running ones */
+	NSPACES
+};
+
+enum {
+	SECTION_POLICY, /* one row: its columns are the values themselves */
+	SECTION_POOL,
+	SECTION_DOMAIN,
+	SECTION_NODE,
+	SECTION_QUEUE,
+	SECTION_LICENSE,
+	SECTION_RESV,
+	SECTION_REQ,
+	SECTION_RUN,
+	SECTION_PEND,
+	NSECTIONS
+};
+
+/* Defaults that are not numbers of their own. */
+#define FIELD_DERIVED INT64_MIN /* follows from the rest */
+#define FIELD_MUST    INT64_MAX /* always written */
+
+struct field {
+	const char *key;
+	enum field_kind kind;
+	size_t column; /* of the pointer to the column in struct snap */
+	int64_t def;
+	enum name_space space;    /* FIELD_REF, FIELD_LEVEL */
+	const char *const *names; /* FIELD_NAME, NULL-terminated */
+};
+
+struct section {
+	const char *keyword; /* NULL: part of run and pend */
+	const struct field *field;
+	size_t nfields;
+	size_t count; /* of the number of rows in struct snap */
+};
+
+extern const struct section snap_section[NSECTIONS];
+
+/*
+ * What is free where nothing but the jobs of the snapshot takes anything: the
+ * text says only what differs from it.
+ */
+struct snap_free {
+	int64_t *cpu, *mem, *slot; /* by node */
+	uint16_t *gpu, *thread;    /* by device, by CPU of a slice */
+	int64_t *license;
+};
+
+struct snap_free snap_free_derive(const struct snap *snap, struct arena *arena);
+
+/* The bytes of a value of the kind in a column. */
+size_t field_size(enum field_kind kind);
+
+/* The column's pointer in the snapshot. */
+void *field_column(const struct snap *snap, const struct field *field);
+
+#endif

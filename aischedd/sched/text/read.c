@@ -1,0 +1,435 @@
+/* read.c - text to snapshots */
+#include <string.h>
+
+#include "aischedd/sched/text/reader.h"
+#include "aischedd/sched/text/text.h"
+#include "libcommon/limits.h"
+
+static int read_fields(struct reader *r, int section, char *rest)
+{
+	reader_defaults(section, r->value);
+	for (char *text; (text = reader_part(&rest, ' '));) {
+		char *key = reader_part(&text, '=');
+		int status =
+		    *key ? reader_field(r, section, r->value, key, text) : 1;
+
+		if (status < 0)
+			return -1;
+		if (!status)
+			return reader_bad(r, "unknown key", key);
+	}
+	return 0;
+}
+
+static int read_level(struct reader *r, char *name)
+{
+	if (COUNT(&r->name[SPACE_LEVEL], char *) == LEVEL_NONE)
+		return reader_bad(r, "too many levels with", name);
+	return reader_new_name(r, SPACE_LEVEL, name);
+}
+
+/* A line that is a name and fields. */
+static int read_plain(struct reader *r, int section, enum name_space space,
+                      char *rest)
+{
+	char *name = reader_part(&rest, ' ');
+
+	if (section == SECTION_POOL && r->rows[section] == LIMIT_POOLS)
+		return reader_bad(r, "too many pools with", name);
+	if (read_fields(r, section, rest) < 0 ||
+	    reader_new_name(r, space, name) < 0 ||
+	    (section == SECTION_LICENSE &&
+	     reader_must_say(r, section, "total") < 0))
+		return -1;
+	reader_end_row(r, section, r->value);
+	return 0;
+}
+
+/* A comma list of names to the end of a column. */
+static int read_list(struct reader *r, enum name_space space, char *text,
+                     struct buf *column)
+{
+	struct buf list = { 0 };
+	int status = reader_names(r, space, text, &list);
+
+	if (status == 0)
+		reader_append(column, &list);
+	buf_free(&list);
+	return status;
+}
+
+static int read_reservation(struct reader *r, char *rest)
+{
+	char *name = reader_part(&rest, ' '), *nodes = NULL, *users = NULL;
+
+	reader_defaults(SECTION_RESV, r->value);
+	for (char *text; (text = reader_part(&rest, ' '));) {
+		char *key = reader_part(&text, '=');
+		int status = 1;
+
+		if (!strcmp(key, "nodes"))
+			nodes = text;
+		else if (!strcmp(key, "users"))
+			users = text;
+		else if (*key)
+			status =
+			    reader_field(r, SECTION_RESV, r->value, key, text);
+		if (status < 0)
+			return -1;
+		if (!status)
+			return reader_bad(r, "unknown key", key);
+	}
+	APPEND(&r->resv_node_first, uint32_t, COUNT(&r->resv_node, uint32_t));
+	APPEND(&r->resv_user_first, uint32_t, COUNT(&r->resv_user, uint32_t));
+	if (reader_new_name(r, SPACE_RESV, name) < 0 ||
+	    reader_must_say(r, SECTION_RESV, "start") < 0 ||
+	    reader_must_say(r, SECTION_RESV, "end") < 0 ||
+	    read_list(r, SPACE_NODE, nodes, &r->resv_node) < 0 ||
+	    read_list(r, SPACE_USER, users, &r->resv_user) < 0)
+		return -1;
+	reader_end_row(r, SECTION_RESV, r->value);
+	return 0;
+}
+
+static int read_policy(struct reader *r, char *rest)
+{
+	if (r->rows[SECTION_POLICY])
+		return reader_bad(r, "this stands here twice:", "policy");
+	if (read_fields(r, SECTION_POLICY, rest) < 0)
+		return -1;
+	reader_end_row(r, SECTION_POLICY, r->value);
+	return 0;
+}
+
+static int read_gen(struct reader *r, const char *text)
+{
+	int64_t gen;
+
+	if (reader_int(r, text, 0, INT64_MAX, &gen) < 0)
+		return -1;
+	r->snap->gen = (uint64_t)gen;
+	return 0;
+}
+
+static int read_line(struct reader *r, char *line)
+{
+	char *rest = line, *keyword;
+
+	rest[strcspn(rest, "#")] = 0;
+	for (char *c = rest; *c; c++) {
+		if (*c == '\t' || *c == '\r')
+			*c = ' ';
+	}
+	rest += strspn(rest, " ");
+	keyword = reader_part(&rest, ' ');
+	if (!*keyword)
+		return 0;
+	if (rest)
+		rest += strspn(rest, " ");
+	if (!rest || !*rest)
+		return reader_bad(r, "nothing follows", keyword);
+	if (!strcmp(keyword, "now"))
+		return reader_int(r, rest, 0, INT64_MAX, &r->snap->now);
+	if (!strcmp(keyword, "gen"))
+		return read_gen(r, rest);
+	if (!strcmp(keyword, "policy"))
+		return read_policy(r, rest);
+	if (!strcmp(keyword, "node"))
+		return reader_node(r, rest);
+	if (!strcmp(keyword, "run"))
+		return reader_run(r, rest);
+	if (!strcmp(keyword, "pend"))
+		return reader_pend(r, rest);
+	if (!strcmp(keyword, "pool"))
+		return read_plain(r, SECTION_POOL, SPACE_POOL, rest);
+	if (!strcmp(keyword, "level"))
+		return read_level(r, rest);
+	if (!strcmp(keyword, "domain"))
+		return read_plain(r, SECTION_DOMAIN, SPACE_DOMAIN, rest);
+	if (!strcmp(keyword, "queue"))
+		return read_plain(r, SECTION_QUEUE, SPACE_QUEUE, rest);
+	if (!strcmp(keyword, "license"))
+		return read_plain(r, SECTION_LICENSE, SPACE_LICENSE, rest);
+	if (!strcmp(keyword, "reservation"))
+		return read_reservation(r, rest);
+	return reader_bad(r, "unknown keyword", keyword);
+}
+
+/* A column as it stays: in the arena, one element longer than it was. */
+static const void *keep(const struct reader *r, const struct buf *column)
+{
+	void *p = arena_alloc(r->arena, column->len + sizeof(int64_t), 1);
+
+	return column->len ? memcpy(p, column->data, column->len) : p;
+}
+
+/* Where the slices begin, and where the last one ends. */
+static const uint32_t *keep_first(struct reader *r, struct buf *first,
+                                  size_t end)
+{
+	APPEND(first, uint32_t, (uint32_t)end);
+	return keep(r, first);
+}
+
+static const char *const *keep_names(const struct reader *r,
+                                     enum name_space space)
+{
+	return keep(r, &r->name[space]);
+}
+
+static void keep_policy(struct reader *r)
+{
+	const struct section *sec = &snap_section[SECTION_POLICY];
+
+	if (!r->rows[SECTION_POLICY]) {
+		reader_defaults(SECTION_POLICY, r->value);
+		reader_end_row(r, SECTION_POLICY, r->value);
+	}
+	for (size_t k = 0; k < sec->nfields; k++)
+		memcpy((char *)r->snap + sec->field[k].column,
+		       r->field[SECTION_POLICY][k].data,
+		       field_size(sec->field[k].kind));
+}
+
+static void keep_fields(struct reader *r)
+{
+	char *snap = (char *)r->snap;
+
+	keep_policy(r);
+	for (int i = SECTION_POLICY + 1; i < NSECTIONS; i++) {
+		const struct section *sec = &snap_section[i];
+
+		memcpy(snap + sec->count, &r->rows[i], sizeof(r->rows[i]));
+		for (size_t k = 0; k < sec->nfields; k++) {
+			const void *column = keep(r, &r->field[i][k]);
+
+			memcpy(snap + sec->field[k].column, &column,
+			       sizeof(column));
+		}
+	}
+}
+
+static void keep_nodes(struct reader *r)
+{
+	struct snap *s = r->snap;
+
+	s->pool.name = keep_names(r, SPACE_POOL);
+	s->nlevels = COUNT(&r->name[SPACE_LEVEL], char *);
+	s->level = keep_names(r, SPACE_LEVEL);
+	s->domain.name = keep_names(r, SPACE_DOMAIN);
+	s->node.name = keep_names(r, SPACE_NODE);
+	s->gpu.n = COUNT(&r->gpu_numa, uint8_t);
+	s->cpu.n = COUNT(&r->numa, uint8_t);
+	s->node.gpu_first = keep_first(r, &r->gpu_first, s->gpu.n);
+	s->node.cpu_first = keep_first(r, &r->cpu_first, s->cpu.n);
+	s->node.feature_first =
+	    keep_first(r, &r->feature_first, COUNT(&r->feature, uint32_t));
+	s->node.taint_first =
+	    keep_first(r, &r->taint_first, COUNT(&r->taint, uint32_t));
+	s->gpu.type = keep(r, &r->gpu_type);
+	s->gpu.numa = keep(r, &r->gpu_numa);
+	s->gpu.link = keep(r, &r->gpu_link);
+	s->gpu.free = keep(r, &r->gpu_free);
+	s->cpu.core = keep(r, &r->core);
+	s->cpu.numa = keep(r, &r->numa);
+	s->cpu.free = keep(r, &r->thread_free);
+	s->feature = keep(r, &r->feature);
+	s->taint = keep(r, &r->taint);
+}
+
+static void keep_reservations(struct reader *r)
+{
+	struct snap *s = r->snap;
+
+	s->resv.name = keep_names(r, SPACE_RESV);
+	s->resv.node_first =
+	    keep_first(r, &r->resv_node_first, COUNT(&r->resv_node, uint32_t));
+	s->resv.user_first =
+	    keep_first(r, &r->resv_user_first, COUNT(&r->resv_user, uint32_t));
+	s->resv_node = keep(r, &r->resv_node);
+	s->resv_user = keep(r, &r->resv_user);
+}
+
+/* Who does not say since when it waits has just come. */
+static void keep_members(struct reader *r)
+{
+	uint32_t n = COUNT(&r->member, struct snap_member);
+	struct snap_member *m = (struct snap_member *)(void *)r->member.data;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (m[i].since == SNAP_NEVER)
+			m[i].since = r->snap->now;
+	}
+	r->snap->member = keep(r, &r->member);
+}
+
+/* First those of running jobs, then those of waiting ones. */
+static void keep_claims(struct reader *r)
+{
+	uint32_t nrun = COUNT(&r->run_claim, uint32_t);
+	uint32_t npend = COUNT(&r->pend_claim, uint32_t);
+	uint32_t *first = (uint32_t *)(void *)r->pend_claim_first.data;
+
+	for (uint32_t i = 0; i < r->rows[SECTION_PEND]; i++)
+		first[i] += nrun;
+	r->snap->run.claim_first = keep_first(r, &r->run_claim_first, nrun);
+	r->snap->pend.claim_first =
+	    keep_first(r, &r->pend_claim_first, nrun + npend);
+	reader_append(&r->run_claim, &r->pend_claim);
+	r->snap->claim = keep(r, &r->run_claim);
+}
+
+static void keep_jobs(struct reader *r)
+{
+	struct snap *s = r->snap;
+	struct snap_task end = { .cpu_first =
+		                     COUNT(&r->cpu_use, struct snap_cpu_use) };
+
+	s->queue.name = keep_names(r, SPACE_QUEUE);
+	s->user.n = COUNT(&r->name[SPACE_USER], char *);
+	s->user.name = keep_names(r, SPACE_USER);
+	s->license.name = keep_names(r, SPACE_LICENSE);
+	s->nwords = COUNT(&r->name[SPACE_WORD], char *);
+	s->word = keep_names(r, SPACE_WORD);
+	s->req.rule_first =
+	    keep_first(r, &r->rule_first, COUNT(&r->rule, int32_t));
+	s->req.want_first =
+	    keep_first(r, &r->want_first, COUNT(&r->want, uint32_t));
+	s->req.avoid_first =
+	    keep_first(r, &r->avoid_first, COUNT(&r->avoid, uint32_t));
+	s->req.license_first =
+	    keep_first(r, &r->license_first,
+	               COUNT(&r->license_use, struct snap_license_use));
+	s->rule = keep(r, &r->rule);
+	s->want = keep(r, &r->want);
+	s->avoid = keep(r, &r->avoid);
+	s->license_use = keep(r, &r->license_use);
+	s->run.job = keep(r, &r->run_job);
+	s->run.req = keep(r, &r->run_req);
+	s->run.task_first =
+	    keep_first(r, &r->task_first, COUNT(&r->task, struct snap_task));
+	buf_add(&r->task, &end, sizeof(end));
+	s->task = keep(r, &r->task);
+	s->cpu_use = keep(r, &r->cpu_use);
+	s->pend.req = keep(r, &r->pend_req);
+	s->pend.resumes = keep(r, &r->resumes);
+	s->pend.member_first = keep_first(
+	    r, &r->member_first, COUNT(&r->member, struct snap_member));
+	keep_claims(r);
+	keep_members(r);
+	keep_reservations(r);
+}
+
+/* What was not said to be free follows from what runs. */
+static void derive_free(struct reader *r)
+{
+	struct snap *s = r->snap;
+	struct snap_free f = snap_free_derive(s, r->arena);
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.cpu_free[i] != FIELD_DERIVED)
+			f.cpu[i] = s->node.cpu_free[i];
+		if (s->node.mem_free[i] != FIELD_DERIVED)
+			f.mem[i] = s->node.mem_free[i];
+		if (s->node.slot_free[i] != FIELD_DERIVED)
+			f.slot[i] = s->node.slot_free[i];
+	}
+	for (uint32_t i = 0; i < s->gpu.n; i++) {
+		if (s->gpu.free[i] != FREE_DERIVED)
+			f.gpu[i] = s->gpu.free[i];
+	}
+	for (uint32_t i = 0; i < s->cpu.n; i++) {
+		if (s->cpu.free[i] != FREE_DERIVED)
+			f.thread[i] = s->cpu.free[i];
+	}
+	for (uint32_t i = 0; i < s->license.n; i++) {
+		if (s->license.free[i] != FIELD_DERIVED)
+			f.license[i] = s->license.free[i];
+	}
+	s->node.cpu_free = f.cpu;
+	s->node.mem_free = f.mem;
+	s->node.slot_free = f.slot;
+	s->gpu.free = f.gpu;
+	s->cpu.free = f.thread;
+	s->license.free = f.license;
+}
+
+static void reader_fini(struct reader *r)
+{
+	struct buf *const column[] = {
+		&r->gpu_first,
+		&r->gpu_type,
+		&r->gpu_numa,
+		&r->gpu_link,
+		&r->gpu_free,
+		&r->cpu_first,
+		&r->core,
+		&r->numa,
+		&r->thread_free,
+		&r->feature_first,
+		&r->feature,
+		&r->taint_first,
+		&r->taint,
+		&r->rule_first,
+		&r->rule,
+		&r->want_first,
+		&r->want,
+		&r->avoid_first,
+		&r->avoid,
+		&r->license_first,
+		&r->license_use,
+		&r->pend_req,
+		&r->resumes,
+		&r->member_first,
+		&r->member,
+		&r->run_job,
+		&r->run_req,
+		&r->task_first,
+		&r->task,
+		&r->cpu_use,
+		&r->gpu_left,
+		&r->thread_left,
+		&r->run_claim_first,
+		&r->run_claim,
+		&r->pend_claim_first,
+		&r->pend_claim,
+		&r->resv_node_first,
+		&r->resv_node,
+		&r->resv_user_first,
+		&r->resv_user,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(column); i++)
+		buf_free(column[i]);
+	for (int i = 0; i < NSPACES; i++)
+		buf_free(&r->name[i]);
+	for (int i = 0; i < NSECTIONS; i++) {
+		for (int k = 0; k < MAX_FIELDS; k++)
+			buf_free(&r->field[i][k]);
+	}
+	map_free(&r->names);
+	map_free(&r->shapes);
+}
+
+const struct snap *snap_read(const char *text, struct arena *arena,
+                             struct err *err)
+{
+	struct reader r = { .arena = arena, .err = err };
+	char *rest = arena_strdup(arena, text);
+	int status = 0;
+
+	r.snap = arena_array(arena, struct snap, 1);
+	for (char *line; status == 0 && (line = reader_part(&rest, '\n'));) {
+		r.line++;
+		status = read_line(&r, line);
+	}
+	if (status == 0) {
+		keep_fields(&r);
+		keep_nodes(&r);
+		keep_jobs(&r);
+		derive_free(&r);
+		status = snap_check(r.snap, err);
+	}
+	reader_fini(&r);
+	return status < 0 ? NULL : r.snap;
+}

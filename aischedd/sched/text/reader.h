@@ -1,0 +1,129 @@
+/*
+ * reader.h - what the parts of the reader of snapshots share
+ *
+ * words.c knows names, numbers and fields; read_node.c and
+ * read_job.c the lines that have lists; read.c the rest.  All that
+ * fail return -1 with "line N: ..." in r->err.
+ */
+#ifndef AISCHEDD_SCHED_TEXT_READER_H
+#define AISCHEDD_SCHED_TEXT_READER_H
+
+#include "aischedd/sched/text/fields.h"
+#include "libcommon/buf.h"
+#include "libcommon/map.h"
+
+/* A few bytes of text must not become gigabytes of snapshot. */
+enum { MAX_DEVICES = 1 << 22, MAX_TASKS = 1 << 20, MAX_MEMBERS = 1 << 22 };
+
+enum { MAX_FIELDS = 16 };
+
+struct name {
+	struct name *next; /* of the same hash */
+	const char *text;
+	uint32_t index;
+};
+
+/* A request, and the text of it that two alike have in common. */
+struct shape {
+	struct shape *next; /* of the same hash */
+	const char *key;
+	size_t len;
+	uint32_t index;
+};
+
+/* A value as it is read; amounts need three. */
+struct value {
+	int64_t v[RES_N];
+	bool said;
+};
+
+struct reader {
+	struct arena *arena;
+	struct err *err;
+	unsigned line;
+	struct snap *snap;
+
+	struct map names;         /* by hash of space and text */
+	struct buf name[NSPACES]; /* const char *, by index */
+	struct map shapes;
+
+	/* Columns as they grow; in the arena at the end. */
+	struct buf field[NSECTIONS][MAX_FIELDS];
+	uint32_t rows[NSECTIONS];
+	struct value value[MAX_FIELDS]; /* of the line, of its section */
+	struct value req[MAX_FIELDS];   /* of the line, of its request */
+	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
+	struct buf cpu_first, core, numa, thread_free;
+	struct buf feature_first, feature, taint_first, taint;
+	struct buf rule_first, rule, want_first, want, avoid_first, avoid;
+	struct buf license_first, license_use;
+	struct buf pend_req, resumes, member_first, member;
+	struct buf run_job, run_req, task_first, task, cpu_use;
+	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
+	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
+
+	/* What the running tasks read so far left of the devices. */
+	struct buf gpu_left, thread_left;
+};
+
+#define APPEND(buf, type, value) buf_add((buf), &(type){ value }, sizeof(type))
+#define COUNT(buf, type)         ((uint32_t)((buf)->len / sizeof(type)))
+
+/* A count that the reader derives from what runs, see snap_free_derive(). */
+#define FREE_DERIVED UINT16_MAX
+
+int reader_bad(const struct reader *r, const char *what, const char *text);
+
+/* Put the line before an error that a parser of libcommon gave. */
+int reader_in_line(const struct reader *r);
+
+/* The next part of *list up to sep, or NULL; *list is cut. */
+char *reader_part(char **list, char sep);
+
+/* The name if it is known, or NULL. */
+const struct name *reader_find(const struct reader *r, enum name_space space,
+                               const char *text);
+
+/* Its index; text is unescaped in place.  Words and users exist as soon as
+ * somebody names them, the rest must be known. */
+int reader_name(struct reader *r, enum name_space space, char *text,
+                uint32_t *ret);
+
+/* The same for a comma list, as uint32_t into ret; NULL is an empty one. */
+int reader_names(struct reader *r, enum name_space space, char *text,
+                 struct buf *ret);
+
+/* "n0,n1*4": nodes that are held, one a task; NULL is none. */
+int reader_claim(struct reader *r, char *text, struct buf *ret);
+
+/* A name that must not be known yet. */
+int reader_new_name(struct reader *r, enum name_space space, char *text);
+
+int reader_int(const struct reader *r, const char *text, int64_t min,
+               int64_t max, int64_t *ret);
+int reader_u32(const struct reader *r, const char *text, uint32_t max,
+               uint32_t *ret);
+
+/* Values of a line: all to their defaults, one that was said (1: it is a
+ * field of the section; 0: it is not), one by its key, all to the columns. */
+void reader_defaults(int section, struct value *value);
+int reader_field(struct reader *r, int section, struct value *value,
+                 const char *key, char *text);
+struct value *reader_value(struct value *value, int section, const char *key);
+int reader_must_say(const struct reader *r, int section, const char *key);
+void reader_end_row(struct reader *r, int section, const struct value *value);
+
+/* Scenarios need not say that there is a pool or a queue. */
+void reader_need_one(struct reader *r, int section, enum name_space space);
+
+/* n values of size bytes to a column: first, first + step, ... */
+void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
+                 uint32_t n);
+void reader_append(struct buf *column, const struct buf *list);
+
+/* A line after its keyword. */
+int reader_node(struct reader *r, char *rest);
+int reader_run(struct reader *r, char *rest);
+int reader_pend(struct reader *r, char *rest);
+
+#endif

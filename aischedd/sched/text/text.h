@@ -1,0 +1,88 @@
+/*
+ * text.h - snapshots and plans as text
+ *
+ * What `aictl dump` prints, what scenarios and the fuzzer are written in,
+ * what replays a pass of yesterday.  One thing a line, a keyword, its name,
+ * then key=value in any order; what is not said has its default, so that a
+ * scenario says only what matters.  '#' begins a comment.
+ *
+ *	now 1000
+ *	pool gpu order=spread
+ *	node n[0-3] cpus=64 mem=512G gpus=8 gpu_type=h100 features=ib
+ *	queue prod limit=gpus:16
+ *	run 11 queue=prod gpus=4 end=1600 on=n0:g0-3
+ *	pend 12,15-18 queue=prod tasks=2 gpus=8 limit=600
+ *
+ * What is free is what a node has less what runs there, unless it is said.
+ * A running task without devices gets the lowest that are free.  Names with
+ * other than letters, digits and ._/=@+- are written with %XX.  Writing what
+ * was read gives the same text again.
+ *
+ * policy [order=NAME backfill=no depth=N consolidate=no age=N
+ *	size=N fairshare=N hold_after=S]
+ * pool NAME [order=pack|spread|best_fit] [ready=no]
+ * level NAME (of the topology, the widest first)
+ * domain NAME [parent=NAME] [level=LEVEL]
+ * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
+ *	slots= slots_free=
+ *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
+ *	threads=N core=LIST numa=LIST thread_free=LIST
+ *	features=WORDS taints=WORDS domain= retry_at=TIME]
+ *	LIST: "0*4,1*4" or "0-7", one value a device
+ * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
+ *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]
+ * license NAME total=N [free=N]
+ * reservation NAME start=TIME end=TIME [nodes=NODES users=NAMES]
+ * run JOB [queue= user= priority= start= end= suspended preemptible ending
+ *	freezable safe=TIME served=S REQUEST] on=TASK,... [claim=NODES]
+ *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
+ *	latter half used; g- and c- are none; g0/500 is half of device 0)
+ *	NODES: n0,n1*4: held, one a task
+ * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
+ *	served=S judged=waits|blocked|promised since=TIME,... claim=NODES
+ *	REQUEST]
+ *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
+ *	which 8 may start
+ *	since: 900*2,950 for each member, the last also for the rest; who
+ *	does not say has just come
+ * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
+ *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
+ *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
+ *	numa=prefer|strict reservation=NAME
+ *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
+ */
+#ifndef AISCHEDD_SCHED_TEXT_TEXT_H
+#define AISCHEDD_SCHED_TEXT_TEXT_H
+
+#include "aischedd/sched/plan.h"
+
+/*
+ * Read a snapshot; it lives in the arena.  It is checked (snap_check).
+ * Fails: EINVAL, "line 7: ...".
+ */
+const struct snap *snap_read(const char *text, struct arena *arena,
+                             struct err *err);
+
+void snap_write(const struct snap *snap, struct buf *out);
+
+/*
+ * A plan, for people and for scenarios:
+ *
+ *	evict 11 all why=reclaim by=15 suspend
+ *	evict 13 0,2 why=preempt by=15
+ *	start 12 n0:g0-7,n1:g0-7
+ *	grow 14 n1:g0
+ *	claim 15 n0,n1*2
+ *	claim run 14 n3
+ *	wake 1200
+ *	again
+ *	partial
+ *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
+ *
+ * all of it as it was decided, then each row that waits: its first waiting
+ * job, how many more like it, the reason, the expected start if known.
+ */
+void plan_write(const struct snap *snap, const struct plan *plan,
+                struct buf *out);
+
+#endif

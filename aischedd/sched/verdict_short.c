@@ -1,0 +1,279 @@
+/* verdict_short.c - why a job found no room: what is short, and where */
+#include "aischedd/sched/fit.h"
+#include "aischedd/sched/place_trial.h"
+#include "aischedd/sched/verdict.h"
+
+/* What a task needs and a node has, in the units of the shelf. */
+static int64_t need_of(const struct trial *t, enum resource res)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	return res == RES_CPU   ? r->cpus[t->req]
+	       : res == RES_MEM ? r->mem[t->req]
+	                        : r->gpus[t->req];
+}
+
+/* Free GPUs of the type it needs; of a part of one, the largest part. */
+static int64_t typed_gpus(const struct trial *t, uint32_t node)
+{
+	const struct snap *s = t->p->snap;
+	int64_t whole = 0, part = 0;
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++) {
+		int64_t has = t->p->work->device[i];
+
+		if (s->gpu.type[i] != s->req.gpu_type[t->req])
+			continue;
+		whole += has == 1000 ? 1000 : 0;
+		part = has > part ? has : part;
+	}
+	return whole || need_of(t, RES_GPU) >= 1000 ? whole : part;
+}
+
+static bool is_mixed(const struct trial *t, uint32_t node)
+{
+	uint32_t class = match_class_of(t->p->match, node);
+
+	return t->p->snap->req.gpu_type[t->req] != SNAP_NONE &&
+	       match_class(t->p->match, class)->mixed;
+}
+
+static int64_t node_has(const struct trial *t, uint32_t node, enum resource res)
+{
+	const struct shelf *shelf = t->p->shelf;
+	int64_t has = shelf_have(shelf, node,
+	                         res == RES_CPU   ? DIM_CPU
+	                         : res == RES_MEM ? DIM_MEM
+	                                          : DIM_WHOLE);
+
+	if (has < 0)
+		return 0;
+	if (res != RES_GPU)
+		return has;
+	if (is_mixed(t, node))
+		return typed_gpus(t, node);
+	return has > 0 || need_of(t, res) >= 1000
+	           ? 1000 * has
+	           : shelf_have(shelf, node, DIM_PART);
+}
+
+static bool in_trees(const struct trial *t, uint32_t node)
+{
+	return t->trees >> shelf_tree(t->p->shelf, node) & 1 &&
+	       allowed_node(t->allowed, node);
+}
+
+/* Whether the sums and maxima of a class say nothing about the request. */
+static bool look_at_each(const struct trial *t, uint32_t class)
+{
+	return t->allowed->only ||
+	       is_mixed(t, match_class(t->p->match, class)->node[0]);
+}
+
+static bool richer(const struct trial *t, uint32_t a, uint32_t b,
+                   enum resource res)
+{
+	int64_t has = node_has(t, a, res);
+
+	if (b == SNAP_NONE || has != node_has(t, b, res))
+		return b == SNAP_NONE || has > node_has(t, b, res);
+	return a < b;
+}
+
+/* The node of a class with most of a resource. */
+static uint32_t richest_of_class(const struct trial *t, uint32_t class,
+                                 enum resource res)
+{
+	static const enum shelf_dim dims[RES_N][2] = {
+		[RES_CPU] = { DIM_CPU, DIM_CPU },
+		[RES_MEM] = { DIM_MEM, DIM_MEM },
+		[RES_GPU] = { DIM_WHOLE, DIM_PART },
+	};
+	const struct node_class *c = match_class(t->p->match, class);
+	bool one_by_one = look_at_each(t, class);
+	uint32_t best = SNAP_NONE, node;
+
+	for (uint32_t i = 0; one_by_one && i < c->nnodes; i++) {
+		node = c->node[i];
+		if (in_trees(t, node) && richer(t, node, best, res))
+			best = node;
+	}
+	if (one_by_one)
+		return best;
+	for (int i = 0; i < SHELF_NTREES * 2; i++) {
+		enum shelf_tree tree = i / 2;
+
+		if (t->trees >> tree & 1 &&
+		    shelf_most(t->p->shelf, class, tree, dims[res][i % 2],
+		               &node) >= 0 &&
+		    richer(t, node, best, res))
+			best = node;
+	}
+	return best;
+}
+
+static uint32_t richest(const struct trial *t, enum resource res)
+{
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		uint32_t node = richest_of_class(t, t->allowed->class[c], res);
+
+		if (node != SNAP_NONE && richer(t, node, best, res))
+			best = node;
+	}
+	return best;
+}
+
+static int64_t node_total(const struct snap *s, uint32_t node,
+                          enum resource res)
+{
+	return res == RES_CPU   ? s->node.cpu_total[node]
+	       : res == RES_MEM ? s->node.mem_total[node]
+	                        : (int64_t)1000 * node_ngpus(s, node);
+}
+
+/* The scarcest first: if no node has enough GPUs for a task, that is it. */
+static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
+
+static void lack_at(const struct trial *t, uint32_t node, enum resource res,
+                    struct lack *ret)
+{
+	ret->what = res;
+	ret->node = node;
+	ret->need = need_of(t, res);
+	ret->have = node_has(t, node, res);
+	ret->total = node_total(t->p->snap, node, res);
+}
+
+/* What the next task lacks, while those that found room are in place. */
+static struct lack lack_of(const struct trial *t)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	struct lack ret = { .got = t->tasks - t->left,
+		            .node = SNAP_NONE,
+		            .what = WHAT_NODE,
+		            .need = r->nodes[t->req],
+		            .have = r->nodes[t->req] - t->nodes_left };
+	uint32_t node;
+
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
+		if (!t->wants[i])
+			continue;
+		ret.what = WHAT_COUNTS;
+		ret.need = t->allowed->count[i];
+		ret.have = ret.need - t->wants[i];
+		return ret;
+	}
+	if (r->exclusive[t->req])
+		return ret;
+	for (size_t i = 0; i < ARRAY_SIZE(by_scarcity); i++) {
+		enum resource res = by_scarcity[i];
+
+		node = need_of(t, res) ? richest(t, res) : SNAP_NONE;
+		if (node != SNAP_NONE &&
+		    node_has(t, node, res) < need_of(t, res)) {
+			lack_at(t, node, res, &ret);
+			return ret;
+		}
+	}
+	/* Each is there somewhere, but not together: look at one node. */
+	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
+	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
+	     i++) {
+		enum resource res = by_scarcity[i];
+
+		if (node_has(t, node, res) < need_of(t, res)) {
+			lack_at(t, node, res, &ret);
+			return ret;
+		}
+	}
+	ret.node = node;
+	if (node != SNAP_NONE && !shelf_have(t->p->shelf, node, DIM_SLOT)) {
+		ret.what = WHAT_SLOT;
+		ret.need = 1;
+		ret.have = 0;
+		ret.total = t->p->snap->node.slot_total[node];
+		return ret;
+	}
+	if (node != SNAP_NONE && !r->nodes[t->req] &&
+	    !r->tasks_per_node[t->req]) {
+		ret.what = WHAT_DEVICES;
+		ret.need = r->cpus[t->req];
+		ret.have = 1000 * t->p->work->idle[node];
+	}
+	return ret;
+}
+
+/* All that is free in the pool where the request may go. */
+static void sum_free(const struct trial *t, int64_t ret[RES_N])
+{
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		uint32_t class = t->allowed->class[c];
+		const struct node_class *nc = match_class(t->p->match, class);
+
+		bool one_by_one = look_at_each(t, class);
+
+		for (int r = 0; !one_by_one && r < RES_N; r++)
+			ret[r] += shelf_sum(t->p->shelf, class)[r];
+		for (uint32_t i = 0; one_by_one && i < nc->nnodes; i++) {
+			if (!in_trees(t, nc->node[i]))
+				continue;
+			for (int r = 0; r < RES_N; r++)
+				ret[r] += node_has(t, nc->node[i], r);
+		}
+	}
+}
+
+/* When they have given it back: was there enough in all? */
+static void lack_sum(const struct trial *t, struct lack *lack)
+{
+	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
+
+	sum_free(t, sum);
+	lack->scattered = lack->node != SNAP_NONE && lack->what != WHAT_SLOT;
+	for (int r = 0; r < RES_N; r++)
+		lack->scattered &= sum[r] >= tasks * need_of(t, r);
+	if (lack->what < RES_N)
+		lack->sum = sum[lack->what];
+}
+
+/* Would it fit if it did not ask for alignment?  Then one of the nodes that
+ * have room. */
+static bool fits_loosely(struct trial *t, uint32_t *ret_node)
+{
+	struct place *p = t->p;
+	bool fits;
+
+	p->work->loose = true;
+	fits = trial_place(t);
+	if (fits)
+		*ret_node = p->task[p->first_task].node;
+	place_undo(p);
+	p->work->loose = false;
+	return fits;
+}
+
+struct lack trial_lack(struct trial *t)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	bool fits = trial_fill(t);
+	struct lack ret = lack_of(t);
+
+	place_undo(t->p);
+	lack_sum(t, &ret);
+	ret.domain = SNAP_NONE;
+	/* That a single task is in one domain goes without saying. */
+	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {
+		ret.why = WHY_Topology;
+		gather_lack(t, &ret);
+	} else if (r->numa[t->req] == NUMA_STRICT &&
+	           fits_loosely(t, &ret.node)) {
+		ret.why = WHY_NumaAlignment;
+		ret.what = WHAT_NUMA;
+		fit_best_numa(t->p->work, t->req, ret.node, &ret.have,
+		              &ret.total);
+	}
+	return ret;
+}

@@ -1,0 +1,105 @@
+/* rfc3339.c - times as "2026-11-21T07:00:00Z" */
+#include "libcommon/rfc3339.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Exactly n digits, and then a character of next, which is passed. */
+static bool take_digits(const char **s, int n, char next, int *ret)
+{
+	*ret = 0;
+	for (; n > 0; n--, (*s)++) {
+		if (!is_digit(**s))
+			return false;
+		*ret = *ret * 10 + (**s - '0');
+	}
+	if (next && *(*s)++ != next)
+		return false;
+	return true;
+}
+
+/* "Z", "+02:00": seconds east of Greenwich. */
+static bool take_zone(const char **s, int *ret)
+{
+	int sign = **s == '-' ? -1 : 1, hours, minutes;
+
+	*ret = 0;
+	if (**s == 'Z' || **s == 'z') {
+		++*s;
+		return true;
+	}
+	if (*(*s) != '+' && **s != '-')
+		return false;
+	++*s;
+	if (!take_digits(s, 2, ':', &hours) || !take_digits(s, 2, 0, &minutes))
+		return false;
+	*ret = sign * (hours * 3600 + minutes * 60);
+	return hours < 24 && minutes < 60;
+}
+
+/* ".5" as 500000; what is below a microsecond is dropped. */
+static bool take_micros(const char **s, int64_t *ret)
+{
+	int64_t unit = 100000;
+
+	*ret = 0;
+	if (**s != '.')
+		return true;
+	if (!is_digit(*++*s))
+		return false;
+	for (; is_digit(**s); ++*s, unit /= 10)
+		*ret += (**s - '0') * unit;
+	return true;
+}
+
+static bool time_of(const char *s, int64_t *ret)
+{
+	struct tm tm = { 0 }, same;
+	int64_t micros, seconds;
+	int zone;
+
+	if (!take_digits(&s, 4, '-', &tm.tm_year) ||
+	    !take_digits(&s, 2, '-', &tm.tm_mon) ||
+	    !take_digits(&s, 2, 0, &tm.tm_mday) || (*s != 'T' && *s != 't'))
+		return false;
+	s++;
+	if (!take_digits(&s, 2, ':', &tm.tm_hour) ||
+	    !take_digits(&s, 2, ':', &tm.tm_min) ||
+	    !take_digits(&s, 2, 0, &tm.tm_sec) || !take_micros(&s, &micros) ||
+	    !take_zone(&s, &zone) || *s)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	/* Day 31 of a short month and hour 25 become other ones. */
+	same = tm;
+	seconds = timegm(&same);
+	if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday ||
+	    same.tm_hour != tm.tm_hour || same.tm_min != tm.tm_min)
+		return false;
+	*ret = (seconds - zone) * 1000000 + micros;
+	return true;
+}
+
+int rfc3339_parse(const char *s, int64_t *ret_us, struct err *err)
+{
+	if (!time_of(s, ret_us))
+		return err_set(err, EINVAL, "bad time '%s'", s);
+	return 0;
+}
+
+void rfc3339_format(int64_t us, char ret[28])
+{
+	time_t t = us / 1000000;
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&t, &tm);
+	len = strftime(ret, 28, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret + len, 28 - len, ".%06dZ", (int)(us % 1000000));
+}

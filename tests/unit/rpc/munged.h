@@ -1,0 +1,21 @@
+/*
+ * munged.h - a private munged for a test
+ *
+ * With a key and a socket of its own in a new folder; $AISCHED_MUNGE_SOCKET
+ * points at it.  It dies with the test.
+ */
+#ifndef TESTS_UNIT_RPC_MUNGED_H
+#define TESTS_UNIT_RPC_MUNGED_H
+
+#include <sys/types.h>
+
+struct munged {
+	pid_t pid;
+	char *dir, *socket;
+};
+
+/* Returns once it answers; fails the test when it does not. */
+void munged_start(struct munged *munged);
+void munged_stop(struct munged *munged); /* removes the folder too */
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * rpc_server.h - a server to try things on, and what tests say to it
+ *
+ * The server runs in a thread of its own in the test's process, with a
+ * munged of its own.  It answers ping, submit (who asks and what came),
+ * jobs ("bytes" of a listing), wait (not, until release_held()) and status,
+ * and refuses everything else.
+ */
+#ifndef TESTS_UNIT_RPC_RPC_SERVER_H
+#define TESTS_UNIT_RPC_RPC_SERVER_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "aischedd/rpc/rpc.h"
+#include "libcommon/buf.h"
+#include "libcommon/client.h"
+#include "libcommon/wire.h"
+#include "tests/unit/check.h"
+#include "tests/unit/rpc/munged.h"
+
+extern struct munged munged;
+
+extern struct server {
+	char *path, *tcp; /* its addresses */
+	struct event_base *base;
+	struct rpc *rpc;
+	atomic_int asked, gone; /* requests, and how many were forgotten */
+	atomic_int waiting;     /* how many are held */
+} server;
+
+/* Nothing takes too long for it. */
+extern const struct rpc_limits patient;
+
+/* Checked fixtures */
+void server_set_up(void);
+void server_tear_down(void);
+
+void server_start(const struct rpc_limits *limits);
+void server_stop(void);
+void server_restart(const struct rpc_limits *limits);
+
+/* Another one of the same kind, which nobody serves. */
+struct rpc *listen_at(const char *const *address, size_t n, struct err *err);
+char *free_port(void); /* "tcp://127.0.0.1:N", free a moment ago */
+
+/* Until *what is n; some seconds at most. */
+void wait_until(const atomic_int *what, int n);
+void allow_files(rlim_t n);
+
+/* A client must be let in; the answer must be good, or a refusal. */
+struct client *open_client(const char *address);
+json_t *ask(struct client *client, const char *op);
+struct err refused(struct client *client, const char *op);
+
+int64_t number(json_t *answer, const char *key); /* takes the answer */
+unsigned sum(const void *data, size_t len);
+void ping_works(void);
+void release_held(void); /* the newest wait */
+
+/* A connection for frames made by hand. */
+struct raw {
+	int fd;
+	char nonce[WIRE_NONCE + 1];
+};
+
+struct raw raw_open(void);
+void raw_send(int fd, const void *data, size_t len);
+json_t *raw_read(int fd, struct frame_head *ret); /* the next frame */
+void raw_refused(int fd, int code, const char *text);
+void raw_closed(int fd); /* by the server */
+
+#endif

@@ -1,0 +1,537 @@
+#include "aischedd/run/kube/object/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/init.h"
+#include "aischedd/run/kube/object/pod.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+
+#define GPU "nvidia.com/gpu"
+
+/* --- what is made of a job ----------------------------------------------- */
+
+static const char *const allowed[] = { "pvc:data*", "/data" };
+static const struct conf_pool pool = { .name = "gpu",
+	                               .namespace = "ns",
+	                               .gpu_resource = GPU,
+	                               .image = "pool:1",
+	                               .allow_mounts = { 2, allowed } };
+static const struct kube_home home = { &pool, "My.Cluster", "store1", 600 };
+static const char *const nodes[] = { "a", "b" };
+static const struct snap_task tasks[3];
+static struct spec spec;
+static struct request req;
+static struct run_job job;
+
+static void setup(void)
+{
+	spec_init(&spec);
+	spec.name = "train";
+	spec.workdir = "/home/me";
+	spec.output = "out";
+	req = (struct request){ .tasks = 2,
+		                .cpus_milli = 1500,
+		                .mem_mib = 1024,
+		                .gpus_milli = 2000 };
+	job = (struct run_job){ .job = 17,
+		                .attempt = 3,
+		                .uid = 1000,
+		                .gid = 100,
+		                .user = "me",
+		                .spec = &spec,
+		                .req = &req,
+		                .queue = "q",
+		                .cluster = "My.Cluster",
+		                .time_limit = TIME_UNLIMITED,
+		                .grace = 7,
+		                .ntasks = 2,
+		                .node_name = nodes,
+		                .task = tasks,
+		                .script = "#!/bin/sh\n",
+		                .script_len = 10 };
+}
+
+static json_t *made(void)
+{
+	struct err err;
+	json_t *obj = kube_object_job(&home, &job, &err);
+
+	ck_assert_msg(obj != NULL, "%s", err.text);
+	return obj;
+}
+
+static const char *at(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+
+	return kube_text(&r, path);
+}
+
+START_TEST(names_are_those_of_hosts)
+{
+	char name[KUBE_NAME_SIZE];
+
+	kube_object_name(name, "My.Cluster", 17, 3);
+	ck_assert_str_eq(name, "aj-my-cluster-17-3");
+	kube_object_name(name, "a-very-long-name-of-a-cluster", UINT64_MAX,
+	                 UINT32_MAX);
+	ck_assert_uint_le(strlen(name) + strlen("-99999"), 63);
+}
+END_TEST
+
+START_TEST(says_whose_it_is)
+{
+	const struct kube_home other = { &pool, "My.Cluster", "store2", 600 };
+	struct kube_owner owner;
+	json_t *obj = made();
+
+	ck_assert(kube_object_is_ours(obj, &home, &owner));
+	ck_assert_uint_eq(owner.job, 17);
+	ck_assert_uint_eq(owner.attempt, 3);
+	ck_assert(!kube_object_is_ours(obj, &other, &owner));
+	json_decref(obj);
+}
+END_TEST
+
+/* Only the controller can make another pod of an index. */
+START_TEST(pods_that_fail_are_replaced_if_it_asks)
+{
+	static const struct {
+		const char *what;
+		int64_t pods;
+	} asked[] = { { "replace", 3 }, { "restart", 0 }, { NULL, 0 } };
+
+	spec.max_restarts = 3;
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		struct kube_reader r = { 0 };
+		json_t *obj;
+
+		spec.on_task_failure = asked[i].what;
+		r.obj = obj = made();
+		ck_assert_int_eq(kube_int(&r, "spec.backoffLimitPerIndex", 9),
+		                 asked[i].pods);
+		json_decref(obj);
+	}
+}
+END_TEST
+
+/* Kubernetes itself would do so after five minutes. */
+START_TEST(silent_nodes_are_given_up_by_us_first)
+{
+	static const char *const keys[] = { "node.kubernetes.io/not-ready",
+		                            "node.kubernetes.io/unreachable" };
+	json_t *obj = made();
+	struct kube_reader r = { .obj = obj };
+	const json_t *list = kube_list(&r, "spec.template.spec.tolerations");
+
+	ck_assert_uint_eq(json_array_size(list), ARRAY_SIZE(keys));
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct kube_reader t = { .obj = json_array_get(list, i) };
+
+		ck_assert_str_eq(kube_text(&t, "key"), keys[i]);
+		ck_assert_str_eq(kube_text(&t, "effect"), "NoExecute");
+		ck_assert_int_gt(kube_int(&t, "tolerationSeconds", 0),
+		                 home.node_timeout);
+	}
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(asks_for_what_the_job_asks_for)
+{
+	json_t *obj = made(), *pod, *list;
+	struct kube_reader r = { .obj = obj };
+
+	ck_assert_int_eq(kube_int(&r, "spec.completions", 0), 2);
+	ck_assert_int_eq(kube_int(&r, "spec.parallelism", 0), 2);
+	ck_assert_int_eq(kube_int(&r, "spec.backoffLimitPerIndex", 9), 0);
+	pod = kube_map(&r, "spec.template.spec");
+	ck_assert_str_eq(at(pod, "schedulerName"), "aisched");
+	ck_assert_str_eq(at(pod, "subdomain"), "aj-my-cluster-17-3");
+	r.obj = pod;
+	ck_assert_int_eq(kube_int(&r, "securityContext.fsGroup", 0), 100);
+	ck_assert_int_eq(kube_int(&r, "terminationGracePeriodSeconds", 0), 7);
+	list = json_array_get(json_object_get(pod, "containers"), 0);
+	ck_assert_str_eq(at(list, "image"), "pool:1");
+	ck_assert_str_eq(at(list, "workingDir"), "/home/me");
+	list = json_object_get(json_object_get(list, "resources"), "limits");
+	ck_assert_str_eq(at(list, "cpu"), "1500m");
+	ck_assert_str_eq(at(list, "memory"), "1024Mi");
+	ck_assert_str_eq(json_string_value(json_object_get(list, GPU)), "2");
+	json_decref(obj);
+}
+END_TEST
+
+/* The volume that is mounted at a path of the pod's only container. */
+static const json_t *volume_at(const json_t *pod, const char *path)
+{
+	const json_t *main =
+	    json_array_get(json_object_get(pod, "containers"), 0);
+	const json_t *mount, *volume;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(main, "volumeMounts"), i, mount) {
+		if (strcmp(at(mount, "mountPath"), path) != 0)
+			continue;
+		json_array_foreach(json_object_get(pod, "volumes"), k, volume)
+			if (!strcmp(at(volume, "name"), at(mount, "name")))
+				return volume;
+	}
+	return NULL;
+}
+
+START_TEST(runs_as_who_submitted_it)
+{
+	json_t *obj = made();
+	struct kube_reader r = { .obj = obj };
+	struct kube_reader as = {
+		.obj = kube_map(&r, "spec.template.spec.securityContext")
+	};
+
+	ck_assert_int_eq(kube_int(&as, "runAsUser", 0), 1000);
+	ck_assert_int_eq(kube_int(&as, "runAsGroup", 0), 100);
+	ck_assert_int_eq(kube_int(&as, "fsGroup", 0), 100);
+	ck_assert(kube_bool(&as, "runAsNonRoot", false));
+	ck_assert(!kube_bool(
+	    &r, "spec.template.spec.automountServiceAccountToken", true));
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(has_folders_of_its_own)
+{
+	json_t *obj = made(), *pod;
+	struct kube_reader r = { .obj = obj };
+
+	pod = kube_map(&r, "spec.template.spec");
+	ck_assert_str_eq(at(volume_at(pod, "/dev/shm"), "emptyDir.medium"),
+	                 "Memory");
+	ck_assert_ptr_nonnull(
+	    json_object_get(volume_at(pod, "/home/me"), "emptyDir"));
+	ck_assert_str_eq(at(volume_at(pod, KUBE_JOB_DIR), "secret.secretName"),
+	                 "aj-my-cluster-17-3");
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(has_what_the_pool_gives_all)
+{
+	static const char *const secrets[] = { "first", "second" };
+	struct conf_pool giving = pool;
+	const struct kube_home there = { &giving, "c", "s", 600 };
+	struct err err;
+	json_t *obj, *pod, *list;
+
+	giving.service_account = "runner";
+	giving.image_pull_secrets = (struct strlist){ 2, secrets };
+	obj = kube_object_job(&there, &job, &err);
+	ck_assert_msg(obj != NULL, "%s", err.text);
+	pod = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	ck_assert_str_eq(at(pod, "serviceAccountName"), "runner");
+	list = json_object_get(pod, "imagePullSecrets");
+	ck_assert_uint_eq(json_array_size(list), 2);
+	ck_assert_str_eq(at(json_array_get(list, 1), "name"), "second");
+	json_decref(obj);
+}
+END_TEST
+
+static const struct {
+	const char *mount, *workdir;
+	uint32_t uid;
+	const char *refused; /* NULL: it is not */
+} asked[] = {
+	{ "/data", "/w", 1000, NULL },
+	{ "/data/sets:/mnt:ro", "/w", 1000, NULL },
+	{ "pvc:data1:/mnt,/data", "/w", 1000, NULL },
+	{ NULL, "/", 1000, NULL },
+	{ "/database", "/w", 1000, "does not allow it" },
+	{ "/etc", "/w", 1000, "does not allow it" },
+	{ "/data/../etc", "/w", 1000, "want PATH" },
+	{ "/data/..:/mnt", "/w", 1000, "want PATH" },
+	{ "/data/..hidden:/mnt", "/w", 1000, NULL },
+	{ "pvc:other:/mnt", "/w", 1000, "does not allow it" },
+	{ "pvc:data1", "/w", 1000, "want PATH" },
+	{ "data", "/w", 1000, "want PATH" },
+	{ NULL, "/w", 0, "does not run jobs of root" },
+};
+
+START_TEST(what_is_allowed)
+{
+	struct err err = { 0 };
+	json_t *obj;
+
+	spec.mount = asked[_i].mount;
+	spec.workdir = asked[_i].workdir;
+	job.uid = asked[_i].uid;
+	obj = kube_object_job(&home, &job, &err);
+	if (asked[_i].refused) {
+		ck_assert(!obj);
+		ck_assert_msg(strstr(err.text, asked[_i].refused) != NULL, "%s",
+		              err.text);
+	} else {
+		ck_assert_msg(obj != NULL, "%s", err.text);
+	}
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(without_image)
+{
+	struct conf_pool bare = pool;
+	const struct kube_home there = { &bare, "c", "s", 600 };
+	struct err err;
+
+	bare.image = NULL;
+	ck_assert(!kube_object_job(&there, &job, &err));
+	ck_assert_msg(strstr(err.text, "no image") != NULL, "%s", err.text);
+}
+END_TEST
+
+START_TEST(secret_is_text)
+{
+	char *own;
+	json_t *obj = kube_object_secret(&home, &job, 1000, &own);
+	json_t *data = json_object_get(obj, "data");
+
+	ck_assert_str_eq(at(data, "script"), "IyEvYmluL3NoCg==");
+	ck_assert(at(data, "env") && at(data, "init"));
+	ck_assert(at(data, "meet")); /* it has several tasks */
+	kube_object_own(obj, "n", "u");
+	data = json_object_get(json_object_get(obj, "metadata"),
+	                       "ownerReferences");
+	ck_assert_str_eq(at(json_array_get(data, 0), "uid"), "u");
+	json_decref(obj);
+}
+END_TEST
+
+/* The name of the Secret of that task; *ret is its Job. */
+static char *share(uint32_t task, json_t **ret)
+{
+	char *own, *name;
+	json_t *secret;
+
+	job.job = 100 + task;
+	job.array_job = 99;
+	job.array_task = task;
+	job.env = "HOME=/h\0LANG=C";
+	job.env_len = 15;
+	secret = kube_object_secret(&home, &job, 1000 + task, &own);
+	ck_assert(own != NULL);
+	name = xstrdup(at(secret, "metadata.name"));
+	*ret = made();
+	kube_object_share(*ret, name, own);
+	ck_assert_str_eq(kube_object_shared(*ret, &home), name);
+	json_decref(secret);
+	free(own);
+	return name;
+}
+
+START_TEST(tasks_of_an_array_share_a_secret)
+{
+	json_t *a, *b, *pods, *env;
+	char *first = share(1, &a), *second = share(2, &b), *third;
+
+	ck_assert_str_eq(first, second);
+	ck_assert_uint_le(strlen(first), 63);
+	pods = json_object_get(
+	    json_object_get(json_object_get(b, "spec"), "template"), "spec");
+	env = json_object_get(
+	    json_array_get(json_object_get(pods, "containers"), 0), "env");
+	ck_assert(strstr(at(json_array_get(env, 0), "value"),
+	                 "export AISCHED_ARRAY_TASK_ID='2'\n"));
+	/* A cluster takes two for one. */
+	ck_assert(strstr(at(json_array_get(env, 0), "value"),
+	                 "\"$$JOB_COMPLETION_INDEX\""));
+	json_decref(a);
+	job.script = "#!/bin/zsh";
+	third = share(3, &a);
+	ck_assert_str_ne(first, third);
+	json_decref(a);
+	json_decref(b);
+	free(first);
+	free(second);
+	free(third);
+}
+END_TEST
+
+START_TEST(secrets_of_others_are_not_shared)
+{
+	json_t *obj = made();
+
+	ck_assert_ptr_null(kube_object_shared(obj, &home));
+	kube_object_share(obj, "munge-key", "");
+	ck_assert_ptr_null(kube_object_shared(obj, &home));
+	json_decref(obj);
+}
+END_TEST
+
+/* --- what a pod says ------------------------------------------------------ */
+
+#define ASKS(cpu, more) \
+	"{'resources': {'requests': {'cpu': '" cpu "'}}" more "}"
+#define STAYS ", 'restartPolicy': 'Always'"
+
+static const struct {
+	const char *name, *spec;
+	int64_t cpu;
+} uses[] = {
+	{ "containers add up",
+	  "'containers': [" ASKS("1", "") ", " ASKS("500m", "") "]", 1500 },
+	{ "an init container runs before",
+	  "'containers': [" ASKS("1", "") "], 'initContainers': [" ASKS(
+	      "3", "") ", " ASKS("2", "") "]",
+	  3000 },
+	{ "a sidecar stays",
+	  "'containers': [" ASKS("1", "") "], 'initContainers': [" ASKS(
+	      "2", STAYS) "]",
+	  3000 },
+	{ "and runs beside later ones",
+	  "'containers': [" ASKS("1", "") "], 'initContainers': [" ASKS(
+	      "2", STAYS) ", " ASKS("4", "") "]",
+	  6000 },
+	{ "said for the whole pod, it wins",
+	  "'resources': {'requests': {'cpu': '7'}}, 'containers': [" ASKS(
+	      "1", "") "]",
+	  7000 },
+	{ "overhead comes on top",
+	  "'overhead': {'cpu': '250m'}, 'containers': [" ASKS("1", "") "]",
+	  1250 },
+};
+
+static json_t *parse(const char *text)
+{
+	char *copy = xstrdup(text);
+	json_error_t why;
+	json_t *obj;
+
+	for (char *s = copy; *s; s++)
+		if (*s == '\'')
+			*s = '"';
+	obj = json_loads(copy, 0, &why);
+	ck_assert_msg(obj != NULL, "%s: %s", why.text, copy);
+	free(copy);
+	return obj;
+}
+
+static struct kube_pod read_pod(const char *text)
+{
+	json_t *obj = parse(text);
+	struct kube_pod pod;
+	struct err err;
+
+	ck_assert_int_eq(kube_pod_read(obj, GPU, &pod, &err), 0);
+	json_decref(obj);
+	return pod;
+}
+
+START_TEST(pod_uses)
+{
+	char *text = xasprintf("{'metadata': {'name': 'p', 'uid': 'u'}, "
+	                       "'spec': {%s}}",
+	                       uses[_i].spec);
+	struct kube_pod pod = read_pod(text);
+
+	ck_assert_int_eq(pod.use.pods, 1);
+	ck_assert_msg(pod.use.cpu_milli == uses[_i].cpu, "%s: %lld",
+	              uses[_i].name, (long long)pod.use.cpu_milli);
+	kube_pod_fini(&pod);
+	free(text);
+}
+END_TEST
+
+#define ENDED(code, reason)                                                 \
+	"'containerStatuses': [{'state': {'terminated': {'exitCode': " code \
+	", 'reason': '" reason "', 'startedAt': '1970-01-01T00:01:00Z', "   \
+	"'finishedAt': '1970-01-01T00:02:00Z'}}}]"
+
+static const struct {
+	const char *name, *status;
+	int exit_code;
+	bool over, oom, lost;
+} ends[] = {
+	{ "it runs", "'phase': 'Running'", 0, false, false, false },
+	{ "well", "'phase': 'Succeeded', " ENDED("0", "Completed"), 0, true,
+	  false, false },
+	{ "badly", "'phase': 'Failed', " ENDED("7", "Error"), 7, true, false,
+	  false },
+	{ "for memory, although the script did not mind",
+	  "'phase': 'Succeeded', " ENDED("0", "OOMKilled"), 0, true, true,
+	  false },
+	{ "evicted", "'phase': 'Failed', 'reason': 'Evicted'", 0, true, false,
+	  true },
+	{ "as we told it",
+	  "'phase': 'Failed', 'reason': 'DeadlineExceeded', " ENDED("143",
+	                                                            "Error"),
+	  143, true, false, false },
+	{ "not taken", "'phase': 'Failed', 'reason': 'OutOfcpu'", 0, true,
+	  false, true },
+};
+
+START_TEST(pod_ends)
+{
+	char *text = xasprintf("{'metadata': {'name': 'p', 'uid': 'u'}, "
+	                       "'status': {%s}}",
+	                       ends[_i].status);
+	struct kube_pod pod = read_pod(text);
+
+	ck_assert_int_eq(pod.exit_code, ends[_i].exit_code);
+	ck_assert_int_eq(kube_pod_is_over(&pod), ends[_i].over);
+	ck_assert_int_eq(pod.oom, ends[_i].oom);
+	ck_assert_int_eq(kube_pod_is_lost(&pod), ends[_i].lost);
+	if (pod.ended)
+		ck_assert_int_eq(pod.end - pod.start, 60);
+	kube_pod_fini(&pod);
+	free(text);
+}
+END_TEST
+
+static const struct {
+	const char *message, *unable;
+	int64_t cpu_ms, peak_kib;
+} words[] = {
+	{ NULL, NULL, 0, 0 },
+	{ "Traceback: aisched: used: 1 1", NULL, 0, 0 },
+	{ "aisched: used: 1500000 2048\n", NULL, 1500, 2 },
+	{ "aisched: used: 9 9\nself\naisched: used: 3000 ?\n", NULL, 3, 0 },
+	{ "aisched: used: ? 4096\n", NULL, 0, 4 },
+	{ "aisched: used: \n", NULL, 0, 0 },
+	{ "aisched: used: 99999999999999999999 -5", NULL, 999999999999999, 0 },
+	{ "aisched: unable: cannot open\nmore", "cannot open", 0, 0 },
+};
+
+START_TEST(last_words)
+{
+	struct kube_last last;
+
+	kube_last_read(words[_i].message, &last);
+	ck_assert_pstr_eq(last.unable, words[_i].unable);
+	ck_assert_int_eq(last.cpu_ms, words[_i].cpu_ms);
+	ck_assert_int_eq(last.peak_kib, words[_i].peak_kib);
+	free(last.unable);
+}
+END_TEST
+
+SUITE(kube_object)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, names_are_those_of_hosts);
+	tcase_add_test(tc, says_whose_it_is);
+	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
+	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
+	tcase_add_test(tc, asks_for_what_the_job_asks_for);
+	tcase_add_test(tc, runs_as_who_submitted_it);
+	tcase_add_test(tc, has_folders_of_its_own);
+	tcase_add_test(tc, has_what_the_pool_gives_all);
+	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
+	tcase_add_test(tc, without_image);
+	tcase_add_test(tc, secret_is_text);
+	tcase_add_test(tc, tasks_of_an_array_share_a_secret);
+	tcase_add_test(tc, secrets_of_others_are_not_shared);
+	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
+	tcase_add_loop_test(tc, pod_ends, 0, ARRAY_SIZE(ends));
+	tcase_add_loop_test(tc, last_words, 0, ARRAY_SIZE(words));
+}

@@ -1,0 +1,612 @@
+/* test_shepherd.c - the pure parts of the local runner */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aischedd/run/output.h"
+#include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/order.h"
+#include "aischedd/run/shepherd/proc.h"
+#include "aischedd/run/shepherd/record.h"
+#include "aischedd/run/shepherd/tree.h"
+#include "libcommon/parse.h"
+#include "tests/unit/check.h"
+
+/* --- names of files --- */
+
+static const struct {
+	const char *name, *pattern, *want;
+} patterns[] = {
+	{ "relative to the folder", "out", "/w/out" },
+	{ "absolute", "/tmp/out", "/tmp/out" },
+	{ "job", "%j", "/w/17" },
+	{ "array and index", "%A_%a", "/w/12_3" },
+	{ "name, user, node, task", "%x.%u.%N.%t", "/w/n m.alice.host.2" },
+	{ "index of the node", "%n", "/w/0" },
+	{ "a width fills with zeros", "%4j-%6a", "/w/0017-000003" },
+	{ "a width has a limit", "%999t", "/w/0000000002" },
+	{ "a percent sign", "100%%", "/w/100%" },
+	{ "an unknown letter stays", "%q%", "/w/%q%" },
+	{ "a backslash turns it off", "\\%j", "/w/%j" },
+	{ "in the folder too", "log/%j/out", "/w/log/17/out" },
+};
+
+START_TEST(names_are_expanded)
+{
+	struct output_name name = { .job = 17,
+		                    .array_job = 12,
+		                    .array_task = 3,
+		                    .task = 2,
+		                    .name = "n m",
+		                    .user = "alice",
+		                    .node = "host.example" };
+	struct buf out = { 0 };
+
+	output_expand(patterns[_i].pattern, "/w", &name, &out);
+	ck_assert_msg(!strcmp(out.data, patterns[_i].want), "%s: got %s",
+	              patterns[_i].name, out.data);
+	buf_free(&out);
+}
+END_TEST
+
+START_TEST(a_single_job_is_its_own_array)
+{
+	struct output_name name = { .job = 17 };
+	struct buf out = { 0 };
+
+	output_expand("/%A_%a", "", &name, &out);
+	ck_assert_str_eq(out.data, "/17_4294967294");
+	buf_free(&out);
+}
+END_TEST
+
+/* --- the environment --- */
+
+struct fixture {
+	struct spec spec;
+	struct request req;
+	struct snap_task task[4];
+	struct order order;
+	struct env_of e;
+};
+
+static void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){
+		.req = { .tasks = 1, .cpus_milli = 1000, .mem_mib = 100 },
+	};
+	spec_init(&f->spec);
+	f->spec.name = "job";
+	f->spec.workdir = "/w";
+	f->order = (struct order){
+		.job = { .job = 40017,
+		         .attempt = 1,
+		         .uid = 1000,
+		         .gid = 100,
+		         .user = "alice",
+		         .spec = &f->spec,
+		         .req = &f->req,
+		         .queue = "gpu",
+		         .cluster = "demo",
+		         .time_limit = TIME_UNLIMITED,
+		         .ntasks = 1,
+		         .task = f->task },
+		.host = "n0",
+	};
+	f->e = (struct env_of){ .order = &f->order,
+		                .pid = 99,
+		                .start = 1000,
+		                .tmpdir = "/t",
+		                .run_id = "abc",
+		                .home = "/home/alice",
+		                .shell = "/bin/sh" };
+}
+
+static const char *value(char **env, const char *name)
+{
+	size_t len = strlen(name);
+	const char *found = NULL;
+
+	for (; *env; env++) {
+		if (strncmp(*env, name, len) || (*env)[len] != '=')
+			continue;
+		ck_assert_msg(!found, "%s is set twice", name);
+		found = *env + len + 1;
+	}
+	return found ? found : "unset";
+}
+
+static void check(struct fixture *f, const char *const want[][2])
+{
+	struct arena *arena = arena_new();
+	char **env = env_build(&f->e, arena);
+
+	for (; (*want)[0]; want++)
+		ck_assert_msg(!strcmp(value(env, (*want)[0]), (*want)[1]),
+		              "%s is '%s', not '%s'", (*want)[0],
+		              value(env, (*want)[0]), (*want)[1]);
+	arena_free(arena);
+}
+
+START_TEST(what_was_not_asked_for_is_not_echoed)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	check(&f, (const char *const[][2]){ { "AISCHED_JOB_ID", "40017" },
+	                                    { "SLURM_JOB_ID", "40017" },
+	                                    { "SLURM_JOBID", "40017" },
+	                                    { "SLURM_JOB_NAME", "job" },
+	                                    { "SLURM_JOB_PARTITION", "gpu" },
+	                                    { "AISCHED_JOB_QUEUE", "gpu" },
+	                                    { "SLURM_JOB_USER", "alice" },
+	                                    { "SLURM_JOB_UID", "1000" },
+	                                    { "SLURM_JOB_GID", "100" },
+	                                    { "SLURM_JOB_NODELIST", "n0" },
+	                                    { "SLURM_NNODES", "1" },
+	                                    { "SLURM_CPUS_ON_NODE", "1" },
+	                                    { "SLURM_SUBMIT_DIR", "/w" },
+	                                    { "SLURMD_NODENAME", "n0" },
+	                                    { "SLURM_PROCID", "0" },
+	                                    { "SLURM_TASK_PID", "99" },
+	                                    { "SLURM_JOB_START_TIME", "1000" },
+	                                    { "TMPDIR", "/t" },
+	                                    { RUN_ID_VAR, "abc" },
+	                                    { "SLURM_JOB_END_TIME", "unset" },
+	                                    { "SLURM_NTASKS", "unset" },
+	                                    { "SLURM_CPUS_PER_TASK", "unset" },
+	                                    { "SLURM_MEM_PER_NODE", "unset" },
+	                                    { "SLURM_GPUS", "unset" },
+	                                    { "SLURM_JOB_GPUS", "unset" },
+	                                    { "SLURM_ARRAY_JOB_ID", "unset" },
+	                                    { "SLURM_RESTART_COUNT", "unset" },
+	                                    { "CUDA_VISIBLE_DEVICES", "unset" },
+	                                    { "RANK", "unset" },
+	                                    { "MASTER_ADDR", "unset" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+START_TEST(what_was_asked_for_is_echoed)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.spec.tasks = 1;
+	f.spec.tasks_per_node = 1;
+	f.spec.cpus = 1500;
+	f.spec.mem_node = 100;
+	f.spec.gpus = 500;
+	f.spec.account = "acc";
+	f.order.job.time_limit = 60;
+	f.order.job.restarts = 2;
+	f.order.node_gpus = 4;
+	f.task[0].gpus = 5;
+	f.order.job.array_job = 40000;
+	f.order.job.array_task = 7;
+	f.order.job.array_count = 10;
+	f.order.job.array_max = 9;
+	f.order.job.array_step = 1;
+	check(&f, (const char *const[][2]){ { "SLURM_NTASKS", "1" },
+	                                    { "SLURM_NPROCS", "1" },
+	                                    { "SLURM_NTASKS_PER_NODE", "1" },
+	                                    { "SLURM_CPUS_PER_TASK", "2" },
+	                                    { "SLURM_MEM_PER_NODE", "100" },
+	                                    { "SLURM_GPUS_PER_TASK", "0.5" },
+	                                    { "SLURM_GPUS_ON_NODE", "2" },
+	                                    { "SLURM_JOB_GPUS", "0,2" },
+	                                    { "SLURM_JOB_ACCOUNT", "acc" },
+	                                    { "SLURM_JOB_END_TIME", "1060" },
+	                                    { "SLURM_RESTART_COUNT", "2" },
+	                                    { "AISCHED_ARRAY_JOB_ID", "40000" },
+	                                    { "SLURM_ARRAY_TASK_ID", "7" },
+	                                    { "SLURM_ARRAY_TASK_COUNT", "10" },
+	                                    { "SLURM_ARRAY_TASK_MIN", "0" },
+	                                    { "SLURM_ARRAY_TASK_MAX", "9" },
+	                                    { "SLURM_ARRAY_TASK_STEP", "1" },
+	                                    { "CUDA_VISIBLE_DEVICES", "0,2" },
+	                                    { "ROCR_VISIBLE_DEVICES", "0,2" },
+	                                    { "GPU_DEVICE_ORDINAL", "0,2" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+START_TEST(each_task_of_a_gang_has_its_rank)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.req.tasks = f.order.job.ntasks = 3;
+	f.order.node_gpus = 8;
+	f.task[0].gpus = 1;
+	f.task[1].gpus = 6;
+	f.e.slot = f.e.rank = 1;
+	check(&f, (const char *const[][2]){ { "RANK", "1" },
+	                                    { "LOCAL_RANK", "1" },
+	                                    { "WORLD_SIZE", "3" },
+	                                    { "MASTER_ADDR", "127.0.0.1" },
+	                                    { "MASTER_PORT", "10017" },
+	                                    { "SLURM_PROCID", "1" },
+	                                    { "SLURM_LOCALID", "1" },
+	                                    { "SLURM_GTIDS", "0,1,2" },
+	                                    { "SLURM_NTASKS", "3" },
+	                                    { "SLURM_TASKS_PER_NODE", "3" },
+	                                    { "SLURM_CPUS_ON_NODE", "3" },
+	                                    { "SLURM_JOB_GPUS", "0,1,2" },
+	                                    { "CUDA_VISIBLE_DEVICES", "1,2" },
+	                                    { NULL, NULL } });
+	/* A script that runs once has all of them and starts the ranks. */
+	f.spec.launch_script = 1;
+	f.e.slot = f.e.rank = 0;
+	check(&f, (const char *const[][2]){ { "RANK", "unset" },
+	                                    { "WORLD_SIZE", "unset" },
+	                                    { "MASTER_ADDR", "127.0.0.1" },
+	                                    { "SLURM_PROCID", "0" },
+	                                    { "SLURM_GTIDS", "0" },
+	                                    { "SLURM_NTASKS", "3" },
+	                                    { "CUDA_VISIBLE_DEVICES", "0,1,2" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+/* It may be alone for now; others will come, and are told of it. */
+START_TEST(a_task_of_an_elastic_job_has_its_rank)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.req.tasks = 3;
+	f.order.node_gpus = 8;
+	f.task[0].gpus = 2;
+	f.e.rank = 2;
+	check(&f, (const char *const[][2]){ { "RANK", "2" },
+	                                    { "WORLD_SIZE", "1" },
+	                                    { "MASTER_ADDR", "127.0.0.1" },
+	                                    { "CUDA_VISIBLE_DEVICES", "1" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+START_TEST(a_job_without_gpus_sees_none)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.order.node_gpus = 8;
+	check(&f, (const char *const[][2]){ { "CUDA_VISIBLE_DEVICES", "" },
+	                                    { "SLURM_JOB_GPUS", "unset" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+START_TEST(the_submitters_variables_go_along)
+{
+	static const char theirs[] = "A=1\0PATH=/p\0A=2\0nonsense\0=x\0"
+				     "SLURM_JOB_ID=3\0SLURM_ARRAY_TASK_ID=4\0"
+				     "SLURM_CONF=/c\0AISCHED_SOCKET=/s\0"
+				     "TMPDIR=/other\0RANK=5\0EMPTY=\0cut=off";
+	struct fixture f;
+
+	fixture_init(&f);
+	f.order.job.env = theirs;
+	f.order.job.env_len = sizeof(theirs) - 1;
+	check(&f, (const char *const[][2]){
+		      { "A", "1" },
+		      { "PATH", "/p" },
+		      { "EMPTY", "" },
+		      { "SLURM_CONF", "/c" },
+		      { "AISCHED_SOCKET", "/s" },
+		      { "RANK", "5" },
+		      { "SLURM_JOB_ID", "40017" }, /* ours */
+		      { "TMPDIR", "/t" },
+		      { "SLURM_ARRAY_TASK_ID", "unset" }, /* of another job */
+		      { "nonsense", "unset" },
+		      { "cut", "unset" },
+		      { "HOME", "/home/alice" }, /* where they sent none */
+		      { "USER", "alice" },
+		      { "LOGNAME", "alice" },
+		      { "SHELL", "/bin/sh" },
+		      { NULL, NULL } });
+}
+END_TEST
+
+/* --- orders --- */
+
+START_TEST(an_order_arrives_as_it_was)
+{
+	static const struct snap_cpu_use use[] = { { 4, 1000 }, { 6, 250 } };
+	static const uint8_t numa[] = { 0, 1 };
+	struct arena *arena = arena_new();
+	struct order got;
+	struct fixture f;
+	struct err err;
+	int fd;
+
+	fixture_init(&f);
+	f.spec.output = "out";
+	f.spec.args = "[\"a\"]";
+	f.order.job.ntasks = 2;
+	f.order.job.script = "#!/bin/sh\n";
+	f.order.job.script_len = 10;
+	f.order.job.env = "A=\xff";
+	f.order.job.env_len = 4;
+	f.order.job.cpu_use = use;
+	f.task[0].gpus = UINT64_C(1) << 63;
+	f.task[0].gpu_milli = 500;
+	f.task[1].cpu_first = 1;
+	f.task[2].cpu_first = 2;
+	f.order.cpu_numa = numa;
+	f.order.bind = true;
+	f.order.ways = (struct cgroup_ways){ .base = { "/a", NULL, "/b" },
+		                             .v2 = { [CG_MEMORY] = true } };
+	fd = order_write(&f.order, &err);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_msg(!order_read(fd, &got, arena, &err), "%s", err.text);
+	ck_assert_uint_eq(got.job.job, 40017);
+	ck_assert_uint_eq(got.job.ntasks, 2);
+	ck_assert_int_eq(got.job.time_limit, TIME_UNLIMITED);
+	ck_assert_str_eq(got.job.spec->args, "[\"a\"]");
+	ck_assert(got.job.spec->cpus == SPEC_UNSET);
+	ck_assert_mem_eq(got.job.script, "#!/bin/sh\n", 10);
+	ck_assert_mem_eq(got.job.env, "A=\xff", 4);
+	ck_assert(got.job.task[0].gpus == UINT64_C(1) << 63);
+	ck_assert_uint_eq(got.job.task[0].gpu_milli, 500);
+	ck_assert_uint_eq(got.job.task[1].cpu_first, 1);
+	ck_assert_uint_eq(got.job.task[2].cpu_first, 2);
+	ck_assert_uint_eq(got.job.cpu_use[1].cpu, 6);
+	ck_assert_uint_eq(got.job.cpu_use[1].milli, 250);
+	ck_assert_uint_eq(got.cpu_numa[1], 1);
+	ck_assert(got.bind);
+	ck_assert_str_eq(got.ways.base[CG_CPU], "/b");
+	ck_assert_ptr_null(got.ways.base[CG_MEMORY]);
+	ck_assert(got.ways.v2[CG_MEMORY] && !got.ways.v2[CG_CPU]);
+	json_decref(got.texts);
+	arena_free(arena);
+	close(fd);
+}
+END_TEST
+
+START_TEST(another_version_of_an_order_is_refused)
+{
+	struct arena *arena = arena_new();
+	struct order got;
+	struct fixture f;
+	struct err err;
+	uint32_t version = 9999;
+	int fd;
+
+	fixture_init(&f);
+	fd = order_write(&f.order, &err);
+	ck_assert_int_eq(pwrite(fd, &version, sizeof(version), 0), 4);
+	ck_assert_int_eq(order_read(fd, &got, arena, &err), -1);
+	ck_assert_str_eq(err.text, "the daemon speaks another version");
+	ck_assert_int_eq(ftruncate(fd, 3), 0);
+	ck_assert_int_eq(order_read(fd, &got, arena, &err), -1);
+	arena_free(arena);
+	close(fd);
+}
+END_TEST
+
+/* --- records --- */
+
+struct folder {
+	char path[64];
+	int fd;
+	struct arena *arena;
+};
+
+static void folder_init(struct folder *d)
+{
+	snprintf(d->path, sizeof(d->path), "/tmp/test_run.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(d->path));
+	d->fd = open(d->path, O_RDONLY | O_DIRECTORY);
+	d->arena = arena_new();
+}
+
+static void folder_fini(struct folder *d)
+{
+	arena_free(d->arena);
+	close(d->fd);
+	tree_remove(AT_FDCWD, d->path);
+	ck_assert_int_eq(access(d->path, F_OK), -1);
+}
+
+/* As another process sees it: our own lock is none to us. */
+static enum record_state state_of(struct folder *d)
+{
+	struct record rec;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		record_read(d->fd, &rec, d->arena);
+		_exit((int)rec.state);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return (enum record_state)WEXITSTATUS(status);
+}
+
+START_TEST(a_claim_is_exclusive_and_lives_with_its_owner)
+{
+	struct claim claim;
+	struct folder d;
+	struct err err;
+	int fd;
+
+	folder_init(&d);
+	ck_assert_int_eq(state_of(&d), RECORD_NONE);
+	claim_new(&claim);
+	ck_assert_uint_eq(strlen(claim.run_id), RUN_ID_LEN);
+	fd = record_claim(d.fd, &claim, &err);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(record_claim(d.fd, &claim, &err), -1);
+	ck_assert_int_eq(err.code, EEXIST);
+	ck_assert_int_eq(record_sync(fd, d.fd, &err), 0);
+	ck_assert_int_eq(state_of(&d), RECORD_ALIVE);
+	close(fd);
+	ck_assert_int_eq(state_of(&d), RECORD_DEAD);
+	folder_fini(&d);
+}
+END_TEST
+
+START_TEST(an_outcome_is_kept)
+{
+	struct outcome out = { .exit_code = 3,
+		               .signal = 9,
+		               .oom = true,
+		               .start = 100,
+		               .end = 200,
+		               .cpu_ms = 5,
+		               .peak_mem_kib = SPEC_UNSET,
+		               .text = "a \"text\"" };
+	struct record rec;
+	struct claim claim;
+	struct folder d;
+	int fd;
+
+	folder_init(&d);
+	claim_new(&claim);
+	claim.cgroup.dir[CG_PIDS] = "/pids/1";
+	fd = record_claim(d.fd, &claim, NULL);
+	ck_assert_int_eq(record_end(fd, &out, NULL), 0);
+	ck_assert_int_eq(state_of(&d), RECORD_ENDED);
+	close(fd);
+	record_read(d.fd, &rec, d.arena);
+	ck_assert_int_eq(rec.state, RECORD_ENDED);
+	ck_assert_str_eq(rec.claim.run_id, claim.run_id);
+	ck_assert_str_eq(rec.claim.boot, claim.boot);
+	ck_assert_str_eq(rec.claim.cgroup.dir[CG_PIDS], "/pids/1");
+	ck_assert_ptr_null(rec.claim.cgroup.dir[CG_V2]);
+	ck_assert_int_eq(rec.outcome.exit_code, 3);
+	ck_assert_int_eq(rec.outcome.signal, 9);
+	ck_assert(rec.outcome.oom);
+	ck_assert_int_eq(rec.outcome.start, 100);
+	ck_assert_int_eq(rec.outcome.end, 200);
+	ck_assert_int_eq(rec.outcome.cpu_ms, 5);
+	ck_assert(rec.outcome.peak_mem_kib == SPEC_UNSET);
+	ck_assert_str_eq(rec.outcome.text, "a \"text\"");
+	folder_fini(&d);
+}
+END_TEST
+
+static const struct {
+	const char *name, *text;
+	enum record_state want;
+} records[] = {
+#define CLAIM "{\"boot\":\"b\",\"pid\":1,\"run_id\":\"r\",\"cgroups\":[]}\n"
+	{ "empty: nothing ran yet", "", RECORD_NONE },
+	{ "a claim that was cut", "{\"boot\":\"b\",\"pi", RECORD_NONE },
+	{ "a claim", CLAIM, RECORD_DEAD },
+	{ "an outcome that was cut", CLAIM "{\"ended\":{\"exit_code\":0",
+	  RECORD_DEAD },
+	{ "an outcome with a part missing",
+	  CLAIM "{\"ended\":{\"exit_code\":0}}\n", RECORD_DEAD },
+	{ "a start that failed",
+	  CLAIM "{\"failed\":{\"fault\":1,\"text\":\"no\"}}\n", RECORD_FAILED },
+	{ "nonsense", "\xff\xfe\n\n", RECORD_NONE },
+};
+
+START_TEST(a_record_is_read_as_far_as_it_goes)
+{
+	struct record rec;
+	struct folder d;
+	int fd;
+
+	folder_init(&d);
+	fd = openat(d.fd, "claim", O_WRONLY | O_CREAT, 0600);
+	ck_assert_int_eq(write(fd, records[_i].text, strlen(records[_i].text)),
+	                 (ssize_t)strlen(records[_i].text));
+	close(fd);
+	record_read(d.fd, &rec, d.arena);
+	ck_assert_msg(rec.state == records[_i].want, "%s: got %d",
+	              records[_i].name, rec.state);
+	folder_fini(&d);
+}
+END_TEST
+
+/* --- processes and trees --- */
+
+static void kill_it(pid_t pid, void *arg)
+{
+	*(pid_t *)arg = pid;
+	kill(pid, SIGKILL);
+}
+
+START_TEST(processes_are_found_below_and_by_environment)
+{
+	pid_t child = fork(), found = 0;
+	int go[2], status;
+	char c;
+
+	if (child == 0) {
+		execle("/bin/sleep", "sleep", "1000", NULL,
+		       (char *[]){ (char[]){ "MARK=x1" }, NULL });
+		_exit(127);
+	}
+	/* It carries the variable once it is the other program. */
+	while (!proc_with_env("MARK", "x1", kill_it, &found))
+		;
+	ck_assert_int_eq(found, child);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(pipe(go), 0);
+	child = fork();
+	if (child == 0) {
+		ck_assert_int_eq(read(go[0], &c, 1), 1);
+		_exit(0);
+	}
+	found = 0;
+	ck_assert_uint_eq(proc_descendants(getpid(), kill_it, &found), 1);
+	ck_assert_int_eq(found, child);
+	ck_assert_int_gt(proc_memory_kib(getpid()), 100);
+	ck_assert_int_gt(proc_memory_exact_kib(getpid()), 100);
+	ck_assert_int_eq(proc_memory_kib(-1), 0);
+	waitpid(child, &status, 0);
+}
+END_TEST
+
+START_TEST(a_tree_is_removed_but_not_what_it_points_to)
+{
+	struct folder d, other;
+
+	folder_init(&other);
+	ck_assert_int_eq(mkdirat(other.fd, "keep", 0700), 0);
+	folder_init(&d);
+	ck_assert_int_eq(mkdirat(d.fd, "a", 0700), 0);
+	ck_assert_int_eq(mkdirat(d.fd, "a/b", 0700), 0);
+	ck_assert_int_eq(symlinkat(other.path, d.fd, "a/b/link"), 0);
+	ck_assert_int_eq(symlinkat(other.path, d.fd, "direct"), 0);
+	ck_assert_int_eq(fchmodat(d.fd, "a/b", 0, 0), 0);
+	tree_remove(d.fd, "direct");
+	tree_remove(d.fd, "a");
+	tree_remove(d.fd, "missing");
+	ck_assert_int_eq(faccessat(d.fd, "a", F_OK, 0), -1);
+	ck_assert_int_eq(faccessat(other.fd, "keep", F_OK, 0), 0);
+	folder_fini(&d);
+	folder_fini(&other);
+}
+END_TEST
+
+SUITE(run)
+{
+	tcase_add_loop_test(tc, names_are_expanded, 0, ARRAY_SIZE(patterns));
+	tcase_add_test(tc, a_single_job_is_its_own_array);
+	tcase_add_test(tc, what_was_not_asked_for_is_not_echoed);
+	tcase_add_test(tc, what_was_asked_for_is_echoed);
+	tcase_add_test(tc, each_task_of_a_gang_has_its_rank);
+	tcase_add_test(tc, a_task_of_an_elastic_job_has_its_rank);
+	tcase_add_test(tc, a_job_without_gpus_sees_none);
+	tcase_add_test(tc, the_submitters_variables_go_along);
+	tcase_add_test(tc, an_order_arrives_as_it_was);
+	tcase_add_test(tc, another_version_of_an_order_is_refused);
+	tcase_add_test(tc, a_claim_is_exclusive_and_lives_with_its_owner);
+	tcase_add_test(tc, an_outcome_is_kept);
+	tcase_add_loop_test(tc, a_record_is_read_as_far_as_it_goes, 0,
+	                    ARRAY_SIZE(records));
+	tcase_add_test(tc, processes_are_found_below_and_by_environment);
+	tcase_add_test(tc, a_tree_is_removed_but_not_what_it_points_to);
+}

@@ -1,0 +1,464 @@
+/* test_plan.c - refusals at submission, and a verifier that sees */
+#include <string.h>
+
+#include "aischedd/sched/text/text.h"
+#include "tests/unit/check.h"
+
+/* Whether a job could ever fit, and what is said if not. */
+static const struct {
+	const char *jobs, *why;
+} fits[] = {
+	{ "pend 10 cpus=8", NULL },
+	{ "pend 10 gpus=2 cpus=4", NULL },
+	{ "pend 10 tasks=4 cpus=4", NULL },
+	{ "pend 10 want=n1", NULL }, /* down is not never */
+	{ "run 9 cpus=8 on=c0\npend 10 cpus=8", NULL },
+	{ "run 9 suspended cpus=99 on=c0\npend 9 cpus=99 resumes", NULL },
+	{ "pend 10 gpus=99 pools=k", NULL }, /* nobody knows what is there */
+	{ "pend 10 cpus=9 pools=p",
+	  "needs 9 CPUs on one node; the largest that it may use has 8 (c0)" },
+	{ "pend 10 gpus=4 pools=p",
+	  "needs 4 GPUs on one node; the largest that it may use has 2 (n0)" },
+	{ "pend 10 mem=64G pools=p", "needs 64G of memory on one node; the "
+	                             "largest that it may use has 32G (n0)" },
+	{ "pend 10 gpus=1 cpus=8 mem=1G pools=p",
+	  "needs 8 CPUs on one node; the largest that it may use has 4 (n0)" },
+	{ "pend 10 cpus=8 mem=32G pools=p",
+	  "no node has 8 CPUs and 32G of memory together" },
+	{ "pend 10 tasks=5 cpus=4 pools=p",
+	  "has 5 tasks; no more than 4 fit, were all nodes empty" },
+	{ "pend 10 tasks=5 nodes=5 pools=p",
+	  "has 5 tasks; no more than 3 fit, were all nodes empty" },
+	{ "pend 10 tasks=4 cpus=4 tasks_per_node=1 pools=p",
+	  "has 4 tasks; no more than 3 fit, were all nodes empty" },
+	{ "pend 10 gpus=1.5 pools=p",
+	  "asks for 1.5 GPUs; more than one must be whole ones" },
+	{ "pend 10 rule=ib pools=p", "no node of its pools has the features, "
+	                             "GPU type or names that it asks for" },
+	{ "pend 10 cpus=33", "needs 33 CPUs in all; queue 'q' never allows "
+	                     "more than 32" },
+	{ "pend 10 licenses=l:2", "needs 2 of licence 'l', which has 1" },
+};
+
+START_TEST(could_fit)
+{
+	static const char cluster[] =
+	    "pool p\npool k ready=no\nqueue q limit=cpus:32\n"
+	    "license l total=1\n"
+	    "node n0 pool=p cpus=4 mem=32G gpus=2\n"
+	    "node n1 pool=p cpus=4 mem=32G gpus=2 state=down\n"
+	    "node c0 pool=p cpus=8 mem=16G\n";
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+	const struct snap *snap;
+	struct err why = { 0 };
+	int status;
+
+	buf_printf(&text, "%s%s\n", cluster, fits[_i].jobs);
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	status = sched_could_fit(snap, 0, &why);
+	ck_assert_int_eq(status, fits[_i].why ? -1 : 0);
+	if (fits[_i].why)
+		ck_assert_str_eq(why.text, fits[_i].why);
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
+/* A GPU is free on each node, two are asked for, and nobody can move; thousands
+ * that differ by their memory ask.  The last one may take from somebody: the
+ * pass has not lost patience before. */
+START_TEST(many_ask_in_vain_for_others_to_move)
+{
+	enum { NODES = 200, ROWS = 4000 };
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+	const struct snap *snap;
+	const struct plan *plan;
+	struct err why = { 0 };
+
+	buf_printf(&text,
+	           "pool a\npool b\n"
+	           "queue q priority=9 quota=gpus:1000\n"
+	           "queue r quota=gpus:2\n"
+	           "node n[0-%d] pool=a cpus=8 mem=64G gpus=2\n"
+	           "node m pool=b cpus=8 mem=64G gpus=2\n",
+	           NODES - 1);
+	for (int i = 0; i < NODES; i++)
+		buf_printf(&text,
+		           "run %d queue=q preemptible cpus=5 gpus=1 on=n%d\n",
+		           i + 1, i);
+	buf_puts(&text, "run 1000 queue=r preemptible gpus=2 on=m\n");
+	for (int i = 0; i < ROWS; i++)
+		buf_printf(&text, "pend %d queue=q pools=a mem=%dM gpus=2\n",
+		           2000 + i, 1000 + i);
+	buf_puts(&text, "pend 9000 queue=r priority=1 pools=b gpus=2\n");
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	plan = sched_plan(snap, arena);
+	ck_assert_uint_eq(plan->nevictions, 1);
+	ck_assert_uint_eq(plan->eviction[0].by, 9000);
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
+/* A plan that may be changed. */
+struct draft {
+	struct plan plan;
+	struct start start[8];
+	struct verdict verdict[8];
+	struct snap_task task[16];
+	struct snap_cpu_use use[16];
+};
+
+static void another_snapshot(struct draft *d)
+{
+	d->plan.gen++;
+}
+
+static void row_without_verdict(struct draft *d)
+{
+	d->plan.nverdicts--;
+}
+
+static void start_of_nobody(struct draft *d)
+{
+	d->start[0].member = 99;
+}
+
+static void started_twice(struct draft *d)
+{
+	d->start[1] = d->start[0];
+}
+
+static void half_a_gang(struct draft *d)
+{
+	d->start[0].ntasks = 1;
+}
+
+static void on_a_drained_node(struct draft *d)
+{
+	d->task[0].node = 2;
+}
+
+static void two_on_one_node(struct draft *d)
+{
+	d->task[1] = d->task[0];
+	d->task[1].cpu_first = d->task[2].cpu_first;
+}
+
+static void gpu_twice(struct draft *d)
+{
+	d->task[1].node = 0;
+}
+
+static void too_few_gpus(struct draft *d)
+{
+	d->task[0].gpus = 1;
+}
+
+static void gpu_that_is_not_there(struct draft *d)
+{
+	d->task[0].gpus = 0x30;
+}
+
+static void part_of_a_gpu(struct draft *d)
+{
+	d->task[0].gpu_milli = 500;
+}
+
+static void cpu_twice(struct draft *d)
+{
+	d->use[1].cpu = d->use[0].cpu;
+}
+
+static void cpu_that_is_not_there(struct draft *d)
+{
+	d->use[0].cpu = 99;
+}
+
+static void fewer_cpus(struct draft *d)
+{
+	d->use[0].milli = 500;
+}
+
+static void waits_without_reason(struct draft *d)
+{
+	d->verdict[2].why = WHY_None;
+}
+
+static void reason_of_the_ended(struct draft *d)
+{
+	d->verdict[2].why = WHY_TimeLimit;
+}
+
+static void waits_but_fits(struct draft *d)
+{
+	d->plan.nstarts = 1;
+	d->verdict[1] = d->verdict[2];
+	d->verdict[1].started = 0;
+}
+
+static void expected_in_the_past(struct draft *d)
+{
+	d->verdict[2].expected = 1;
+}
+
+static void other_starts(struct draft *d)
+{
+	d->verdict[0].started = 2;
+}
+
+static void shared_tasks(struct draft *d)
+{
+	d->start[1].task_first = 1;
+}
+
+static const struct {
+	void (*spoil)(struct draft *);
+	const char *why;
+} spoiled[] = {
+	{ another_snapshot, "not of this snapshot" },
+	{ row_without_verdict, "not of this snapshot" },
+	{ start_of_nobody, "start of nobody" },
+	{ started_twice, "shares tasks with another" },
+	{ half_a_gang, "starts with 1 tasks" },
+	{ on_a_drained_node, "is on n2: not up" },
+	{ two_on_one_node, "given twice" },
+	{ gpu_twice, "given twice" },
+	{ too_few_gpus, "has not the GPUs it asks for" },
+	{ gpu_that_is_not_there, "has a GPU that n0 does not have" },
+	{ part_of_a_gpu, "has not its part of the GPU" },
+	{ cpu_twice, "CPU 0 of n0 is given twice" },
+	{ cpu_that_is_not_there, "n0 has no CPU 99" },
+	{ fewer_cpus, "has not the CPUs it asks for" },
+	{ waits_without_reason, "waits without reason" },
+	{ reason_of_the_ended, "waits for no reason there is" },
+	{ waits_but_fits, "waits but fits in 'default'" },
+	{ expected_in_the_past, "is expected in the past" },
+	{ other_starts, "its row counts other starts" },
+	{ shared_tasks, "shares tasks with another" },
+};
+
+START_TEST(verifier_sees)
+{
+	static const char world[] =
+	    "now 1000\ngen 4\nnode n[0-1] cpus=4 threads=4 gpus=4\n"
+	    "node n2 cpus=4 threads=4 gpus=4 state=drain\n"
+	    "pend 10 tasks=2 gpus=2 cpus=2 tasks_per_node=1\n"
+	    "pend 11 cpus=1\npend 12 cpus=4\npend 13 cpus=3\n";
+	struct arena *arena = arena_new();
+	const struct snap *snap = snap_read(world, arena, NULL);
+	const struct plan *plan = sched_plan(snap, arena);
+	struct draft d = { .plan = *plan };
+	struct err why = { 0 };
+
+	ck_assert_uint_eq(plan->nstarts, 2);
+	memcpy(d.start, plan->start, 2 * sizeof(*d.start));
+	memcpy(d.verdict, plan->verdict, 4 * sizeof(*d.verdict));
+	memcpy(d.task, plan->task, 4 * sizeof(*d.task));
+	memcpy(d.use, plan->cpu_use, 5 * sizeof(*d.use));
+	d.plan.start = d.start;
+	d.plan.verdict = d.verdict;
+	d.plan.task = d.task;
+	d.plan.cpu_use = d.use;
+	ck_assert_msg(plan_check(snap, &d.plan, &why) == 0, "%s", why.text);
+	spoiled[_i].spoil(&d);
+	ck_assert_int_eq(plan_check(snap, &d.plan, &why), -1);
+	ck_assert_msg(strstr(why.text, spoiled[_i].why) != NULL,
+	              "want '%s', got '%s'", spoiled[_i].why, why.text);
+	arena_free(arena);
+}
+END_TEST
+
+/* The same plan, held against a snapshot that forbids it. */
+static const struct {
+	const char *line, *why;
+} forbidding[] = {
+	{ "node n0 cpus=4 taints=x\npend 10", "is on n0: tainted" },
+	{ "node n0 cpus=4 features=y\npend 10 rule=f",
+	  "does not meet the constraint" },
+	{ "node n0 cpus=4\nnode n1 cpus=4\npend 10 want=n1",
+	  "not in its node list" },
+	{ "node n0 cpus=4\npend 10 avoid=n0", "excluded" },
+	{ "pool p\npool o\nnode n0 cpus=4\npend 10 pools=o",
+	  "not in its pools" },
+	{ "pool p ready=no\nnode n0 cpus=4\npend 10",
+	  "its runner is not ready" },
+	{ "node n0 cpus=4 retry_at=99\npend 10", "starts fail there" },
+	{ "node n0 cpus=4 mem=1G\npend 10 mem=2G", "memory of n0" },
+	{ "node n0 cpus=4 cpus_free=0.5\npend 10", "CPUs of n0" },
+	{ "node n0 cpus=4\nrun 1 on=n0\npend 10 exclusive", "not for two" },
+	{ "node n0 cpus=4\nrun 1 on=n0 exclusive\npend 10", "not for two" },
+	{ "license l total=1\nnode n0 cpus=4\npend 10 licenses=l:2",
+	  "licence 'l' is given twice" },
+	{ "queue q limit=cpus:0.5\nnode n0 cpus=4\npend 10",
+	  "queue 'q' is over its limit" },
+	{ "queue q max_jobs=0\nnode n0 cpus=4\npend 10",
+	  "queue 'q' is over its number of jobs" },
+	{ "queue q max_jobs_user=0\nnode n0 cpus=4\npend 10",
+	  "queue 'q' is over its limit for a user" },
+	{ "node n0 cpus=4\npend 10*1/0", "starts or claims too often" },
+	{ "node n0 cpus=4\npend 10 tasks=2", "starts with 1 tasks" },
+};
+
+START_TEST(verifier_forbids)
+{
+	struct arena *arena = arena_new();
+	const struct snap *easy =
+	    snap_read("node n0 cpus=4\npend 10", arena, NULL);
+	const struct plan *plan = sched_plan(easy, arena);
+	const struct snap *snap;
+	struct err why = { 0 };
+
+	snap = snap_read(forbidding[_i].line, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	ck_assert_uint_eq(plan->nstarts, 1);
+	ck_assert_int_eq(plan_check(easy, plan, &why), 0);
+	ck_assert_int_eq(plan_check(snap, plan, &why), -1);
+	ck_assert_msg(strstr(why.text, forbidding[_i].why) != NULL,
+	              "%s: want '%s', got '%s'", forbidding[_i].line,
+	              forbidding[_i].why, why.text);
+	arena_free(arena);
+}
+END_TEST
+
+/* The same for plans that take from some for others: whoever leaves is 12. */
+#define PREEMPT "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
+#define RECLAIM                                                  \
+	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
+	"node n0 cpus=8 gpus=2\nrun 11 queue=b gpus=1 on=n0\n"
+#define MOVE "now 1000\nqueue q\nnode n[0-1] cpus=4\nrun 11 cpus=2 on=n1\n"
+
+static const struct {
+	const char *easy, *line, *why;
+} unlawful[] = {
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 on=n0\npend 20 priority=5", "may not be evicted" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible ending on=n0\npend 20 priority=5",
+	  "leaves already" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible safe=1001 on=n0\npend 20 priority=5",
+	  "may not be evicted yet" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 20 priority=5 barred",
+	  "is evicted for job 20, which failed to start" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 20",
+	  "is not of lower priority than job 20" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 21 priority=5",
+	  "is evicted for nobody" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 preemptible on=n0\npend 20 cpus=2 priority=5",
+	  "claims on n0 do not fit" },
+	{ "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
+	  "run 12 preemptible on=n0\npend 20 priority=5",
+	  "now 1000\nqueue q\nnode n0 cpus=3\nrun 11 on=n0\n"
+	  "run 12 preemptible on=n0\npend 20 priority=5",
+	  "is evicted though 1 of its tasks are not in the way" },
+	{ PREEMPT "run 12 preemptible on=n0\npend 20 priority=5",
+	  "now 1000\nqueue q limit=cpus:1\nnode n0 cpus=2\nrun 11 on=n0\n"
+	  "run 12 preemptible on=n0\npend 20 priority=5",
+	  "queue 'q' is over its limit" },
+	{ PREEMPT "run 12 tasks=2 preemptible on=n0\npend 20 priority=5",
+	  PREEMPT "run 12 tasks=2 preemptible suspended on=n0\n"
+	          "pend 20 priority=5",
+	  "of its tasks are not in the way" },
+	{ RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=a gpus=1",
+	  RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=b gpus=1",
+	  "share of queue 'a': more than it asks for" },
+	{ RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=a gpus=1",
+	  "now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:2\n"
+	  "node n0 cpus=8 gpus=2\nrun 11 queue=b gpus=1 on=n0\n"
+	  "run 12 queue=b gpus=1 preemptible on=n0\npend 20 queue=a gpus=1",
+	  "share of queue 'b': less than its quota" },
+	{ RECLAIM "run 12 queue=b gpus=1 preemptible on=n0\n"
+	          "pend 20 queue=a gpus=1",
+	  "now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n"
+	  "node n0 cpus=8 gpus=2\nrun 11 queue=a gpus=1 on=n0\n"
+	  "run 12 queue=b gpus=1 preemptible on=n0\npend 20 queue=a gpus=1",
+	  "queue 'a' takes more than its share" },
+	{ MOVE "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
+	  "now 1000\npolicy consolidate=no\nqueue q\nnode n[0-1] cpus=4\n"
+	  "run 11 cpus=2 on=n1\nrun 12 cpus=1 preemptible on=n0\n"
+	  "pend 20 cpus=4",
+	  "is moved, which nobody wants" },
+	{ MOVE "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
+	  "now 1000\nqueue q\nnode n[0-1] cpus=4\nrun 11 cpus=4 on=n1\n"
+	  "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
+	  "claims on n1 do not fit" },
+	{ "now 1000\nqueue q\nnode n0 cpus=4\n"
+	  "run 12 tasks=3 min_tasks=1 on=n0",
+	  "now 1000\nqueue q\nnode n0 cpus=4\n"
+	  "run 12 tasks=2 min_tasks=1 on=n0",
+	  "grows too much" },
+	{ "now 1000\nqueue q\nnode n0 cpus=4\n"
+	  "run 12 tasks=3 min_tasks=1 on=n0",
+	  "now 1000\nqueue q limit=cpus:2\nnode n0 cpus=4\n"
+	  "run 12 tasks=3 min_tasks=1 on=n0",
+	  "queue 'q' is over its limit" },
+};
+
+START_TEST(verifier_protects)
+{
+	struct arena *arena = arena_new();
+	const struct snap *easy = snap_read(unlawful[_i].easy, arena, NULL);
+	const struct snap *snap = snap_read(unlawful[_i].line, arena, NULL);
+	const struct plan *plan;
+	struct err why = { 0 };
+
+	ck_assert(easy && snap);
+	plan = sched_plan(easy, arena);
+	ck_assert_uint_eq(plan->nevictions + plan->ngrows > 0, 1);
+	ck_assert_msg(plan_check(easy, plan, &why) == 0, "%s", why.text);
+	ck_assert_msg(plan_check(snap, plan, &why) < 0, "%s: no '%s'",
+	              unlawful[_i].line, unlawful[_i].why);
+	ck_assert_msg(strstr(why.text, unlawful[_i].why) != NULL,
+	              "%s: want '%s', got '%s'", unlawful[_i].line,
+	              unlawful[_i].why, why.text);
+	arena_free(arena);
+}
+END_TEST
+
+/* More of everything than any array begins with. */
+START_TEST(many_jobs)
+{
+	struct arena *arena = arena_new();
+	struct err why = { 0 };
+	const struct snap *snap =
+	    snap_read("queue q max_jobs_user=9999\n"
+	              "node n[00-49] cpus=64 gpus=8 threads=64 core=0-31,0-31\n"
+	              "pend 1-300,400*100 cpus=1.5 gpus=0.5\n"
+	              "pend 301 tasks=200 cpus=2.25\n"
+	              "pend 302-303 tasks=40 nodes=20 cpus=3.5\n"
+	              "pend 304 tasks=4000 cpus=0.3\n"
+	              "pend 305 tasks=500 cpus=1.7\n",
+	              arena, &why);
+	const struct plan *plan;
+
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	plan = sched_plan(snap, arena);
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
+	ck_assert_uint_eq(plan->nstarts, 404); /* 305 has no room */
+	arena_free(arena);
+}
+END_TEST
+
+SUITE(sched_plan)
+{
+	tcase_add_test(tc, many_ask_in_vain_for_others_to_move);
+	tcase_add_loop_test(tc, could_fit, 0, (int)ARRAY_SIZE(fits));
+	tcase_add_loop_test(tc, verifier_sees, 0, (int)ARRAY_SIZE(spoiled));
+	tcase_add_loop_test(tc, verifier_protects, 0,
+	                    (int)ARRAY_SIZE(unlawful));
+	tcase_add_loop_test(tc, verifier_forbids, 0,
+	                    (int)ARRAY_SIZE(forbidding));
+	tcase_add_test(tc, many_jobs);
+}

@@ -1,0 +1,372 @@
+/*
+ * test_promise.c - promised starts, in simulated worlds
+ *
+ * Jobs arrive and end, and after each of these all that the plan starts is
+ * started.  What was promised once is never put off: to the first job that
+ * waits on any cluster, to all on one node of which nobody takes parts of
+ * devices.  Where there is nothing but CPUs, with one promise, the starts are
+ * those of EASY backfill.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/text/text.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+#include "tests/unit/dice.h"
+
+enum { WORLDS = 150, EASY_WORLDS = 100, JOBS = 40, EASY_CPUS = 16 };
+
+enum phase { COMES, WAITS, RUNS, IS_OVER };
+
+struct job {
+	enum phase phase;
+	char shape[160];
+	char on[600];
+	int64_t arrives, lasts, start; /* lasts 0: for ever */
+	int64_t limit;                 /* what it says; 0: nothing */
+	int64_t promised;              /* SNAP_NEVER: nothing */
+	uint32_t cpus;                 /* EASY */
+};
+
+struct world {
+	struct dice d;
+	bool all; /* look after all promises, not only the first one's */
+	struct buf base, text;
+	int64_t now, wake;
+	struct job job[JOBS]; /* their ids are 1, 2, ..., as they arrive */
+};
+
+/* --- what the world is like -------------------------------------------- */
+
+static void add_nodes(struct world *w)
+{
+	uint32_t n = w->all ? 1 : 2 + roll(&w->d, 5);
+
+	buf_printf(&w->base,
+	           "policy age=0 size=0 fairshare=0 consolidate=no depth=%s\n",
+	           w->all ? "100" : PICK(&w->d, "1", "3", "100"));
+	buf_printf(&w->base,
+	           "pool a order=%s\npool b\nlevel rack\n"
+	           "domain r0 level=rack\ndomain r1 level=rack\n",
+	           PICK(&w->d, "pack", "spread"));
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(
+		    &w->base, "node n%u mem=64G cpus=%s%s%s domain=%s\n",
+		    (unsigned)i,
+		    PICK(&w->d, "4", "8", "16",
+		         "8 threads=8 core=0*2,1*2,2*2,3*2 numa=0*4,1*4"),
+		    PICK(&w->d, "", " gpus=4", " gpus=4 gpu_type=x*2,y*2",
+		         " gpus=4 gpu_numa=0*2,1*2", " gpus=8"),
+		    PICK(&w->d, "", "", "", " pool=b"),
+		    PICK(&w->d, "r0", "r1"));
+	if (!roll(&w->d, 4))
+		buf_printf(&w->base,
+		           "reservation r start=%u end=%u nodes=n0 users=z\n",
+		           1000 + (unsigned)roll(&w->d, 500),
+		           1600 + (unsigned)roll(&w->d, 500));
+}
+
+static void add_job(struct world *w, struct job *job)
+{
+	struct dice *d = &w->d;
+	bool part = !w->all; /* of a GPU, of a CPU */
+
+	job->arrives = 1000 + roll(d, 3) * roll(d, 600);
+	job->lasts = roll(d, 10) ? 10 * (1 + roll(d, 60)) : 0;
+	job->limit = job->lasts;
+	job->promised = SNAP_NEVER;
+	snprintf(job->shape, sizeof(job->shape),
+	         " cpus=%s mem=%s gpus=%s%s%s%s",
+	         PICK(d, "1", "1", "2", "4", "8", part ? "0.5" : "3",
+	              part ? "1.25" : "1"),
+	         PICK(d, "0", "1G", "20G"),
+	         PICK(d, "0", "0", "0", "1", "2", part ? "0.5" : "1",
+	              part ? "0.3" : "3", "4"),
+	         PICK(d, "", "", "", part ? " gpu_type=x" : "", " exclusive",
+	              " need=rack", part ? " numa=strict" : ""),
+	         PICK(d, "", "", " tasks=2", " tasks=3", " tasks=4 nodes=2",
+	              " tasks=6"),
+	         PICK(d, "", "", "", " tasks_per_node=1", " tasks_per_node=2"));
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+	const struct job *x = a, *y = b;
+
+	return (x->arrives > y->arrives) - (x->arrives < y->arrives);
+}
+
+/* --- one pass ---------------------------------------------------------- */
+
+static void write_world(struct world *w)
+{
+	buf_clear(&w->text);
+	buf_printf(&w->text, "now %lld\n%s", (long long)w->now, w->base.data);
+	for (uint32_t i = 0; i < JOBS; i++) {
+		const struct job *job = &w->job[i];
+
+		if (job->phase != WAITS && job->phase != RUNS)
+			continue;
+		buf_printf(&w->text, "%s %u%s",
+		           job->phase == RUNS ? "run" : "pend", (unsigned)i + 1,
+		           job->shape);
+		if (job->limit)
+			buf_printf(&w->text, " time=%lld",
+			           (long long)job->limit);
+		if (job->phase == RUNS)
+			buf_printf(&w->text, " start=%lld on=%s",
+			           (long long)job->start, job->on);
+		if (job->phase == RUNS && job->limit)
+			buf_printf(&w->text, " end=%lld",
+			           (long long)(job->start + job->limit));
+		buf_addc(&w->text, '\n');
+	}
+}
+
+/* "start 12 n0:g0-3": all of the plan. */
+static void begin_jobs(struct world *w, const char *plan)
+{
+	for (const char *line = plan; line && *line;) {
+		const char *end = strchr(line, '\n');
+		unsigned id;
+		int at;
+
+		if (sscanf(line, "start %u %n", &id, &at) == 1) {
+			struct job *job = &w->job[id - 1];
+
+			ck_assert_msg(job->promised == SNAP_NEVER ||
+			                  w->now <= job->promised,
+			              "job %u was promised %lld in\n%s", id,
+			              (long long)job->promised, w->text.data);
+			job->phase = RUNS;
+			job->start = w->now;
+			snprintf(job->on, sizeof(job->on), "%.*s",
+			         (int)(end - line) - at, line + at);
+		}
+		line = end ? end + 1 : NULL;
+	}
+}
+
+static void look_at_promises(struct world *w, const struct snap *s,
+                             const struct plan *plan)
+{
+	bool first = true;
+
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		const struct verdict *v = &plan->verdict[row];
+		uint64_t id = s->member[s->pend.member_first[row]].job;
+		struct job *job = &w->job[id - 1];
+
+		if (v->why == WHY_None || v->why == WHY_NeverFits)
+			continue;
+		if (w->all || first) {
+			ck_assert_msg(
+			    job->promised == SNAP_NEVER ||
+				(v->expected != SNAP_NEVER &&
+			         v->expected <= job->promised),
+			    "job %u was promised %lld, now %lld in\n%s",
+			    (unsigned)id, (long long)job->promised,
+			    (long long)v->expected, w->text.data);
+			job->promised = v->expected;
+		}
+		first = false;
+	}
+}
+
+static void plan_world(struct world *w)
+{
+	struct arena *arena = arena_new();
+	struct buf out = { 0 };
+	const struct snap *snap;
+	const struct plan *plan;
+	struct err why;
+
+	write_world(w);
+	snap = snap_read(w->text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, w->text.data);
+	plan = sched_plan(snap, arena);
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
+	              w->text.data);
+	w->wake = plan->wake;
+	look_at_promises(w, snap, plan);
+	plan_write(snap, plan, &out);
+	begin_jobs(w, out.data);
+	buf_free(&out);
+	arena_free(arena);
+}
+
+/* --- time goes by ------------------------------------------------------ */
+
+static int64_t next_event(const struct world *w)
+{
+	int64_t next = w->wake > w->now ? w->wake : INT64_MAX;
+
+	for (uint32_t i = 0; i < JOBS; i++) {
+		const struct job *job = &w->job[i];
+		int64_t at = INT64_MAX;
+
+		if (job->phase == COMES)
+			at = job->arrives;
+		else if (job->phase == RUNS && job->lasts)
+			at = job->start + job->lasts;
+		next = at < next ? at : next;
+	}
+	return next;
+}
+
+static void go_on(struct world *w)
+{
+	for (uint32_t i = 0; i < JOBS; i++) {
+		struct job *job = &w->job[i];
+
+		if (job->phase == COMES && job->arrives <= w->now)
+			job->phase = WAITS;
+		else if (job->phase == RUNS && job->lasts &&
+		         job->start + job->lasts <= w->now)
+			job->phase = IS_OVER;
+	}
+}
+
+static void live(uint64_t seed, bool all)
+{
+	struct world *w = xcalloc(1, sizeof(*w));
+
+	w->d.state = seed * 0x9e3779b97f4a7c15;
+	w->all = all;
+	add_nodes(w);
+	for (uint32_t i = 0; i < JOBS; i++)
+		add_job(w, &w->job[i]);
+	qsort(w->job, JOBS, sizeof(*w->job), by_arrival);
+	while ((w->now = next_event(w)) != INT64_MAX) {
+		go_on(w);
+		plan_world(w);
+	}
+	buf_free(&w->base);
+	buf_free(&w->text);
+	free(w);
+}
+
+START_TEST(never_later)
+{
+	live((uint64_t)_i + 1, false);
+}
+END_TEST
+
+START_TEST(never_later_on_one_node)
+{
+	live((uint64_t)_i + 1, true);
+}
+END_TEST
+
+/* --- EASY -------------------------------------------------------------- */
+
+static int64_t limit_end(const struct job *job)
+{
+	return job->start + job->limit;
+}
+
+/* CPUs that are free at a time if all take as long as they may. */
+static uint32_t free_at(const struct world *w, int64_t at)
+{
+	uint32_t n = EASY_CPUS;
+
+	for (uint32_t i = 0; i < JOBS; i++) {
+		if (w->job[i].phase == RUNS &&
+		    (at == w->now || limit_end(&w->job[i]) > at))
+			n -= w->job[i].cpus;
+	}
+	return n;
+}
+
+/* When so many CPUs are free, at the end of one that runs. */
+static int64_t shadow_time(const struct world *w, uint32_t cpus)
+{
+	int64_t first = INT64_MAX;
+
+	for (uint32_t i = 0; i < JOBS; i++) {
+		const struct job *job = &w->job[i];
+
+		if (job->phase == RUNS && limit_end(job) < first &&
+		    free_at(w, limit_end(job)) >= cpus)
+			first = limit_end(job);
+	}
+	return first;
+}
+
+/* The textbook: in order until one does not fit; then whoever is done in time
+ * or takes what that one will not need. */
+static void begin_easy(struct world *w)
+{
+	const struct job *head = NULL;
+	int64_t shadow = 0;
+	uint32_t extra = 0;
+
+	for (uint32_t i = 0; i < JOBS; i++) {
+		struct job *job = &w->job[i];
+		bool in_time;
+
+		if (job->phase != WAITS)
+			continue;
+		in_time = !head || w->now + job->limit <= shadow;
+		if (job->cpus <= free_at(w, w->now) &&
+		    (in_time || job->cpus <= extra)) {
+			job->phase = RUNS;
+			job->start = w->now;
+			extra -= in_time ? 0 : job->cpus;
+		} else if (!head) {
+			head = job;
+			shadow = shadow_time(w, job->cpus);
+			extra = free_at(w, shadow) - job->cpus;
+		}
+	}
+}
+
+START_TEST(easy)
+{
+	struct world *ours = xcalloc(1, sizeof(*ours)), *w;
+
+	ours->d.state = (uint64_t)(_i + 1) * 0x9e3779b97f4a7c15;
+	buf_printf(&ours->base,
+	           "policy age=0 size=0 fairshare=0 depth=1\n"
+	           "node n0 cpus=%d\n",
+	           EASY_CPUS);
+	for (uint32_t i = 0; i < JOBS; i++) {
+		struct job *job = &ours->job[i];
+
+		job->arrives = 1000 + roll(&ours->d, 2000);
+		job->lasts = 1 + roll(&ours->d, 400);
+		job->limit =
+		    job->lasts + roll(&ours->d, 2) * roll(&ours->d, 400);
+		job->promised = SNAP_NEVER;
+		job->cpus = 1 + roll(&ours->d, EASY_CPUS);
+		if (roll(&ours->d, 3))
+			job->cpus = 1 + job->cpus / 4;
+		snprintf(job->shape, sizeof(job->shape), " tasks=%u",
+		         (unsigned)job->cpus);
+	}
+	qsort(ours->job, JOBS, sizeof(*ours->job), by_arrival);
+	w = xcalloc(1, sizeof(*w));
+	memcpy(w, ours, sizeof(*w));
+	while ((w->now = ours->now = next_event(w)) != INT64_MAX) {
+		go_on(w);
+		go_on(ours);
+		begin_easy(w);
+		plan_world(ours);
+		for (uint32_t i = 0; i < JOBS; i++)
+			ck_assert_int_eq(ours->job[i].phase, w->job[i].phase);
+	}
+	buf_free(&ours->base);
+	buf_free(&ours->text);
+	free(ours);
+	free(w);
+}
+END_TEST
+
+SUITE(promise)
+{
+	tcase_add_loop_test(tc, never_later, 0, WORLDS);
+	tcase_add_loop_test(tc, never_later_on_one_node, 0, WORLDS);
+	tcase_add_loop_test(tc, easy, 0, EASY_WORLDS);
+}

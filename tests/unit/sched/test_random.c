@@ -1,0 +1,214 @@
+/*
+ * test_random.c - whatever the snapshot, the plan is lawful
+ *
+ * Random clusters and jobs, as text, so that one that fails can be put into
+ * tests/scenario as it is.
+ */
+#include <string.h>
+
+#include "aischedd/sched/text/text.h"
+#include "tests/unit/check.h"
+#include "tests/unit/dice.h"
+
+enum { WORLDS = 600 };
+
+static uint32_t add_nodes(struct dice *d, struct buf *t)
+{
+	uint32_t n = 2 + roll(d, 8);
+
+	buf_printf(
+	    t, "policy age=1%s%s%s%s%s\n",
+	    PICK(d, "", "", " order=least_served", " order=least_left",
+	         " order=smallest"),
+	    PICK(d, "", "", " backfill=no"), PICK(d, "", "", " consolidate=no"),
+	    PICK(d, "", "", " hold_after=0"), PICK(d, "", "", "", " budget=3"));
+	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
+	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
+	           PICK(d, "", "", "", "", " ready=no"));
+	buf_puts(t, "level zone\nlevel rack\ndomain a\ndomain b\n"
+	            "domain a/1 parent=a level=rack\n"
+	            "domain a/2 parent=a level=rack\n"
+	            "domain b/1 parent=b level=rack\n");
+	for (uint32_t i = 0; i < n; i++) {
+		buf_printf(
+		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s%s\n", (unsigned)i,
+		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
+		         "6 threads=6 numa=0*3,1*3"),
+		    PICK(d, "16G", "64G"),
+		    PICK(d, "", " gpus=4 gpu_link=0*2,1*2",
+		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",
+		         " gpus=8 gpu_numa=0*4,1*4"),
+		    PICK(d, "", "", " features=f", " features=f,g"),
+		    PICK(d, "", "", "", " taints=t"),
+		    PICK(d, "", "", "", " pool=b"),
+		    PICK(d, "", " domain=a", " domain=a/1", " domain=a/2",
+		         " domain=a/1", " domain=b/1", " domain=b/1"),
+		    PICK(d, "", "", "", " slots=1", " slots=3"),
+		    PICK(d, "", "", "", "", " state=drain", " state=down",
+		         " retry_at=1050", " cpus_free=-1"));
+	}
+	return n;
+}
+
+static const char *quota(struct dice *d)
+{
+	return PICK(d, "", "", " quota=gpus:0", " quota=gpus:2",
+	            " quota=cpus:4,gpus:1", " quota=cpus:8,mem:16G weight=0",
+	            " quota=gpus:3 weight=3 priority=1");
+}
+
+static void add_queues(struct dice *d, struct buf *t)
+{
+	buf_printf(t,
+	           "queue top%s%s\nqueue l parent=top%s%s%s\n"
+	           "queue r parent=top%s%s\nqueue o%s%s\n"
+	           "license lic total=%s\nreservation r %s nodes=n0 users=u\n",
+	           PICK(d, "", "", "", " limit=cpus:16,gpus:8", " max_jobs=9"),
+	           quota(d),
+	           PICK(d, "", "", " limit=mem:32G", " limit=gpus:2.5"),
+	           PICK(d, "", "", " max_jobs_user=2"), quota(d),
+	           PICK(d, "", "", " max_gpus_user=2", " max_jobs=2"), quota(d),
+	           quota(d), PICK(d, "", "", " max_wait=0"), PICK(d, "1", "3"),
+	           PICK(d, "start=900 end=1200", "start=900 end=5000",
+	                "start=1500 end=2500", "start=900000 end=950000",
+	                "start=900000 end=950000", "start=900000 end=950000",
+	                "start=900000 end=950000"));
+}
+
+static void add_shape(struct dice *d, struct buf *t)
+{
+	/* Some ask for little: who is evicted had to fit in the first place. */
+	if (!roll(d, 3)) {
+		buf_printf(t, " cpus=%s gpus=%s queue=%s user=%s",
+		           PICK(d, "1", "2", "3"), PICK(d, "0", "0", "1"),
+		           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+		return;
+	}
+	buf_printf(
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s queue=%s user=%s",
+	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
+	    PICK(d, "0", "1G", "8G", "20G"),
+	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
+	    PICK(d, "", "", "", "", "", "", " gpu_type=x", " gpu_type=y"),
+	    PICK(d, "", "", "", "", " rule=f", " rule=f,g,|", " rule=t",
+	         " rule=f,t,g,&,|", " rule=f,*2", " rule=f,g,*1,&",
+	         " rule=f,*1,g,*2,&"),
+	    PICK(d, "", "", "", "", " need=zone", " need=rack", " like=rack",
+	         " need=zone like=rack"),
+	    PICK(d, "", "", "", " numa=strict", " numa=prefer"),
+	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
+	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
+	    PICK(d, "", "", "", " pools=a", " time=600", " reservation=r"),
+	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+}
+
+/* Jobs that run or leave, on any nodes: whether they fit there or not. */
+static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
+{
+	uint32_t nruns = roll(d, 10);
+
+	for (uint32_t i = 0; i < nruns; i++) {
+		bool suspended = !roll(d, 6),
+		     ending = !suspended && !roll(d, 5);
+		struct buf shape = { 0 };
+
+		add_shape(d, &shape);
+		buf_puts(&shape, PICK(d, "", "", " tasks=4 min_tasks=1",
+		                      " tasks=3 min_tasks=2"));
+		buf_printf(t, "run %u%s%s%s%s%s%s priority=%s start=%s",
+		           (unsigned)i + 1, shape.data,
+		           suspended ? " suspended" : "",
+		           ending ? " ending" : "",
+		           PICK(d, "", " preemptible", " preemptible freezable",
+		                " preemptible freezable"),
+		           PICK(d, "", "", "", " safe=1100"),
+		           PICK(d, "", " end=1100", " end=900", " end=5000"),
+		           PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
+		buf_puts(t, PICK(d, "", " served=30000", " served=400000"));
+		if (!roll(d, 4))
+			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
+		buf_printf(t, " on=n%u,n%u\n", (unsigned)roll(d, nnodes),
+		           (unsigned)roll(d, nnodes));
+		if (suspended && roll(d, 3))
+			buf_printf(t, "pend %u%s resumes\n", (unsigned)i + 1,
+			           shape.data);
+		buf_free(&shape);
+	}
+}
+
+static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
+{
+	uint32_t job = 20, nrows = 1 + roll(d, 16);
+
+	for (uint32_t i = 0; i < nrows; i++) {
+		uint32_t n = roll(d, 5) ? 1 + roll(d, 5) : 0;
+
+		/* One that has a claim is alone. */
+		buf_printf(t, "pend %u", (unsigned)job++);
+		if (!n)
+			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
+		for (uint32_t k = 1; k < n; k++, job += 1 + roll(d, 3))
+			buf_printf(t, ",%u%s", (unsigned)job,
+			           PICK(d, "", "", "", "*3/1", "*4"));
+		add_shape(d, t);
+		buf_printf(
+		    t, " priority=%s%s%s%s%s%s\n", PICK(d, "0", "5", "9"),
+		    PICK(d, "", "", " served=50000", " served=500"),
+		    PICK(d, "", "", " tasks=2", " tasks=5", " tasks=4 nodes=2",
+		         " tasks=3 nodes=3", " tasks=4 min_tasks=1"),
+		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"),
+		    PICK(d, "", "", "", " nonpreemptible"),
+		    PICK(d, "", "", "", "", "", " barred"));
+	}
+}
+
+static void plan_text(const struct snap *snap, const char *world,
+                      struct buf *out)
+{
+	struct arena *arena = arena_new();
+	const struct plan *plan = sched_plan(snap, arena);
+	struct err why;
+
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
+	              world);
+	plan_write(snap, plan, out);
+	arena_free(arena);
+}
+
+START_TEST(random_world)
+{
+	struct dice d = { (uint64_t)(_i + 1) * 0x9e3779b97f4a7c15 };
+	struct arena *arena = arena_new();
+	struct buf text = { 0 }, written = { 0 }, one = { 0 }, two = { 0 };
+	const struct snap *snap, *copy;
+	uint32_t nnodes;
+	struct err why;
+
+	buf_puts(&text, "now 1000\n");
+	nnodes = add_nodes(&d, &text);
+	add_queues(&d, &text);
+	add_runs(&d, &text, nnodes);
+	add_rows(&d, &text, nnodes);
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, text.data);
+	plan_text(snap, text.data, &one);
+
+	snap_write(snap, &written);
+	copy = snap_read(written.data, arena, &why);
+	ck_assert_msg(copy != NULL, "%s in\n%s", why.text, written.data);
+	plan_text(copy, text.data, &two);
+	ck_assert_msg(!strcmp(one.data, two.data), "%sis not\n%sof\n%s",
+	              one.data, two.data, text.data);
+
+	buf_free(&text);
+	buf_free(&written);
+	buf_free(&one);
+	buf_free(&two);
+	arena_free(arena);
+}
+END_TEST
+
+SUITE(sched_random)
+{
+	tcase_add_loop_test(tc, random_world, 0, WORLDS);
+}

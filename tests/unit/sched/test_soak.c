@@ -1,0 +1,497 @@
+/*
+ * test_soak.c - plan after plan, until nothing moves any more
+ *
+ * Random clusters, queues and jobs; each plan is checked and carried out, as
+ * text for the next one: who is evicted leaves at once or some rounds later,
+ * claims are carried on.  When nothing arrives or ends any more, the plans
+ * must come to rest: nobody is evicted for ever, whoever holds a claim has
+ * started, and no claim was ever given up.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "aischedd/sched/text/text.h"
+#include "tests/unit/check.h"
+#include "tests/unit/dice.h"
+
+enum {
+#ifdef __SANITIZE_ADDRESS__
+	WORLDS = 8, /* ten times as slow */
+#else
+	WORLDS = 40, /* a test */
+#endif
+	TESTS = 16, /* of them */
+	BUSY_ROUNDS = 14,
+	REST_ROUNDS = 40,
+	QUIET_ROUNDS = 4, /* the last of these */
+	JOBS_MAX = 160,
+	TASKS_MAX = 16,
+	NODES_MAX = 6,
+	QUEUES_MAX = 7
+};
+
+enum phase { WAITS, RUNS, ENDS, IS_FROZEN, IS_OVER };
+
+struct place_of {
+	char text[128]; /* as in "on=" */
+	bool leaves;
+};
+
+struct job {
+	enum phase phase;
+	uint32_t batch; /* jobs of one are alike */
+	int64_t since, start, served;
+	uint32_t leave_in, evicted; /* rounds; times */
+	struct place_of task[TASKS_MAX];
+	uint32_t ntasks;
+	uint32_t claim[TASKS_MAX], nclaims;
+};
+
+struct batch {
+	struct buf shape; /* the words of the request, and of the queue */
+	bool preemptible, freezable;
+	int64_t lasts;  /* 0: for ever */
+	int64_t served; /* before it came */
+};
+
+struct world {
+	struct dice d;
+	struct buf base; /* policy, queues, nodes */
+	char leaf[QUEUES_MAX][8];
+	uint32_t nleaves, nnodes, max_delay;
+	int64_t now, cooldown;
+	int64_t rest;     /* since then nothing arrives or ends */
+	bool time_passes; /* also when nothing arrives any more */
+	struct batch batch[JOBS_MAX];
+	uint32_t nbatches;
+	struct job job[JOBS_MAX]; /* their ids are 1, 2, ... */
+	uint32_t njobs;
+	uint32_t run[2 * JOBS_MAX], nruns; /* jobs, by index in the snapshot */
+	struct buf text;
+};
+
+/* --- the world --------------------------------------------------------- */
+
+static void add_queues(struct world *w)
+{
+	uint32_t n = 1 + roll(&w->d, QUEUES_MAX - 1), parent[QUEUES_MAX];
+	bool is_parent[QUEUES_MAX] = { false };
+
+	for (uint32_t q = 0; q < n; q++) {
+		parent[q] = q && roll(&w->d, 2) ? roll(&w->d, q) : n;
+		if (parent[q] < n)
+			is_parent[parent[q]] = true;
+	}
+	for (uint32_t q = 0; q < n; q++) {
+		buf_printf(&w->base, "queue q%u", (unsigned)q);
+		if (parent[q] < n)
+			buf_printf(&w->base, " parent=q%u",
+			           (unsigned)parent[q]);
+		buf_printf(&w->base, "%s%s%s%s%s\n",
+		           PICK(&w->d, "", " quota=gpus:0", " quota=gpus:2",
+		                " quota=gpus:4,cpus:8", " quota=cpus:4",
+		                " quota=cpus:10,mem:16G,gpus:1"),
+		           PICK(&w->d, "", "", "", " limit=gpus:4",
+		                " limit=cpus:6", " limit=mem:16G"),
+		           PICK(&w->d, "", "", " weight=3", " weight=0"),
+		           PICK(&w->d, "", "", " priority=1"),
+		           PICK(&w->d, "", "", "", "", " max_jobs=4",
+		                " max_gpus_user=3"));
+		if (!is_parent[q])
+			snprintf(w->leaf[w->nleaves++], sizeof(w->leaf[0]),
+			         "q%u", (unsigned)q);
+	}
+}
+
+static void add_nodes(struct world *w)
+{
+	w->nnodes = 1 + roll(&w->d, NODES_MAX);
+	buf_puts(&w->base, "level rack\ndomain r0 level=rack\n"
+	                   "domain r1 level=rack\nlicense lic total=2\n");
+	for (uint32_t i = 0; i < w->nnodes; i++)
+		buf_printf(&w->base, "node n%u domain=r%u cpus=%s mem=%s%s\n",
+		           (unsigned)i, (unsigned)i % 2,
+		           PICK(&w->d, "4", "8", "8 threads=8",
+		                "6 threads=6 numa=0*3,1*3"),
+		           PICK(&w->d, "8G", "64G"),
+		           PICK(&w->d, "", " gpus=2", " gpus=4",
+		                " gpus=4 gpu_type=x*2,y*2"));
+}
+
+static void add_batch(struct world *w)
+{
+	struct batch *b = &w->batch[w->nbatches];
+	struct dice *d = &w->d;
+
+	b->preemptible = roll(d, 6);
+	b->freezable = !roll(d, 3);
+	b->lasts = roll(d, 3) ? 0 : 60 + 60 * roll(d, 8);
+	b->served = roll(d, 2) ? 0 : 300 + 30000 * roll(d, 2);
+	buf_printf(&b->shape,
+	           " queue=%s user=%s priority=%s cpus=%s mem=%s gpus=%s%s%s%s",
+	           w->leaf[roll(d, w->nleaves)], PICK(d, "u", "v"),
+	           PICK(d, "0", "0", "5", "10"),
+	           PICK(d, "1", "2", "0.5", "4", "0", "1.5"),
+	           PICK(d, "0", "1G", "6G"),
+	           PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
+	           PICK(d, "", "", "", " tasks=2", " tasks=3",
+	                " tasks=4 min_tasks=1", " tasks=6 min_tasks=2"),
+	           PICK(d, "", "", "", "", "", "", " exclusive",
+	                " licenses=lic", " tasks_per_node=1", " gpu_type=x",
+	                " need=rack", " like=rack", " numa=strict"),
+	           b->lasts && roll(d, 2) ? " time=600" : "");
+	for (uint32_t n = 1 + roll(d, 5); n && w->njobs < JOBS_MAX; n--)
+		w->job[w->njobs++] = (struct job){ .batch = w->nbatches,
+			                           .since = w->now,
+			                           .served = b->served };
+	w->nbatches++;
+}
+
+static void begin(struct world *w, uint64_t seed)
+{
+	struct dice *d = &w->d;
+
+	memset(w, 0, sizeof(*w));
+	d->state = (seed + 1) * 0x9e3779b97f4a7c15;
+	w->now = 100000;
+	w->cooldown = roll(d, 3) ? 0 : 120;
+	w->time_passes = roll(d, 2);
+	w->max_delay = roll(d, 4);
+	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
+	           PICK(d, "", "", " order=least_served", " order=least_left"),
+	           PICK(d, "", "", " backfill=no"),
+	           PICK(d, "", "", " consolidate=no"),
+	           PICK(d, "", " hold_after=300"));
+	add_queues(w);
+	add_nodes(w);
+}
+
+static void finish(struct world *w)
+{
+	for (uint32_t i = 0; i < w->nbatches; i++)
+		buf_free(&w->batch[i].shape);
+	buf_free(&w->base);
+	buf_free(&w->text);
+}
+
+/* --- what a plan looks at ---------------------------------------------- */
+
+/* At rest nobody has run for longer than the others: turns would be taken,
+ * rarely, but for ever. */
+static int64_t served(const struct world *w, const struct job *job)
+{
+	int64_t until = w->rest ? w->rest : w->now;
+
+	return job->ntasks && until > job->start
+	           ? job->served + until - job->start
+	           : job->served;
+}
+
+static void write_claim(struct world *w, const struct job *job)
+{
+	for (uint32_t i = 0; i < job->nclaims; i++)
+		buf_printf(&w->text, "%sn%u",
+		           i ? "," : " claim=", (unsigned)job->claim[i]);
+}
+
+/* Those of its tasks that stay, or that leave. */
+static void write_part(struct world *w, uint32_t i, bool leaves)
+{
+	const struct job *job = &w->job[i];
+	const struct batch *b = &w->batch[job->batch];
+	const char *before = " on=";
+
+	for (uint32_t t = 0; t < job->ntasks; t++) {
+		if (job->task[t].leaves != leaves)
+			continue;
+		if (before[0] == ' ') {
+			w->run[w->nruns++] = i;
+			buf_printf(
+			    &w->text, "run %u%s start=%lld served=%lld%s%s%s%s",
+			    (unsigned)i + 1, b->shape.data,
+			    (long long)job->start, (long long)served(w, job),
+			    b->preemptible ? " preemptible" : "",
+			    b->freezable ? " freezable" : "",
+			    job->phase == IS_FROZEN ? " suspended" : "",
+			    leaves ? " ending" : "");
+			if (job->evicted)
+				buf_printf(
+				    &w->text, " safe=%lld",
+				    (long long)(job->start + w->cooldown));
+			if (strstr(b->shape.data, "time="))
+				buf_printf(&w->text, " end=%lld",
+				           (long long)(job->start + 600));
+			if (leaves == (job->phase == ENDS))
+				write_claim(w, job);
+		}
+		buf_printf(&w->text, "%s%s", before, job->task[t].text);
+		before = ",";
+	}
+	if (before[0] == ',')
+		buf_addc(&w->text, '\n');
+}
+
+static void write_row(struct world *w, uint32_t first, bool *done)
+{
+	const struct job *job = &w->job[first];
+	const struct batch *b = &w->batch[job->batch];
+
+	buf_printf(&w->text, "pend %u", (unsigned)first + 1);
+	for (uint32_t i = first + 1;
+	     job->phase == WAITS && !job->nclaims && i < w->njobs; i++) {
+		if (w->job[i].batch != job->batch || w->job[i].phase != WAITS ||
+		    w->job[i].nclaims || w->job[i].served != job->served)
+			continue;
+		buf_printf(&w->text, ",%u", (unsigned)i + 1);
+		done[i] = true;
+	}
+	buf_printf(&w->text, "%s since=%lld served=%lld%s%s", b->shape.data,
+	           (long long)job->since, (long long)served(w, job),
+	           b->preemptible ? "" : " nonpreemptible",
+	           job->phase == IS_FROZEN ? " resumes" : "");
+	if (job->phase == WAITS)
+		write_claim(w, job);
+	buf_addc(&w->text, '\n');
+}
+
+static void write_world(struct world *w)
+{
+	bool done[JOBS_MAX] = { false };
+
+	buf_clear(&w->text);
+	w->nruns = 0;
+	buf_printf(&w->text, "now %lld\n%s", (long long)w->now, w->base.data);
+	for (uint32_t i = 0; i < w->njobs; i++) {
+		write_part(w, i, false);
+		write_part(w, i, true);
+	}
+	for (uint32_t i = 0; i < w->njobs; i++) {
+		if (!done[i] &&
+		    (w->job[i].phase == WAITS || w->job[i].phase == IS_FROZEN))
+			write_row(w, i, done);
+	}
+}
+
+/* --- what a plan does -------------------------------------------------- */
+
+static struct job *job_of_run(struct world *w, uint32_t run)
+{
+	return &w->job[w->run[run]];
+}
+
+static struct job *job_of_member(struct world *w, const struct snap *s,
+                                 uint32_t member)
+{
+	return &w->job[s->member[member].job - 1];
+}
+
+static void add_tasks(struct job *job, const struct snap *s,
+                      const struct plan *plan, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct snap_task *t = &plan->task[i];
+		char *text = job->task[job->ntasks++].text;
+		struct buf b = { 0 };
+		const char *before = ":g";
+
+		buf_puts(&b, s->node.name[t->node]);
+		for (uint32_t g = 0; g < 64; g++) {
+			if (!(t->gpus >> g & 1))
+				continue;
+			buf_printf(&b, "%s%u", before, (unsigned)g);
+			before = "+";
+		}
+		if (t->gpus && t->gpu_milli != 1000)
+			buf_printf(&b, "/%u", (unsigned)t->gpu_milli);
+		before = ":c";
+		for (uint32_t k = t->cpu_first; k < t[1].cpu_first; k++) {
+			const struct snap_cpu_use *use = &plan->cpu_use[k];
+
+			buf_printf(&b, "%s%u", before, (unsigned)use->cpu);
+			before = "+";
+			if (use->milli != 1000)
+				buf_printf(&b, "/%u", (unsigned)use->milli);
+		}
+		snprintf(text, sizeof(job->task[0].text), "%s", b.data);
+		job->task[job->ntasks - 1].leaves = false;
+		buf_free(&b);
+	}
+}
+
+static void do_evictions(struct world *w, const struct snap *s,
+                         const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nevictions; i++) {
+		const struct eviction *e = &plan->eviction[i];
+		struct job *job = job_of_run(w, e->run);
+		uint32_t n =
+		    s->run.task_first[e->run + 1] - s->run.task_first[e->run];
+		uint32_t at = 0;
+
+		job->leave_in = roll(&w->d, w->max_delay + 1);
+		if (e->suspend) {
+			job->phase = IS_FROZEN;
+			continue;
+		}
+		if (e->nlosses == n) {
+			job->phase = ENDS;
+			job->evicted++;
+		}
+		/* Those of the run, in their order, are what stayed so far. */
+		for (uint32_t t = 0, k = 0; t < job->ntasks; t++) {
+			if (job->task[t].leaves)
+				continue;
+			if (k < e->nlosses &&
+			    plan->loss[e->loss_first + k] == at) {
+				job->task[t].leaves = true;
+				k++;
+			}
+			at++;
+		}
+	}
+}
+
+static void do_starts(struct world *w, const struct snap *s,
+                      const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *start = &plan->start[i];
+		struct job *job = job_of_member(w, s, start->member);
+
+		if (s->pend.resumes[start->row] == SNAP_NONE)
+			job->start = w->now;
+		job->ntasks = 0;
+		job->phase = RUNS;
+		add_tasks(job, s, plan, start->task_first, start->ntasks);
+	}
+	for (uint32_t i = 0; i < plan->ngrows; i++) {
+		const struct grow *g = &plan->grow[i];
+
+		add_tasks(job_of_run(w, g->run), s, plan, g->task_first,
+		          g->ntasks);
+	}
+}
+
+static void do_claims(struct world *w, const struct snap *s,
+                      const struct plan *plan)
+{
+	struct job before[JOBS_MAX];
+
+	memcpy(before, w->job, sizeof(before));
+	for (uint32_t i = 0; i < w->njobs; i++)
+		w->job[i].nclaims = 0;
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		const struct claim *c = &plan->claim[i];
+		struct job *job = c->row == SNAP_NONE
+		                      ? job_of_run(w, c->run)
+		                      : job_of_member(w, s, c->member);
+
+		for (uint32_t k = 0; k < c->n; k++)
+			job->claim[job->nclaims++] =
+			    plan->claim_node[c->node_first + k];
+	}
+	for (uint32_t i = 0; i < w->njobs; i++) {
+		const struct job *was = &before[i], *is = &w->job[i];
+
+		ck_assert_msg(is->phase != WAITS || !was->nclaims ||
+		                  (is->nclaims == was->nclaims &&
+		                   !memcmp(is->claim, was->claim,
+		                           is->nclaims * sizeof(*is->claim))),
+		              "job %u gives up its claim in\n%s",
+		              (unsigned)i + 1, w->text.data);
+	}
+}
+
+/* Who was told to leave leaves, in time; who is done ends. */
+static void pass_time(struct world *w, bool busy)
+{
+	for (uint32_t i = 0; i < w->njobs; i++) {
+		struct job *job = &w->job[i];
+		int64_t lasts = w->batch[job->batch].lasts;
+		uint32_t n = 0;
+
+		if (busy && job->phase == RUNS && lasts &&
+		    w->now >= job->start + lasts) {
+			job->phase = IS_OVER;
+			job->ntasks = job->nclaims = 0;
+		}
+		if (job->leave_in && job->leave_in--)
+			continue;
+		for (uint32_t t = 0; t < job->ntasks; t++) {
+			if (!job->task[t].leaves)
+				job->task[n++] = job->task[t];
+		}
+		if (job->phase == ENDS) {
+			job->served = served(w, job);
+			job->phase = WAITS;
+			job->since = w->now;
+		}
+		job->ntasks = n;
+	}
+}
+
+/* Plan once; returns how many are evicted. */
+static uint32_t plan_once(struct world *w)
+{
+	struct arena *arena = arena_new();
+	const struct plan *plan;
+	const struct snap *snap;
+	uint32_t evictions;
+	struct err why;
+
+	write_world(w);
+	snap = snap_read(w->text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, w->text.data);
+	plan = sched_plan(snap, arena);
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
+	              w->text.data);
+	do_evictions(w, snap, plan);
+	do_starts(w, snap, plan);
+	do_claims(w, snap, plan);
+	evictions = plan->nevictions;
+	arena_free(arena);
+	return evictions;
+}
+
+static void soak(uint64_t seed)
+{
+	static struct world w;
+	uint32_t evictions = 0, holders = 0;
+
+	begin(&w, seed);
+	for (int round = 0; round < BUSY_ROUNDS; round++) {
+		while (roll(&w.d, 3) && w.njobs < JOBS_MAX)
+			add_batch(&w);
+		plan_once(&w);
+		w.now += 60;
+		pass_time(&w, true);
+	}
+	w.rest = w.now;
+	for (int round = 0; round < REST_ROUNDS; round++) {
+		uint32_t n = plan_once(&w);
+
+		evictions += round >= REST_ROUNDS - QUIET_ROUNDS ? n : 0;
+		if (w.time_passes || w.cooldown)
+			w.now += 60;
+		pass_time(&w, false);
+	}
+	for (uint32_t i = 0; i < w.njobs; i++)
+		holders += w.job[i].nclaims > 0;
+	ck_assert_msg(!evictions, "world %llu evicts for ever:\n%s",
+	              (unsigned long long)seed, w.text.data);
+	ck_assert_msg(!holders, "world %llu: claims for ever:\n%s",
+	              (unsigned long long)seed, w.text.data);
+	finish(&w);
+}
+
+START_TEST(comes_to_rest)
+{
+	for (int i = 0; i < WORLDS; i++)
+		soak((uint64_t)_i * WORLDS + (uint64_t)i);
+}
+END_TEST
+
+SUITE(sched_soak)
+{
+	tcase_add_loop_test(tc, comes_to_rest, 0, TESTS);
+}

@@ -1,0 +1,186 @@
+/* test_depend.c - jobs that wait for jobs */
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+static const struct {
+	const char *name;
+	const char *step[24];
+} cases[] = {
+	{ "after: it has started",
+	  { "submit", "submit dependency=after:1", "plan",
+	    "jobs => 1 CF, 2 PD Dependency", "started 1",
+	    "jobs => 1 R, 2 PD Unevaluated" } },
+	{ "after: it was cancelled before it started",
+	  { "submit hold", "submit dependency=after:1", "cancel 1",
+	    "jobs => 1 CA Cancelled, 2 PD Unevaluated" } },
+	{ "after: so many minutes later",
+	  { "submit", "submit dependency=after:1+2", "run", "+119",
+	    "jobs => 1 R, 2 PD Dependency", "+1",
+	    "jobs => 1 R, 2 PD Unevaluated" } },
+	{ "after: so many minutes after it started, though it has ended",
+	  { "submit", "run", "+60", "end 1 0", "commit",
+	    "submit dependency=after:1+2", "+59", "jobs => 2 PD Dependency",
+	    "+1", "jobs => 2 PD Unevaluated" } },
+	{ "after an array: all of it has started",
+	  { "submit array=0-4", "submit dependency=after:1", "run",
+	    "jobs => 1_[4] PD Resources, 2 PD Dependency, 1_0 R, 1_1 R, "
+	    "1_2 R, 1_3 R",
+	    "end 3 0", "commit", "run",
+	    "jobs => 2 PD Unevaluated, 1_1 R, 1_2 R, 1_3 R, 1_4 R" } },
+	{ "after an array: so many minutes after its last start",
+	  { "submit array=0-1", "submit dependency=after:1+1", "+5", "run",
+	    "+59", "jobs => 2 PD Dependency, 1_0 R, 1_1 R", "+1",
+	    "jobs => 2 PD Unevaluated, 1_0 R, 1_1 R" } },
+	{ "after an array of which a part is held",
+	  { "submit array=0-1", "split 1 1", "hold 2",
+	    "submit dependency=after:1", "run",
+	    "jobs => 1_1 PD JobHeldUser, 3 PD Dependency, 1_0 R" } },
+	{ "afterany: it has ended, somehow",
+	  { "submit", "submit dependency=afterany:1", "run",
+	    "jobs => 1 R, 2 PD Dependency", "end 1 1",
+	    "jobs => 1 F NonZeroExitCode, 2 PD Unevaluated" } },
+	{ "afterok: it has ended well",
+	  { "submit", "submit dependency=afterok:1", "run", "end 1 0",
+	    "jobs => 1 CD, 2 PD Unevaluated" } },
+	{ "afterok: it has not, which is said",
+	  { "submit", "submit dependency=afterok:1", "run",
+	    "why 2 => Dependency: waits for afterok:1; job 1 is RUNNING",
+	    "end 1 1",
+	    "jobs => 1 F NonZeroExitCode, 2 PD DependencyNeverSatisfied",
+	    "why 2 => DependencyNeverSatisfied: waits for afterok:1; job 1 "
+	    "ended otherwise: this can no longer be met",
+	    "cancel 2", "jobs => 1 F NonZeroExitCode, 2 CA Dependency" } },
+	{ "afternotok: it has failed",
+	  { "submit", "submit dependency=afternotok:1",
+	    "submit dependency=afternotok:1", "run", "end 1 1",
+	    "jobs => 1 F NonZeroExitCode, 2 PD Unevaluated, 3 PD Unevaluated" } },
+	{ "afternotok: it has not failed",
+	  { "submit", "submit dependency=afternotok:1", "run", "end 1 0",
+	    "jobs => 1 CD, 2 PD DependencyNeverSatisfied" } },
+	{ "a requeued job has not ended",
+	  { "submit", "submit dependency=afterany:1", "run", "requeue",
+	    "end 1 0", "jobs => 1 PD Unevaluated, 2 PD Dependency" } },
+	{ "several, all of them",
+	  { "submit", "submit", "submit dependency=afterok:1:2,after:1", "run",
+	    "depend 3 => afterok:1,afterok:2", "end 1 0",
+	    "depend 3 => afterok:2", "end 2 0",
+	    "jobs => 1 CD, 2 CD, 3 PD Unevaluated" } },
+	{ "several, any of them",
+	  { "submit", "submit hold", "submit dependency=afterok:1?afterok:2",
+	    "run", "end 1 0",
+	    "jobs => 1 CD, 2 PD JobHeldUser, 3 PD "
+	    "Unevaluated" } },
+	{ "any of them: one that can no longer be met does not matter",
+	  { "submit", "submit", "submit dependency=afterok:1?afterok:2", "run",
+	    "end 1 1", "jobs => 1 F NonZeroExitCode, 2 R, 3 PD Dependency",
+	    "end 2 0",
+	    "jobs => 1 F NonZeroExitCode, 2 CD, 3 PD Unevaluated" } },
+	{ "any of them: none can be met",
+	  { "submit", "submit", "submit dependency=afterok:1?afterok:2", "run",
+	    "end 1 1", "end 2 1", "commit",
+	    "jobs => 3 PD DependencyNeverSatisfied" } },
+	{ "an array: all of it ended well",
+	  { "submit array=0-1", "submit dependency=afterok:1", "run", "end 3 0",
+	    "commit", "jobs => 2 PD Dependency, 1_1 R", "end 4 0",
+	    "jobs => 2 PD Unevaluated, 1_1 CD" } },
+	{ "an array: one task failed",
+	  { "submit array=0-1", "submit dependency=afterok:1",
+	    "submit dependency=afternotok:1", "run", "end 4 1", "commit",
+	    "end 5 0", "commit",
+	    "jobs => 2 PD DependencyNeverSatisfied, 3 PD Unevaluated" } },
+	{ "one task of an array",
+	  { "submit array=0-5", "submit dependency=afterok:1_3", "run",
+	    "end 5 0",
+	    "jobs => 1_[4-5] PD Resources, 2 PD Dependency, "
+	    "1_0 R, 1_1 R, 1_2 CD, 1_3 R",
+	    "end 6 0", "commit", "run", "submit dependency=afterok:1_3",
+	    "jobs => 2 PD Resources, 1_0 R, 1_1 R, 1_4 R, 1_5 R, 9 PD "
+	    "Resources" } },
+	{ "aftercorr: each task waits for its own",
+	  { "submit array=0-2", "submit array=0-2 dependency=aftercorr:1",
+	    "run", "end 4 0",
+	    "jobs => 2_[0,2] PD Dependency, 1_0 R, 1_1 CD, 1_2 R, 2_1 PD "
+	    "Unevaluated",
+	    "end 3 1", "end 5 0", "commit", "run",
+	    "jobs => 2_1 R, 2_0 PD DependencyNeverSatisfied, 2_2 R" } },
+	{ "aftercorr: what has ended before",
+	  { "submit array=0-2", "run", "end 2 0", "end 3 1", "commit",
+	    "submit array=0-2 dependency=aftercorr:1",
+	    "jobs => 1_2 R, 5_[2] PD Dependency, 5_0 PD Unevaluated, 5_1 PD "
+	    "DependencyNeverSatisfied" } },
+	{ "aftercorr: all have ended before",
+	  { "submit array=0-1", "run", "end 2 0", "end 3 0", "commit",
+	    "submit array=0-1 dependency=aftercorr:1", "run",
+	    "jobs => 4_0 R, 4_1 R" } },
+	{ "aftercorr of a plain job is afterok",
+	  { "submit", "submit array=0-1 dependency=aftercorr:1", "run",
+	    "jobs => 1 R, 2_[0-1] PD Dependency", "end 1 0", "commit", "run",
+	    "jobs => 2_0 R, 2_1 R" } },
+	{ "aftercorr with other conditions",
+	  { "submit array=0-1", "submit hold",
+	    "submit array=0-1 dependency=aftercorr:1,afterany:2", "run",
+	    "end 4 0", "commit",
+	    "jobs => 2 PD JobHeldUser, 3_[1] PD Dependency, 1_1 R, 3_0 PD "
+	    "Dependency",
+	    "cancel 2",
+	    "jobs => 2 CA Cancelled, 3_[1] PD Dependency, 1_1 R, "
+	    "3_0 PD Unevaluated" } },
+	{ "singleton: one of a name at a time",
+	  { "submit job-name=a", "submit job-name=b",
+	    "submit job-name=a dependency=singleton",
+	    "submit job-name=a dependency=singleton", "run",
+	    "jobs => 1 R, 2 R, 3 PD Dependency, 4 PD Dependency", "end 2 0",
+	    "end 1 0", "run", "jobs => 1 CD, 2 CD, 3 R, 4 PD Dependency" } },
+	{ "singleton: nobody else of this name",
+	  { "submit job-name=a dependency=singleton", "run", "jobs => 1 R" } },
+	{ "a job that has gone",
+	  { "submit", "run", "end 1 0", "commit", "submit dependency=afterok:1",
+	    "jobs => 2 PD Unevaluated", "submit dependency=afternotok:1",
+	    "jobs => 2 PD Unevaluated, 3 PD DependencyNeverSatisfied" } },
+	{ "no such job",
+	  { "submit",
+	    "submit dependency=afterok:1:7 => ! there is no job 7 to depend "
+	    "on",
+	    "submit dependency=afterok:1_3 => ! there is no job 1_3 to depend "
+	    "on",
+	    "jobs => 1 PD Unevaluated" } },
+	{ "no such task of an array",
+	  { "submit array=0-2",
+	    "submit dependency=afterok:1_3 => ! there is no job 1_3 to depend "
+	    "on" } },
+	{ "both ways of joining",
+	  { "submit", "submit hold",
+	    "update 2 dependency=afterok:1?afterok:1,after:1 "
+	    "=> ! --dependency: bad dependency "
+	    "'afterok:1?afterok:1,after:1': use ',' (all) or "
+	    "'?' (any), not both" } },
+	{ "it can be changed, and taken away",
+	  { "submit", "submit dependency=afterok:1",
+	    "update 2 dependency=afternotok:1", "depend 2 => afternotok:1",
+	    "update 2 dependency=",
+	    "jobs => 1 PD Unevaluated, 2 PD "
+	    "Unevaluated" } },
+	{ "a job cannot wait for itself",
+	  { "submit",
+	    "update 1 dependency=afterok:1 => ! job 1 cannot wait for itself",
+	    "jobs => 1 PD Unevaluated" } },
+	{ "an array that is given aftercorr while it waits",
+	  { "submit array=0-1", "run", "end 2 0", "end 3 0", "commit",
+	    "submit array=0-1", "update 4 dependency=aftercorr:1",
+	    "jobs => 4_0 PD Unevaluated, 4_1 PD Unevaluated" } },
+};
+
+START_TEST(depend_case)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, cases[_i].name, cases[_i].step);
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(depend)
+{
+	tcase_add_loop_test(tc, depend_case, 0, ARRAY_SIZE(cases));
+}

@@ -1,0 +1,413 @@
+/* test_lifecycle.c - each state of a job x each event */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+/* How a job is brought into a state: events one after the other. */
+static const struct {
+	enum job_state state;
+	const char *how[4];
+} paths[] = {
+	{ JOB_PENDING, { NULL } },
+	{ JOB_CONFIGURING, { "plan" } },
+	{ JOB_RUNNING, { "run" } },
+	{ JOB_SUSPENDED, { "run", "suspend" } },
+	{ JOB_COMPLETING, { "run", "cancel" } },
+	{ JOB_COMPLETED, { "run", "end 1 0" } },
+	{ JOB_FAILED, { "run", "end 1 1" } },
+	{ JOB_CANCELLED, { "cancel" } },
+	{ JOB_TIMEOUT, { "run", "time_limit", "end 1 0" } },
+	{ JOB_NODE_FAIL, { "run", "lost" } },
+	{ JOB_DEADLINE, { "deadline" } },
+};
+
+/*
+ * The state afterwards, "." nothing happens, "!" refused.  Columns:
+ * hold release start started start_failed ended lost unknown suspend resume
+ * resumed requeue preempt signal cancel time_limit deadline shrink shrunk grow
+ * replaced noted
+ */
+static const struct {
+	enum job_state state;
+	const char *want;
+} table[] = {
+	/* clang-format off */
+	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . ." },
+	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . ." },
+	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . ." },
+	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . ." },
+	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	/* clang-format on */
+};
+
+static void job_in(struct world *w, enum job_state state)
+{
+	world_play(w, "", (const char *const[]){ "submit time=10", NULL });
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (paths[i].state == state)
+			world_play(w, "", paths[i].how);
+	ck_assert_int_eq(state_job(w->state, 1)->state, state);
+}
+
+/* Where tasks go, for events that carry it. */
+static struct placement *somewhere(void)
+{
+	const struct snap_task task[2] = { { .node = 0 }, { .cpu_first = 1 } };
+	const struct snap_cpu_use use = { 0, 1000 };
+
+	return placement_new(1, task, &use);
+}
+
+static const char *outcome(struct world *w, enum event_kind kind)
+{
+	static const struct outcome fine = { .peak_mem_kib = SPEC_UNSET };
+	struct placement *place = somewhere();
+	const struct event_in ev = { .kind = kind,
+		                     .now = w->now,
+		                     .time = w->now,
+		                     .outcome = &fine,
+		                     .place = place };
+	struct job *job = state_job(w->state, 1);
+	int before = job->state;
+	int result = state_event(w->state, job, &ev, &w->err);
+
+	free(place);
+	world_check(w);
+	if (result < 0) {
+		ck_assert_int_eq(w->err.code, EINVAL);
+		ck_assert_int_eq(job->state, before);
+		return "!";
+	}
+	return job->state == before
+	           ? "."
+	           : job_state_letter((enum job_state)job->state);
+}
+
+START_TEST(each_event_in_each_state)
+{
+	const char *want = table[_i].want;
+
+	for (int e = 0; e < EV_N; e++) {
+		size_t len = strcspn(want, " ");
+		struct world w;
+		const char *got;
+
+		world_with_node(&w, NULL);
+		job_in(&w, table[_i].state);
+		got = outcome(&w, (enum event_kind)e);
+		ck_assert_msg(strlen(got) == len && !strncmp(got, want, len),
+		              "%s in %s: got %s, want %.*s",
+		              world_event_name((enum event_kind)e),
+		              job_state_name(table[_i].state), got, (int)len,
+		              want);
+		world_commit(&w);
+		world_fini(&w);
+		want += len + (want[len] == ' ');
+	}
+	ck_assert_str_eq(want, "");
+}
+END_TEST
+
+/* --- whole lives ------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	const char *step[24];
+} lives[] = {
+	{ "a job runs and is told to the runner after the commit",
+	  { "submit", "jobs => 1 PD Unevaluated", "plan", "jobs => 1 CF",
+	    "effects => start 1.1", "started", "end 1 0", "jobs => 1 CD",
+	    "effects => forget 1.1", "commit", "jobs =>" } },
+	{ "an exit status makes it FAILED",
+	  { "submit", "run", "end 1 3", "jobs => 1 F NonZeroExitCode" } },
+	{ "cancel stops it, and whatever its exit it is CANCELLED",
+	  { "submit", "run", "tell", "cancel", "effects => stop 1.1", "cancel",
+	    "effects =>", "end 1 0", "jobs => 1 CA Cancelled" } },
+	{ "cancelled before it was started",
+	  { "submit", "plan", "cancel", "start_failed",
+	    "jobs => 1 CA Cancelled" } },
+	{ "cancelled while suspended",
+	  { "submit", "run", "suspend", "cancel", "tell", "end 1 0",
+	    "jobs => 1 CA Cancelled" } },
+	{ "a requeued job begins again with another attempt",
+	  { "submit", "run", "tell", "requeue", "effects => stop 1.1",
+	    "end 1 0", "jobs => 1 PD Unevaluated", "effects => forget 1.1",
+	    "plan", "effects => start 1.2", "started", "end 1 0",
+	    "jobs => 1 CD" } },
+	{ "as often as it may",
+	  { "submit max-restarts=1", "run", "requeue", "end 1 0", "run",
+	    "requeue => ! job 1 was restarted 1 times, as often as it may; "
+	    "`aictl update 1 max_restarts=N` allows more",
+	    "end 1 0", "jobs => 1 CD" } },
+	{ "--no-requeue",
+	  { "submit no-requeue", "run",
+	    "requeue => ! job 1 was submitted with --no-requeue",
+	    "jobs => 1 R" } },
+	{ "a requeue that turns into a cancel",
+	  { "submit", "run", "requeue", "cancel", "end 1 0",
+	    "jobs => 1 CA Cancelled" } },
+	{ "a job that ends by itself while it is cancelled is CANCELLED",
+	  { "submit", "run", "cancel", "lost", "jobs => 1 CA Cancelled" } },
+	{ "a machine that failed: NODE_FAIL",
+	  { "submit", "run", "lost", "jobs => 1 NF NodeFail" } },
+	{ "a machine that failed: again, if the job asks",
+	  { "submit requeue max-restarts=1", "run", "lost",
+	    "jobs => 1 PD Unevaluated", "run", "lost",
+	    "jobs => 1 NF NodeFail" } },
+	{ "when a task fails, all start again, ever later, as often as may be",
+	  { "submit on-task-failure=restart max-restarts=2", "run", "tell",
+	    "end 1 3", "jobs => 1 PD StartFailed", "effects => forget 1.1",
+	    "next => 1", "plan", "jobs => 1 PD StartFailed", "+1", "run",
+	    "end 1 3", "next => 2", "+2", "run", "jobs => 1 R", "end 1 3",
+	    "jobs => 1 F NonZeroExitCode" } },
+	{ "all start again: a node that fails counts likewise",
+	  { "submit on-task-failure=restart max-restarts=1", "run", "lost",
+	    "jobs => 1 PD Unevaluated", "run", "end 1 1",
+	    "jobs => 1 F NonZeroExitCode" } },
+	{ "all start again, but not what was cancelled",
+	  { "submit on-task-failure=restart", "run", "cancel", "end 1 1",
+	    "jobs => 1 CA Cancelled" } },
+	{ "nor what ended well",
+	  { "submit on-task-failure=restart", "run", "end 1 0",
+	    "jobs => 1 CD" } },
+	{ "tasks were replaced, until too many had failed",
+	  { "submit on-task-failure=replace", "run", "replaced", "jobs => 1 R",
+	    "end 1 1", "jobs => 1 F NonZeroExitCode" } },
+	{ "tasks are replaced: on another node when theirs fails",
+	  { "submit on-task-failure=replace", "run", "lost",
+	    "jobs => 1 PD Unevaluated" } },
+	{ "a start that failed by the system is tried again, ever later",
+	  { "submit", "plan", "start_failed", "jobs => 1 PD StartFailed",
+	    "why => StartFailed: cannot fork; next try in 0:01", "plan",
+	    "jobs => 1 PD StartFailed", "+1", "jobs => 1 PD Unevaluated",
+	    "plan", "start_failed",
+	    "why => StartFailed: cannot fork; next try in 0:02", "+2", "plan",
+	    "started", "end 1 0", "jobs => 1 CD" } },
+	{ "a user's hold",
+	  { "submit hold",
+	    "why => JobHeldUser: it was held by its user; "
+	    "`aictl release 1` lets it go on",
+	    "hold", "plan", "jobs => 1 PD JobHeldUser", "release", "release",
+	    "plan", "jobs => 1 CF" } },
+	{ "an operator's hold",
+	  { "submit", "operator", "hold", "user", "hold",
+	    "why => JobHeldAdmin: it was held by an operator; "
+	    "`aictl release 1` lets it go on",
+	    "release => ! job 1 was held by an operator: only one can release "
+	    "it",
+	    "operator", "release", "jobs => 1 PD Unevaluated" } },
+	{ "a suspended job gives back its CPUs and asks for them again",
+	  { "submit cpus-per-task=4", "run", "tell", "suspend",
+	    "effects => suspend 1.1", "jobs => 1 S", "resume", "jobs => 1 S",
+	    "plan", "jobs => 1 R", "effects => continue 1.1" } },
+	{ "a resume that is taken back",
+	  { "submit", "run", "suspend", "resume", "suspend", "plan",
+	    "jobs => 1 S" } },
+	{ "after a restart of the daemon: what was not started is started",
+	  { "submit", "plan", "tell", "unknown", "effects => start 1.1" } },
+	{ "after a restart of the daemon: what was to stop is stopped",
+	  { "submit", "run", "cancel", "tell", "started",
+	    "effects => stop 1.1" } },
+	{ "cancelled while another has its CPUs: these are free when both are gone",
+	  { "submit cpus-per-task=2 mem-per-task=1M", "run", "suspend",
+	    "submit cpus-per-task=3 mem-per-task=1M", "run", "jobs => 1 S, 2 R",
+	    "cancel 1",
+	    "snap node => node n0 cpus=4 mem=4000M gpus=2 gpu_type=h100*2 "
+	    "threads=4",
+	    "submit cpus-per-task=1 mem-per-task=1M", "run",
+	    "jobs => 1 CG, 2 R, 3 PD Resources" } },
+	{ "after a restart of the daemon: what was to sleep is suspended",
+	  { "submit", "run", "suspend", "tell", "started",
+	    "effects => suspend 1.1" } },
+	{ "a preempted job comes back and that is no restart",
+	  { "submit max-restarts=0", "run", "preempt", "end 1 0",
+	    "jobs => 1 PD Unevaluated", "run", "jobs => 1 R" } },
+	{ "a signal",
+	  { "submit",
+	    "signal => ! job 1 is PENDING: only a running job can be "
+	    "signalled",
+	    "run", "tell", "signal", "effects => signal 1.1 10" } },
+};
+
+START_TEST(life)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, lives[_i].name, lives[_i].step);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(stale_reports_change_nothing)
+{
+	struct event_in ev = { .kind = EV_lost, .attempt = 1 };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	world_run(&w);
+	world_event(&w, 1, EV_requeue);
+	world_end(&w, 1, 0);
+	world_run(&w);
+	ck_assert_int_eq(state_event(w.state, state_job(w.state, 1), &ev, NULL),
+	                 0);
+	ck_assert_str_eq(world_jobs(&w), "1 R");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(replaced_tasks_are_counted)
+{
+	struct event_in ev = { .kind = EV_replaced,
+		               .attempt = 1,
+		               .replaced = 2,
+		               .text = "task 3 failed" };
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "on-task-failure=replace");
+	world_run(&w);
+	job = state_job(w.state, 1);
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_uint_eq(job->replaced, 2);
+	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
+	/* The runner says it again. */
+	ev.replaced = 1;
+	ev.text = "task 1 failed";
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_uint_eq(job->replaced, 2);
+	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
+	world_event(&w, 1, EV_requeue);
+	world_end(&w, 1, 0);
+	world_run(&w);
+	ck_assert_uint_eq(job->replaced, 0);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(what_holds_it_up_is_told)
+{
+	struct event_in ev = { .kind = EV_noted,
+		               .attempt = 1,
+		               .text = "it may not be stopped" };
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	world_run(&w);
+	job = state_job(w.state, 1);
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_str_eq(world_why(&w, 1), "None: it may not be stopped");
+	ev.text = NULL;
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_str_eq(world_why(&w, 1), "None: ");
+	world_fini(&w);
+}
+END_TEST
+
+/* Two jobs that failed to start there make a node suspect, else. */
+START_TEST(what_is_wrong_with_a_pool_is_no_fault_of_a_node)
+{
+	struct event_in ev = { .kind = EV_start_failed,
+		               .attempt = 1,
+		               .fault = FAULT_POOL,
+		               .text = "exceeded quota" };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	for (uint64_t id = 1; id <= 3; id++) {
+		world_submit(&w, "");
+		world_plan(&w);
+		state_event(w.state, state_job(w.state, id), &ev, NULL);
+		ck_assert_int_eq(state_job(w.state, id)->state, JOB_PENDING);
+	}
+	ck_assert_int_eq(state_node(w.state, 0)->fails, 0);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(of_a_gang_those_are_to_blame_whose_pods_did_not_run)
+{
+	struct event_in ev = { .kind = EV_start_failed,
+		               .attempt = 1,
+		               .fault = FAULT_SYSTEM,
+		               .nodes = { 1, (const char *[]){ "n1" } },
+		               .text = "1 of 2 pods did not run" };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_node(&w, "n1", 4, 4000, 0);
+	for (uint64_t id = 1; id <= 2; id++) {
+		world_submit(&w, "ntasks=2 nodes=2");
+		world_plan(&w);
+		state_event(w.state, state_job(w.state, id), &ev, NULL);
+		ck_assert_int_eq(state_job(w.state, id)->state, JOB_PENDING);
+	}
+	ck_assert_int_eq(state_node(w.state, 0)->fails, 0);
+	ck_assert_int_eq(state_node(w.state, 1)->fails, 1);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(what_it_used_adds_up)
+{
+	const struct outcome first = {
+		.signal = 15, .cpu_ms = 30, .peak_mem_kib = 2000, .end = 1010
+	};
+	const struct outcome second = { .oom = true,
+		                        .signal = 9,
+		                        .cpu_ms = 12,
+		                        .peak_mem_kib = 1000,
+		                        .end = 1025,
+		                        .text = "too much" };
+	struct event_in ev = { .kind = EV_ended, .now = 1020 };
+	const struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	world_run(&w);
+	world_event(&w, 1, EV_requeue);
+	ev.outcome = &first;
+	state_event(w.state, state_job(w.state, 1), &ev, NULL);
+	w.now = 1020;
+	world_run(&w);
+	ev.outcome = &second;
+	state_event(w.state, state_job(w.state, 1), &ev, NULL);
+	job = state_job(w.state, 1);
+	ck_assert_str_eq(world_jobs(&w), "1 OOM OutOfMemory");
+	ck_assert_str_eq(world_why(&w, 1), "OutOfMemory: too much");
+	ck_assert_int_eq(job->cpu_ms, 42);
+	ck_assert_int_eq(job->peak_mem_kib, 2000);
+	ck_assert_int_eq(job->signal, 9);
+	ck_assert_uint_eq(job->restarts, 1);
+	ck_assert_uint_eq(job->attempt, 2);
+	ck_assert_int_eq(job->start, 1020);
+	ck_assert_int_eq(job->end, 1025);
+	ck_assert_int_eq(job_elapsed(job, 9999), 5);
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(lifecycle)
+{
+	tcase_add_loop_test(tc, each_event_in_each_state, 0, ARRAY_SIZE(table));
+	tcase_add_loop_test(tc, life, 0, ARRAY_SIZE(lives));
+	tcase_add_test(tc, stale_reports_change_nothing);
+	tcase_add_test(tc, replaced_tasks_are_counted);
+	tcase_add_test(tc, what_holds_it_up_is_told);
+	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
+	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);
+	tcase_add_test(tc, what_it_used_adds_up);
+}

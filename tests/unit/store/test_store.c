@@ -1,0 +1,1009 @@
+/* test_store.c - what is written comes back */
+#include "aischedd/store/store.h"
+
+#include <ftw.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/parse.h"
+#include "libcommon/spec.h"
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+/* A state and the store that it is written to, in a folder of their own. */
+struct disk {
+	char dir[64];
+	struct store *store;
+	struct world w;
+	struct buf text;
+	struct err err;
+};
+
+static void disk_start(struct disk *d, const char *conf)
+{
+	ck_assert_msg((d->store = store_open(d->dir, &d->err)) != NULL, "%s",
+	              d->err.text);
+	world_init_past(&d->w, conf, store_past, d->store);
+}
+
+static void disk_init(struct disk *d)
+{
+	*d = (struct disk){ 0 };
+	snprintf(d->dir, sizeof(d->dir), "%s/test_store.XXXXXX",
+	         getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(d->dir));
+	disk_start(d, NULL);
+	world_node(&d->w, "n0", 4, 4000, 2);
+}
+
+static void disk_stop(struct disk *d)
+{
+	world_fini(&d->w);
+	store_close(d->store);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag,
+                      struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static void disk_remove(struct disk *d)
+{
+	buf_free(&d->text);
+	nftw(d->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void disk_fini(struct disk *d)
+{
+	disk_stop(d);
+	disk_remove(d);
+}
+
+static void save(struct disk *d)
+{
+	ck_assert_msg(store_commit(d->store, d->w.state, &d->err) == 0, "%s",
+	              d->err.text);
+	ck_assert(!state_is_dirty(d->w.state));
+	world_check(&d->w);
+}
+
+static void load(struct disk *d)
+{
+	ck_assert_msg(store_load(d->store, d->w.state, d->w.now, &d->err) == 0,
+	              "%s", d->err.text);
+	world_check(&d->w);
+}
+
+/* As the daemon does when it begins anew, with nodes not seen yet. */
+static void again(struct disk *d, const char *conf)
+{
+	int64_t now = d->w.now;
+
+	disk_stop(d);
+	disk_start(d, conf);
+	d->w.now = now;
+	load(d);
+}
+
+static void play(struct disk *d, const char *const *step)
+{
+	world_play(&d->w, "", step);
+}
+
+#define PLAY(d, ...) play(d, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* SQL at its back, while it is closed. */
+static void sql(const struct disk *d, const char *text)
+{
+	char *path = xasprintf("%s/aisched.db", d->dir), *why = NULL;
+	sqlite3 *db;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	ck_assert_msg(sqlite3_exec(db, text, NULL, NULL, &why) == SQLITE_OK,
+	              "%s: %s", text, why);
+	sqlite3_close(db);
+	free(path);
+}
+
+static int keep_number(void *arg, int n, char **value, char **name)
+{
+	(void)n;
+	(void)name;
+	*(char **)arg = xstrdup(value[0]);
+	return 0;
+}
+
+/* The statement that gives the database its version again. */
+static char *version_undo(const struct disk *d)
+{
+	char *path = xasprintf("%s/aisched.db", d->dir), *version, *undo;
+	sqlite3 *db;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version", keep_number,
+	                              &version, NULL),
+	                 SQLITE_OK);
+	undo = xasprintf("PRAGMA user_version = %s", version);
+	sqlite3_close(db);
+	free(version);
+	free(path);
+	return undo;
+}
+
+/* --- everything about jobs, as text ------------------------------------ */
+
+static void describe(const struct state *state, const struct job *job,
+                     struct buf *out)
+{
+	const int64_t numbers[] = {
+		(int64_t)job->id,  (int64_t)job->array,
+		job->task,         job->uid,
+		job->gid,          job->state,
+		job->hold,         job->cause,
+		job->why,          job->wants_resume,
+		job->signalled,    job->attempt,
+		job->restarts,     job->preemptions,
+		job->replaced,     job->start_fails,
+		job->priority,     job->time_limit,
+		job->grace,        job->submit,
+		job->eligible,     job->begin,
+		job->deadline,     job->start,
+		job->end,          job->resumed,
+		job->ran,          job->mem_default,
+		job->retry_at,     job->script,
+		job->env,          job->exit_code,
+		job->signal,       job->cpu_ms,
+		job->peak_mem_kib, job->charge,
+		job->evict,        (int64_t)job->evict_by,
+		job->served,
+	};
+	struct spec spec;
+	json_t *asked;
+	char *text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		buf_printf(out, "%lld ", (long long)numbers[i]);
+	buf_printf(out, "%s %s tasks=", state_user(state, job->user)->name,
+	           state_conf(state)->queues[job->queue].name);
+	idset_format(&job->tasks, out);
+	buf_printf(out, " text=%s place=", job->text ? job->text : "");
+	if (job->place)
+		state_placement_format(state, job->place, out);
+	buf_puts(out, " leaving=");
+	if (job->leaving)
+		state_placement_format(state, job->leaving, out);
+	buf_puts(out, " claim=");
+	state_claim_format(state, job->claim, out);
+	buf_puts(out, " evictions=");
+	state_evictions_format(job->evictions, out);
+	buf_puts(out, " depend=");
+	dependency_format(job->deps, out);
+	spec_unpack(&spec, job->packed);
+	asked = spec_to_json(&spec);
+	text = json_dumps(asked, JSON_COMPACT);
+	buf_printf(out, " %s\n", text);
+	free(text);
+	json_decref(asked);
+}
+
+static void describe_usage(const struct state *state, struct buf *out)
+{
+	for (size_t i = 0; i < state_nusages(state); i++) {
+		const struct usage *u = state_usage(state, i);
+
+		if (u->at)
+			buf_printf(out, "usage %s %s %lld %lld %lld %d %d\n",
+			           state_conf(state)->queues[u->queue].name,
+			           state_user(state, u->user)->name,
+			           (long long)u->amount, (long long)u->at,
+			           (long long)u->rate, (int)u->jobs,
+			           (int)u->running);
+	}
+}
+
+static const char *all_jobs(struct disk *d)
+{
+	const struct state *state = d->w.state;
+
+	buf_clear(&d->text);
+	for (const struct job *job = state_first_job(state); job;
+	     job = job->all_next) {
+		const struct array *a = state_array(state, job->array);
+
+		describe(state, job, &d->text);
+		if (a && a->first == job)
+			buf_printf(
+			    &d->text, "array %u %u %u %u %u %u %u %lld\n",
+			    a->limit, a->count, a->min, a->max, a->step,
+			    a->unfinished, a->failed, (long long)a->started);
+	}
+	describe_usage(state, &d->text);
+	buf_addc(&d->text, '\0');
+	return d->text.data;
+}
+
+/* Save, forget, load: all is as it was. */
+static void come_back(struct disk *d, const char *name)
+{
+	uint64_t next_id = state_next_id(d->w.state);
+	char *before;
+
+	save(d);
+	before = xstrdup(all_jobs(d));
+	again(d, NULL);
+	ck_assert_msg(!strcmp(all_jobs(d), before), "%s\nbefore: %safter:  %s",
+	              name, before, d->text.data);
+	ck_assert_uint_eq(state_next_id(d->w.state), next_id);
+	ck_assert(!state_is_dirty(d->w.state));
+	free(before);
+}
+
+static const struct {
+	const char *name;
+	const char *step[16];
+} cases[] = {
+	{ "no job", { NULL } },
+	{ "one that waits", { "submit time=10 comment=it's" } },
+	{ "one that is held",
+	  { "submit hold", "submit", "operator", "hold 2" } },
+	{ "one for later", { "submit begin=now+60 deadline=now+600" } },
+	{ "one that is about to start", { "submit tasks=2 gpus=2", "plan" } },
+	{ "one that runs",
+	  { "submit cpus-per-task=0.5 signal=B:USR1@5", "run" } },
+	{ "one that was signalled",
+	  { "submit time=60s signal=USR1@20", "run", "+45" } },
+	{ "one that is suspended", { "submit", "run", "+5", "suspend" } },
+	{ "one that wants to go on",
+	  { "submit", "run", "+5", "suspend", "resume" } },
+	{ "one that is to end", { "submit", "run", "cancel" } },
+	{ "one that is to come back", { "submit", "run", "requeue" } },
+	{ "one that came back", { "submit", "run", "requeue", "end 1 3" } },
+	{ "one whose start failed", { "submit", "plan", "start_failed" } },
+	{ "an array that waits", { "submit array=0-9:3,20%2" } },
+	{ "an array that is under way",
+	  { "submit array=0-9%3", "split 1 7-8", "hold 2", "run", "end 3 1",
+	    "requeue 4", "end 4 0" } },
+	{ "jobs that wait for others",
+	  { "submit", "submit hold", "submit dependency=after:2+7,afterany:1",
+	    "submit dependency=afterok:1?afternotok:2", "run" } },
+	{ "a dependency that can never be met",
+	  { "submit", "submit dependency=afterok:1", "run", "end 1 1" } },
+	{ "tasks that wait for theirs",
+	  { "submit array=0-3", "submit array=0-3 dependency=aftercorr:1",
+	    "run", "end 4 0" } },
+	{ "one of a name at a time",
+	  { "submit job-name=a", "submit job-name=a dependency=singleton" } },
+	{ "what was used", { "submit gpus=1", "run", "+9", "end 1 0" } },
+	{ "what is used of it",
+	  { "submit gpus=1", "run", "+9", "submit", "run" } },
+	{ "one that was put to the top", { "submit", "submit", "top 2" } },
+	{ "one that leaves for another",
+	  { "submit", "run", "+5", "submit",
+	    "decide evict 1 all reclaim 2; claim 2 n0,n0,n0" } },
+	{ "one that was evicted",
+	  { "submit", "run", "+5", "preempt", "end 1 0", "run", "+9", "preempt",
+	    "end 1 0" } },
+	{ "one that gives way for a while",
+	  { "submit", "run", "+5", "submit",
+	    "decide evict 1 all preempt 2 suspend" } },
+	{ "one that comes back elsewhere",
+	  { "submit", "run", "submit",
+	    "decide evict 1 all consolidate 2; hold 1 n0; claim 2 n0",
+	    "end 1 0" } },
+	{ "one that shrinks",
+	  { "submit tasks=3", "run",
+	    "decide evict 1 0,2 reclaim 0; hold 1 n0" } },
+	{ "one that was changed",
+	  { "submit time=10", "run", "update 1 time=5" } },
+};
+
+START_TEST(comes_back)
+{
+	struct disk d;
+
+	disk_init(&d);
+	play(&d, cases[_i].step);
+	save(&d); /* what has ended is gone */
+	come_back(&d, cases[_i].name);
+	disk_fini(&d);
+}
+END_TEST
+
+/* A job with a value of its own in each field. */
+START_TEST(every_field_comes_back)
+{
+	struct disk d;
+	struct spec spec;
+	struct job *job;
+
+	disk_init(&d);
+	world_submit(&d.w, "hold");
+	spec_init(&spec);
+	for (size_t i = 0; i < spec_nfields; i++) {
+		const struct spec_field *field = &spec_fields[i];
+
+		if (field->is_text)
+			*spec_text(&spec, field) = field->name;
+		else
+			*spec_int(&spec, field) = field->max - 1;
+	}
+	spec.array = "1-9:2%3";
+	spec.dependency = "afterany:1";
+	spec.queue = "batch";
+	spec.hold = 1;
+	state_submit(d.w.state, &spec, &d.w.who, 0, 11, 22, 2, d.w.now);
+	state_load_next_id(d.w.state, 3);
+	job = state_job(d.w.state, 2);
+	job->attempt = 3;
+	job->restarts = 4;
+	job->preemptions = 5;
+	job->start_fails = 6;
+	job->replaced = 7;
+	job->cpu_ms = (int64_t)1 << 40;
+	job->peak_mem_kib = (int64_t)1 << 41;
+	job->exit_code = 255;
+	job->signal = 64;
+	job->retry_at = 0; /* a time, not none */
+	job->text = xstrdup("it's\n\"text\"");
+	come_back(&d, "every field");
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(what_is_judged_again_ends_well)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "submit dependency=afterok:1", "submit job-name=x",
+	     "submit job-name=x dependency=singleton", "submit array=0-1",
+	     "submit array=0-1 dependency=aftercorr:5", "run",
+	     "end 7 0"); /* 5_0 */
+	save(&d);
+	again(&d, NULL);
+	world_node(&d.w, "n0", 4, 4000, 2);
+	ck_assert_str_eq(world_jobs(&d.w),
+	                 "1 R, 2 PD Dependency, 3 R, 4 PD Dependency, "
+	                 "6_[1] PD Dependency, 5_1 R, 6_0 PD Unevaluated");
+	PLAY(&d, "end 1 0", "end 3 0", "end 8 0",
+	     "jobs => 1 CD, 2 PD Unevaluated, 3 CD, 4 PD Unevaluated, 5_1 CD, "
+	     "6_0 PD Unevaluated, 6_1 PD Unevaluated");
+	save(&d);
+	disk_fini(&d);
+}
+END_TEST
+
+/* What had ended while nobody was told is judged when it is loaded. */
+START_TEST(tasks_are_divided_while_loading)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit array=0-2", "submit array=0-2 dependency=aftercorr:1",
+	     "run");
+	save(&d);
+	disk_stop(&d);
+	sql(&d, "UPDATE job SET state = 5, end_time = 5 WHERE array_id = 1;"
+	        "DELETE FROM array WHERE id = 1");
+	disk_start(&d, NULL);
+	load(&d);
+	ck_assert_str_eq(world_jobs(&d.w),
+	                 "2_0 PD Unevaluated, 2_1 PD Unevaluated, 2_2 PD "
+	                 "Unevaluated");
+	save(&d);
+	again(&d, NULL);
+	ck_assert_str_eq(world_jobs(&d.w),
+	                 "2_0 PD Unevaluated, 2_1 PD Unevaluated, 2_2 PD "
+	                 "Unevaluated");
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(time_goes_on)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit time=60s signal=USR1@20", "submit begin=now+10",
+	     "submit deadline=now+30 hold", "run", "+5");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d, "+5", "jobs => 1 R, 2 PD Unevaluated, 3 PD JobHeldUser", "+21",
+	     "jobs => 1 R, 2 PD Unevaluated, 3 DL DeadLine", "effects =>",
+	     "+10", "effects => signal 1.1 10", "+20",
+	     "jobs => 1 CG, 2 PD Unevaluated, 3 DL DeadLine");
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(runners_are_asked_for_what_ran)
+{
+	uint64_t *job;
+	uint32_t *attempt;
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "submit", "run", "suspend 2", "requeue 1", "end 1 0",
+	     "run", "submit hold");
+	save(&d);
+	again(&d, NULL);
+	ck_assert_uint_eq(state_attempts(d.w.state, 0, &job, &attempt), 2);
+	for (int i = 0; i < 2; i++)
+		ck_assert_uint_eq(attempt[i], job[i] == 1 ? 2 : 1);
+	free(job);
+	free(attempt);
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(ids_are_never_used_again)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit array=0-2", "run", "end 2 0", "end 3 0", "end 4 0");
+	save(&d);
+	again(&d, NULL);
+	ck_assert_ptr_null(state_first_job(d.w.state));
+	ck_assert_uint_eq(world_submit(&d.w, ""), 5);
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(nodes_and_queues)
+{
+	static const char closed[] = "pool here { runner = local }\n"
+				     "queue batch { state = closed }\n";
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "drain n0 new disk", "close batch");
+	save(&d);
+	again(&d, NULL);
+	world_node(&d.w, "n0", 4, 4000, 2);
+	PLAY(&d, "plan", "why => QueueClosed: *", "open batch", "plan",
+	     "why => NodeDown: *");
+	ck_assert_str_eq(node_reason(state_node(d.w.state, 0)), "new disk");
+	save(&d);
+	again(&d, closed);
+	PLAY(&d, "why => QueueClosed: *", "open batch");
+	save(&d);
+	again(&d, closed);
+	PLAY(&d, "why => Unevaluated: *");
+	disk_fini(&d);
+}
+END_TEST
+
+/* --- what a load refuses ----------------------------------------------- */
+
+static const struct {
+	const char *name, *sql, *want;
+} broken[] = {
+	{ "a queue that is not configured", "UPDATE job SET queue = 'gone'",
+	  "database '*': job 1 is in queue 'gone', which the configuration no "
+	  "longer has: put it back, or cancel the job first" },
+	{ "a job without its array", "DELETE FROM array",
+	  "database '*': job 1 is of array 1, which is not there" },
+	{ "tasks that are none", "UPDATE job SET tasks = 'x'",
+	  "database '*': *'x'*" },
+	{ "a dependency that is none", "UPDATE job SET depend = 'x'",
+	  "database '*': *'x'*" },
+	{ "a claim that is none", "UPDATE job SET claim = 'n0*x'",
+	  "database '*': bad claim 'n0*x'" },
+	{ "times that are none", "UPDATE job SET evictions = '5,x'",
+	  "database '*': bad times '5,x'" },
+	{ "tasks that leave no place",
+	  "UPDATE job SET state = 2, tasks = NULL, place = 'n0:0:0:',"
+	  " leaving = 'x'",
+	  "database '*': bad placement 'x'" },
+	{ "a place that is none",
+	  "UPDATE job SET state = 2, tasks = NULL, place = 'x'",
+	  "database '*': bad placement 'x'" },
+	{ "a table that is not there", "DROP TABLE job",
+	  "database '*': *no such table: job*" },
+};
+
+START_TEST(refused_by_load)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit array=0-3");
+	save(&d);
+	disk_stop(&d);
+	sql(&d, broken[_i].sql);
+	disk_start(&d, NULL);
+	ck_assert_int_eq(store_load(d.store, d.w.state, d.w.now, &d.err), -1);
+	ck_assert_msg(glob_match(broken[_i].want, d.err.text), "%s: %s",
+	              broken[_i].name, d.err.text);
+	disk_fini(&d);
+}
+END_TEST
+
+/* --- databases that are none of ours ----------------------------------- */
+
+static const struct {
+	const char *name, *sql, *want;
+} foreign[] = {
+	{ "a newer one", "PRAGMA user_version = 99",
+	  "database '*': was written by a newer aischedd (schema 99, this one "
+	  "knows *): upgrade, or use another state_dir" },
+	{ "another program's", "PRAGMA application_id = 7",
+	  "database '*': is a database, but not one of aischedd" },
+};
+
+static void refused_by_open(struct disk *d, const char *name, const char *want)
+{
+	d->store = store_open(d->dir, &d->err);
+	ck_assert_msg(!d->store, "%s", name);
+	ck_assert_int_eq(d->err.code, EINVAL);
+	ck_assert_msg(glob_match(want, d->err.text), "%s: %s", name,
+	              d->err.text);
+}
+
+START_TEST(foreign_databases)
+{
+	struct disk d;
+	char *undo;
+
+	disk_init(&d);
+	PLAY(&d, "submit");
+	save(&d);
+	disk_stop(&d);
+	undo = version_undo(&d);
+	sql(&d, foreign[_i].sql);
+	refused_by_open(&d, foreign[_i].name, foreign[_i].want);
+	/* And it was left as it was. */
+	sql(&d, undo);
+	sql(&d, "PRAGMA application_id = 1634300771");
+	free(undo);
+	disk_start(&d, NULL);
+	load(&d);
+	ck_assert_str_eq(world_jobs(&d.w), "1 PD Unevaluated");
+	disk_fini(&d);
+}
+END_TEST
+
+static void overwrite(const struct disk *d, long at, size_t n)
+{
+	char *path = xasprintf("%s/aisched.db", d->dir);
+	FILE *f = fopen(path, "r+");
+
+	ck_assert_ptr_nonnull(f);
+	fseek(f, at, SEEK_SET);
+	while (n--)
+		fputc('x', f);
+	fclose(f);
+	free(path);
+}
+
+START_TEST(damaged_databases)
+{
+	struct disk d;
+
+	disk_init(&d);
+	for (int i = 0; i < 200; i++)
+		world_submit(&d.w, "hold");
+	save(&d);
+	disk_stop(&d);
+	overwrite(&d, 4096, 20000);
+	refused_by_open(&d, "pages",
+	                "database '*': *: restore a copy, or move "
+	                "it away to begin anew");
+	overwrite(&d, 0, 20);
+	refused_by_open(&d, "the header",
+	                "database '*': *: restore a copy, or move it away to "
+	                "begin anew");
+	disk_remove(&d);
+}
+END_TEST
+
+START_TEST(no_folder)
+{
+	struct err err;
+
+	ck_assert_ptr_null(store_open("/nonexistent/folder", &err));
+	ck_assert_msg(glob_match("database '/nonexistent/folder/aisched.db': *",
+	                         err.text),
+	              "%s", err.text);
+}
+END_TEST
+
+/* --- scripts, tokens --------------------------------------------------- */
+
+START_TEST(blobs_are_kept_once)
+{
+	static const char script[] = "#!/bin/sh\n\0\377";
+	struct buf got = { 0 };
+	struct disk d;
+	int64_t a, b, none;
+
+	disk_init(&d);
+	a = store_blob(d.store, script, sizeof(script), &d.err);
+	b = store_blob(d.store, "other", 5, &d.err);
+	none = store_blob(d.store, "", 0, &d.err);
+	ck_assert_int_ne(a, b);
+	ck_assert_int_eq(store_blob(d.store, script, sizeof(script), &d.err),
+	                 a);
+	save(&d);
+	ck_assert_int_eq(store_blob(d.store, "other", 5, &d.err), b);
+	again(&d, NULL);
+	ck_assert_int_eq(store_blob(d.store, script, sizeof(script), &d.err),
+	                 a);
+	ck_assert_int_eq(store_blob_get(d.store, a, &got, &d.err), 0);
+	ck_assert_uint_eq(got.len, sizeof(script));
+	ck_assert_mem_eq(got.data, script, sizeof(script));
+	buf_clear(&got);
+	ck_assert_int_eq(store_blob_get(d.store, none, &got, &d.err), 0);
+	ck_assert_uint_eq(got.len, 0);
+	ck_assert_int_eq(store_blob_get(d.store, 99, &got, &d.err), -1);
+	ck_assert_int_eq(d.err.code, ENOENT);
+	buf_free(&got);
+	disk_fini(&d);
+}
+END_TEST
+
+static void check_token(struct disk *d)
+{
+	uint64_t first;
+	uint32_t count;
+
+	ck_assert(store_token_find(d->store, "abc", 7, &first, &count));
+	ck_assert_uint_eq(first, 12);
+	ck_assert_uint_eq(count, 3);
+	ck_assert(!store_token_find(d->store, "abd", 7, &first, &count));
+	ck_assert(!store_token_find(d->store, "abc", 8, &first, &count));
+}
+
+START_TEST(tokens_are_known)
+{
+	struct disk d;
+
+	disk_init(&d);
+	store_token(d.store, "abc", 7, 12, 3, d.w.now);
+	check_token(&d);
+	save(&d);
+	check_token(&d);
+	again(&d, NULL);
+	check_token(&d);
+	disk_fini(&d);
+}
+END_TEST
+
+/* --- the past ---------------------------------------------------------- */
+
+/* Job 1 FAILED with 3, array 2 with task 0 COMPLETED, 1 killed by 9, 2-4 and
+ * 6 cancelled before they began, 5 that runs; all at times of their own. */
+static void make_past(struct disk *d)
+{
+	const struct outcome killed = { .signal = 9, .end = 1030 };
+	const struct event_in ev = { .kind = EV_ended, .outcome = &killed };
+
+	PLAY(d, "submit time=1 cpus-per-task=2", "run", "+10", "end 1 3",
+	     "submit array=0-6", "split 2 2-4,6", "+10", "cancel 3", "run",
+	     "+10", "end 4 0");
+	state_event(d->w.state, state_task(d->w.state, 2, 1), &ev, NULL);
+	PLAY(d, "jobs => 1 F NonZeroExitCode, 2_[2-4,6] CA Cancelled, 2_0 CD, "
+	        "2_1 F RaisedSignal, 2_5 R");
+	save(d);
+}
+
+START_TEST(past_jobs)
+{
+	static const struct {
+		uint64_t job;
+		uint32_t task;
+		int state; /* -1: not there */
+	} want[] = {
+		{ 1, NO_TASK, JOB_FAILED },    { 2, NO_TASK, JOB_CANCELLED },
+		{ 2, 0, JOB_COMPLETED },       { 2, 1, JOB_FAILED },
+		{ 2, 3, JOB_CANCELLED },       { 2, 6, JOB_CANCELLED },
+		{ 2, 5, -1 /* it runs */ },    { 2, 7, -1 },
+		{ 4, NO_TASK, JOB_COMPLETED }, { 1, 0, -1 },
+		{ 99, NO_TASK, -1 },
+	};
+	struct disk d;
+
+	disk_init(&d);
+	make_past(&d);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		struct past past;
+		int found =
+		    store_past(want[i].job, want[i].task, &past, d.store);
+
+		ck_assert_msg(found == (want[i].state < 0 ? -1 : 0), "%llu_%u",
+		              (unsigned long long)want[i].job, want[i].task);
+		if (found == 0) {
+			ck_assert_int_eq((int)past.state, want[i].state);
+			ck_assert_uint_eq(past.uid, d.w.who.uid);
+		}
+	}
+	disk_fini(&d);
+}
+END_TEST
+
+/* "STATE EXIT SIGNAL" of those tasks, "" none. */
+static const char *ended(struct disk *d, uint64_t job, const char *tasks)
+{
+	struct idset set = { 0 };
+	struct ended e;
+	int found;
+
+	if (*tasks)
+		ck_assert_int_eq(idset_parse(&set, NULL, tasks, NULL), 0);
+	found = store_ended(d->store, job, &set, &e);
+	idset_free(&set);
+	buf_clear(&d->text);
+	if (found == 0)
+		buf_printf(&d->text, "%s %d %d", job_state_letter(e.state),
+		           e.exit_code, e.signal);
+	buf_addc(&d->text, '\0');
+	return d->text.data;
+}
+
+START_TEST(how_jobs_ended)
+{
+	struct disk d;
+
+	disk_init(&d);
+	make_past(&d);
+	ck_assert_str_eq(ended(&d, 1, ""), "F 3 0");
+	ck_assert_str_eq(ended(&d, 2, ""), "F 0 9");
+	ck_assert_str_eq(ended(&d, 2, "0"), "CD 0 0");
+	ck_assert_str_eq(ended(&d, 2, "0-1"), "F 0 9");
+	ck_assert_str_eq(ended(&d, 2, "3"), "CA -1 0");
+	ck_assert_str_eq(ended(&d, 2, "5"), "");
+	ck_assert_str_eq(ended(&d, 99, ""), "");
+	disk_fini(&d);
+}
+END_TEST
+
+static void put_id(const struct past_job *past, void *arg)
+{
+	struct buf *out = arg;
+
+	job_display_id(&past->job, 0, out);
+	buf_printf(out, ":%s ", past->queue);
+	ck_assert_str_eq(past->user, "ada");
+	ck_assert((past->place != NULL) == (past->job.start != NO_TIME));
+}
+
+/* What is asked for; 0: nothing.  task counts from 1. */
+struct asked {
+	uint64_t id, task;
+	int64_t since, until, after;
+	uint64_t after_id, limit;
+};
+
+static const char *history(struct disk *d, const struct asked *a)
+{
+	const struct history_query q = {
+		.ended_only = true,
+		.since = a->since ? a->since : NO_TIME,
+		.until = a->until ? a->until : NO_TIME,
+		.id = a->id,
+		.task = a->task ? (uint32_t)a->task - 1 : NO_TASK,
+		.after = a->after ? a->after : NO_TIME,
+		.after_id = a->after_id,
+		.limit = a->limit ? a->limit : 100,
+	};
+
+	buf_clear(&d->text);
+	ck_assert_int_eq(
+	    store_history(store_path(d->store), &q, put_id, &d->text, &d->err),
+	    0);
+	buf_addc(&d->text, '\0');
+	return d->text.data;
+}
+
+START_TEST(history_is_asked)
+{
+	static const struct {
+		struct asked asked;
+		const char *want;
+	} asked[] = {
+		{ { 0 }, "1:batch 2_[2-4,6]:batch 2_0:batch 2_1:batch " },
+		{ { .since = 1015 }, "2_[2-4,6]:batch 2_0:batch 2_1:batch " },
+		{ { .until = 1015 }, "1:batch " },
+		{ { .id = 2 }, "2_[2-4,6]:batch 2_0:batch 2_1:batch " },
+		{ { .id = 2, .task = 1 }, "2_[2-4,6]:batch 2_0:batch " },
+		{ { .id = 4 }, "2_0:batch " },
+		{ { .id = 99 }, "" },
+		{ { .limit = 2 }, "1:batch 2_[2-4,6]:batch " },
+		{ { .limit = 2, .after = 1020, .after_id = 3 },
+		  "2_0:batch 2_1:batch " },
+	};
+	struct disk d;
+
+	disk_init(&d);
+	make_past(&d);
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+		ck_assert_str_eq(history(&d, &asked[i].asked), asked[i].want);
+	disk_fini(&d);
+}
+END_TEST
+
+static void put_total(const struct total *total, void *arg)
+{
+	buf_printf(arg, "%s %s %lld %lld %lld\n", total->user, total->queue,
+	           (long long)total->cpu_ms, (long long)total->gpu_ms,
+	           (long long)total->jobs);
+}
+
+START_TEST(totals_add_up)
+{
+	struct disk d;
+
+	disk_init(&d);
+	make_past(&d);
+	PLAY(&d, "submit tasks=2 cpus-per-task=0.5 gpus-per-task=1", "run",
+	     "+7", "end 7 0");
+	save(&d);
+	buf_clear(&d.text);
+	ck_assert_int_eq(store_totals(d.store, put_total, &d.text, &d.err), 0);
+	/* 10 s on 2 CPUs, two tasks of 10 s, 7 s of a gang; seven jobs, four
+	 * of which never began. */
+	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
+	disk_fini(&d);
+}
+END_TEST
+
+static void add_id(uint64_t job, void *arg)
+{
+	*(uint64_t *)arg += job;
+}
+
+START_TEST(what_is_old_is_forgotten)
+{
+	struct buf got = { 0 };
+	uint64_t sum = 0;
+	struct past past;
+	uint64_t first;
+	uint32_t count;
+	struct disk d;
+	size_t gone;
+
+	disk_init(&d);
+	ck_assert_int_eq(store_blob(d.store, "script", 6, &d.err), 1);
+	ck_assert_int_eq(store_blob(d.store, "env", 3, &d.err), 2);
+	ck_assert_int_eq(store_blob(d.store, "unused", 6, &d.err), 3);
+	store_token(d.store, "abc", 7, 12, 3, 5);
+	make_past(&d);
+	ck_assert_int_eq(store_purge(d.store, 1000, 100, &gone, &d.err), 0);
+	ck_assert_uint_eq(gone, 0);
+	ck_assert_int_eq(store_old(d.store, 1025, 1, add_id, &sum, &d.err), 0);
+	ck_assert_uint_eq(sum, 1);
+	ck_assert_int_eq(store_purge(d.store, 1025, 1, &gone, &d.err), 0);
+	ck_assert_uint_eq(gone, 1);
+	ck_assert_int_eq(store_past(1, NO_TASK, &past, d.store), -1);
+	ck_assert_int_eq(store_past(2, 3, &past, d.store), 0);
+	ck_assert(!store_token_find(d.store, "abc", 7, &first, &count));
+	ck_assert_int_eq(store_purge(d.store, 1025, 100, &gone, &d.err), 0);
+	ck_assert_uint_eq(gone, 1);
+	ck_assert_int_eq(store_past(2, 3, &past, d.store), -1);
+	ck_assert_int_eq(store_past(2, 0, &past, d.store), 0);
+	/* Blobs that no job has, and those that one has. */
+	ck_assert_int_eq(store_blob_get(d.store, 3, &got, NULL), -1);
+	ck_assert_int_eq(store_blob_get(d.store, 1, &got, NULL), 0);
+	buf_free(&got);
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(a_blob_is_not_forgotten_while_it_is_lent)
+{
+	struct buf got = { 0 };
+	struct disk d;
+	size_t gone;
+
+	disk_init(&d);
+	store_blob(d.store, "script", 6, &d.err);
+	store_blob(d.store, "env", 3, &d.err);
+	PLAY(&d, "submit", "run", "end 1 0");
+	save(&d);
+	ck_assert_int_eq(store_blob(d.store, "script", 6, &d.err), 1);
+	ck_assert_int_eq(store_purge(d.store, 9999, 100, &gone, &d.err), 0);
+	ck_assert_uint_eq(gone, 1);
+	PLAY(&d, "submit");
+	save(&d);
+	ck_assert_int_eq(store_blob_get(d.store, 1, &got, &d.err), 0);
+	buf_free(&got);
+	disk_fini(&d);
+}
+END_TEST
+
+/* --- migrations -------------------------------------------------------- */
+
+START_TEST(old_schemas_are_read)
+{
+	char *file =
+	    xasprintf("%s/tests/unit/store/v%d.sql",
+	              getenv("top_srcdir") ? getenv("top_srcdir") : ".", _i);
+	FILE *f = fopen(file, "r");
+	struct buf text = { 0 };
+	struct disk d;
+	size_t n;
+
+	ck_assert_msg(f, "%s", file);
+	while ((n = fread(buf_room(&text, 4096), 1, 4096, f)) > 0)
+		buf_grew(&text, n);
+	buf_addc(&text, '\0');
+	fclose(f);
+	free(file);
+	disk_init(&d);
+	disk_fini(&d);
+	ck_assert_int_eq(mkdir(d.dir, 0700), 0);
+	sql(&d, text.data);
+	disk_start(&d, NULL);
+	d.w.now = 1030;
+	load(&d);
+	ck_assert_str_eq(world_jobs(&d.w), "2_5 R, 7 PD JobHeldUser, 8 S, "
+	                                   "9_[1-3%2] PD Dependency");
+	ck_assert_str_eq(history(&d, &(struct asked){ 0 }),
+	                 "1:batch 2_[2-4,6]:batch 2_0:batch 2_1:batch ");
+	ck_assert_uint_eq(state_next_id(d.w.state), 10);
+	PLAY(&d, _i < 4 ? "reservations =>"
+	                : "reservations => spare 970-1970 n0 ada+ada");
+	come_back(&d, "an old database");
+	buf_free(&text);
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(reservations_come_back)
+{
+	struct disk d;
+
+	disk_init(&d);
+	world_node(&d.w, "n1", 4, 4000, 0);
+	PLAY(&d, "reserve a 60 120 n[0-1] ann,@staff weekly",
+	     "reserve b 200 300 n1 -");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d,
+	     "reservations => a 60-120 n[0-1] ann,@staff+; "
+	     "b 200-300 n1 +",
+	     "next => 60", "unreserve a");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d, "reservations => b 200-300 n1 +", "+300", "reservations =>");
+	save(&d);
+	again(&d, NULL);
+	PLAY(&d, "reservations =>");
+	disk_fini(&d);
+}
+END_TEST
+
+SUITE(store)
+{
+	tcase_add_test(tc, reservations_come_back);
+	tcase_add_loop_test(tc, comes_back, 0, ARRAY_SIZE(cases));
+	tcase_add_test(tc, every_field_comes_back);
+	tcase_add_test(tc, what_is_judged_again_ends_well);
+	tcase_add_test(tc, tasks_are_divided_while_loading);
+	tcase_add_test(tc, time_goes_on);
+	tcase_add_test(tc, runners_are_asked_for_what_ran);
+	tcase_add_test(tc, ids_are_never_used_again);
+	tcase_add_test(tc, nodes_and_queues);
+	tcase_add_loop_test(tc, refused_by_load, 0, ARRAY_SIZE(broken));
+	tcase_add_loop_test(tc, foreign_databases, 0, ARRAY_SIZE(foreign));
+	tcase_add_test(tc, damaged_databases);
+	tcase_add_test(tc, no_folder);
+	tcase_add_test(tc, blobs_are_kept_once);
+	tcase_add_test(tc, tokens_are_known);
+	tcase_add_test(tc, past_jobs);
+	tcase_add_test(tc, how_jobs_ended);
+	tcase_add_test(tc, history_is_asked);
+	tcase_add_test(tc, totals_add_up);
+	tcase_add_test(tc, what_is_old_is_forgotten);
+	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 6);
+}
