@@ -7,6 +7,7 @@
 
 #include "aictl/aictl.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/jobid.h"
 #include "libcommon/parse.h"
 
@@ -161,16 +162,12 @@ static json_t *ping(struct ctl *ctl, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
 	json_t *req = json_pack("{s:s}", "op", "ping"), *answer;
-	struct timespec now;
-	time_t end;
+	int64_t end = clock_ms() + (int64_t)ctl->wait_s * 1000;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	end = now.tv_sec + ctl->wait_s;
 	while (!(answer = ctl_call(ctl, req, NULL, NULL, err)) &&
-	       now.tv_sec < end) {
+	       clock_ms() < end) {
 		ctl_disconnect(ctl);
 		nanosleep(&pause, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
 	}
 	json_decref(req);
 	return answer;

@@ -11,6 +11,7 @@
 #include "aischedd/daemon.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/thread.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
@@ -58,7 +59,7 @@ static void forget_output(uint64_t job, void *arg)
 static void forget_history(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
-	int64_t before = now_s() - d->conf->history_keep;
+	int64_t before = clock_wall_s() - d->conf->history_keep;
 	struct err err;
 	size_t n = 0;
 
@@ -149,19 +150,19 @@ static void new_timers(struct daemon *d)
 
 static int build(struct daemon *d, struct err *err)
 {
-	double began = now_ms();
+	double began = clock_fine_ms();
 
 	if (make_dirs(d->state_dir, err) < 0 || lock_dir(d, err) < 0 ||
 	    !(d->base = new_base(err)) ||
 	    !(d->store = store_open(d->state_dir, err)))
 		return -1;
 	d->state = state_new(d->conf, store_past, d->store);
-	if (store_load(d->store, d->state, now_s(), err) < 0 ||
+	if (store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
 	    !(d->history = thread_new(d->base, err)) ||
 	    !(d->planner = thread_new(d->base, err)))
 		return -1;
 	log_notice("database loaded path=%s ms=%.0f", store_path(d->store),
-	           now_ms() - began);
+	           clock_fine_ms() - began);
 	new_timers(d);
 	if (daemon_new_runners(d, err) < 0 ||
 	    !(d->rpc = rpc_new(d->base, d->conf, daemon_request,
@@ -196,7 +197,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->state_dir = xstrdup(d->conf->state_dir);
 	d->logs = xasprintf("%s/logs", d->state_dir);
 	d->lock_fd = -1;
-	d->started = now_s();
+	d->started = clock_wall_s();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
 	raise_files();

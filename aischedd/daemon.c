@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aischedd/thread.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
@@ -20,22 +21,6 @@ enum {
 	RETRY_FULL_MS = 1000,   /* a commit that found no space */
 	LAST_WORDS_MS = 2000    /* for answers to be sent at the end */
 };
-
-int64_t now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec;
-}
-
-double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
 
 void daemon_arm(struct event *event, double ms)
 {
@@ -133,7 +118,7 @@ static void pass_work(struct task *task)
 	struct err err;
 
 	pass->plan = sched_plan(pass->snap, pass->arena);
-	pass->took_ms = now_ms() - pass->began_ms;
+	pass->took_ms = clock_fine_ms() - pass->began_ms;
 	if (pass->d->check_plans &&
 	    plan_check(pass->snap, pass->plan, &err) < 0) {
 		log_err("plan is wrong: %s", err.text);
@@ -148,14 +133,14 @@ static void pass_done(struct task *task)
 	double rest = pass->took_ms * PASS_SHARE;
 
 	state_apply_plan(d->state, pass->snap, pass->plan, &pass->arena,
-	                 now_s());
+	                 clock_wall_s());
 	d->stats.passes++;
 	d->stats.last_ms = pass->took_ms;
 	d->stats.sum_ms += pass->took_ms;
 	if (pass->took_ms > d->stats.max_ms)
 		d->stats.max_ms = pass->took_ms;
-	d->next_pass_ms =
-	    now_ms() + (rest < PASS_MAX_WAIT_MS ? rest : PASS_MAX_WAIT_MS);
+	d->next_pass_ms = clock_fine_ms() +
+	                  (rest < PASS_MAX_WAIT_MS ? rest : PASS_MAX_WAIT_MS);
 	pass_free(pass);
 	d->pass = NULL;
 	daemon_explain_soon(d);
@@ -168,8 +153,8 @@ static void plan(struct daemon *d)
 	pass->task = (struct task){ .work = pass_work, .done = pass_done };
 	pass->d = d;
 	pass->arena = arena_new();
-	pass->began_ms = now_ms();
-	pass->snap = state_snapshot(d->state, now_s(), pass->arena);
+	pass->began_ms = clock_fine_ms();
+	pass->snap = state_snapshot(d->state, clock_wall_s(), pass->arena);
 	d->pass = pass;
 	if (pass->snap->pend.n + pass->snap->node.n > PASS_INLINE) {
 		thread_do(d->planner, &pass->task);
@@ -183,14 +168,14 @@ static void think(struct daemon *d)
 {
 	if (d->full)
 		return; /* what is planned could not be kept */
-	state_tick(d->state, now_s());
+	state_tick(d->state, clock_wall_s());
 	daemon_slice_masses(d);
 	if (d->pass || !state_wants_plan(d->state))
 		return;
-	if (now_ms() >= d->next_pass_ms)
+	if (clock_fine_ms() >= d->next_pass_ms)
 		plan(d);
 	else
-		daemon_arm(d->pace, d->next_pass_ms - now_ms());
+		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());
 }
 
 void daemon_free_pass(struct daemon *d)
@@ -205,7 +190,7 @@ static bool commit(struct daemon *d)
 {
 	struct err err;
 
-	if (d->full && now_ms() < d->retry_ms)
+	if (d->full && clock_fine_ms() < d->retry_ms)
 		return false;
 	if (store_commit(d->store, d->state, &err) == 0) {
 		if (d->full)
@@ -226,7 +211,7 @@ static bool commit(struct daemon *d)
 	        "the disk of '%s' is full: nothing can be kept; try again "
 	        "when there is room",
 	        d->state_dir);
-	d->retry_ms = now_ms() + RETRY_FULL_MS;
+	d->retry_ms = clock_fine_ms() + RETRY_FULL_MS;
 	daemon_arm(d->retry, RETRY_FULL_MS);
 	return false;
 }
@@ -259,15 +244,12 @@ static void tell(struct daemon *d)
 static void arm_tick(struct daemon *d)
 {
 	int64_t at = state_next_tick(d->state);
-	struct timespec ts;
 
 	if (at == NO_TIME) {
 		event_del(d->tick);
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &ts);
-	daemon_arm(d->tick,
-	           (double)(at - ts.tv_sec) * 1e3 - (double)ts.tv_nsec / 1e6);
+	daemon_arm(d->tick, (double)(at * 1000000 - clock_wall_us()) / 1e3);
 }
 
 static void turn(struct daemon *d)
@@ -281,7 +263,7 @@ static void turn(struct daemon *d)
 	if (!d->full && state_is_dirty(d->state))
 		daemon_arm(d->again, 0);
 	else if (!d->full && !d->pass && state_wants_plan(d->state))
-		daemon_arm(d->pace, d->next_pass_ms - now_ms());
+		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());
 	arm_tick(d);
 	d->turns++;
 }
@@ -328,9 +310,9 @@ static void reload_on_hup(struct daemon *d)
 /* Answers that were given reach those who still read. */
 static void say_last_words(struct daemon *d)
 {
-	double until = now_ms() + LAST_WORDS_MS;
+	double until = clock_fine_ms() + LAST_WORDS_MS;
 
-	while (!rpc_stop(d->rpc) && now_ms() < until) {
+	while (!rpc_stop(d->rpc) && clock_fine_ms() < until) {
 		daemon_arm(d->again, LAST_WORDS_MS / 20);
 		event_base_loop(d->base, EVLOOP_ONCE);
 	}

@@ -105,10 +105,7 @@ struct daemon {
 	uint64_t turns;
 };
 
-/* Unix seconds; milliseconds that only grow. */
-int64_t now_s(void);
-double now_ms(void);
-/* A timer that fires after so long; less than nothing is at once. */
+/* Arm a timer; a negative delay fires immediately. */
 void daemon_arm(struct event *event, double ms);
 
 /* The answer goes out after the commit; body is taken. */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
@@ -101,7 +102,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 	struct job *job = state_job(d->state, ev->job);
 	struct event_in in = {
 		.kind = kinds[ev->kind],
-		.now = now_s(),
+		.now = clock_wall_s(),
 		.attempt = ev->attempt,
 		.suspended = ev->suspended,
 		.resize = ev->resize,
@@ -169,7 +170,7 @@ static void run_event(const struct run_event *ev, void *arg)
 		break;
 	case RUN_SYNCED:
 		state_pool_ready(d->state, p->pool, true);
-		state_lose_orphans(d->state, p->pool, now_s());
+		state_lose_orphans(d->state, p->pool, clock_wall_s());
 		break;
 	case RUN_ADOPT:
 		daemon_adopt(p, ev->adopt);

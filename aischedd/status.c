@@ -4,6 +4,7 @@
 
 #include "aischedd/daemon.h"
 #include "config.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 
 static int same(const char *key, const char *a, const char *b, struct err *err)
@@ -91,7 +92,7 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	if (!conf)
 		return -1;
 	if (check_reload(d->conf, conf, err) < 0 ||
-	    state_reconf(d->state, conf, now_s(), err) < 0) {
+	    state_reconf(d->state, conf, clock_wall_s(), err) < 0) {
 		conf_free(conf);
 		return -1;
 	}
@@ -151,8 +152,9 @@ json_t *daemon_status(struct daemon *d)
 	    "{s:s, s:s, s:i, s:I, s:o, s:I, s:I, s:I, s:{s:s, s:I, s:I}, s:I,"
 	    " s:I, s:{s:f, s:f, s:f}, s:I, s:{s:f, s:f, s:f}, s:o, s:b}",
 	    "version", PACKAGE_VERSION, "cluster", d->conf->cluster, "pid",
-	    (int)getpid(), "uptime_s", (json_int_t)(now_s() - d->started),
-	    "jobs", jobs, "queues", (json_int_t)d->conf->nqueues, "nodes",
+	    (int)getpid(), "uptime_s",
+	    (json_int_t)(clock_wall_s() - d->started), "jobs", jobs, "queues",
+	    (json_int_t)d->conf->nqueues, "nodes",
 	    (json_int_t)state_nnodes(d->state), "connections",
 	    (json_int_t)rpc_connections(d->rpc), "store", "path",
 	    store_path(d->store), "bytes", (json_int_t)s.bytes, "wal_bytes",

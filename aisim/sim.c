@@ -6,6 +6,7 @@
 
 #include "aisim/cluster.h"
 #include "aisim/shares.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -221,24 +222,16 @@ static void settle(struct sim *sim)
 
 /* --- passes ------------------------------------------------------------ */
 
-static double real_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 static int pass(struct sim *sim, struct err *err)
 {
 	struct arena *arena = arena_new();
-	double began = real_ms(), asked_at, done;
+	double began = clock_fine_ms(), asked_at, done;
 	const struct snap *snap = state_snapshot(sim->state, sim->now, arena);
 	const struct plan *plan;
 
-	asked_at = real_ms();
+	asked_at = clock_fine_ms();
 	plan = sched_plan(snap, arena);
-	done = real_ms();
+	done = clock_fine_ms();
 	stats_pass(&sim->stats, done - began, done - asked_at);
 	if (sim->check && plan_check(snap, plan, err) < 0) {
 		arena_free(arena);

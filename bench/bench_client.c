@@ -21,6 +21,7 @@
 
 #include "libcommon/buf.h"
 #include "libcommon/client.h"
+#include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -36,10 +37,7 @@ static const char true_script[] = "#!/bin/true\n";
 
 static double now_s(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+	return clock_fine_ms() / 1e3;
 }
 
 static size_t count_arg(const char *s)

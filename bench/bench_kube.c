@@ -27,6 +27,7 @@
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/object/object.h"
+#include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
@@ -34,14 +35,6 @@
 extern char **environ;
 
 static struct event_base *base;
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
 
 static size_t count_arg(const char *s)
 {
@@ -110,7 +103,7 @@ static void begin(struct bound *b)
 	pid_t pid;
 
 	b->cpu = cpu_ms(b->pid);
-	b->start = now_ms();
+	b->start = clock_fine_ms();
 	if (posix_spawnp(&pid, b->command[0], NULL, NULL, b->command, environ))
 		err(EXIT_FAILURE, "%s", b->command[0]);
 }
@@ -136,9 +129,9 @@ static void on_pod(struct bound *b, const json_t *obj)
 	bool runs = phase && !strcmp(phase, "Running");
 
 	if (!was)
-		b->last_bound = now_ms();
+		b->last_bound = clock_fine_ms();
 	if (was != RUNS && runs)
-		b->run[b->nrun++] = now_ms();
+		b->run[b->nrun++] = clock_fine_ms();
 	map_set(&b->seen, key, (void *)(uintptr_t)(runs ? RUNS : BOUND));
 	if (b->nrun == b->want)
 		event_base_loopbreak(base);

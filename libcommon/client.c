@@ -16,6 +16,7 @@
 
 #include "libcommon/auth.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/conf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -42,14 +43,6 @@ struct frame {
 	const char *cred, *json, *raw;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int lost(const struct client *client, const char *how, struct err *err)
 {
 	return err_set(err, ECONNRESET,
@@ -75,7 +68,7 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 		if (errno != EAGAIN && errno != EINTR)
 			return lost(client, strerror(errno), err);
 		if (deadline_ms >= 0) {
-			wait = deadline_ms - now_ms();
+			wait = deadline_ms - clock_ms();
 			if (wait <= 0)
 				return err_set(err, ETIMEDOUT,
 				               "aischedd at '%s' does not "
@@ -170,7 +163,7 @@ static bool is_refusal(json_t *body, struct err *err)
 
 static int take_hello(struct client *client, struct err *err)
 {
-	int64_t deadline = now_ms() + (int64_t)HELLO_S * 1000;
+	int64_t deadline = clock_ms() + (int64_t)HELLO_S * 1000;
 	const char *cluster, *nonce;
 	struct frame frame;
 	json_t *body;

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libcommon/clock.h"
+
 enum {
 	LINE = 4096, /* longer ones are cut; a pipe takes this at once */
 	REPEAT_S = 60
@@ -106,17 +108,16 @@ LEVEL(log_debug, LOG_DEBUG_)
 bool log_again(struct log_limit *limit, unsigned *ret_skipped)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	struct timespec ts;
+	int64_t now = clock_ms() / 1000;
 	bool again;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	pthread_mutex_lock(&lock);
 	/* last is 0 until the first time. */
-	again = !limit->last || ts.tv_sec - limit->last >= REPEAT_S;
+	again = !limit->last || now - limit->last >= REPEAT_S;
 	if (again) {
 		*ret_skipped = limit->skipped;
 		limit->skipped = 0;
-		limit->last = ts.tv_sec;
+		limit->last = now;
 	} else {
 		limit->skipped++;
 	}

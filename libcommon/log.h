@@ -10,6 +10,7 @@
 #define LIBCOMMON_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_ERR_, LOG_WARNING_, LOG_NOTICE_, LOG_INFO_, LOG_DEBUG_ };
 
@@ -24,7 +25,7 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* At most one true a minute for each place that has a struct of its own;
  * *ret_skipped is how many were false since. */
 struct log_limit {
-	long last;
+	int64_t last;
 	unsigned skipped;
 };
 bool log_again(struct log_limit *limit, unsigned *ret_skipped);

@@ -6,15 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "libcommon/clock.h"
+
 enum { PAUSE_MIN_MS = 10, PAUSE_MAX_MS = 500 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void pause_ms(int64_t ms)
 {
@@ -67,10 +61,10 @@ json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
 		}
 		if (!lost) {
 			lost = true;
-			give_up = now_ms() + retry->patience_s * 1000LL;
+			give_up = clock_ms() + retry->patience_s * 1000LL;
 			continue;
 		}
-		if (retry->patience_s >= 0 && now_ms() >= give_up)
+		if (retry->patience_s >= 0 && clock_ms() >= give_up)
 			return NULL;
 		if (retry->patience_s < 0 && !said)
 			warnx("aischedd went away; waiting for it");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "aischedd/daemon.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
@@ -49,7 +50,7 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 		                       .gid = owner,
 		                       .user = a->user,
 		                       .in_group = no_group };
-	int64_t now = now_s(), nothing;
+	int64_t now = clock_wall_s(), nothing;
 	uint64_t ahead = 0, id;
 	uint32_t queue;
 
@@ -143,7 +144,7 @@ void daemon_take_back(struct daemon *d, const struct run_event *ev)
 {
 	struct job *job = state_job(d->state, ev->job);
 	struct event_in in = { .kind = EV_requeue,
-		               .now = now_s(),
+		               .now = clock_wall_s(),
 		               .attempt = ev->attempt };
 
 	if (!job || state_event(d->state, job, &in, NULL) == 0)
@@ -168,7 +169,8 @@ static void explain(struct daemon *d, struct adoptee *a)
 		a->waits = false;
 		return;
 	}
-	why = state_why(d->state, job, now_s(), &text, &expected, &position);
+	why = state_why(d->state, job, clock_wall_s(), &text, &expected,
+	                &position);
 	if (!a->waits || a->told != why) {
 		spec_unpack(&spec, job->packed);
 		runner =

@@ -4,6 +4,7 @@
 
 #include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"
+#include "libcommon/clock.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -95,7 +96,8 @@ static bool add_array(struct daemon *d, struct mass *m,
 		if (tasks->n && job->task != NO_TASK)
 			part = idset_has(tasks, job->task) ? job : NULL;
 		else if (tasks->n && access_job(d, &m->peer, job))
-			part = state_split(d->state, job, tasks, now_s());
+			part =
+			    state_split(d->state, job, tasks, clock_wall_s());
 		if (part)
 			mass_add(m, part);
 		any = any || part;
@@ -193,7 +195,7 @@ static int update_one(struct daemon *d, const struct mass *m, struct job *job,
 	json_object_foreach(m->set, field, value)
 		set[n++] =
 		    (struct assignment){ field, json_string_value(value) };
-	result = state_update(d->state, job, &who, set, n, now_s(), err);
+	result = state_update(d->state, job, &who, set, n, clock_wall_s(), err);
 	free(set);
 	return result;
 }
@@ -208,7 +210,7 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 	};
 	bool operates = access_operates(d, &m->peer, job->queue);
 	struct event_in ev = { .kind = kinds[m->action],
-		               .now = now_s(),
+		               .now = clock_wall_s(),
 		               .by_operator = operates };
 
 	if (action_role(m->action) >= ROLE_OPERATOR && !operates)
@@ -229,7 +231,7 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
                     struct err *err)
 {
-	struct event_in ev = { .now = now_s(), .signo = m->signo };
+	struct event_in ev = { .now = clock_wall_s(), .signo = m->signo };
 
 	if (!access_job(d, &m->peer, job))
 		return err_set(err, EPERM,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "aischedd/op/op.h"
+#include "libcommon/clock.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"
 
@@ -77,7 +78,7 @@ int op_queue(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return err_set(err, EINVAL,
 		               "a queue is open or closed, not '%s'", to);
 	state_queue_set_open(d->state, (uint32_t)queue, !strcmp(to, "open"),
-	                     now_s());
+	                     clock_wall_s());
 	log_notice("queue %s queue=%s user=%s", to, name, in->peer->user);
 	daemon_answer(d, ask, json_object());
 	return 0;

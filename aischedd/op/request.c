@@ -4,6 +4,7 @@
 
 #include "aischedd/op/op.h"
 #include "config.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 
 static json_t *lines(const char *text)
@@ -46,8 +47,8 @@ static int op_ping(struct daemon *d, struct ask *ask,
 	           json_pack("{s:s, s:s, s:i, s:I, s:b}", "version",
 	                     PACKAGE_VERSION, "cluster", d->conf->cluster,
 	                     "pid", (int)getpid(), "uptime",
-	                     (json_int_t)(now_s() - d->started), "synced",
-	                     synced));
+	                     (json_int_t)(clock_wall_s() - d->started),
+	                     "synced", synced));
 	return 0;
 }
 

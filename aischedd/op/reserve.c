@@ -5,6 +5,7 @@
 
 #include "aischedd/op/op.h"
 #include "aischedd/state/reserve.h"
+#include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
 
@@ -60,7 +61,7 @@ static int reserve(struct daemon *d, const struct request_in *in,
 	ask.end = end;
 	ask.count = (uint32_t)count;
 	ask.users = users->data ? users->data : "";
-	if (state_reserve(d->state, &ask, now_s(), err) < 0)
+	if (state_reserve(d->state, &ask, clock_wall_s(), err) < 0)
 		return -1;
 	log_notice("reservation create reservation=%s user=%s", ask.name,
 	           in->peer->user);
@@ -92,7 +93,7 @@ int op_unreserve(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 	if (!name)
 		return err_set(err, EPROTO, "unreserve: a name is expected");
-	if (state_unreserve(d->state, name, now_s(), err) < 0)
+	if (state_unreserve(d->state, name, clock_wall_s(), err) < 0)
 		return -1;
 	log_notice("reservation delete reservation=%s user=%s", name,
 	           in->peer->user);
@@ -117,7 +118,7 @@ static json_t *show_reservation(const struct state *state,
                                 const struct reservation *r)
 {
 	struct buf nodes = { 0 };
-	int64_t now = now_s();
+	int64_t now = clock_wall_s();
 	json_t *shown;
 
 	state_reservation_nodes(state, r, &nodes);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "aischedd/op/op.h"
+#include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -103,8 +104,9 @@ static int batch_check(struct daemon *d, const struct peer *peer,
 		            : conf_default_queue(d->conf);
 
 		who.operator_ = q >= 0 && access_operates(d, peer, (uint32_t)q);
-		if (state_check_submit(d->state, &b->spec[i], &who, now_s(),
-		                       &ahead, &b->queue[i], err) < 0)
+		if (state_check_submit(d->state, &b->spec[i], &who,
+		                       clock_wall_s(), &ahead, &b->queue[i],
+		                       err) < 0)
 			return b->n > 1 ? err_wrap(err, "job %zu of %zu", i + 1,
 			                           b->n)
 			                : -1;
@@ -142,7 +144,7 @@ static json_t *batch_test(struct daemon *d, const struct peer *peer,
 		struct buf text = { 0 };
 
 		state_test_submit(d->state, &b->spec[i], &who, b->queue[i],
-		                  now_s(), &t, &text);
+		                  clock_wall_s(), &t, &text);
 		json_array_append_new(
 		    tests,
 		    json_pack("{s:b, s:s, s:s, s:o, s:s, s:o}", "starts",
@@ -165,7 +167,7 @@ static int batch_submit(struct daemon *d, const struct peer *peer,
                         struct err *err)
 {
 	struct submitter who = access_submitter(peer);
-	int64_t now = now_s();
+	int64_t now = clock_wall_s();
 	int64_t script = store_blob(d->store, b->script, b->script_len, err);
 	int64_t env = store_blob(d->store, b->env, b->env_len, err);
 

@@ -1,6 +1,7 @@
 /* dump.c - what the scheduler sees, as text */
 #include "aischedd/op/op.h"
 #include "aischedd/sched/text/text.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum { PIECE = 256 * 1024 }; /* bytes of one part */
@@ -11,7 +12,7 @@ static void dump(struct daemon *d, void *arg)
 	struct arena *arena = arena_new();
 	struct buf out = { 0 };
 
-	snap_write(state_peek(d->state, now_s(), arena), &out);
+	snap_write(state_peek(d->state, clock_wall_s(), arena), &out);
 	for (size_t at = 0; at < out.len; at += PIECE)
 		rpc_part(ask, out.data + at,
 		         out.len - at < PIECE ? out.len - at : PIECE);

@@ -3,6 +3,7 @@
 
 #include "aischedd/op/filter.h"
 #include "aischedd/read/read.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 bool names_node(const json_t *list, const char *node, size_t len)
@@ -141,7 +142,7 @@ static int write_shares(struct reading *r, struct err *err)
 	struct shares s;
 	size_t at = 0;
 
-	if (shares_init(&s, r->d->state, r->d->store, now_s(), err) < 0)
+	if (shares_init(&s, r->d->state, r->d->store, clock_wall_s(), err) < 0)
 		return -1;
 	for (uint32_t q = 0; q < conf->nqueues; q++) {
 		bool wanted =
@@ -199,11 +200,11 @@ static void write_active(struct reading *r, uint64_t which)
 	case LIST_JOBS:
 		job = state_job(state, which);
 		if (job)
-			write_job(r, job, now_s());
+			write_job(r, job, clock_wall_s());
 		return;
 	case LIST_NODES:
 		listing_node(&r->listing, state, (uint32_t)which,
-		             &r->left[which], now_s(), &r->out);
+		             &r->left[which], clock_wall_s(), &r->out);
 		break;
 	case LIST_QUEUES:
 		if (which >= r->d->conf->nqueues)
@@ -235,7 +236,7 @@ static const struct job *resume(const struct reading *r)
 static void write_jobs(struct reading *r)
 {
 	const struct job *job = resume(r);
-	int64_t now = now_s();
+	int64_t now = clock_wall_s();
 
 	for (; job && job->id < r->end_job && r->out.len < READ_PIECE;
 	     job = job->all_next) {

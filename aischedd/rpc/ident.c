@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum { NSLOTS = 256, KEEP_S = 60, MOST_BYTES = 16 << 20 };
@@ -140,14 +141,6 @@ static struct peer *look_up(uid_t uid, gid_t gid, bool *ret_error)
 	return copy;
 }
 
-static time_t now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
 struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 {
 	struct slot *slot = &idents->slot[uid % NSLOTS];
@@ -157,7 +150,7 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 	pthread_mutex_lock(&idents->lock);
 	found = slot->peer;
 	if (found && found->uid == uid && found->gid == gid &&
-	    now_s() < slot->until)
+	    clock_ms() / 1000 < slot->until)
 		peer = peer_copy(found);
 	pthread_mutex_unlock(&idents->lock);
 	if (peer)
@@ -170,7 +163,7 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 	pthread_mutex_lock(&idents->lock);
 	free(slot->peer);
 	slot->peer = found;
-	slot->until = now_s() + KEEP_S;
+	slot->until = clock_ms() / 1000 + KEEP_S;
 	pthread_mutex_unlock(&idents->lock);
 	return peer;
 }

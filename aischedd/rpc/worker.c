@@ -12,6 +12,7 @@
 
 #include "aischedd/rpc/ident.h"
 #include "libcommon/auth.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum { NTHREADS = 4 };
@@ -37,14 +38,6 @@ struct workers {
 	bool quit;
 	int holders; /* the loop and each thread: the last one cleans up */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void work_free(struct work *work)
 {
@@ -172,7 +165,7 @@ static void arm(struct workers *w)
 
 	if (!oldest)
 		return;
-	ms = oldest->until_ms - now_ms();
+	ms = oldest->until_ms - clock_ms();
 	ms = ms > 0 ? ms : 0;
 	event_add(w->timer, &(struct timeval){ .tv_sec = ms / 1000,
 	                                       .tv_usec = ms % 1000 * 1000 });
@@ -197,7 +190,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct workers *w = arg;
 	struct work *oldest;
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 
 	(void)fd;
 	(void)what;
@@ -287,7 +280,7 @@ void workers_set_deadline(struct workers *w, int64_t ms)
 
 static struct work *work_add(struct workers *w, struct work *work)
 {
-	work->until_ms = now_ms() + w->deadline_ms;
+	work->until_ms = clock_ms() + w->deadline_ms;
 	TAILQ_INSERT_TAIL(&w->alive, work, of_alive);
 	if (!evtimer_pending(w->timer, NULL))
 		arm(w);

@@ -5,14 +5,7 @@
 
 #include "aischedd/state/reserve.h"
 #include "aischedd/store/row.h"
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
+#include "libcommon/clock.h"
 
 /* What it was given, for as long as it had it; once, when it ends. */
 static int add_total(struct store *store, const struct state *state,
@@ -209,7 +202,7 @@ static int put_all(struct store *store, const struct state *state,
 
 int store_commit(struct store *store, struct state *state, struct err *err)
 {
-	double began = now_ms(), took;
+	double began = clock_fine_ms(), took;
 
 	if (!state_is_dirty(state) && !store->nblobs && !store->ntokens)
 		return 0;
@@ -224,7 +217,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	}
 	blob_forget_new(store);
 	state_committed(state);
-	took = now_ms() - began;
+	took = clock_fine_ms() - began;
 	store->stats.commits++;
 	store->stats.commit_ms_last = took;
 	store->stats.commit_ms_sum += took;

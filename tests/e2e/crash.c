@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -65,14 +66,6 @@ void verdict(const char *text)
 
 /* --- the daemon ---------------------------------------------------------- */
 
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
 static void victim_start(struct victim *v)
 {
 	posix_spawn_file_actions_t files;
@@ -106,16 +99,16 @@ static bool is_ready(void)
 /* Nothing can go on without it. */
 static void victim_await(struct victim *v)
 {
-	double began = now_ms();
+	double began = clock_fine_ms();
 
 	while (!is_ready()) {
 		if (waitpid(v->pid, NULL, WNOHANG) == v->pid)
 			errx(EXIT_FAILURE, "the daemon ended by itself");
-		if (now_ms() - began > READY_S * 1e3)
+		if (clock_fine_ms() - began > READY_S * 1e3)
 			errx(EXIT_FAILURE, "the daemon does not get ready");
 		pause_ms(1);
 	}
-	v->ready_ms = (v->ready_ms + now_ms() - began) / 2;
+	v->ready_ms = (v->ready_ms + clock_fine_ms() - began) / 2;
 }
 
 static void victim_kill(struct victim *v)
@@ -220,7 +213,7 @@ static json_t *active(struct client **client)
  * False: they do not. */
 static bool drain(struct client **client)
 {
-	double began = now_ms();
+	double began = clock_fine_ms();
 	json_t *left;
 
 	while (json_array_size(left = active(client)) > 0) {
@@ -234,14 +227,14 @@ static bool drain(struct client **client)
 			if (strstr(s, "DependencyNeverSatisfied"))
 				json_array_append_new(
 				    ids, json_stringn(s, strcspn(s, "\t")));
-			else if (now_ms() - began > DRAIN_S * 1e3)
+			else if (clock_fine_ms() - began > DRAIN_S * 1e3)
 				problem("does not end: %s", s);
 		}
 		req = json_pack("{s:s, s:o}", "op", "cancel", "ids", ids);
 		json_decref(persist(client, req, NULL, NULL, &why));
 		json_decref(req);
 		json_decref(left);
-		if (now_ms() - began > DRAIN_S * 1e3)
+		if (clock_fine_ms() - began > DRAIN_S * 1e3)
 			return false;
 		pause_ms(50);
 	}

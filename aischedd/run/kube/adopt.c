@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "aischedd/run/kube/client/call.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum { OFFER_MS = 30000 }; /* what was refused may be right by then */
@@ -152,7 +153,7 @@ static bool may_offer(const struct kube_adoptee *j)
 {
 	return j->obj && j->at.queued && !j->gone && !j->at.deleting &&
 	       !kube_adopt_is_over(j) && (!j->at.taken || j->at.ours) &&
-	       (!j->offered_ms || kube_now_ms() - j->offered_ms > OFFER_MS);
+	       (!j->offered_ms || clock_boot_ms() - j->offered_ms > OFFER_MS);
 }
 
 static void offer(struct kube_adoptee *j)
@@ -165,7 +166,7 @@ static void offer(struct kube_adoptee *j)
 	struct spec spec;
 	struct err err;
 
-	j->offered_ms = kube_now_ms();
+	j->offered_ms = clock_boot_ms();
 	if (kube_foreign_read(j->obj, pool, time(NULL), arena, &spec, &a.user,
 	                      &err) < 0)
 		a.why = err.text;

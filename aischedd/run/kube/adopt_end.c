@@ -6,6 +6,7 @@
 #include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/log.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -24,7 +25,7 @@ bool kube_adopt_is_down(const struct kube_adoptee *j)
 static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 {
 	return since_ms &&
-	       kube_now_ms() - since_ms > j->run.grace_s * 1000 + SLACK_MS;
+	       clock_boot_ms() - since_ms > j->run.grace_s * 1000 + SLACK_MS;
 }
 
 /* Of a node that is lost, pods stay, as do those of a Job that let go. */
@@ -64,9 +65,9 @@ void kube_adopt_take_down(struct kube_adoptee *j)
 	bool kept = kube_adopt_is_kept(j); /* its pods go when they end */
 
 	if (!run->stop_ms)
-		run->stop_ms = kube_now_ms();
+		run->stop_ms = clock_boot_ms();
 	if (j->gone || j->at.deleting || kube_adopt_is_over(j) ||
-	    (!kept && kube_now_ms() - run->stop_ms < KEEP_MS))
+	    (!kept && clock_boot_ms() - run->stop_ms < KEEP_MS))
 		return;
 	if (goes)
 		kube_adopt_ask(j, ADOPT_DELETE,

@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/call.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 static bool is_bound(const struct adopt_pod *p)
@@ -137,7 +138,7 @@ static struct adopt_pod *pod_seen(struct kube_adoptee *j, struct kube_pod *pod)
 	p->pod = *pod;
 	p->marked = false;
 	if (pod->deleting && !p->gone_ms)
-		p->gone_ms = kube_now_ms();
+		p->gone_ms = clock_boot_ms();
 	return p;
 }
 

@@ -7,6 +7,7 @@
 #include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/log.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 static void slots_free(struct adopt_run *run)
@@ -145,7 +146,7 @@ static void check_timeout(struct kube_adoptee *j)
 	char text[256];
 
 	if (j->run.started || s <= 0 ||
-	    kube_now_ms() - j->run.since_ms < s * 1000)
+	    clock_boot_ms() - j->run.since_ms < s * 1000)
 		return;
 	snprintf(text, sizeof(text), "not all of it ran after %lld s%s%s",
 	         (long long)s, wait ? ": " : "", wait ? wait : "");
@@ -241,7 +242,7 @@ bool kube_adopt_start(struct kube *kube, const struct run_job *job)
 		kube_adopt_run_reset(j);
 		drop_ended(j);
 		j->run.attempt = job->attempt;
-		j->run.since_ms = kube_now_ms();
+		j->run.since_ms = clock_boot_ms();
 		kube_adopt_count(j);
 	}
 	order(j, job);
@@ -302,7 +303,7 @@ bool kube_adopt_recover(struct kube *kube, const struct kube_owner *id)
 	if (!j)
 		return false;
 	j->run.attempt = id->attempt;
-	j->run.since_ms = kube_now_ms();
+	j->run.since_ms = clock_boot_ms();
 	kube_adopt_count(j);
 	if (j->state == JOB_CONFIGURING)
 		ev.kind = RUN_UNKNOWN; /* it is started again, in place */

@@ -5,6 +5,7 @@
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 /* What each call is; the path is that of the collection, or of one object in
@@ -55,7 +56,7 @@ static void ask_free(struct ask *ask)
 void kube_job_remove_later(struct job_seen *job)
 {
 	job->removing = false;
-	job->rest_ms = kube_now_ms() + KUBE_REST_MS;
+	job->rest_ms = clock_boot_ms() + KUBE_REST_MS;
 }
 
 static void on_removed(struct ask *ask, const struct kube_answer *answer)
@@ -79,7 +80,7 @@ static void mind(struct ask *ask, const struct kube_answer *answer)
 		refusal->err.code = 0;
 		return;
 	}
-	refusal->ms = kube_now_ms();
+	refusal->ms = clock_boot_ms();
 	if (!refusal->err.code) /* the first of many of its kind will do */
 		refusal->err = *answer->err;
 }

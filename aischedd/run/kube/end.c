@@ -7,6 +7,7 @@
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/log.h"
 #include "aischedd/run/shepherd/record.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -49,7 +50,8 @@ void kube_attempt_fence(struct kube_attempt *a)
 		if (!kube_nodes_is_there(nodes, task->pod.node) ||
 		    kube_nodes_down_ms(nodes, task->pod.node) > down)
 			force(a, task);
-		else if (task->gone_ms && kube_now_ms() - task->gone_ms > late)
+		else if (task->gone_ms &&
+		         clock_boot_ms() - task->gone_ms > late)
 			force(a, task);
 	}
 }
@@ -60,11 +62,11 @@ void kube_attempt_take_down(struct kube_attempt *a)
 	struct kube_task *task;
 
 	if (!a->stop_ms)
-		a->stop_ms = kube_now_ms();
+		a->stop_ms = clock_boot_ms();
 	TAILQ_FOREACH(task, &a->tasks, of_list)
 		kube_task_leave(a, task, why);
 	if (a->uid && !a->asking[ASK_DELETE] && !a->job_gone &&
-	    kube_now_ms() - a->stop_ms > a->grace_s * 1000 + SLACK_MS)
+	    clock_boot_ms() - a->stop_ms > a->grace_s * 1000 + SLACK_MS)
 		kube_ask_job(a, ASK_DELETE, kube_object_deletion(a->uid, -1));
 }
 

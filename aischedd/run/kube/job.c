@@ -6,6 +6,7 @@
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/log.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 /* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3":
@@ -41,10 +42,10 @@ static void check_timeout(struct kube_attempt *a)
 	char *text;
 
 	if (!a->since_ms)
-		a->since_ms = kube_now_ms();
+		a->since_ms = clock_boot_ms();
 	if (!made)
 		kube_attempt_ask_why(a);
-	if (s <= 0 || kube_now_ms() - a->since_ms < s * 1000)
+	if (s <= 0 || clock_boot_ms() - a->since_ms < s * 1000)
 		return;
 	text = made ? late_text(a, s)
 	            : xasprintf("the cluster had not made all of its pods "
@@ -76,7 +77,7 @@ static void step_started(struct kube_attempt *a, int64_t start)
 static void act(struct kube_attempt *a)
 {
 	bool down = a->stop || a->fault.code || a->ending;
-	bool rests = kube_now_ms() < a->rest_ms;
+	bool rests = clock_boot_ms() < a->rest_ms;
 	struct kube_look look;
 	bool all_run;
 

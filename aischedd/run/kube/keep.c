@@ -15,6 +15,7 @@
 #include "aischedd/run/kube/log.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/run/log_lines.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -77,7 +78,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
 	struct kept *k = arg;
 
-	if (kube_now_ms() > k->until_ms)
+	if (clock_boot_ms() > k->until_ms)
 		return err_set(err, ETIMEDOUT, "it takes more than %d s",
 		               WHOLE_MS / 1000);
 	buf_clear(&k->text);
@@ -137,7 +138,7 @@ static int start(struct kube *kube, struct kept *k, struct err *err)
 	k->lines = (struct log_lines){ .keep_times = true };
 	log_lines_begin(&k->lines);
 	k->tries++;
-	k->until_ms = kube_now_ms() + WHOLE_MS;
+	k->until_ms = clock_boot_ms() + WHOLE_MS;
 	kube_log_path(kube, k->pod, k->container, &path);
 	kube->nreading++;
 	k->call = kube_http_send(

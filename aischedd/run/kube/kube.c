@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -22,7 +23,7 @@ static const char *refusal(const struct kube *kube)
 {
 	for (int i = 0; i < ASK_KINDS; i++)
 		if (kube->refusal[i].err.code &&
-		    kube_now_ms() - kube->refusal[i].ms < REFUSAL_MS)
+		    clock_boot_ms() - kube->refusal[i].ms < REFUSAL_MS)
 			return kube->refusal[i].err.text;
 	if (kube->undrained.code)
 		return kube->undrained.text;

@@ -8,6 +8,7 @@
 
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/rfc3339.h"
 
@@ -36,7 +37,7 @@ struct kube_lease {
 
 int64_t kube_lease_left_ms(const struct kube_lease *lease)
 {
-	int64_t left = lease->until_ms - kube_now_ms();
+	int64_t left = lease->until_ms - clock_boot_ms();
 
 	return left > 0 ? left : 0;
 }
@@ -93,7 +94,7 @@ static void ask(struct kube_lease *lease, enum kube_method method,
 	struct buf path = { 0 };
 
 	path_of(lease, method == KUBE_POST, &path);
-	lease->asked_ms = kube_now_ms();
+	lease->asked_ms = clock_boot_ms();
 	lease->call = kube_http_send(
 	    lease->http, &(struct kube_request){ .method = method,
 	                                         .rank = KUBE_LEASE,
@@ -111,7 +112,7 @@ static void see(struct kube_lease *lease, json_t *obj)
 	const json_t *was = json_object_get(lease->seen, "spec");
 
 	if (!was || !json_equal(was, json_object_get(obj, "spec")))
-		lease->seen_ms = kube_now_ms();
+		lease->seen_ms = clock_boot_ms();
 	json_incref(obj);
 	json_decref(lease->seen);
 	lease->seen = obj;
@@ -147,12 +148,10 @@ static void take(struct kube_lease *lease)
 	const char *since = kube_text(&r, "spec.acquireTime");
 	int64_t terms = kube_int(&r, "spec.leaseTransitions", 0);
 	bool ours = holder && !strcmp(holder, lease->holder);
-	struct timespec ts;
 	char now[28];
 	json_t *obj;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	rfc3339_format((int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000, now);
+	rfc3339_format(clock_wall_us(), now);
 	obj = json_pack(
 	    "{s:s, s:s, s:{s:s, s:s, s:s*}, s:{s:s, s:i, s:s, s:s, s:I}}",
 	    "apiVersion", "coordination.k8s.io/v1", "kind", "Lease", "metadata",
@@ -172,7 +171,7 @@ static bool is_free(const struct kube_lease *lease)
 	int64_t s = kube_int(&r, "spec.leaseDurationSeconds", DURATION_S);
 
 	return !holder || !*holder || !strcmp(holder, lease->holder) ||
-	       kube_now_ms() > lease->seen_ms + s * 1000;
+	       clock_boot_ms() > lease->seen_ms + s * 1000;
 }
 
 static void on_read(const struct kube_answer *answer, void *arg)

@@ -8,6 +8,7 @@
 
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/log_lines.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -121,7 +122,7 @@ static void on_done(const struct kube_answer *answer, void *arg)
 	else if (log->last || (err.code && !may_help(&err)))
 		end(log, err.code ? &err : NULL);
 	else /* it ends with its container, or was cut: the pod knows */
-		log->again_ms = kube_now_ms() + PAUSE_MS;
+		log->again_ms = clock_boot_ms() + PAUSE_MS;
 }
 
 static void ask(struct run_log *log, const struct kube_pod *pod)
@@ -160,7 +161,7 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 /* Its pod has ended, and the stream does not. */
 static bool lingers(struct run_log *log)
 {
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 
 	if (!log->over_ms || log->paused)
 		log->over_ms = now;
@@ -176,7 +177,7 @@ static void step(struct run_log *log)
 		end_stale(log);
 	else if (log->call && over && !log->last && lingers(log))
 		end_stale(log);
-	else if (!log->call && (over || kube_now_ms() >= log->again_ms))
+	else if (!log->call && (over || clock_boot_ms() >= log->again_ms))
 		ask(log, pod);
 }
 

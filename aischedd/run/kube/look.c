@@ -5,6 +5,7 @@
 
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -37,10 +38,10 @@ static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 	if (!pulls)
 		return false;
 	if (!a->waits_ms) {
-		a->waits_ms = kube_now_ms();
+		a->waits_ms = clock_boot_ms();
 		tell_wait(a, pod);
 	}
-	return kube_now_ms() - a->waits_ms > PULL_MS;
+	return clock_boot_ms() - a->waits_ms > PULL_MS;
 }
 
 static void fail_for_pod(struct kube_attempt *a, struct slot *slot,

@@ -5,6 +5,7 @@
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 void kube_attempt_make(struct kube_attempt *a)
@@ -93,7 +94,7 @@ static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
 	if (!err || err->code == ENOENT || is_worth_another(err))
 		return false;
-	a->rest_ms = kube_now_ms() + KUBE_REST_MS;
+	a->rest_ms = clock_boot_ms() + KUBE_REST_MS;
 	kube_attempt_note(a, err->text);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/node.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
@@ -183,7 +184,7 @@ int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)
 {
 	const struct kube_node *node = find(nodes, name);
 
-	return node && node->said.down ? kube_now_ms() - node->down_ms : 0;
+	return node && node->said.down ? clock_boot_ms() - node->down_ms : 0;
 }
 
 /* --- hearing --- */
@@ -212,7 +213,7 @@ static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 	else
 		kube_node_read_health(obj, &node->said);
 	if (!was.down)
-		node->down_ms = kube_now_ms();
+		node->down_ms = clock_boot_ms();
 	if (was_there != here ||
 	    (here && !kube_node_said_same(&was, &node->said)))
 		touch(nodes, node);

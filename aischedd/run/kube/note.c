@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/rfc3339.h"
 
@@ -50,10 +51,7 @@ void kube_note_fini(struct kube_note *note)
 
 static void now_text(char ret[28])
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	rfc3339_format((int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000, ret);
+	rfc3339_format(clock_wall_us(), ret);
 }
 
 static void send_call(struct saying *s, enum kube_method method,

@@ -5,6 +5,7 @@
 #include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/log.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 /* A pod that is not ours, as far as it takes of a node. */
@@ -56,7 +57,7 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 	task->pod = *pod;
 	task->marked = false;
 	if (pod->deleting && !task->gone_ms)
-		task->gone_ms = kube_now_ms();
+		task->gone_ms = clock_boot_ms();
 	return task;
 }
 

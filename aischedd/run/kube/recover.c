@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/call.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 static struct job_seen *job_of(struct kube *kube, const struct kube_owner *id)
@@ -152,7 +153,8 @@ void kube_try_recover(struct kube *kube)
 void kube_sweep_one(struct kube *kube, struct job_seen *job)
 {
 	if (kube->recovered && kube_lease_left_ms(kube->lease) &&
-	    !job->removing && !job->deleting && kube_now_ms() >= job->rest_ms &&
+	    !job->removing && !job->deleting &&
+	    clock_boot_ms() >= job->rest_ms &&
 	    !kube_attempt_find(kube, &job->owner))
 		kube_ask_remove(kube, job);
 }

@@ -4,6 +4,7 @@
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
 
 enum {
 	/* Before it, a Job with backoffLimitPerIndex loses that, and with it
@@ -45,7 +46,7 @@ static void on_version(const struct kube_answer *answer, void *arg)
 
 void kube_version_ask(struct kube *kube)
 {
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 
 	if (kube->version_asked || now < kube->version_ms ||
 	    (kube->version_known && !kube->old.code))

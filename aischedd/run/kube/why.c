@@ -5,6 +5,7 @@
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -15,7 +16,7 @@ enum {
 void kube_attempt_ask_why(struct kube_attempt *a)
 {
 	struct kube *kube = a->kube;
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 
 	if (!a->uid)
 		return;
@@ -52,7 +53,7 @@ static void tell(struct kube *kube, const json_t *event)
 
 void kube_told_why(struct kube *kube, const json_t *events)
 {
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 	const json_t *event;
 	struct kube_attempt *a;
 	size_t i, at = 0;

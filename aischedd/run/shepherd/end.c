@@ -10,6 +10,7 @@
 
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/parse.h"
 
 #define LINGER_MS         1000 /* for what is left when the script has ended */
@@ -19,14 +20,6 @@
 #define LOOK_CLOSE_MS     100 /* above half of the limit */
 #define LOOK_SHARE        20  /* looking takes at most this part of a CPU */
 #define STOP_ROUNDS       10
-
-int64_t monotonic_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
 
 int64_t job_mem_mib(const struct shepherd *s)
 {
@@ -93,7 +86,7 @@ void job_end(struct shepherd *s, int64_t grace)
 		job_signal(s, SIGCONT);
 		job_signal(s, SIGTERM);
 	}
-	kill_by(s, monotonic_ms() + grace * 1000);
+	kill_by(s, clock_ms() + grace * 1000);
 }
 
 static void kill_round(struct shepherd *s)
@@ -106,7 +99,7 @@ static void kill_round(struct shepherd *s)
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
 	if (s->kill_pause > KILL_PAUSE_MAX_MS)
 		s->kill_pause = KILL_PAUSE_MAX_MS;
-	s->kill_at = monotonic_ms() + s->kill_pause;
+	s->kill_at = clock_ms() + s->kill_pause;
 }
 
 /* --- memory, where no group limits it --- */
@@ -123,7 +116,7 @@ static void add_memory_exact(pid_t pid, void *arg)
 
 static void look_at_memory(struct shepherd *s)
 {
-	int64_t limit = job_mem_mib(s) * 1024, begin = monotonic_ms();
+	int64_t limit = job_mem_mib(s) * 1024, begin = clock_ms();
 	int64_t kib = 0, pause, cost;
 
 	job_each(s, add_memory, &kib);
@@ -139,7 +132,7 @@ static void look_at_memory(struct shepherd *s)
 		s->ending = true;
 		kill_by(s, begin);
 	}
-	cost = monotonic_ms() - begin;
+	cost = clock_ms() - begin;
 	pause = kib > limit / 2 ? LOOK_CLOSE_MS : LOOK_MS;
 	if (pause < cost * LOOK_SHARE)
 		pause = cost * LOOK_SHARE;
@@ -171,7 +164,7 @@ static void reap(struct shepherd *s)
 
 bool job_step(struct shepherd *s)
 {
-	int64_t now = monotonic_ms();
+	int64_t now = clock_ms();
 
 	reap(s);
 	gang_step(s, now);
@@ -201,13 +194,13 @@ int job_timeout(const struct shepherd *s)
 		at = s->look_at;
 	if (!at)
 		return -1;
-	left = at - monotonic_ms();
+	left = at - clock_ms();
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
 void job_kill(struct shepherd *s)
 {
-	kill_by(s, monotonic_ms());
+	kill_by(s, clock_ms());
 	s->ending = true;
 	while (!job_step(s))
 		poll(NULL, 0, KILL_PAUSE_MS);

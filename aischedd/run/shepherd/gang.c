@@ -15,6 +15,7 @@
 
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/shepherd.h"
+#include "libcommon/clock.h"
 
 #define LINGER_MS         200 /* for what is left when a task has ended */
 #define KILL_PAUSE_MS     5   /* doubled each round */
@@ -131,7 +132,7 @@ static void replace(struct shepherd *s, struct task *t, int exit_code,
 	buf_puts(&text, " and starts again");
 	tasks_say(s, "%s", text.data);
 	t->state = TASK_DUE;
-	t->at = monotonic_ms() + replace_pause(s->replaced);
+	t->at = clock_ms() + replace_pause(s->replaced);
 	s->replaced++;
 	buf_free(&s->last_failure);
 	s->last_failure = text;
@@ -176,7 +177,7 @@ static void task_over(struct shepherd *s, struct task *t, int status)
 /* What it started and left behind has a moment to end, too. */
 static void leaver_over(struct shepherd *s, struct task *t)
 {
-	int64_t now = monotonic_ms();
+	int64_t now = clock_ms();
 
 	t->state = TASK_ENDED;
 	if (!task_signal(s, t, 0))
@@ -244,7 +245,7 @@ static void leave(struct shepherd *s, const struct task *t)
 	s->leaving = GROW(s->leaving, s->nleaving, &s->leaving_cap);
 	l = &s->leaving[s->nleaving++];
 	*l = *t;
-	l->at = monotonic_ms();
+	l->at = clock_ms();
 	if (t->state == TASK_RUNS)
 		l->at += s->order.job.grace * 1000;
 	else

@@ -132,7 +132,6 @@ void tell_resized(struct shepherd *s);
 
 /* --- end.c: signals, memory and the end --- */
 
-int64_t monotonic_ms(void);
 int64_t job_mem_mib(const struct shepherd *s);
 /* Call fn for each process of the job; their number. */
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg);

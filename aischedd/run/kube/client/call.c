@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -31,7 +32,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg);
 
 void call_set_timer(struct kube_call *call, int64_t at_ms)
 {
-	int64_t ms = at_ms - kube_now_ms();
+	int64_t ms = at_ms - clock_boot_ms();
 
 	if (!at_ms) {
 		evtimer_del(call->timer);
@@ -165,7 +166,7 @@ void call_give_up(struct kube_call *call)
 
 bool call_is_late(struct kube_call *call)
 {
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 
 	if (call->guarded)
 		call->until_ms = now + http_guarded_ms(call->http);
@@ -174,7 +175,7 @@ bool call_is_late(struct kube_call *call)
 
 void call_rest(struct kube_call *call, int64_t ms)
 {
-	int64_t at = kube_now_ms() + ms;
+	int64_t at = clock_boot_ms() + ms;
 
 	if (call->until_ms && at > call->until_ms)
 		at = call->until_ms;
@@ -243,7 +244,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	if (call->paused)
 		return CURL_WRITEFUNC_PAUSE;
 	if (call->silence_ms)
-		call_set_timer(call, kube_now_ms() + call->silence_ms);
+		call_set_timer(call, clock_boot_ms() + call->silence_ms);
 	curl_easy_getinfo(call->transfer.easy, CURLINFO_RESPONSE_CODE, &code);
 	if (code / 100 == 2 && call->data) {
 		call->gave = true;
@@ -326,7 +327,7 @@ void call_launch(struct kube_call *call)
 	call->state = CALL_FLYING;
 	TAILQ_INSERT_TAIL(&http->flying, call, of_list);
 	call->tries++;
-	call->started_ms = kube_now_ms();
+	call->started_ms = clock_boot_ms();
 	call->badge = http->badge;
 	call->head = 0;
 	call->heard = false;

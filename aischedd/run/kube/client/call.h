@@ -89,8 +89,6 @@ struct kube_http {
 	uint64_t noise;       /* state of jitter */
 };
 
-int64_t kube_now_ms(void);
-
 /* --- of http.c --- */
 
 /* ms and up to a quarter more. */

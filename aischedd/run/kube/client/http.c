@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "aischedd/run/kube/client/call.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -24,15 +25,6 @@ const struct kube_limits kube_limits_default = {
 	.reload_ms = 60000,
 	.body = (size_t)16 << 20,
 };
-
-int64_t kube_now_ms(void)
-{
-	struct timespec ts;
-
-	/* Goes on while the machine sleeps: what is late then is late. */
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 int64_t http_jitter(struct kube_http *http, int64_t ms)
 {
@@ -75,7 +67,7 @@ void http_recovered(struct kube_http *http)
 void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
                  const struct err *err)
 {
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 	bool news =
 	    !http->trouble.code || strcmp(http->trouble.text, err->text);
 
@@ -105,7 +97,7 @@ void http_busy(struct kube_http *http, int64_t wait_ms)
 
 	if (wait_ms > WAIT_MAX_MS)
 		wait_ms = WAIT_MAX_MS;
-	until = kube_now_ms() + http_jitter(http, wait_ms);
+	until = clock_boot_ms() + http_jitter(http, wait_ms);
 	if (until > http->busy_until)
 		http->busy_until = until;
 	http_pump(http);
@@ -194,7 +186,7 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 		call_free(call);
 	if (!http->nwaiting)
 		return;
-	now = kube_now_ms();
+	now = clock_boot_ms();
 	if (http_is_ready(http, now))
 		while ((call = choose(http, now))) {
 			TAILQ_REMOVE(&http->waiting[call->rank], call, of_list);
@@ -230,7 +222,7 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
 	http->fn = fn;
 	http->arg = arg;
 	if (getrandom(&http->noise, sizeof(http->noise), GRND_NONBLOCK) < 0)
-		http->noise = (uint64_t)kube_now_ms();
+		http->noise = (uint64_t)clock_boot_ms();
 	http->noise |= 1;
 	for (int rank = 0; rank < KUBE_NRANKS; rank++)
 		TAILQ_INIT(&http->waiting[rank]);
@@ -280,7 +272,7 @@ struct kube_call *kube_http_send(struct kube_http *http,
                                  const struct kube_request *request)
 {
 	struct kube_call *call = call_new(http, request);
-	int64_t now = kube_now_ms();
+	int64_t now = clock_boot_ms();
 
 	call->due_ms = now + patience[call->rank];
 	call->until_ms = call->deadline_ms ? now + call->deadline_ms : 0;
@@ -314,7 +306,7 @@ void kube_http_pause(struct kube_call *call, bool pause)
 		return;
 	if (call->silence_ms) /* now it is ours */
 		call_set_timer(call,
-		               pause ? 0 : kube_now_ms() + call->silence_ms);
+		               pause ? 0 : clock_boot_ms() + call->silence_ms);
 	if (!pause)
 		kube_curl_resume(call->http->curl, call->transfer.easy);
 }

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/client/split.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -245,7 +246,7 @@ static void list_done(struct kube_watch *w, const struct kube_answer *answer)
 static bool is_usual(const struct kube_watch *w,
                      const struct kube_answer *answer)
 {
-	bool lived = w->got || kube_now_ms() - w->begun_ms >= HEALTHY_MS;
+	bool lived = w->got || clock_boot_ms() - w->begun_ms >= HEALTHY_MS;
 
 	return lived && (!answer->err || answer->err->code == ECONNRESET);
 }
@@ -325,7 +326,7 @@ static void begin(struct kube_watch *w)
 
 	kube_split_fini(&w->split);
 	kube_split_init(&w->split, w->step != STEP_WATCH, w->spec.max);
-	w->begun_ms = kube_now_ms();
+	w->begun_ms = clock_boot_ms();
 	w->got = w->expired = false;
 	w->call = kube_http_send(
 	    w->http, &(struct kube_request){ .method = KUBE_GET,

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "aischedd/run/kube/client/call.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 
 /* A credential is renewed so many seconds before its end. */
@@ -22,7 +23,7 @@ static void load(struct kube_http *http)
 	struct kube_config *config;
 	struct err err;
 
-	http->loaded_ms = kube_now_ms();
+	http->loaded_ms = clock_boot_ms();
 	http->stale = false;
 	config = kube_config_load(http->path, http->context, &err);
 	if (!config) {
@@ -59,7 +60,7 @@ static void on_plugin(struct kube_credential *cred, const struct err *err,
 
 	http->run = NULL;
 	if (!cred) {
-		http_failed(http, kube_now_ms(), -1, err);
+		http_failed(http, clock_boot_ms(), -1, err);
 		return;
 	}
 	kube_credential_fini(&http->credential);

@@ -1,0 +1,37 @@
+/* clock.c - what time it is */
+#include "libcommon/clock.h"
+
+#include <time.h>
+
+static int64_t read_us(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t clock_wall_s(void)
+{
+	return read_us(CLOCK_REALTIME) / 1000000;
+}
+
+int64_t clock_wall_us(void)
+{
+	return read_us(CLOCK_REALTIME);
+}
+
+int64_t clock_ms(void)
+{
+	return read_us(CLOCK_MONOTONIC) / 1000;
+}
+
+double clock_fine_ms(void)
+{
+	return (double)read_us(CLOCK_MONOTONIC) / 1e3;
+}
+
+int64_t clock_boot_ms(void)
+{
+	return read_us(CLOCK_BOOTTIME) / 1000;
+}

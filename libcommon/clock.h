@@ -1,0 +1,24 @@
+/*
+ * clock.h - what time it is
+ *
+ * Deadlines and durations use the monotonic clock; times that people and the
+ * database see use the wall clock, which may be set back.  sched/ and state/
+ * call none of these: time is an argument there.
+ */
+#ifndef LIBCOMMON_CLOCK_H
+#define LIBCOMMON_CLOCK_H
+
+#include <stdint.h>
+
+/* Since 1970, UTC. */
+int64_t clock_wall_s(void);
+int64_t clock_wall_us(void);
+
+/* Monotonic; the second form keeps fractions, for measuring. */
+int64_t clock_ms(void);
+double clock_fine_ms(void);
+
+/* Monotonic, and goes on while the machine sleeps. */
+int64_t clock_boot_ms(void);
+
+#endif
