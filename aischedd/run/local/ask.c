@@ -129,7 +129,7 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	struct attempt *a = attempt_find(local_of(r), job, attempt);
 
 	assert((size_t)why < ARRAY_SIZE(words));
-	if (!a || a->state == ATTEMPT_DONE)
+	if (!a || a->state >= ATTEMPT_DONE)
 		return;
 	attempt_insist(a, &a->stop,
 	               json_pack("{s:s s:s s:I}", "do", "stop", "why",
@@ -190,7 +190,7 @@ void local_resize(struct runner *r, const struct run_job *job)
 	struct local *l = local_of(r);
 	struct attempt *a = attempt_find(l, job->job, job->attempt);
 
-	if (!a || a->state == ATTEMPT_DONE)
+	if (!a || a->state >= ATTEMPT_DONE)
 		return;
 	attempt_insist(
 	    a, &a->resize,

@@ -12,7 +12,9 @@
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/mem.h"
 
-#define MAX_MESSAGE ((size_t)64 * 1024)
+#define MAX_MESSAGE   ((size_t)64 * 1024)
+#define REMOVE_SLICE  500 /* files that one turn of the loop removes */
+#define REMOVE_SLICES 200000
 
 void local_name(char ret[48], uint64_t job, uint32_t attempt)
 {
@@ -63,23 +65,31 @@ void attempt_free(struct attempt *a)
 	free(a);
 }
 
-static void attempt_remove(struct attempt *a)
+bool attempt_remove(struct attempt *a)
 {
 	struct local *l = a->local;
 	char name[48];
 
 	local_name(name, a->job, a->attempt);
-	tree_remove(l->dirfd, name);
+	/* Should its user make files faster than they are removed, the rest
+	 * waits for the next daemon. */
+	if (tree_remove(l->dirfd, name, REMOVE_SLICE) &&
+	    ++a->slices < REMOVE_SLICES)
+		return false;
 	map_del(&l->attempts, key(a->job, a->attempt));
 	attempt_free(a);
+	return true;
 }
 
 void attempt_done(struct attempt *a)
 {
 	a->state = ATTEMPT_DONE;
 	/* While it is connected the shepherd is still tidying up. */
-	if ((a->stray || a->forgotten) && a->fd < 0)
-		attempt_remove(a);
+	if ((!a->stray && !a->forgotten) || a->fd >= 0)
+		return;
+	a->state = ATTEMPT_REMOVED;
+	if (!attempt_remove(a))
+		attempt_queue(a);
 }
 
 void attempt_tell(struct attempt *a, struct run_event *ev)

@@ -80,6 +80,8 @@ static bool attempt_work(struct attempt *a)
 	case ATTEMPT_UNCLEAR:
 	case ATTEMPT_DYING:
 		return attempt_settle(a);
+	case ATTEMPT_REMOVED:
+		return attempt_remove(a);
 	default:
 		return true;
 	}

@@ -26,7 +26,8 @@ enum attempt_state {
 	ATTEMPT_FAILED,  /* could not be started; to be told */
 	ATTEMPT_UNCLEAR, /* its record must be looked at */
 	ATTEMPT_DYING,   /* without shepherd; what is left is being killed */
-	ATTEMPT_DONE     /* its last event was told */
+	ATTEMPT_DONE,    /* its last event was told */
+	ATTEMPT_REMOVED  /* likewise; its files are being removed */
 };
 
 struct attempt {
@@ -49,6 +50,7 @@ struct attempt {
 	struct claim claim; /* while dying; its texts are in arena */
 	struct arena *arena;
 	int64_t dying_since; /* unix seconds */
+	uint32_t slices;     /* turns that its removal has taken */
 	struct err err;      /* why it failed */
 };
 
@@ -105,6 +107,8 @@ void attempt_queue(struct attempt *a);
 void attempt_tell(struct attempt *a, struct run_event *ev);
 /* That was its last event; strays and forgotten ones are removed. */
 void attempt_done(struct attempt *a);
+/* One step of that.  Returns true once the attempt is gone and freed. */
+bool attempt_remove(struct attempt *a);
 
 /* --- ask.c: as in runner.h --- */
 

@@ -24,7 +24,11 @@
 #include "aischedd/run/shepherd/nursery.h"
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/parse.h"
+
+#define CLEAN_SLICE 10000 /* files */
+#define CLEAN_MS    INT64_C(3600000)
 
 /* --- talking to the daemon --- */
 
@@ -228,9 +232,19 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 		welcome(s);
 }
 
+/* A user who makes files faster than they are removed is left to the next
+ * start of the daemon. */
+static void remove_tmp(struct shepherd *s)
+{
+	int64_t until = clock_ms() + CLEAN_MS;
+
+	while (tree_remove(s->dirfd, "tmp", CLEAN_SLICE) && clock_ms() < until)
+		;
+}
+
 static void clean(struct shepherd *s)
 {
-	tree_remove(s->dirfd, "tmp");
+	remove_tmp(s);
 	unlinkat(s->dirfd, "script", 0);
 	unlinkat(s->dirfd, "ctl", 0);
 }

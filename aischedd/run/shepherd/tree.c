@@ -4,62 +4,148 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Each level holds a file open; deeper than this nobody means it. */
-#define MAX_DEPTH 256
+#define NAME_TRIES 16
 
-static void remove_level(int dirfd, const char *name, int depth);
+struct removal {
+	int top;       /* the folder that folders move up to */
+	size_t left;   /* entries that may still be removed or moved */
+	bool progress; /* some were, in this round */
+	uint64_t serial;
+};
+
+enum result { GONE, FULL, STUCK };
+
+typedef void entry_fn(struct removal *r, int dirfd, const char *name);
+
+static enum result remove_one(int dirfd, const char *name)
+{
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return GONE;
+	if (errno != EISDIR)
+		return STUCK;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return GONE;
+	return errno == ENOTEMPTY || errno == EEXIST ? FULL : STUCK;
+}
+
+/* Old kernels, and filters of containers, do not know openat2(). */
+static int open_beneath(int dirfd, const char *name, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)flags,
+		                .resolve =
+		                    RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS };
+	long fd = syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return openat(dirfd, name, flags);
+	return (int)fd;
+}
+
+/* Its owner may have taken the rights away.  Root needs none, and must not
+ * change the mode of whatever a link points to by now. */
+static void restore_rights(int dirfd, const char *name)
+{
+	if (geteuid() != 0 && fchmodat(dirfd, name, 0700, 0) < 0)
+		return; /* what cannot be entered stays */
+}
 
 static int open_level(int dirfd, const char *name)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(dirfd, name, flags);
 
-	/* Its owner may have taken the rights away.  Root needs none, and
-	 * must not change the mode of what a link may point at by now. */
-	if (fd < 0 && errno == EACCES && geteuid() != 0 &&
-	    fchmodat(dirfd, name, 0700, 0) == 0)
-		fd = openat(dirfd, name, flags);
-	return fd;
+	restore_rights(dirfd, name);
+	return open_beneath(dirfd, name, flags);
 }
 
-static void empty(int fd, int depth)
+/* Calls fn for each entry; closes fd. */
+static void each_entry(struct removal *r, int fd, entry_fn *fn)
 {
-	DIR *dir = fdopendir(fd);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!dir) {
+	if (!dir && fd >= 0)
 		close(fd);
+	if (!dir)
 		return;
-	}
-	for (struct dirent *e; (e = readdir(dir));)
+	for (struct dirent *e; r->left && (e = readdir(dir));)
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			remove_level(fd, e->d_name, depth + 1);
+			fn(r, fd, e->d_name);
 	closedir(dir);
 }
 
-static void remove_level(int dirfd, const char *name, int depth)
+static void count(struct removal *r)
 {
-	int fd;
-
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
-		return;
-	if (errno == ENOTDIR) {
-		unlinkat(dirfd, name, 0);
-		return;
-	}
-	if (depth > MAX_DEPTH)
-		return;
-	fd = open_level(dirfd, name);
-	if (fd < 0)
-		return;
-	empty(fd, depth);
-	unlinkat(dirfd, name, AT_REMOVEDIR);
+	r->progress = true;
+	if (r->left)
+		r->left--;
 }
 
-void tree_remove(int dirfd, const char *name)
+static bool move_up(struct removal *r, int dirfd, const char *name)
 {
-	remove_level(dirfd, name, 0);
+	char fresh[24];
+
+	restore_rights(dirfd, name);
+	for (int i = 0; i < NAME_TRIES; i++) {
+		snprintf(fresh, sizeof(fresh), ".%016" PRIx64, r->serial++);
+		if (renameat(dirfd, name, r->top, fresh) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An entry two levels below the top. */
+static void remove_below(struct removal *r, int dirfd, const char *name)
+{
+	enum result result = remove_one(dirfd, name);
+
+	if (result == GONE || (result == FULL && move_up(r, dirfd, name)))
+		count(r);
+}
+
+/* An entry of the top itself. */
+static void remove_child(struct removal *r, int dirfd, const char *name)
+{
+	enum result result = remove_one(dirfd, name);
+
+	if (result == FULL) {
+		each_entry(r, open_level(dirfd, name), remove_below);
+		result = remove_one(dirfd, name);
+	}
+	if (result == GONE)
+		count(r);
+}
+
+static uint64_t new_serial(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+bool tree_remove(int dirfd, const char *name, size_t most)
+{
+	struct removal r = { .left = most, .serial = new_serial() };
+	enum result result = remove_one(dirfd, name);
+
+	if (result != FULL)
+		return false;
+	r.top = open_level(dirfd, name);
+	if (r.top < 0)
+		return false;
+	do {
+		r.progress = false;
+		each_entry(&r, openat(r.top, ".", O_RDONLY | O_CLOEXEC),
+		           remove_child);
+	} while (r.progress && r.left);
+	close(r.top);
+	return remove_one(dirfd, name) == FULL && !r.left;
 }

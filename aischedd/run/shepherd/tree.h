@@ -1,13 +1,24 @@
 /*
  * tree.h - remove a folder with all that is in it
+ *
+ * A folder that is not empty is moved up, to below the one to be removed, so
+ * that any depth takes two open files and each folder is moved at most once.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TREE_H
 #define AISCHEDD_RUN_SHEPHERD_TREE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TREE_ALL SIZE_MAX
+
 /*
- * Never follows a link, also when another user changes the tree meanwhile.
- * What cannot be removed stays.
+ * Removes at most this many entries.  Never follows a link or enters another
+ * mount, also when another user changes the tree meanwhile.  Returns true if
+ * some are left that may be removed by another call; false once name is gone
+ * or only what cannot be removed is left.
  */
-void tree_remove(int dirfd, const char *name);
+bool tree_remove(int dirfd, const char *name, size_t most);
 
 #endif

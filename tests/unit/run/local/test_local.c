@@ -231,7 +231,7 @@ static bool begin(struct world *w, int mode)
 static void finish(struct world *w)
 {
 	daemon_ends(w);
-	tree_remove(AT_FDCWD, w->dir);
+	tree_remove(AT_FDCWD, w->dir, TREE_ALL);
 	arena_free(w->arena);
 }
 

@@ -1,9 +1,11 @@
 /* test_shepherd.c - the pure parts of the local runner */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -412,7 +414,7 @@ static void folder_fini(struct folder *d)
 {
 	arena_free(d->arena);
 	close(d->fd);
-	tree_remove(AT_FDCWD, d->path);
+	tree_remove(AT_FDCWD, d->path, TREE_ALL);
 	ck_assert_int_eq(access(d->path, F_OK), -1);
 }
 
@@ -581,13 +583,85 @@ START_TEST(a_tree_is_removed_but_not_what_it_points_to)
 	ck_assert_int_eq(symlinkat(other.path, d.fd, "a/b/link"), 0);
 	ck_assert_int_eq(symlinkat(other.path, d.fd, "direct"), 0);
 	ck_assert_int_eq(fchmodat(d.fd, "a/b", 0, 0), 0);
-	tree_remove(d.fd, "direct");
-	tree_remove(d.fd, "a");
-	tree_remove(d.fd, "missing");
+	tree_remove(d.fd, "direct", TREE_ALL);
+	tree_remove(d.fd, "a", TREE_ALL);
+	tree_remove(d.fd, "missing", TREE_ALL);
 	ck_assert_int_eq(faccessat(d.fd, "a", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(other.fd, "keep", F_OK, 0), 0);
 	folder_fini(&d);
 	folder_fini(&other);
+}
+END_TEST
+
+/* A chain of folders; each is entered, so that no path is too long. */
+static void make_deep(int at, int levels)
+{
+	int fd = dup(at);
+
+	for (int i = 0; i < levels; i++) {
+		int next;
+
+		ck_assert_int_eq(mkdirat(fd, "deeper", 0700), 0);
+		next = openat(fd, "deeper", O_RDONLY | O_DIRECTORY);
+		ck_assert_int_ge(next, 0);
+		close(openat(next, "file", O_WRONLY | O_CREAT, 0600));
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+}
+
+START_TEST(a_tree_of_any_depth_is_removed_with_few_files_open)
+{
+	struct rlimit few = { .rlim_cur = 16, .rlim_max = 16 };
+	struct folder d;
+
+	folder_init(&d);
+	ck_assert_int_eq(mkdirat(d.fd, "a", 0700), 0);
+	make_deep(d.fd, 5000);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	ck_assert(!tree_remove(d.fd, "deeper", TREE_ALL));
+	ck_assert_int_eq(faccessat(d.fd, "deeper", F_OK, 0), -1);
+	folder_fini(&d);
+}
+END_TEST
+
+static int count_entries(int at)
+{
+	DIR *dir = fdopendir(openat(at, ".", O_RDONLY | O_DIRECTORY));
+	int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n - 2;
+}
+
+START_TEST(a_tree_is_removed_in_slices)
+{
+	struct folder d;
+	int slices = 1, at;
+
+	folder_init(&d);
+	ck_assert_int_eq(mkdirat(d.fd, "a", 0700), 0);
+	at = openat(d.fd, "a", O_RDONLY | O_DIRECTORY);
+	make_deep(at, 50);
+	for (int i = 0; i < 100; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", i);
+		close(openat(at, name, O_WRONLY | O_CREAT, 0600));
+	}
+	ck_assert(tree_remove(d.fd, "a", 10));
+	ck_assert_int_ge(count_entries(at), 91);
+	while (tree_remove(d.fd, "a", 10))
+		slices++;
+	/* 100 files and 50 folders with a file, all but one folder moved. */
+	ck_assert_int_ge(slices, 20);
+	ck_assert_int_le(slices, 26);
+	ck_assert_int_eq(faccessat(d.fd, "a", F_OK, 0), -1);
+	close(at);
+	folder_fini(&d);
 }
 END_TEST
 
@@ -609,4 +683,6 @@ SUITE(run)
 	                    ARRAY_SIZE(records));
 	tcase_add_test(tc, processes_are_found_below_and_by_environment);
 	tcase_add_test(tc, a_tree_is_removed_but_not_what_it_points_to);
+	tcase_add_test(tc, a_tree_of_any_depth_is_removed_with_few_files_open);
+	tcase_add_test(tc, a_tree_is_removed_in_slices);
 }

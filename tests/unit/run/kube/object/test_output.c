@@ -217,7 +217,7 @@ START_TEST(files_are_opened)
 	write_old("x", 1000);
 	run_shell("echo new");
 	expect("x", "old\nnew\n");
-	tree_remove(AT_FDCWD, dir);
+	tree_remove(AT_FDCWD, dir, TREE_ALL);
 }
 END_TEST
 
