@@ -72,7 +72,7 @@ static int usage(const char *text)
 
 /* --- input ------------------------------------------------------------- */
 
-/* What the state asks of jobs that it has forgotten. */
+/* Look up an ended job that the state no longer keeps. */
 static int past(uint64_t job, uint32_t task, struct past *ret, void *ctx)
 {
 	const struct sim *sim = ctx;
@@ -170,7 +170,7 @@ static int run(struct sim *sim, FILE *events, struct err *err)
 	return sim_run(sim, arg.until, err);
 }
 
-/* Each pass needs as much memory as the one before: it is kept, which saves a
+/* Keep freed memory: each pass needs as much as the last, and this saves a
  * tenth of the time. */
 static void keep_memory(void)
 {
@@ -192,7 +192,8 @@ int main(int argc, char **argv)
 		return usage("no configuration is given (-c)");
 	if (!arg.jobs + !arg.swf + !arg.history != 2)
 		return usage("give one of --jobs, --swf and --history");
-	setenv("TZ", "UTC0", 1); /* no text depends on where it is made */
+	setenv("TZ", "UTC0",
+	       1); /* the same output in every locale and time zone */
 	conf = load_conf();
 	events = open_output(arg.events);
 	sim.check = arg.check;

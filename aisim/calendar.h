@@ -1,8 +1,8 @@
 /*
  * calendar.h - what will happen to running jobs, the earliest first
  *
- * A heap.  An entry is not taken out when it is overtaken (the job was
- * evicted before its end): whoever takes it sees that its turn is an old one.
+ * A heap.  Stale entries stay in it (the job was evicted before its end): the
+ * reader recognises them by their old turn.
  */
 #ifndef AISIM_CALENDAR_H
 #define AISIM_CALENDAR_H
@@ -14,14 +14,14 @@
 enum calendar_kind {
 	CALENDAR_END,    /* its work is done */
 	CALENDAR_LIMIT,  /* its time limit is reached */
-	CALENDAR_SHRUNK, /* tasks that were to leave have done so */
+	CALENDAR_SHRUNK, /* tasks that were told to end have ended */
 	CALENDAR_GONE    /* what it held is free after an eviction */
 };
 
 struct calendar_entry {
 	int64_t at;
 	uint64_t job;
-	uint32_t turn;   /* the job's, when this was written */
+	uint32_t turn;   /* the job's turn when the entry was made */
 	uint32_t ntasks; /* SHRUNK: how many */
 	enum calendar_kind kind;
 };
@@ -33,7 +33,7 @@ struct calendar {
 
 void calendar_add(struct calendar *calendar, struct calendar_entry entry);
 
-/* The first: by time, then job, then turn.  NULL: empty. */
+/* Returns the first entry by time, job and turn; NULL if empty. */
 const struct calendar_entry *calendar_first(const struct calendar *calendar);
 void calendar_drop_first(struct calendar *calendar);
 

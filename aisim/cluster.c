@@ -121,7 +121,7 @@ void room_free(struct room *room)
 	free(room);
 }
 
-/* A part of one device: the fullest that has room. */
+/* Take a part of the fullest device that still holds it. */
 static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 {
 	uint32_t best = node->ngpus;
@@ -156,7 +156,7 @@ struct cpu_list {
 	size_t n, cap;
 };
 
-/* The fullest CPU that has so much left: whole ones are the first. */
+/* Take the fullest CPU with enough left; for a whole one, the first idle. */
 static bool take_cpu(struct room_node *node, uint16_t milli,
                      struct cpu_list *list)
 {

@@ -10,7 +10,7 @@
 #include "aischedd/state/state.h"
 
 /* All declared nodes appear, up and idle, in the order of the file: node i of
- * the state is section i.  Fails: EINVAL, a node that does not say its CPUs. */
+ * the state is section i.  Fails with EINVAL if a node lacks its CPUs. */
 int cluster_begin(struct state *state, struct err *err);
 
 void cluster_set_down(struct state *state, uint32_t node, bool down);
@@ -21,16 +21,16 @@ int64_t cluster_gpus(struct state *state);
 /* CPUs of all nodes, in thousandths. */
 int64_t cluster_cpus(const struct state *state);
 
-/* What jobs that run from the beginning leave free. */
+/* The room beside the jobs that run from the beginning. */
 struct room;
 
 struct room *room_new(struct state *state);
 void room_free(struct room *room);
 
 /*
- * Where the tasks of such a job run: those nodes, on the fullest device that
- * holds a part of one, else on the first idle ones; so with CPUs.
- * Owns: the caller, free().  Fails: EBUSY, which node is too full.
+ * Place the tasks of such a job on its nodes: a part of a device on the
+ * fullest that holds it, whole devices on the first idle ones; CPUs likewise.
+ * Owns: the caller, free().  Fails with EBUSY, naming the node that is full.
  */
 struct placement *room_take(struct room *room, const struct request *req,
                             const uint32_t *node, uint32_t ntasks,

@@ -33,7 +33,7 @@ static void happen(struct sim *sim, struct job *job, struct event_in ev)
 
 /* --- work -------------------------------------------------------------- */
 
-/* It works from now on: until it is done, or its time is over. */
+/* Begin work: the job runs until its work is done or its time limit is up. */
 static void go_on(struct sim *sim, const struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -106,7 +106,7 @@ static void start(struct sim *sim, struct job *job)
 		               .time = sim->now };
 
 	if (job->state != JOB_CONFIGURING)
-		return; /* it ran already when time began */
+		return; /* it has run since before the simulation */
 	if (asked(sim, job)->start_fails) {
 		tell_start_failed(sim, job);
 		sim->retries++;
@@ -120,8 +120,8 @@ static void start(struct sim *sim, struct job *job)
 	go_on(sim, job);
 }
 
-/* Whoever makes room for others may need time to leave; who is at the end of
- * his own time does not. */
+/* An evicted job may take its grace to end; a job at its time limit is done
+ * at once. */
 static void stop(struct sim *sim, struct job *job, enum stop_why why)
 {
 	int64_t grace = asked(sim, job)->grace;
@@ -149,8 +149,8 @@ static void shrunk(struct sim *sim, struct job *job, uint32_t ntasks)
 	       (struct event_in){ .kind = EV_shrunk, .nlosses = ntasks });
 }
 
-/* Tasks that leave take the grace of the job; new ones work at once, and it
- * gets done no sooner by them. */
+/* Tasks that are taken away use the grace of the job.  New tasks work at
+ * once; the job does not end sooner because of them. */
 static void resize(struct sim *sim, struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -262,7 +262,7 @@ static int plan(struct sim *sim, struct err *err)
 
 /* --- what happens by itself -------------------------------------------- */
 
-/* The first entry that is still true. */
+/* Return the first entry that is not stale. */
 static const struct calendar_entry *next_entry(struct sim *sim)
 {
 	const struct calendar_entry *e;
@@ -324,7 +324,8 @@ static struct job *admit(struct sim *sim, uint64_t id)
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
 	if (tj->preemptible >= 0)
 		job->preemptible = tj->preemptible;
-	/* Nothing here can be frozen: it goes, and comes back or not. */
+	/* A simulated job cannot be suspended in place: it ends, and is
+	 * requeued or not. */
 	job->on_preempt =
 	    tj->on_evict == ON_EVICT_END ? PREEMPT_CANCEL : PREEMPT_REQUEUE;
 	sim->job[id - 1] = (struct sim_job){
@@ -360,7 +361,7 @@ static bool is_on(const struct job *job, uint32_t node)
 	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
 		if (job->place->task[i].node == node)
 			return true;
-	return false; /* what leaves there has left now */
+	return false; /* tasks that were ending there have ended */
 }
 
 static void node_down(struct sim *sim, uint32_t node)
@@ -371,7 +372,7 @@ static void node_down(struct sim *sim, uint32_t node)
 		if (!is_on(job, node))
 			continue;
 		evicted(sim, job);
-		of(sim, job)->turn++; /* no grace goes on, either */
+		of(sim, job)->turn++; /* nor is a grace running */
 		happen(sim, job,
 		       (struct event_in){ .kind = EV_lost,
 		                          .attempt = job->attempt,
@@ -484,7 +485,7 @@ static int begin_running(struct sim *sim, struct room *room, uint64_t id,
 	return 0;
 }
 
-/* All that is there in second 0, in the order of the ids. */
+/* Enter all jobs of second 0, in the order of their ids. */
 static int begin(struct sim *sim, struct err *err)
 {
 	const struct trace *trace = sim->trace;
@@ -507,7 +508,7 @@ static int begin(struct sim *sim, struct err *err)
 	return rc;
 }
 
-/* All of this second. */
+/* Apply all events of this second. */
 static int second(struct sim *sim, struct err *err)
 {
 	struct calendar_entry e;
@@ -530,7 +531,7 @@ static void sooner(int64_t *at, int64_t other)
 		*at = other;
 }
 
-/* When the trace or the calendar have something, or NO_TIME. */
+/* The next time of the trace or the calendar, or NO_TIME. */
 static int64_t next_known(struct sim *sim)
 {
 	const struct trace *trace = sim->trace;
@@ -546,16 +547,15 @@ static int64_t next_known(struct sim *sim)
 	return at;
 }
 
-/*
- * When something happens next, or NO_TIME.  Most alarms of the state are old
- * ones, of limits that were not reached: those are no reason to stop.
- */
+/* The time of the next event, or NO_TIME.  Most alarms of the state are stale,
+ * of limits that were not reached: ignore them. */
 static int64_t next_time(struct sim *sim, int64_t until)
 {
 	for (;;) {
 		int64_t known = next_known(sim), at = known;
 
-		/* A start that fails for ever is tried for ever. */
+		/* Give up: a start that always fails would be retried for
+		 * ever. */
 		if (known != NO_TIME || sim->retries < RETRIES_MAX)
 			sooner(&at, state_next_tick(sim->state));
 		if (at == NO_TIME || at - SIM_EPOCH > until)

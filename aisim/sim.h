@@ -37,20 +37,20 @@ struct sim {
 	struct sim_job *job; /* [trace->njobs] */
 	struct calendar calendar;
 	size_t next_job, next_act; /* of the trace, still to come */
-	int64_t now;               /* the state's clock */
+	int64_t now;               /* now, by the state's clock */
 	unsigned retries;          /* starts that failed since anything else */
 	bool check;                /* plan_check() every plan */
-	FILE *shares;              /* of second 0 go there, or NULL */
+	FILE *shares; /* snapshot of second 0 goes there, or NULL */
 	struct tell tell;
 	struct stats stats;
 };
 
-/* Until the end of `until` (a second of the simulation, TRACE_NEVER: as long as
- * anything can change).  Fails: EINVAL, a plan that is wrong; EBUSY, what is
- * to run from the beginning has no room. */
+/* Simulate through the second `until`; TRACE_NEVER: as long as anything can
+ * change.  Fails with EINVAL if a plan is wrong, with EBUSY if the jobs that
+ * run from the beginning do not fit. */
 int sim_run(struct sim *sim, int64_t until, struct err *err);
 
-/* All but the state, which is the caller's. */
+/* Free everything but the state, which is the caller's. */
 void sim_fini(struct sim *sim);
 
 #endif

@@ -27,7 +27,8 @@ void stats_start(struct stats *stats, struct job_stats *job, int64_t now)
 		stats->first_start = now;
 	if (job->first_start == NO_TIME)
 		job->first_start = now;
-	/* It was put elsewhere as soon as it had gone. */
+	/* The job was placed elsewhere in the second in which it was
+	 * evicted. */
 	if (job->evicted != NO_TIME && job->evicted + job->grace >= now)
 		stats->moved++;
 	job->evicted = NO_TIME;
@@ -65,7 +66,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The least value that so many of them do not exceed. */
+/* The percentile: the least value that so many of the values do not exceed. */
 static double percentile(const double *v, size_t n, unsigned percent)
 {
 	size_t rank = (n * percent + 99) / 100;

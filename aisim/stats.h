@@ -32,7 +32,7 @@ struct stats {
 	double core_s; /* in the scheduler itself */
 };
 
-/* The clock goes from now to then. */
+/* Account for the time from now to then. */
 void stats_advance(struct stats *stats, int64_t now, int64_t then);
 
 void stats_start(struct stats *stats, struct job_stats *job, int64_t now);

@@ -110,7 +110,7 @@ static void compared(struct tell *tell)
 	tell->ntouched = 0;
 }
 
-/* Tasks by node: those that stay, or all that are there after. */
+/* Count tasks by node: those that stay, or all that are there afterwards. */
 static void put_nodes(struct sim *sim, bool only_old)
 {
 	struct tell *tell = &sim->tell;
@@ -185,7 +185,7 @@ void tell_start_failed(struct sim *sim, const struct job *job)
 	compared(&sim->tell);
 }
 
-/* What the events say of it from now on. */
+/* Remember what the events have said of the job so far. */
 static void show(struct sim *sim, const struct job *job, bool runs)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];
@@ -239,7 +239,8 @@ static void tell_end(struct sim *sim, const struct job *job)
 	end(sim);
 }
 
-/* It goes on, with other tasks: first what it lost, then what it got. */
+/* Tell of a job that resumes with other tasks: first those lost, then those
+ * gained. */
 static void tell_resize(struct sim *sim, const struct job *job)
 {
 	struct tell *tell = &sim->tell;
@@ -268,7 +269,7 @@ static void tell_resize(struct sim *sim, const struct job *job)
 		show(sim, job, true);
 }
 
-/* It was stopped for good, but has not ended yet. */
+/* The job was told to end for good, but has not ended yet. */
 static bool is_ending(const struct job *job)
 {
 	return job->state == JOB_COMPLETING &&

@@ -15,7 +15,7 @@
 struct job;
 struct sim;
 
-/* Of one node, while two placements are compared. */
+/* The tasks on one node, while two placements are compared. */
 struct tally {
 	uint32_t before, after; /* tasks */
 	uint64_t gpus;          /* of those after */
@@ -35,13 +35,13 @@ void tell_fini(struct tell *tell);
 void tell_submit(struct sim *sim, const struct job *job);
 void tell_start_failed(struct sim *sim, const struct job *job);
 
-/* Whatever has changed about it since the last time; counts it, too. */
+/* Tell all that has changed about the job since the last call, and count it. */
 void tell_job(struct sim *sim, const struct job *job);
 
-/* It runs from the beginning: no event, but known from now on. */
+/* Note a job that runs from the beginning; no event is written. */
 void tell_nothing_of(struct sim *sim, const struct job *job);
 
-/* Why each job waits that has not started; the end. */
+/* Tell why each job that has not started waits; called at the end. */
 void tell_waits(struct sim *sim);
 
 #endif

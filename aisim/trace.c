@@ -33,8 +33,8 @@ void trace_free(struct trace *trace)
 
 /* --- names ------------------------------------------------------------- */
 
-/* 64 bits of hash stand for a name: two of a million are alike once in ten
- * million traces. */
+/* A hash of 64 bits stands for a name: two of a million names collide once in
+ * ten million traces. */
 static uint64_t key_of(const char *name, size_t len)
 {
 	return hash_bytes(0, name, len);
@@ -60,7 +60,7 @@ uint32_t trace_user(struct trace *trace, const char *name)
 
 /* --- one job ----------------------------------------------------------- */
 
-/* What no user says and no simulation asks for. */
+/* Fill in fields that traces lack and simulations ignore. */
 static void complete(const struct trace_job *job, struct spec *spec)
 {
 	spec->name = job->name;

@@ -20,9 +20,9 @@
 #define TRACE_MAX_S ((int64_t)1 << 40)    /* no time is after it */
 #define TRACE_MIN_S (-(int64_t)900000000) /* or before this */
 
-/* What an eviction costs a job. */
+/* The work that an eviction costs a job. */
 enum on_evict {
-	ON_EVICT_RESUME,  /* it goes on where it was */
+	ON_EVICT_RESUME,  /* it resumes where it was */
 	ON_EVICT_RESTART, /* it begins again */
 	ON_EVICT_END      /* it is over */
 };
@@ -80,20 +80,20 @@ struct trace {
 	struct err left_out; /* the first one's reason */
 };
 
-/* The state has its nodes already.  file is borrowed. */
+/* The state must have its nodes.  file is borrowed. */
 struct trace *trace_new(struct state *state, const char *file);
 void trace_free(struct trace *trace); /* NULL is fine */
 
 /*
- * Add what a file holds.  Fails: EINVAL and the like, "FILE:LINE: what".
- * JSON lines: any line that is wrong.  The others: what cannot be read; jobs
- * that this cluster cannot take are left out and counted.
+ * Add the jobs of a file.  Fails with EINVAL and the like, "FILE:LINE: what":
+ * in JSON lines for any wrong line, in the other formats for lines that
+ * cannot be read; jobs that this cluster cannot take are skipped and counted.
  */
 int trace_read_jobs(struct trace *trace, struct err *err);
 int trace_read_swf(struct trace *trace, struct err *err);
 int trace_read_history(struct trace *trace, struct err *err);
 
-/* One line of the first; the text does not name file and line. */
+/* Add one JSON line; the error does not name file and line. */
 int trace_line(struct trace *trace, const char *text, size_t len, uint32_t line,
                struct err *err);
 
@@ -101,11 +101,12 @@ int trace_line(struct trace *trace, const char *text, size_t len, uint32_t line,
 uint32_t trace_user(struct trace *trace, const char *name);
 
 /* Check the job and add it; texts are copied, node is not.
- * Fails: EINVAL, ENOENT, EPERM. */
+ * Fails with EINVAL, ENOENT or EPERM. */
 int trace_add(struct trace *trace, const struct trace_job *job,
               struct spec *spec, struct err *err);
 
-/* All is read.  Fails: EINVAL, a name that nothing has, "FILE:LINE: what". */
+/* Resolve names once all files are read.  Fails with EINVAL if a job names
+ * another that does not exist, "FILE:LINE: what". */
 int trace_finish(struct trace *trace, struct err *err);
 
 #endif

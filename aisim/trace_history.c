@@ -55,8 +55,8 @@ static int unpack(json_t *obj, struct past_row *ret, struct err *err)
 	return 0;
 }
 
-/* How long it had to work: one that was killed at its limit would have gone
- * on, one that never started leaves when it did. */
+/* The work of a job: one that was killed at its limit would have gone on, one
+ * that never started withdraws when it did then. */
 static int64_t work_of(const struct past_row *row)
 {
 	if (row->start < 0 ||

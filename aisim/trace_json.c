@@ -233,7 +233,7 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 		if (!key)
 			return err_set(err, EINVAL, "a job has no key '%s'",
 			               name);
-		/* null is as good as nothing. */
+		/* Treat null as absent. */
 		if (!json_is_null(value) &&
 		    key->set(&line, key, value, err) < 0)
 			return err_wrap(err, "%s", name);

@@ -207,7 +207,7 @@ static json_t *like_spec(const char *dir, int cpus)
 	                 "/dev/null", "workdir", dir, "cpus", cpus, "mem", 10);
 }
 
-/* What cmd_submit() is asked for. */
+/* The arguments of cmd_submit(). */
 struct load {
 	size_t n, bulk;
 	int cpus; /* 0: all different */

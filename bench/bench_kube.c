@@ -65,7 +65,7 @@ struct bound {
 	double *run; /* [nrun] when each ran; as a watch tells, in order */
 };
 
-/* Of the process, user and system. */
+/* CPU time of the process, user and system. */
 static double cpu_ms(const char *pid)
 {
 	char path[64], text[1024];

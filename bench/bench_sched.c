@@ -144,7 +144,7 @@ static struct result measure(struct buf *text)
 	return r;
 }
 
-/* What placing 4 GPUs each costs that looks at each node for each job. */
+/* The cost of placing jobs of 4 GPUs by looking at every node for each. */
 static double linear_s(uint32_t nodes)
 {
 	int *nfree = calloc(nodes, sizeof(*nfree));

@@ -61,12 +61,9 @@ char *auth_encode(const char *socket, const unsigned char digest[WIRE_DIGEST],
 	return cred;
 }
 
-/*
- * munge also gives back the payload of credentials that are expired or were
- * decoded before; here such a credential is as bad as a forged one.  (When
- * an answer of munged is lost, libmunge asks again and says so, and munged
- * does not call that a replay.)
- */
+/* munge returns the payload even of expired and replayed credentials; here
+ * these are as bad as forged ones.  (If munged's answer is lost, libmunge asks
+ * again and says so; munged does not call that a replay.) */
 int auth_decode(const char *socket, const char *cred, uid_t *ret_uid,
                 gid_t *ret_gid, unsigned char ret_digest[WIRE_DIGEST],
                 struct err *err)

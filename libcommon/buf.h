@@ -27,8 +27,8 @@ void buf_i64(struct buf *buf, int64_t value);
 /* As a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void buf_json(struct buf *buf, const char *s);
 
-/* At least len more bytes at the returned place; buf_grew() says how many
- * of them were filled in. */
+/* Returns a place for at least len more bytes; buf_grew() tells how many of
+ * them were filled in. */
 char *buf_room(struct buf *buf, size_t len);
 void buf_grew(struct buf *buf, size_t len);
 
@@ -38,8 +38,8 @@ void buf_free(struct buf *buf);  /* and is empty again */
 /* The text as a heap string, never NULL; buf is empty again. */
 char *buf_take(struct buf *buf);
 
-/* The next line from *at on, without its newline, which *at is moved behind;
- * NULL: there is no more.  *at may be NULL. */
+/* Returns the next line from *at on, without its newline, and moves *at
+ * behind it; NULL at the end.  *at may be NULL. */
 const char *text_line(const char **at, size_t *ret_len);
 
 #endif

@@ -50,7 +50,7 @@ static int lost(const struct client *client, const char *how, struct err *err)
 	               client->address, how);
 }
 
-/* Some more bytes, as many as are there; until deadline_ms (-1: none). */
+/* Read as many bytes as are there; wait until deadline_ms (-1: for ever). */
 static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 {
 	for (;;) {
@@ -79,8 +79,8 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 	}
 }
 
-/* The daemon may be waiting for us to read before it reads on itself: take
- * what it says meanwhile, or both would wait for ever. */
+/* Read while sending: the daemon may wait for us to take its answer before it
+ * reads on, and both would wait for ever. */
 static int send_all(struct client *client, const char *data, size_t len,
                     struct err *err)
 {
@@ -121,7 +121,7 @@ static int frame_read(struct client *client, int64_t deadline_ms,
 	struct buf *in = &client->in;
 	size_t total;
 
-	/* What is used goes once it is most of the buffer. */
+	/* Drop used bytes once they are most of the buffer. */
 	if (client->at > in->len / 2) {
 		memmove(in->data, in->data + client->at, in->len - client->at);
 		in->len -= client->at;
@@ -255,7 +255,7 @@ static int open_tcp(struct client *client, const char *host, const char *port,
 	freeaddrinfo(list);
 	if (client->fd < 0)
 		return no_daemon(client->address, code, err);
-	/* Keepalive: a daemon's machine that dies must not be waited for. */
+	/* Keepalive ends the wait for a daemon whose machine died. */
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(client->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	client->tcp = true;

@@ -128,14 +128,13 @@ struct conf {
 };
 
 /*
- * Read path; NULL is, for root, /etc/aisched/aischedd.conf if it is there,
+ * Read path.  NULL means /etc/aisched/aischedd.conf for root, if it exists,
  * else the built-in configuration of one machine (one local pool, one open
- * queue "default", the caller's own state folder and socket).  One thread
- * loads at a time: the parser below is global, and clean after each load.
+ * queue "default", the caller's own state folder and socket).  Only one
+ * thread may load at a time, because the parser is global.
  * Warnings (suspicious values, keys without effect yet) go to warnings, one
  * a line, `file:line: text`.
- * Fails: text is `file:line: what is wrong` where there is a line; ENOENT or
- * another errno of open, EINVAL.
+ * Fails with EINVAL, "file:line: what is wrong", or with an errno of open.
  */
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
 
@@ -155,7 +154,7 @@ int conf_class_find(const struct conf *conf, const char *name);
 /* The queue of a job that names none, or -1. */
 int conf_default_queue(const struct conf *conf);
 
-/* The daemon's default socket of this uid: what tools try without a word. */
+/* The default socket of this uid's daemon, which tools try unasked. */
 char *conf_default_socket(void);
 
 /* The keys as "section.key" ("queue.max_time", "cluster"), NULL-terminated,

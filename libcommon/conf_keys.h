@@ -60,14 +60,15 @@ const struct key_table *conf_keys_of(const char *section);
 /* A class as it is without the configuration; NULL: there is none. */
 const struct conf_class *conf_standard_class(const char *name);
 
-/* A name of a cluster, queue, pool, class, or licence.  Fails: EINVAL. */
+/* Check a name of a cluster, queue, pool, class or licence.  Fails with
+ * EINVAL. */
 int conf_check_name(const char *name, struct err *err);
 int conf_check_node_name(const char *name, struct err *err);
 
 /*
  * Set the member of base from the values as written (one, or any number for
  * lists).  conf has the pools already when a key needs them.
- * Fails: EINVAL, says what is wrong with which value.
+ * Fails with EINVAL, naming the value.
  */
 int key_set(const struct key *key, void *base, const char *const *value,
             size_t n, const struct conf *conf, struct arena *arena,
@@ -78,7 +79,7 @@ int key_set(const struct key *key, void *base, const char *const *value,
 void key_set_defaults(const struct key_table *table, void *base,
                       const struct conf *conf, struct arena *arena);
 
-/* As it is in the other struct. */
+/* Copy the member from another struct of the same kind. */
 void key_copy(const struct key *key, void *base, const void *other);
 
 /* The value as key_set() takes it again; false: not given, nothing added. */

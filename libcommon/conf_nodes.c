@@ -77,7 +77,8 @@ static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
 	return 0;
 }
 
-/* k places for m nodes: the first m/k nodes are in the first, and so on. */
+/* Spread m nodes over k places: the first m/k nodes are in the first, and so
+ * on. */
 static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
                        struct conf_node *node, size_t n)
 {
@@ -170,7 +171,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* The first node of the file that has the name of one before it, or NULL. */
+/* The first node of the file whose name an earlier node has, or NULL. */
 static const struct conf_node *find_twice(const struct nodes *nodes)
 {
 	const struct conf_node **sorted =
@@ -205,7 +206,7 @@ static int check_names(struct build *b, const struct conf_value *at)
 	return 0;
 }
 
-/* On Kubernetes it is the labels of the nodes that say where they are. */
+/* On Kubernetes the labels of the nodes say where they are. */
 static bool may_have_labels(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->npools; i++)

@@ -16,8 +16,8 @@ static void indent(struct printer *p, int depth)
 		buf_addc(p->out, '\t');
 }
 
-/* A key without effect is not in force: it is shown only when it was set to
- * something else than its default. */
+/* Show a key without effect only if it was set to something other than its
+ * default. */
 static void print_key(struct printer *p, const struct key *key, bool inert,
                       const void *base, const void *initial, int depth)
 {
@@ -105,7 +105,7 @@ static bool is_same_node(struct printer *p, const struct conf_node *a,
 	return same;
 }
 
-/* Nodes a up to b in one section, if the short form keeps their order. */
+/* Print nodes a up to b as one section, if the hostlist keeps their order. */
 static bool print_nodes_as_one(struct printer *p, size_t a, size_t b,
                                const void *initial)
 {

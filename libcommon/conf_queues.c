@@ -74,7 +74,7 @@ static int check_circles(const struct queues *q)
 		const struct entry *e = &q->entry[i];
 		size_t steps = 0;
 
-		/* It may also lead into a circle that it is not part of. */
+		/* A queue may lead into a circle without being part of it. */
 		for (int up = e->parent; up >= 0 && steps++ < q->n;
 		     up = q->entry[up].parent)
 			if (up == (int)i)
@@ -200,7 +200,7 @@ static int take_all(struct queues *q)
 	return 0;
 }
 
-/* Without any, there is one, and everybody may use it. */
+/* Without any queue there is one that everybody may use. */
 static void add_standard(struct queues *q)
 {
 	build_defaults(q->b, "queue", q->queue);

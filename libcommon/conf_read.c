@@ -47,7 +47,7 @@ __attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg,
 {
 	char what[300];
 
-	/* Of free keys each is unknown at first; it goes on all the same. */
+	/* libconfuse reports each free key as unknown, then accepts it. */
 	if ((cfg->flags & CFGF_KEYSTRVAL) && !strcmp(fmt, unknown))
 		return;
 	vsnprintf(what, sizeof(what), fmt, ap);
@@ -176,7 +176,7 @@ static int include_file(cfg_t *cfg, const char *path)
 	return status;
 }
 
-/* A folder that does not exist has no files; any other fault is one. */
+/* A missing folder has no files; any other error counts. */
 static int on_glob_error(const char *path, int code)
 {
 	(void)path;
@@ -249,7 +249,7 @@ static void put_back(struct kept *kept)
 {
 	cfg_opt_t *opt = kept->opt;
 
-	/* After an error one that is not complete may still be there. */
+	/* After an error an incomplete section may still be there. */
 	if (opt->nvalues) {
 		kept->value = GROW(kept->value, kept->n, &kept->cap);
 		kept->value[kept->n++] = opt->values[0];

@@ -23,10 +23,9 @@ struct conf_value {
 };
 
 /*
- * Read the text, which names itself `file`; or, text is NULL, the file of
- * this path.  The caller ends the tree with cfg_free(); strings are of the
- * arena.
- * Fails: EINVAL, `file:line: what`; errno of open.
+ * Read the text, which errors call `file`; if text is NULL, the file of that
+ * path.  The caller frees the tree with cfg_free(); strings live in the arena.
+ * Fails with EINVAL, `file:line: what`, or with an errno of open.
  */
 cfg_t *conf_read(const char *file, const char *text, struct arena *arena,
                  struct err *err);
@@ -41,7 +40,7 @@ const struct conf_value *conf_value(cfg_opt_t *opt, unsigned i);
 /* Whether the option was given at all, be it an empty list. */
 bool conf_is_given(const cfg_opt_t *opt);
 
-/* Entry i of a section with free keys; false: there are no more. */
+/* Entry i of a section with free keys; false past the last. */
 bool conf_entry(cfg_t *section, size_t i, const char **ret_name,
                 const char **ret_text);
 

@@ -15,8 +15,8 @@
 #include "libcommon/err.h"
 
 /*
- * text[len] is 0; comments in it are overwritten.
- * Fails: EINVAL, `file:line: what`.
+ * text[len] must be 0; comments are overwritten.
+ * Fails with EINVAL, `file:line: what`.
  */
 int conf_text_clean(char *text, size_t len, const char *file, struct err *err);
 

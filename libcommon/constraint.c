@@ -6,7 +6,7 @@
 
 enum {
 	DEPTH = 64, /* of parentheses */
-	/* Each level leaves at most one value for its |, one for its &. */
+	/* Each level keeps at most one value for its |, one for its &. */
 	STACK = 2 * (DEPTH + 1) + 1
 };
 

@@ -21,8 +21,8 @@ enum {
 	CONSTRAINT_MAX_COUNT = 100000 /* of nodes */
 };
 
-/* The token behind what so many nodes must have, and the other way round; 0:
- * the token is no count. */
+/* The token that follows a term to say how many nodes must have it, and the
+ * way back; 0 if the token is not a count. */
 static inline int32_t constraint_token(int32_t count)
 {
 	return CONSTRAINT_OR - count;
@@ -37,15 +37,15 @@ static inline int32_t constraint_count(int32_t token)
 typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
 
 /*
- * Into postfix: words' numbers, CONSTRAINT_* and counts; *ret_n of at most cap.
- * word NULL: all are 0.
- * Fails: EINVAL with the position, ERANGE when cap is too small.
+ * Translate to postfix: numbers of words, CONSTRAINT_* and counts, at most cap
+ * of them.  word NULL: every word is 0.
+ * Fails with EINVAL and the position, with ERANGE if cap is too small.
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
                      int32_t *ret, size_t cap, size_t *ret_n, struct err *err);
 
-/* Whether the expression holds on a node; has says whether it has the word.
- * What not all nodes need to have holds; so does an empty rule. */
+/* Whether the expression holds on a node; has() tells whether the node has a
+ * word.  Counted terms always hold, and so does an empty rule. */
 bool constraint_holds(const int32_t *rule, size_t n,
                       bool (*has)(int32_t word, const void *arg),
                       const void *arg);

@@ -35,7 +35,7 @@ struct deps {
 	struct dep dep[];
 };
 
-/* Fails: EINVAL.  Owns: the caller, free(). */
+/* Owns: the caller, free().  Fails with EINVAL. */
 int dependency_parse(const char *text, struct deps **ret, struct err *err);
 
 void dependency_format(const struct deps *deps, struct buf *out);

@@ -39,8 +39,8 @@ struct directive_handler {
  * Read the options on directive lines before the first command.  A line may
  * hold several; values may be quoted ('', "", \) and are joined or follow as
  * on a command line.  Text after " #" is a comment.
- * Fails: EINVAL, `name:line: ...` (a word that is no option, a value or the
- * end of a quote missing), or what the handler said, with that prefix.
+ * Fails with EINVAL, `name:line: ...` (a word that is not an option, a missing
+ * value or quote), or with the handler's error and that prefix.
  */
 int directive_scan(const char *script, size_t len, const char *name,
                    const struct directive_handler *handler, struct err *err);

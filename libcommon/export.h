@@ -8,10 +8,10 @@
 #include "libcommon/err.h"
 
 /*
- * list as --export takes it: ALL, NONE, NAME, NAME=VALUE and several of them
- * between commas; values with commas are quoted, '' or "".  NULL is ALL.
- * Appends NAME=VALUE, each with its zero byte.
- * Fails: EINVAL (a name that is none, a quote without end), E2BIG over
+ * Append NAME=VALUE, each with its zero byte.  list is that of --export: ALL,
+ * NONE, NAME, NAME=VALUE, several of them between commas; values with commas
+ * are quoted, '' or "".  NULL is ALL.
+ * Fails with EINVAL for a bad name or a quote without end, with E2BIG over
  * LIMIT_ENV.
  */
 int export_env(struct buf *ret, const char *list, char *const *env,

@@ -41,7 +41,7 @@ enum verdict {
 	FAILED
 };
 
-/* A daemon that restarts is waited for; every other failure is one. */
+/* Wait for a daemon that restarts; any other failure is final. */
 static enum verdict lost(struct client **client, const struct err *err)
 {
 	bool away = err->code == ECONNRESET || err->code == ETIMEDOUT;
@@ -78,7 +78,7 @@ static enum verdict open_output(struct follow *f, const char *path,
 		return FAILED;
 	}
 	f->fd = fd;
-	/* Where there is no inotify the clock alone will do. */
+	/* Without inotify, poll by the clock. */
 	f->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (f->inotify >= 0)
 		inotify_add_watch(f->inotify, path, IN_MODIFY);
@@ -128,7 +128,7 @@ static json_t *ask_log(struct follow *f, struct err *err)
 	return answer;
 }
 
-/* More was written than the daemon keeps. */
+/* The job wrote more than the daemon keeps. */
 static void say_omitted(const struct follow *f, const json_t *answer)
 {
 	json_int_t n = json_integer_value(json_object_get(answer, "omitted"));
@@ -230,7 +230,7 @@ static enum verdict has_ended(struct follow *f, struct err *err)
 	return YES;
 }
 
-/* Until the output grew, the job ended, or it is time to look again. */
+/* Wait until the output grew, the job ended, or it is time to look again. */
 static void pause_until_change(struct follow *f)
 {
 	struct pollfd pfd[] = {
@@ -244,7 +244,7 @@ static void pause_until_change(struct follow *f)
 		return; /* only to empty it */
 }
 
-/* What was written before the end must be copied: so ask for it first. */
+/* Ask for the state first: output written before the end must be copied. */
 static int follow_to_end(struct follow *f, struct err *err)
 {
 	enum verdict ended = NOT_YET, found = NOT_YET;
@@ -285,7 +285,7 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	int rc = 0;
 
 	fflush(stdout);
-	/* Only what was there once is waited for when it goes away. */
+	/* Wait for a vanished file only if it was there once. */
 	f.ask = client_open(address, err);
 	if (!f.ask)
 		return -1;

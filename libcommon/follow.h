@@ -13,10 +13,10 @@
  * where it makes no difference.  With follow, wait for its start and go on
  * until it has ended, also while the daemon restarts.  address is
  * client_open()'s.
- * What the daemon has of it, it sends; else it says which file it is.
- * Fails: EAGAIN it has not started (without follow), ENODATA its output is
- * kept nowhere (/dev/null, a pipe) or it ended without any; ENOENT and others
- * of open(), and what the daemon refuses.
+ * The daemon sends output that it keeps itself, and else names the file.
+ * Fails with EAGAIN if the job has not started (without follow), ENODATA if
+ * its output is kept nowhere (/dev/null, a pipe) or it ended without any, an
+ * errno of open(), or the daemon's refusal.
  */
 int follow_job(const char *address, const char *job, long task, bool follow,
                struct err *err);

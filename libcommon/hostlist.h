@@ -17,7 +17,7 @@ struct hostlist {
 	size_t n, cap;
 };
 
-/* Fails: EINVAL (the text says where), ERANGE over LIMIT_HOSTS names. */
+/* Fails with EINVAL (the text says where), with ERANGE over LIMIT_HOSTS. */
 int hostlist_parse(struct hostlist *ret, const char *s, struct err *err);
 void hostlist_free(struct hostlist *list);
 

@@ -27,7 +27,7 @@ struct idset {
 /*
  * "0-99:2,7,200-210"; ids below LIMIT_ARRAY; duplicates are taken once.  With
  * ret_max a trailing "%10" is taken too, 0 when there is none.
- * Fails: EINVAL, ERANGE; *ret is written only on success.
+ * Fails with EINVAL or ERANGE; *ret is written only on success.
  */
 int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
                 struct err *err);

@@ -16,7 +16,7 @@ struct jobid {
 	struct idset tasks; /* empty: the job, or its whole array */
 };
 
-/* Fails: EINVAL, ERANGE.  Owns: idset_free(&ret->tasks). */
+/* Owns: idset_free(&ret->tasks).  Fails with EINVAL or ERANGE. */
 int jobid_parse(struct jobid *ret, const char *s, struct err *err);
 
 #endif

@@ -78,7 +78,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 	len = start + (n < 0 ? 0 : (size_t)n);
 	if (len > sizeof(line) - 1)
 		len = sizeof(line) - 1;
-	/* A value of a user's must not begin a line of its own. */
+	/* A user's value must not begin a new line. */
 	for (size_t i = start; i < len; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 127)
 			line[i] = '?';
@@ -112,7 +112,7 @@ bool log_again(struct log_limit *limit, unsigned *ret_skipped)
 	bool again;
 
 	pthread_mutex_lock(&lock);
-	/* last is 0 until the first time. */
+	/* last is 0 before the first time. */
 	again = !limit->last || now - limit->last >= REPEAT_S;
 	if (again) {
 		*ret_skipped = limit->skipped;

@@ -22,9 +22,10 @@ struct map {
 
 void *map_find(const struct map *map, uint64_t key);      /* NULL: not there */
 void map_set(struct map *map, uint64_t key, void *value); /* not NULL */
-/* Where the value of a key is, or (NULL) is to be put at once. */
+/* The place of a key's value; NULL there means that the caller must fill it in
+ * at once. */
 void **map_at(struct map *map, uint64_t key);
-/* Room for so many keys in all, so that it need not grow step by step. */
+/* Make room for n keys in all, so that the map need not grow step by step. */
 void map_reserve(struct map *map, size_t n);
 void *map_del(struct map *map, uint64_t key); /* what was there, or NULL */
 void map_free(struct map *map);               /* not the values */

@@ -119,7 +119,7 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
-/* What is large and zeroed need not be there until it is used. */
+/* calloc() gives large chunks lazily: pages come when they are used. */
 static void *alloc_large(struct arena *arena, size_t bytes, bool zeroed)
 {
 	struct chunk *c = zeroed ? xcalloc(1, sizeof(*c) + bytes)
@@ -129,7 +129,7 @@ static void *alloc_large(struct arena *arena, size_t bytes, bool zeroed)
 	chunk_add(arena, c, bytes);
 	c->used = bytes;
 	arena->used += bytes;
-	/* The one in use goes on being used. */
+	/* Keep the current chunk in use. */
 	if (was) {
 		c->next = was->next;
 		was->next = c;

@@ -17,7 +17,7 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n, size_t size); /* n * size is checked */
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
-/* A copy of it replaces what was there; NULL: nothing does. */
+/* Replace *text with a copy of to, or with NULL. */
 void text_set(char **text, const char *to);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -34,7 +34,7 @@ void arena_free(struct arena *arena); /* NULL is fine */
 
 /* Zeroed and aligned for any type; valid until arena_free(). */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
-/* The same, but with whatever was there before: for what is filled at once. */
+/* The same, not zeroed: for memory that the caller fills at once. */
 void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
 size_t arena_used(const struct arena *arena); /* bytes handed out */
@@ -44,7 +44,7 @@ size_t arena_used(const struct arena *arena); /* bytes handed out */
 #define arena_array_raw(arena, type, n) \
 	((type *)arena_alloc_raw((arena), (n), sizeof(type)))
 
-/* A list that grows in an arena; what it outgrows stays there. */
+/* A list that grows in an arena; outgrown arrays stay in the arena. */
 struct arena_list {
 	void *p;
 	size_t n, cap;

@@ -32,7 +32,7 @@ static bool opt_is_end(const struct opt *opt)
 	return !opt->name && !opt->letter;
 }
 
-/* Of every program; opt_parse() acts on them itself. */
+/* Options of every program; opt_parse() acts on them itself. */
 static const struct opt common[] = {
 	{ .name = "help", .help = "show this help and exit" },
 	{ .name = "version", .help = "show the version and exit" },

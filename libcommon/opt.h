@@ -57,7 +57,8 @@ opt_set_fn opt_set_true; /* bool */
 int opt_parse(const struct opt_prog *prog, void *ctx, int argc, char **argv);
 
 /* One option by its long name or letter, as a directive or variable gives it;
- * abbreviations are not taken.  Fails: ENOENT no such option, EINVAL. */
+ * abbreviations are not taken.  Fails with ENOENT if there is no such option,
+ * else with EINVAL. */
 int opt_apply(const struct opt *opts, void *ctx, const char *name,
               const char *value, struct err *err);
 

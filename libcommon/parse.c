@@ -55,7 +55,7 @@ static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
 	return true;
 }
 
-/* What the letter of a size stands for; 0 is bytes, -1 no such letter. */
+/* The shift that a size's letter stands for; 0 is bytes, -1 no such letter. */
 static int size_shift(char c)
 {
 	switch (c) {

@@ -15,7 +15,7 @@
 #include "libcommon/err.h"
 
 #define TIME_UNLIMITED (-1)                     /* a time limit without end */
-#define NO_TIME        (-1)                     /* a moment that is none */
+#define NO_TIME        (-1)                     /* no moment */
 #define MAX_SECONDS    (((int64_t)1 << 40) - 1) /* of any time */
 
 /*

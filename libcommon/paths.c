@@ -11,7 +11,7 @@
 
 const char system_socket[] = "/run/aisched/aischedd.sock";
 
-/* su and sudo may leave another user's folder in the variable. */
+/* After su or sudo the variable may still name another user's folder. */
 static const char *runtime_dir(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");

@@ -12,7 +12,7 @@
 /*
  * "tcp://host:port", "host:port", "[::1]:port", or the path of a socket.
  * 1: TCP, *ret_host and *ret_port are the caller's to free (host may be "":
- * every address); 0: a path.  Fails: EINVAL.
+ * every address); 0: a path.  Fails with EINVAL.
  */
 int address_parse(const char *address, char **ret_host, char **ret_port,
                   struct err *err);

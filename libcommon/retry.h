@@ -19,10 +19,10 @@ struct retry {
 };
 
 /*
- * client_call(), and when the connection is lost, again on a new one.  parts
- * gets the parts of the answer, NULL: none are expected.  A daemon that is
- * not there in the first place is not waited for.
- * Fails: as client_open() and client_call().
+ * As client_call(), repeated on a new connection when the old one is lost.
+ * parts gets the parts of the answer; NULL if none are expected.  Does not
+ * wait for a daemon that is down from the start.
+ * Fails as client_open() and client_call() do.
  */
 json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
                    struct buf *parts, struct err *err);

@@ -91,7 +91,7 @@ struct spec {
 #undef I
 };
 
-/* What becomes of a job one of whose tasks fails. */
+/* The fate of a job when one of its tasks fails. */
 enum task_failure { FAILURE_ENDS, FAILURE_RESTARTS, FAILURE_REPLACES };
 
 /* The same list as data, in the same order. */
@@ -113,7 +113,7 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field);
 /*
  * Whether the text is one for this field: its length, UTF-8, no control
  * characters, and the syntax of arrays, dependencies, hostlists and the like.
- * Fails: EINVAL, ERANGE; the text does not name the field.
+ * Fails with EINVAL or ERANGE; the text does not name the field.
  */
 int spec_check_text(const struct spec_field *field, const char *s,
                     struct err *err);
@@ -121,7 +121,7 @@ int spec_check_text(const struct spec_field *field, const char *s,
 int spec_check_length(const struct spec_field *field, size_t len,
                       struct err *err);
 
-/* Each field that is given, by itself.  Fails: EINVAL, names the field. */
+/* Check each given field by itself.  Fails with EINVAL, naming the field. */
 int spec_check(const struct spec *spec, struct err *err);
 
 /* A new object with the fields that are given, which are UTF-8 texts. */
@@ -138,13 +138,13 @@ int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
 /* FAILURE_ENDS unless it says otherwise. */
 enum task_failure spec_task_failure(const struct spec *spec);
 
-/* How often what fails is run again, when it is. */
+/* How often a failed job or task is restarted, if at all. */
 int64_t spec_max_restarts(const struct spec *spec);
 
 /*
- * What is asked for per task once the three ways to say it are made one.
- * What was asked for a node is divided among the tasks that may share one:
- * all of them when neither nodes nor tasks_per_node was said.
+ * A request per task, whichever of the three ways said it.  A request per node
+ * is divided among the tasks that may share a node: all of them if neither
+ * nodes nor tasks_per_node was given.
  */
 struct request {
 	uint32_t tasks, min_tasks;
@@ -159,12 +159,13 @@ struct request {
  * default_mem_per_cpu_mib for each CPU when nothing was said; a part of a CPU
  * has that part of it, rounded up.  Used by aisub before it asks the daemon
  * and by the daemon, which trusts nobody.
- * Fails: EINVAL, ERANGE.
+ * Fails with EINVAL or ERANGE.
  */
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err);
 
-/* The same for one that has passed: costs a tenth.  Cannot fail. */
+/* The same for a spec that was resolved before, at a tenth of the cost.
+ * Cannot fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
 

@@ -18,8 +18,8 @@ void submit_init(struct submit *submit, struct arena *arena,
 	spec_init(&submit->spec);
 }
 
-/* Fields that say the same thing in several ways, or one thing together:
- * whoever sets one of them decides all. */
+/* Fields that say the same thing in several ways, or one thing together: the
+ * first place that sets one of them decides all. */
 static const struct group {
 	size_t first, last;
 } groups[] = {
@@ -93,7 +93,7 @@ static void spec_merge(struct spec *to, struct spec *from)
 	}
 }
 
-/* Take from another place what is not set yet. */
+/* Take fields that are not set yet from another place. */
 static void submit_merge(struct submit *to, struct submit *from)
 {
 	spec_merge(&to->spec, &from->spec);
@@ -109,7 +109,7 @@ static void submit_merge(struct submit *to, struct submit *from)
 	to->test_only |= from->test_only;
 }
 
-/* Options that make sense on the command line alone. */
+/* Options that make sense only on the command line. */
 static bool is_private(const struct opt *opt)
 {
 	return opt->offset == offsetof(struct submit, wrap) ||

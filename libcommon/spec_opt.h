@@ -16,7 +16,7 @@
 #include "libcommon/opt.h"
 #include "libcommon/spec.h"
 
-/* What aisub was told; spec is part of it. */
+/* All that aisub was told. */
 struct submit {
 	struct spec spec;
 	const char *socket, *wrap;
@@ -35,18 +35,18 @@ extern const struct opt spec_opts[]; /* ends with OPT_END; ctx: the submit */
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now);
 
-/* Nothing is given any more of the field that this option sets, nor of those
- * that say the same in another way. */
+/* Forget the field that this option sets, and those that say the same in
+ * another way. */
 void submit_clear(struct submit *submit, const struct opt *opt);
 
-/* Take AISUB_* variables for what is not set yet.  Fails: EINVAL or
- * ERANGE, names the variable. */
+/* Take AISUB_* variables for fields that are not set yet.  Fails with EINVAL
+ * or ERANGE, naming the variable. */
 int submit_from_env(struct submit *submit, char *const *env, struct err *err);
 
 /*
- * Take the directives of a script for what is not set yet, #AISUB before
- * #SBATCH.  name is for messages: the file's, or "stdin".
- * Fails: EINVAL or ERANGE, `name:line: ...`.
+ * Take the directives of a script for fields that are not set yet, #AISUB
+ * before #SBATCH.  name is for messages: the file's, or "stdin".
+ * Fails with EINVAL or ERANGE, `name:line: ...`.
  */
 int submit_from_script(struct submit *submit, const char *name,
                        const char *script, size_t len, struct err *err);

@@ -5,7 +5,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/spec.h"
 
-enum { RESTARTS_DEFAULT = 5 }; /* of what fails, for jobs that do not say */
+enum { RESTARTS_DEFAULT = 5 }; /* of failed jobs that do not say */
 
 int64_t spec_max_restarts(const struct spec *spec)
 {
@@ -102,7 +102,7 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* How many tasks may share what was asked for one node. */
+/* How many tasks may share a request for one node. */
 static int64_t tasks_on_node(const struct request *req)
 {
 	int64_t nodes = req->nodes ? req->nodes : 1;

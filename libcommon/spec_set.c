@@ -51,7 +51,8 @@ int spec_set_text(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* May be relative, to what only aisub knows; so it is checked later. */
+/* The path may be relative to a folder that only aisub knows: check it
+ * later. */
 int spec_set_workdir(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -264,7 +265,7 @@ int spec_set_array(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* A value only turns it off: an empty one is what templates leave over. */
+/* An empty value, as templates expand to, means yes. */
 int spec_set_no_requeue(void *ctx, const struct opt *opt, const char *value,
                         struct err *err)
 {

@@ -106,7 +106,7 @@ static int check_args(const char *s, struct err *err)
 	return 0;
 }
 
-/* Which levels there are only the daemon knows. */
+/* Only the daemon knows which levels exist. */
 static int check_topology(const char *s, struct err *err)
 {
 	struct topology t;

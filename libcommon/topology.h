@@ -16,13 +16,13 @@ struct topology {
 };
 
 /*
- * levels: those that there are; NULL: any name is one, and its index is 0.
- * Fails: EINVAL, ENOENT there is no such level.
+ * levels: those of the configuration; NULL: any name counts as level 0.
+ * Fails with EINVAL, with ENOENT if there is no such level.
  */
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);
 
-/* What --numa says: 0 any (NULL), 1 prefer, 2 strict; -1: neither. */
+/* The value of --numa: 0 any (NULL), 1 prefer, 2 strict; -1: invalid. */
 int numa_parse(const char *s);
 
 #endif
