@@ -394,7 +394,8 @@ START_TEST(peer_that_never_closes_is_closed)
 	raw_closed(raw.fd); /* to us; for us it is still open */
 	while (send(raw.fd, "", 1, MSG_NOSIGNAL) == 1)
 		;
-	ck_assert_int_eq(errno, EPIPE);
+	/* ECONNRESET first, if the server closed with bytes of ours unread. */
+	ck_assert(errno == EPIPE || errno == ECONNRESET);
 	close(raw.fd);
 }
 END_TEST
