@@ -120,9 +120,7 @@ int state_load_job(struct state *state, struct job **taken,
 	job->adopted = spec.kube_uid != NULL;
 	job_set_manners(state, job, &spec);
 	if (job->array && !state_array(state, job->array)) {
-		err_set(err, EINVAL,
-		        "job %llu is of array %llu, which is not there",
-		        (unsigned long long)job->id,
+		err_set(err, EINVAL, "its array %llu is not there",
 		        (unsigned long long)job->array);
 		job_free(job);
 		return -1;
@@ -176,12 +174,27 @@ void state_load_next_id(struct state *state, uint64_t next_id)
 	state->next_id = next_id;
 }
 
+/* Whatever was written of it: the records are what is left of an array. */
+static void count_tasks(struct state *state)
+{
+	struct array *array;
+	size_t at = 0;
+
+	while ((array = map_each(&state->arrays, &at)))
+		array->unfinished = 0;
+	for (struct job *job = state->first; job; job = job->all_next)
+		if (job->array)
+			state_array(state, job->array)->unfinished +=
+			    job_count(job);
+}
+
 void state_loaded(struct state *state, int64_t now)
 {
 	/* Judging may divide arrays: what comes of that has been judged. */
 	const struct job *last = state->last;
 	struct job *next;
 
+	count_tasks(state);
 	state_committed(state); /* what was loaded is on disk */
 	reserve_arm(state, now);
 	for (struct job *job = state->placed; job; job = job->row_next) {

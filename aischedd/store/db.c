@@ -1,6 +1,7 @@
 /* db.c - SQLite with prepared statements and one error at the end */
 #include "aischedd/store/db.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "libcommon/mem.h"
@@ -158,6 +159,48 @@ int db_run(struct db *db, struct stmt *s, struct err *err)
 	while ((more = db_step(db, s, err)) > 0)
 		;
 	return more;
+}
+
+bool db_is_null(const struct stmt *s, int column)
+{
+	return sqlite3_column_type(s->s, column) == SQLITE_NULL;
+}
+
+/* A value that no program of ours wrote. */
+static int bad_column(const struct stmt *s, int column, const char *want,
+                      struct err *err)
+{
+	const char *is = db_col_text(s, column);
+
+	return err_set(
+	    err, EINVAL,
+	    "column '%s' is %.60s, and must be %s: restore a copy of "
+	    "the database, or correct this row",
+	    sqlite3_column_name(s->s, column), is ? is : "null", want);
+}
+
+int db_int(const struct stmt *s, int column, int64_t least, int64_t most,
+           int64_t *ret, struct err *err)
+{
+	char want[64];
+
+	if (sqlite3_column_type(s->s, column) == SQLITE_INTEGER) {
+		*ret = sqlite3_column_int64(s->s, column);
+		if (*ret >= least && *ret <= most)
+			return 0;
+	}
+	snprintf(want, sizeof(want), "%lld to %lld", (long long)least,
+	         (long long)most);
+	return bad_column(s, column, want, err);
+}
+
+int db_text_of(const struct stmt *s, int column, const char **ret,
+               struct err *err)
+{
+	if (db_is_null(s, column))
+		return bad_column(s, column, "a text", err);
+	*ret = db_col_text(s, column);
+	return 0;
 }
 
 int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null)

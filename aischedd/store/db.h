@@ -57,7 +57,15 @@ int db_run(struct db *db, struct stmt *s, struct err *err);
 /* 1: a row; 0: no more, the statement is reset; -1. */
 int db_step(struct db *db, struct stmt *s, struct err *err);
 
-/* Columns of a row, from 0; null gives what is named. */
+/* Columns of a row, from 0, that must be there.  Fails with EINVAL, and names
+ * the column: no integer within the bounds, no text. */
+int db_int(const struct stmt *s, int column, int64_t least, int64_t most,
+           int64_t *ret, struct err *err);
+int db_text_of(const struct stmt *s, int column, const char **ret,
+               struct err *err);
+bool db_is_null(const struct stmt *s, int column);
+
+/* The same of columns that may be null; that gives what is named. */
 int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null);
 const char *db_col_text(const struct stmt *s, int column); /* NULL */
 

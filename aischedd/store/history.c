@@ -44,7 +44,9 @@ static int read_rows(struct db *db, const struct history_query *q,
 		struct past_job past;
 
 		if (row_read(&s, &past, err) < 0)
-			return -1;
+			return err_wrap(
+			    err, "job %lld",
+			    (long long)sqlite3_column_int64(s.s, 0));
 		if (row_tasks(&s))
 			idset_parse(&past.job.tasks, NULL, row_tasks(&s), NULL);
 		fn(&past, arg);

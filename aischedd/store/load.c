@@ -5,141 +5,210 @@
 
 #include "aischedd/state/reserve.h"
 #include "aischedd/store/row.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-static int load_meta(struct store *store, struct state *state, struct err *err)
-{
-	struct stmt s = db_use(&store->db, GET_META);
-	int more;
+/* What no count, sum or time exceeds. */
+#define MOST ((int64_t)1 << 60)
 
-	db_text(&s, 1, "next_id");
-	more = db_step(&store->db, &s, err);
-	if (more > 0)
-		state_load_next_id(state, (uint64_t)db_col_i64(&s, 0, 1));
-	return more < 0 ? -1 : 0;
-}
+/* Row after row; a row that cannot be read ends it, with its name. */
+typedef int row_fn(struct state *state, const struct stmt *s, struct err *err);
 
-static int load_nodes(struct store *store, struct state *state, struct err *err)
+static int load_rows(struct store *store, enum sql which, const char *what,
+                     row_fn *fn, struct state *state, struct err *err)
 {
-	struct stmt s = db_use(&store->db, LOAD_NODES);
+	struct stmt s = db_use(&store->db, which);
 	int more;
 
 	while ((more = db_step(&store->db, &s, err)) > 0)
-		state_load_node(state, db_col_text(&s, 0), db_col_text(&s, 1),
-		                db_col_i64(&s, 2, 0) != 0, db_col_text(&s, 3));
-	return more;
-}
+		if (fn(state, &s, err) < 0) {
+			const char *name = db_col_text(&s, 0);
 
-static int load_queues(struct store *store, struct state *state,
-                       struct err *err)
-{
-	struct stmt s = db_use(&store->db, LOAD_QUEUES);
-	int more;
-
-	while ((more = db_step(&store->db, &s, err)) > 0)
-		state_load_queue(state, db_col_text(&s, 0),
-		                 db_col_i64(&s, 1, 1) != 0,
-		                 db_col_i64(&s, 2, 1) != 0);
-	return more;
-}
-
-static int load_usage(struct store *store, struct state *state, struct err *err)
-{
-	struct stmt s = db_use(&store->db, LOAD_USAGE);
-	int more;
-
-	while ((more = db_step(&store->db, &s, err)) > 0)
-		state_load_usage(state, db_col_text(&s, 0),
-		                 (uint32_t)db_col_i64(&s, 1, 0),
-		                 db_col_text(&s, 2), db_col_i64(&s, 3, 0),
-		                 db_col_i64(&s, 4, 0));
-	return more;
-}
-
-static int load_reservation(struct state *state, const struct stmt *s,
-                            struct err *err)
-{
-	int64_t repeat = db_col_i64(s, 3, -1);
-	struct reserve_ask ask = {
-		.name = db_col_text(s, 0),
-		.start = db_col_i64(s, 1, 0),
-		.end = db_col_i64(s, 2, 0),
-		.repeat = (enum repeat)repeat,
-		.nodes = db_col_text(s, 4),
-		.users = db_col_text(s, 5),
-	};
-
-	if (repeat < REPEAT_NEVER || repeat > REPEAT_WEEKLY || ask.start < 0 ||
-	    ask.end <= ask.start || !ask.nodes || !ask.users ||
-	    !db_col_text(s, 6))
-		return err_set(err, EINVAL, "bad reservation '%s'", ask.name);
-	return state_load_reservation(state, &ask, db_col_text(s, 6), err);
-}
-
-static int load_reservations(struct store *store, struct state *state,
-                             struct err *err)
-{
-	struct stmt s = db_use(&store->db, LOAD_RESERVATIONS);
-	int more;
-
-	while ((more = db_step(&store->db, &s, err)) > 0)
-		if (load_reservation(state, &s, err) < 0) {
+			err_wrap(err, "%s %s", what, name ? name : "null");
 			sqlite3_reset(s.s);
 			return -1;
 		}
 	return more;
 }
 
-static int load_arrays(struct store *store, struct state *state,
-                       struct err *err)
+/* An id is never given twice, whatever the row says. */
+static int load_meta(struct store *store, struct state *state, struct err *err)
 {
-	struct stmt s = db_use(&store->db, LOAD_ARRAYS);
-	int more;
+	struct stmt s = db_use(&store->db, GET_META);
+	int64_t next = 1, last;
+	int more, result = 0;
 
-	while ((more = db_step(&store->db, &s, err)) > 0) {
-		struct array array = {
-			.id = (uint64_t)db_col_i64(&s, 0, 0),
-			.limit = (uint32_t)db_col_i64(&s, 1, 0),
-			.count = (uint32_t)db_col_i64(&s, 2, 0),
-			.min = (uint32_t)db_col_i64(&s, 3, 0),
-			.max = (uint32_t)db_col_i64(&s, 4, 0),
-			.step = (uint32_t)db_col_i64(&s, 5, 1),
-			.unfinished = (uint32_t)db_col_i64(&s, 6, 0),
-			.failed = (uint32_t)db_col_i64(&s, 7, 0),
-			.started = db_col_i64(&s, 8, NO_TIME),
-		};
-
-		state_load_array(state, &array);
+	db_text(&s, 1, "next_id");
+	more = db_step(&store->db, &s, err);
+	if (more > 0) {
+		result = db_int(&s, 0, 1, MOST, &next, err);
+		if (result < 0)
+			err_wrap(err, "meta 'next_id'");
+		sqlite3_reset(s.s);
 	}
-	return more;
+	if (more < 0 || result < 0 ||
+	    db_get_i64(&store->db, "SELECT coalesce(max(id), 0) FROM job",
+	               &last, err) < 0)
+		return -1;
+	state_load_next_id(state, (uint64_t)(next > last ? next : last + 1));
+	return 0;
 }
 
-static int load_job(struct state *state, const struct stmt *s, struct err *err)
+static int load_node(struct state *state, const struct stmt *s, struct err *err)
+{
+	const char *name, *pool;
+	int64_t drained;
+
+	if (db_text_of(s, 0, &name, err) < 0 ||
+	    db_text_of(s, 1, &pool, err) < 0 ||
+	    db_int(s, 2, 0, 1, &drained, err) < 0)
+		return -1;
+	state_load_node(state, name, pool, drained, db_col_text(s, 3));
+	return 0;
+}
+
+static int load_queue(struct state *state, const struct stmt *s,
+                      struct err *err)
+{
+	int64_t open, configured;
+	const char *name;
+
+	if (db_text_of(s, 0, &name, err) < 0 ||
+	    db_int(s, 1, 0, 1, &open, err) < 0 ||
+	    db_int(s, 2, 0, 1, &configured, err) < 0)
+		return -1;
+	state_load_queue(state, name, open, configured);
+	return 0;
+}
+
+static int load_usage(struct state *state, const struct stmt *s,
+                      struct err *err)
+{
+	const char *queue, *user;
+	int64_t uid, amount, time;
+
+	if (db_text_of(s, 0, &queue, err) < 0 ||
+	    db_int(s, 1, 0, UINT32_MAX, &uid, err) < 0 ||
+	    db_text_of(s, 2, &user, err) < 0 ||
+	    db_int(s, 3, 0, INT64_MAX, &amount, err) < 0 ||
+	    db_int(s, 4, 0, MOST, &time, err) < 0)
+		return -1;
+	state_load_usage(state, queue, (uint32_t)uid, user, amount, time);
+	return 0;
+}
+
+static int load_reservation(struct state *state, const struct stmt *s,
+                            struct err *err)
+{
+	struct reserve_ask ask = { 0 };
+	const char *guests;
+	int64_t repeat;
+
+	if (db_text_of(s, 0, &ask.name, err) < 0 ||
+	    db_int(s, 1, 0, MOST, &ask.start, err) < 0 ||
+	    db_int(s, 2, ask.start + 1, MOST, &ask.end, err) < 0 ||
+	    db_int(s, 3, REPEAT_NEVER, REPEAT_WEEKLY, &repeat, err) < 0 ||
+	    db_text_of(s, 4, &ask.nodes, err) < 0 ||
+	    db_text_of(s, 5, &ask.users, err) < 0 ||
+	    db_text_of(s, 6, &guests, err) < 0)
+		return -1;
+	ask.repeat = (enum repeat)repeat;
+	return state_load_reservation(state, &ask, guests, err);
+}
+
+static int load_array(struct state *state, const struct stmt *s,
+                      struct err *err)
+{
+	static const struct {
+		int64_t least, most;
+	} bounds[] = {
+		{ 1, MOST },
+		{ 0, LIMIT_ARRAY },
+		{ 1, LIMIT_ARRAY },
+		{ 0, LIMIT_ARRAY - 1 },
+		{ 0, LIMIT_ARRAY - 1 },
+		{ 1, LIMIT_ARRAY },
+		{ 1, LIMIT_ARRAY },
+		{ 0, LIMIT_ARRAY },
+		{ NO_TIME, MOST },
+	};
+	int64_t v[ARRAY_SIZE(bounds)];
+	struct array array;
+
+	for (int i = 0; i < (int)ARRAY_SIZE(bounds); i++)
+		if (db_int(s, i, bounds[i].least, bounds[i].most, &v[i], err) <
+		    0)
+			return -1;
+	array = (struct array){
+		.id = (uint64_t)v[0],
+		.limit = (uint32_t)v[1],
+		.count = (uint32_t)v[2],
+		.min = (uint32_t)v[3],
+		.max = (uint32_t)v[4],
+		.step = (uint32_t)v[5],
+		.unfinished = (uint32_t)v[6],
+		.failed = (uint32_t)v[7],
+		.started = v[8],
+	};
+	state_load_array(state, &array);
+	return 0;
+}
+
+/* What one column alone does not say. */
+static int check_job(const struct job *job, const struct stmt *s,
+                     struct err *err)
+{
+	struct job_texts texts = row_texts(s);
+
+	if (!job->array != (job->task == NO_TASK && !row_tasks(s)))
+		return err_set(err, EINVAL,
+		               "columns 'array_id', 'array_task' and 'tasks' "
+		               "do not go together");
+	if (job->state == JOB_PENDING)
+		return 0;
+	if (row_tasks(s) || !texts.place || job->start == NO_TIME)
+		return err_set(err, EINVAL,
+		               "column 'state' says %s, and columns 'tasks', "
+		               "'place' and 'start_time' do not",
+		               job_state_name((enum job_state)job->state));
+	return 0;
+}
+
+/* All but its texts; *ret is the caller's. */
+static int make_job(struct state *state, const struct stmt *s, struct job **ret,
+                    struct err *err)
 {
 	struct past_job past;
-	struct job_texts texts;
 	struct job *job;
 	size_t size;
 	int queue;
 
-	if (row_read(s, &past, err) < 0)
+	if (row_read(s, &past, err) < 0 || check_job(&past.job, s, err) < 0)
 		return -1;
-	job = xmalloc(sizeof(*job));
+	queue = conf_queue_find(state_conf(state), past.queue);
+	if (queue < 0)
+		return err_set(err, EINVAL,
+		               "its queue '%s' is no longer in the "
+		               "configuration: put it back, or cancel the job "
+		               "first",
+		               past.queue);
+	*ret = job = xmalloc(sizeof(*job));
 	*job = past.job;
 	job->text = job->text ? xstrdup(job->text) : NULL;
 	size = spec_packed_size(job->packed);
 	job->packed = memcpy(xmalloc(size), past.job.packed, size);
-	queue = conf_queue_find(state_conf(state), past.queue);
-	if (queue < 0) {
-		err_set(err, EINVAL,
-		        "job %llu is in queue '%s', which the configuration "
-		        "no longer has: put it back, or cancel the job first",
-		        (unsigned long long)job->id, past.queue);
-		job_free(job);
-		return -1;
-	}
 	job->queue = (uint32_t)queue;
 	job->user = state_intern_user(state, job->uid, past.user);
+	return 0;
+}
+
+static int load_job(struct state *state, const struct stmt *s, struct err *err)
+{
+	struct job_texts texts;
+	struct job *job;
+
+	if (make_job(state, s, &job, err) < 0)
+		return -1;
 	if (row_tasks(s) &&
 	    idset_parse(&job->tasks, NULL, row_tasks(s), err) < 0) {
 		job_free(job);
@@ -149,29 +218,43 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 	return state_load_job(state, &job, &texts, err);
 }
 
-static int load_jobs(struct store *store, struct state *state, struct err *err)
+/* Rows that no query finds, by whose states jobs are active or history. */
+static int find_lost_rows(struct store *store, struct err *err)
 {
-	struct stmt s = db_use(&store->db, LOAD_JOBS);
-	int more;
+	struct stmt s = db_use(&store->db, LOST_JOBS);
+	int more = db_step(&store->db, &s, err);
+	int64_t state;
 
-	while ((more = db_step(&store->db, &s, err)) > 0)
-		if (load_job(state, &s, err) < 0) {
-			sqlite3_reset(s.s);
-			return -1;
-		}
-	return more;
+	if (more > 0) {
+		db_int(&s, 1, 0, JOB_NSTATES - 1, &state, err);
+		err_wrap(err, "job %lld",
+		         (long long)sqlite3_column_int64(s.s, 0));
+		sqlite3_reset(s.s);
+	}
+	return more ? -1 : 0;
 }
 
 int store_load(struct store *store, struct state *state, int64_t now,
                struct err *err)
 {
-	if (load_meta(store, state, err) < 0 ||
-	    load_nodes(store, state, err) < 0 ||
-	    load_queues(store, state, err) < 0 ||
-	    load_usage(store, state, err) < 0 ||
-	    load_reservations(store, state, err) < 0 ||
-	    load_arrays(store, state, err) < 0 ||
-	    load_jobs(store, state, err) < 0)
+	static const struct {
+		enum sql sql;
+		const char *what;
+		row_fn *fn;
+	} tables[] = {
+		{ LOAD_NODES, "node", load_node },
+		{ LOAD_QUEUES, "queue", load_queue },
+		{ LOAD_USAGE, "usage of queue", load_usage },
+		{ LOAD_RESERVATIONS, "reservation", load_reservation },
+		{ LOAD_ARRAYS, "array", load_array },
+		{ LOAD_JOBS, "job", load_job },
+	};
+	int result = load_meta(store, state, err);
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && result == 0; i++)
+		result = load_rows(store, tables[i].sql, tables[i].what,
+		                   tables[i].fn, state, err);
+	if (result < 0 || find_lost_rows(store, err) < 0)
 		return err_wrap(err, "database '%s'", store->path);
 	state_loaded(state, now);
 	return 0;

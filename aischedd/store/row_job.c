@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "aischedd/store/row.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
 enum kind {
@@ -11,63 +12,77 @@ enum kind {
 	U8,
 	BOOL,
 	TIME, /* an I64 whose NO_TIME is null */
-	TASK  /* a U32 whose NO_TASK is null */
+	TASK, /* a U32 whose NO_TASK is null */
+	MAYBE /* an I64 whose SPEC_UNSET is null */
 };
 
+/* What no count, sum or time exceeds: two of them can be added. */
+#define MOST ((int64_t)1 << 60)
+
 /*
- * Numbers of struct job.  Then come the texts, see enum text_column, and
- * what was asked for, packed: a column for each of its fields, most of them
- * null, would take half of the time in which a million jobs are loaded.
+ * Numbers of struct job and their bounds.  Then come the texts, see enum
+ * text_column, and what was asked for, packed: a column for each of its
+ * fields, most of them null, would take half of the time in which a million
+ * jobs are loaded.
  */
 static const struct column {
 	const char *name;
 	enum kind kind;
 	size_t offset;
+	int64_t least, most;
 } columns[] = {
-#define C(kind, field, name)                            \
-	{                                               \
-		name, kind, offsetof(struct job, field) \
+#define C(kind, field, name, least, most)                            \
+	{                                                            \
+		name, kind, offsetof(struct job, field), least, most \
 	}
-	C(I64, id, "id"),
-	C(I64, array, "array_id"),
-	C(TASK, task, "array_task"),
-	C(U32, uid, "uid"),
-	C(U32, gid, "gid"),
-	C(U8, state, "state"),
-	C(U8, hold, "hold"),
-	C(U8, cause, "cause"),
-	C(U8, why, "reason"),
-	C(BOOL, wants_resume, "wants_resume"),
-	C(BOOL, signalled, "signalled"),
-	C(U32, attempt, "attempt"),
-	C(U32, restarts, "restarts"),
-	C(U32, preemptions, "preemptions"),
-	C(U32, start_fails, "start_fails"),
-	C(I64, priority, "priority"),
-	C(I64, time_limit, "time_limit"),
-	C(I64, grace, "grace"),
-	C(I64, mem_default, "mem_default"),
-	C(TIME, submit, "submit_time"),
-	C(TIME, eligible, "eligible_time"),
-	C(TIME, begin, "begin_time"),
-	C(TIME, deadline, "deadline"),
-	C(TIME, start, "start_time"),
-	C(TIME, end, "end_time"),
-	C(TIME, resumed, "resumed_time"),
-	C(I64, ran, "ran"),
-	C(I64, served, "served"),
-	C(I64, charge, "charge"),
-	C(U8, evict, "evict"),
-	C(I64, evict_by, "evict_by"),
-	C(TIME, retry_at, "retry_time"),
-	C(I64, script, "script"),
-	C(I64, env, "env"),
-	C(I32, exit_code, "exit_code"),
-	C(I32, signal, "signal"),
-	C(I64, cpu_ms, "cpu_ms"),
-	C(I64, peak_mem_kib, "peak_mem_kib"),
-	C(U32, replaced, "replaced"),
+#define TIME_COLUMN(field, name)  C(TIME, field, name, 0, MOST)
+#define COUNT_COLUMN(field, name) C(U32, field, name, 0, UINT32_MAX)
+#define SUM_COLUMN(field, name)   C(I64, field, name, 0, MOST)
+#define FLAG_COLUMN(field, name)  C(BOOL, field, name, 0, 1)
+	C(I64, id, "id", 1, MOST),
+	SUM_COLUMN(array, "array_id"),
+	C(TASK, task, "array_task", 0, LIMIT_ARRAY - 1),
+	COUNT_COLUMN(uid, "uid"),
+	COUNT_COLUMN(gid, "gid"),
+	C(U8, state, "state", 0, JOB_NSTATES - 1),
+	C(U8, hold, "hold", 0, HOLD_ADMIN),
+	C(U8, cause, "cause", 0, CAUSE_FAILURE),
+	C(U8, why, "reason", 0, WHY_NREASONS - 1),
+	FLAG_COLUMN(wants_resume, "wants_resume"),
+	FLAG_COLUMN(signalled, "signalled"),
+	COUNT_COLUMN(attempt, "attempt"),
+	COUNT_COLUMN(restarts, "restarts"),
+	COUNT_COLUMN(preemptions, "preemptions"),
+	COUNT_COLUMN(start_fails, "start_fails"),
+	C(I64, priority, "priority", -MOST, MOST),
+	C(I64, time_limit, "time_limit", TIME_UNLIMITED, MAX_SECONDS),
+	C(I64, grace, "grace", 0, MAX_SECONDS),
+	SUM_COLUMN(mem_default, "mem_default"),
+	TIME_COLUMN(submit, "submit_time"),
+	TIME_COLUMN(eligible, "eligible_time"),
+	TIME_COLUMN(begin, "begin_time"),
+	TIME_COLUMN(deadline, "deadline"),
+	TIME_COLUMN(start, "start_time"),
+	TIME_COLUMN(end, "end_time"),
+	TIME_COLUMN(resumed, "resumed_time"),
+	SUM_COLUMN(ran, "ran"),
+	SUM_COLUMN(served, "served"),
+	SUM_COLUMN(charge, "charge"),
+	C(U8, evict, "evict", 0, EVICT_NODE_DOWN),
+	SUM_COLUMN(evict_by, "evict_by"),
+	TIME_COLUMN(retry_at, "retry_time"),
+	SUM_COLUMN(script, "script"),
+	SUM_COLUMN(env, "env"),
+	C(I32, exit_code, "exit_code", -1, INT32_MAX),
+	C(I32, signal, "signal", 0, INT32_MAX),
+	SUM_COLUMN(cpu_ms, "cpu_ms"),
+	C(MAYBE, peak_mem_kib, "peak_mem_kib", 0, MOST),
+	COUNT_COLUMN(replaced, "replaced"),
 #undef C
+#undef TIME_COLUMN
+#undef COUNT_COLUMN
+#undef SUM_COLUMN
+#undef FLAG_COLUMN
 };
 
 enum text_column {
@@ -112,12 +127,17 @@ const char *row_marks(void)
 	return marks.data;
 }
 
-/* The value that null stands for. */
+/* The value that null stands for; below the bounds of the others. */
 static int64_t null_of(const struct column *c)
 {
 	return c->kind == TIME   ? NO_TIME
 	       : c->kind == TASK ? (int64_t)NO_TASK
 	                         : SPEC_UNSET;
+}
+
+static bool may_be_null(const struct column *c)
+{
+	return c->kind == TIME || c->kind == TASK || c->kind == MAYBE;
 }
 
 static int64_t get(const struct job *job, const struct column *c)
@@ -130,6 +150,7 @@ static int64_t get(const struct job *job, const struct column *c)
 	switch (c->kind) {
 	case I64:
 	case TIME:
+	case MAYBE:
 		memcpy(&i64, p, 8);
 		return i64;
 	case U32:
@@ -154,6 +175,7 @@ static void set(struct job *job, const struct column *c, int64_t value)
 	switch (c->kind) {
 	case I64:
 	case TIME:
+	case MAYBE:
 		memcpy(p, &value, 8);
 		break;
 	case U32:
@@ -251,6 +273,19 @@ const char *row_tasks(const struct stmt *s)
 	return db_col_text(s, NUMBERS + T_TASKS);
 }
 
+static int read_number(const struct stmt *s, size_t i, struct job *job,
+                       struct err *err)
+{
+	const struct column *c = &columns[i];
+	int64_t value = null_of(c);
+
+	if (!(may_be_null(c) && db_is_null(s, (int)i)) &&
+	    db_int(s, (int)i, c->least, c->most, &value, err) < 0)
+		return -1;
+	set(job, c, value);
+	return 0;
+}
+
 int row_read(const struct stmt *s, struct past_job *ret, struct err *err)
 {
 	const void *asked = sqlite3_column_blob(s->s, ASKED);
@@ -258,16 +293,15 @@ int row_read(const struct stmt *s, struct past_job *ret, struct err *err)
 
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < NUMBERS; i++)
-		set(&ret->job, &columns[i],
-		    db_col_i64(s, (int)i, null_of(&columns[i])));
-	ret->user = db_col_text(s, NUMBERS + T_USER);
-	ret->queue = db_col_text(s, NUMBERS + T_QUEUE);
+		if (read_number(s, i, &ret->job, err) < 0)
+			return -1;
+	if (db_text_of(s, NUMBERS + T_USER, &ret->user, err) < 0 ||
+	    db_text_of(s, NUMBERS + T_QUEUE, &ret->queue, err) < 0)
+		return -1;
 	ret->place = db_col_text(s, NUMBERS + T_PLACE);
 	ret->job.text = (char *)(uintptr_t)db_col_text(s, NUMBERS + T_TEXT);
 	ret->job.packed = (char *)(uintptr_t)asked;
-	if (!asked || !spec_packed_check(asked, size))
-		return err_set(err, EINVAL,
-		               "what job %llu asked for cannot be read",
-		               (unsigned long long)ret->job.id);
-	return 0;
+	if (asked && spec_packed_check(asked, size))
+		return 0;
+	return err_set(err, EINVAL, "column 'asked' has no request");
 }

@@ -12,6 +12,10 @@
 
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
+	/* 13 is JOB_BOOT_FAIL, the last state. */
+	[LOST_JOBS] = "SELECT id, state FROM job WHERE state IS NULL OR"
+		      " typeof(state) != 'integer' OR state NOT BETWEEN 0 AND"
+		      " 13 LIMIT 1",
 	[PUT_ARRAY] = "INSERT OR REPLACE INTO array (id, max_running, count,"
 		      " min, max, step, unfinished, failed, last_start)"
 		      " VALUES (?,?,?,?,?,?,?,?,?)",
@@ -75,6 +79,7 @@ static const char *const fixed_sql[NSQL] = {
 	[PURGE_BLOBS] = "DELETE FROM blob WHERE id NOT IN"
 			" (SELECT script FROM job UNION SELECT env FROM job)",
 };
+
 static int check(struct db *db, struct err *err)
 {
 	sqlite3_stmt *s = NULL;
@@ -109,6 +114,7 @@ static int check_fields(struct store *store, struct err *err)
 	db_text(&s, 1, "fields");
 	result = db_step(&store->db, &s, err);
 	was = result > 0 ? db_col_text(&s, 0) : "";
+	was = was ? was : "";
 	if (result >= 0 && strncmp(ours.data, was, strlen(was)))
 		result = err_set(err, EINVAL,
 		                 "has requests with other fields than this "
@@ -128,6 +134,7 @@ static int check_fields(struct store *store, struct err *err)
 /* Made when a database is first opened; copies are the same. */
 static int load_id(struct store *store, struct err *err)
 {
+	const char *id = NULL;
 	struct stmt s;
 	int found;
 
@@ -139,10 +146,12 @@ static int load_id(struct store *store, struct err *err)
 	s = db_use(&store->db, GET_META);
 	db_text(&s, 1, "id");
 	found = db_step(&store->db, &s, err);
-	if (found > 0)
-		store->id = xstrdup(db_col_text(&s, 0));
+	if (found > 0 && db_text_of(&s, 0, &id, err) == 0)
+		store->id = xstrdup(id);
+	else if (found > 0)
+		err_wrap(err, "meta 'id'");
 	sqlite3_reset(s.s);
-	return found < 0 ? -1 : 0;
+	return store->id ? 0 : -1;
 }
 
 static int prepare(struct store *store, struct err *err)
