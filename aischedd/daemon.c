@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
@@ -95,7 +96,7 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 
 /* One pass of the scheduler: on the planner's thread when there is much to
  * look at, so that answers need not wait for it. */
-struct pass {
+struct planning {
 	struct task task;
 	struct daemon *d;
 	struct arena *arena;
@@ -104,7 +105,7 @@ struct pass {
 	double began_ms, took_ms;
 };
 
-static void pass_free(struct pass *pass)
+static void pass_free(struct planning *pass)
 {
 	if (!pass)
 		return;
@@ -114,7 +115,7 @@ static void pass_free(struct pass *pass)
 
 static void pass_work(struct task *task)
 {
-	struct pass *pass = (struct pass *)(void *)task;
+	struct planning *pass = (struct planning *)(void *)task;
 	struct err err;
 
 	pass->plan = sched_plan(pass->snap, pass->arena);
@@ -128,7 +129,7 @@ static void pass_work(struct task *task)
 
 static void pass_done(struct task *task)
 {
-	struct pass *pass = (struct pass *)(void *)task;
+	struct planning *pass = (struct planning *)(void *)task;
 	struct daemon *d = pass->d;
 	double rest = pass->took_ms * PASS_SHARE;
 
@@ -148,7 +149,7 @@ static void pass_done(struct task *task)
 
 static void plan(struct daemon *d)
 {
-	struct pass *pass = xcalloc(1, sizeof(*pass));
+	struct planning *pass = xcalloc(1, sizeof(*pass));
 
 	pass->task = (struct task){ .work = pass_work, .done = pass_done };
 	pass->d = d;

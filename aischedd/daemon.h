@@ -71,7 +71,7 @@ struct daemon {
 	struct store *store;
 	struct rpc *rpc;
 	struct thread *history, *planner;
-	struct pass *pass;        /* under way on the planner */
+	struct planning *pass;    /* under way on the planner */
 	struct pool_runner *pool; /* [npools at the start] */
 	size_t npools;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aisim/cluster.h"
 #include "aisim/shares.h"
 #include "libcommon/clock.h"

@@ -81,9 +81,9 @@ static void put_why(struct sim *sim, const struct job *job)
 
 /* --- placements -------------------------------------------------------- */
 
-static struct tally *touch(struct tell *tell, uint32_t node)
+static struct tell_node *touch(struct tell *tell, uint32_t node)
 {
-	struct tally *t = &tell->node[node];
+	struct tell_node *t = &tell->node[node];
 
 	if (!t->before && !t->after)
 		tell->touched[tell->ntouched++] = node;
@@ -96,7 +96,7 @@ static void compare(struct tell *tell, const struct placement *before,
 	for (uint32_t i = 0; before && i < before->ntasks; i++)
 		touch(tell, before->task[i].node)->before++;
 	for (uint32_t i = 0; after && i < after->ntasks; i++) {
-		struct tally *t = touch(tell, after->task[i].node);
+		struct tell_node *t = touch(tell, after->task[i].node);
 
 		t->after++;
 		t->gpus |= after->task[i].gpus;
@@ -106,7 +106,7 @@ static void compare(struct tell *tell, const struct placement *before,
 static void compared(struct tell *tell)
 {
 	for (uint32_t i = 0; i < tell->ntouched; i++)
-		tell->node[tell->touched[i]] = (struct tally){ 0 };
+		tell->node[tell->touched[i]] = (struct tell_node){ 0 };
 	tell->ntouched = 0;
 }
 
@@ -119,7 +119,7 @@ static void put_nodes(struct sim *sim, bool only_old)
 	buf_puts(&tell->line, ",\"nodes\":{");
 	for (uint32_t i = 0; i < tell->ntouched; i++) {
 		uint32_t node = tell->touched[i];
-		const struct tally *t = &tell->node[node];
+		const struct tell_node *t = &tell->node[node];
 		uint32_t n =
 		    only_old && t->before < t->after ? t->before : t->after;
 
@@ -248,7 +248,7 @@ static void tell_resize(struct sim *sim, const struct job *job)
 
 	compare(tell, sim->job[job->id - 1].shown, job->place);
 	for (uint32_t i = 0; i < tell->ntouched; i++) {
-		const struct tally *t = &tell->node[tell->touched[i]];
+		const struct tell_node *t = &tell->node[tell->touched[i]];
 
 		lost |= t->before > t->after;
 		got |= t->before < t->after;

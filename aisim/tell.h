@@ -16,7 +16,7 @@ struct job;
 struct sim;
 
 /* The tasks on one node, while two placements are compared. */
-struct tally {
+struct tell_node {
 	uint32_t before, after; /* tasks */
 	uint64_t gpus;          /* of those after */
 };
@@ -24,8 +24,8 @@ struct tally {
 struct tell {
 	FILE *out; /* NULL: nobody listens */
 	struct buf line;
-	struct tally *node; /* all zero between events */
-	uint32_t *touched;  /* nodes that are not */
+	struct tell_node *node; /* all zero between events */
+	uint32_t *touched;      /* nodes that are not */
 	uint32_t ntouched;
 };
 

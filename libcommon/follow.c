@@ -34,7 +34,7 @@ struct follow {
 	struct err broken;  /* they could not be written; code 0: they were */
 };
 
-enum verdict {
+enum follow_end {
 	YES,
 	WHOLE,   /* the daemon has sent it, to its end */
 	NOT_YET, /* *err says what is missing */
@@ -42,7 +42,7 @@ enum verdict {
 };
 
 /* Wait for a daemon that restarts; any other failure is final. */
-static enum verdict lost(struct client **client, const struct err *err)
+static enum follow_end lost(struct client **client, const struct err *err)
 {
 	bool away = err->code == ECONNRESET || err->code == ETIMEDOUT;
 
@@ -56,8 +56,8 @@ static enum verdict lost(struct client **client, const struct err *err)
 /* --- where the output is -------------------------------------------------- */
 
 /* where: which machine or volume has it; NULL: this one. */
-static enum verdict open_output(struct follow *f, const char *path,
-                                const char *where, struct err *err)
+static enum follow_end open_output(struct follow *f, const char *path,
+                                   const char *where, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct stat st;
@@ -139,11 +139,11 @@ static void say_omitted(const struct follow *f, const json_t *answer)
 		      f->job, n);
 }
 
-static enum verdict find_output(struct follow *f, struct err *err)
+static enum follow_end find_output(struct follow *f, struct err *err)
 {
 	json_t *answer = ask_log(f, err);
 	const char *path, *state;
-	enum verdict v = NOT_YET;
+	enum follow_end v = NOT_YET;
 
 	if (!answer)
 		return lost(&f->ask, err);
@@ -198,7 +198,7 @@ static int copy(struct follow *f, struct err *err)
 
 /* --- until the end -------------------------------------------------------- */
 
-static enum verdict ask_end(struct follow *f, struct err *err)
+static enum follow_end ask_end(struct follow *f, struct err *err)
 {
 	json_t *req;
 	int rc = -1;
@@ -213,7 +213,7 @@ static enum verdict ask_end(struct follow *f, struct err *err)
 }
 
 /* Whether the job has ended. */
-static enum verdict has_ended(struct follow *f, struct err *err)
+static enum follow_end has_ended(struct follow *f, struct err *err)
 {
 	struct pollfd pfd = { .events = POLLIN };
 	json_t *answer;
@@ -247,7 +247,7 @@ static void pause_until_change(struct follow *f)
 /* Ask for the state first: output written before the end must be copied. */
 static int follow_to_end(struct follow *f, struct err *err)
 {
-	enum verdict ended = NOT_YET, found = NOT_YET;
+	enum follow_end ended = NOT_YET, found = NOT_YET;
 
 	for (;;) {
 		if (ended != YES)
@@ -281,7 +281,7 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 		            .to_end = follow,
 		            .fd = -1,
 		            .inotify = -1 };
-	enum verdict found;
+	enum follow_end found;
 	int rc = 0;
 
 	fflush(stdout);

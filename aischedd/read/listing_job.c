@@ -101,7 +101,7 @@ static void j_position(struct row_view *v)
 /* How its place in the queue comes about; one number in a column. */
 static void j_score(struct row_view *v)
 {
-	struct score s;
+	struct order_score s;
 
 	if (!v->state || !state_score(v->state, v->job, v->now, &s)) {
 		put_null(v);
@@ -119,7 +119,7 @@ static void j_score(struct row_view *v)
 		buf_printf(v->out, ",\"overdue\":%s,\"total\":",
 		           s.overdue ? "true" : "false");
 	}
-	put_milli(v, score_sum(&s));
+	put_milli(v, order_score_sum(&s));
 	if (v->json)
 		buf_addc(v->out, '}');
 }

@@ -1,13 +1,15 @@
 /* admit.c - limits that have nothing to do with nodes */
 #include "aischedd/sched/admit.h"
 
+#include "aischedd/sched/pass.h"
 #include "aischedd/sched/verdict.h"
 
-struct demand demand_start(const struct snap *s, uint32_t row, uint32_t ntasks)
+struct demand admit_demand_start(const struct snap *s, uint32_t row,
+                                 uint32_t ntasks)
 {
 	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
 	bool resumes = run != SNAP_NONE;
-	int64_t tasks = resumes ? run_ntasks(s, run) : ntasks;
+	int64_t tasks = resumes ? snap_run_ntasks(s, run) : ntasks;
 
 	/* One that resumes has kept memory and GPUs. */
 	return (struct demand){
@@ -22,7 +24,8 @@ struct demand demand_start(const struct snap *s, uint32_t row, uint32_t ntasks)
 	};
 }
 
-struct demand demand_more(const struct snap *s, uint32_t run, size_t ntasks)
+struct demand admit_demand_more(const struct snap *s, uint32_t run,
+                                size_t ntasks)
 {
 	uint32_t req = s->run.req[run];
 	int64_t tasks = (int64_t)ntasks;
@@ -95,7 +98,7 @@ enum reason admit_ever(const struct snap *s, uint32_t row, struct verdict *ret)
 {
 	static const int64_t nothing[RES_N];
 	struct demand d =
-	    demand_start(s, row, s->req.min_tasks[s->pend.req[row]]);
+	    admit_demand_start(s, row, s->req.min_tasks[s->pend.req[row]]);
 	const int64_t *amount = d.amount;
 
 	for (uint32_t q = d.queue; q != SNAP_NONE; q = s->queue.parent[q]) {
@@ -141,7 +144,7 @@ static enum reason check_user(struct work *w, const struct demand *d,
 		int64_t gpus = s->queue.max_gpus_user[q];
 		int64_t more = d->amount[RES_GPU], *use;
 
-		if (!queue_counts_users(s, q))
+		if (!snap_counts_users(s, q))
 			continue;
 		use = work_user(w, q, d->user);
 		if (d->starts && jobs != CONF_NONE && use[USER_JOBS] >= jobs)
@@ -208,4 +211,86 @@ void admit_charge(struct work *w, const struct demand *d, int sign)
 	     i < s->req.license_first[d->req + 1]; i++)
 		work_add(w, &w->license[s->license_use[i].license],
 		         -sign * s->license_use[i].count);
+}
+
+/* Each limit has one to whom it is due; of more limits than this nobody is
+ * held back for in one pass. */
+enum { DUES_MAX = 64 };
+
+struct admit_due {
+	uint64_t job;
+	enum reason why;
+	uint32_t name, user; /* queue or licence; UserLimit: whose */
+	int64_t what;
+};
+
+static bool is_same(const struct admit_due *a, const struct admit_due *b)
+{
+	return a->why == b->why && a->name == b->name && a->user == b->user &&
+	       a->what == b->what;
+}
+
+void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit)
+{
+	bool user = limit->why == WHY_UserLimit;
+	const struct admit_due due = {
+		.job = p->snap->member[p->order->next[row]].job,
+		.why = limit->why,
+		.name = limit->name,
+		.user = user ? p->snap->pend.user[row] : 0,
+		.what = limit->num[NUM_WHAT],
+	};
+	const struct admit_due *had = p->due.p;
+
+	/* What is never enough is nobody's. */
+	if (limit->num[NUM_NEED] > limit->num[NUM_TOTAL] ||
+	    p->due.n == DUES_MAX)
+		return;
+	for (size_t i = 0; i < p->due.n; i++) {
+		if (is_same(&had[i], &due))
+			return;
+	}
+	*(struct admit_due *)arena_push(p->arena, &p->due, sizeof(due)) = due;
+}
+
+static bool uses_license(const struct snap *s, const struct demand *d,
+                         uint32_t license)
+{
+	for (uint32_t i = s->req.license_first[d->req];
+	     d->starts && i < s->req.license_first[d->req + 1]; i++) {
+		if (s->license_use[i].license == license)
+			return true;
+	}
+	return false;
+}
+
+static bool would_use(const struct snap *s, const struct demand *d,
+                      const struct admit_due *due)
+{
+	if (due->why == WHY_Licenses)
+		return uses_license(s, d, due->name);
+	if (!snap_queue_is_above(s, due->name, d->queue) ||
+	    (due->why == WHY_UserLimit && d->user != due->user) ||
+	    (due->why == WHY_QueueQuota && !d->firm))
+		return false;
+	return due->what == WHAT_JOBS ? d->starts : d->amount[due->what] > 0;
+}
+
+enum reason admit_due_check(const struct pass *p, const struct demand *d,
+                            struct verdict *ret)
+{
+	const struct admit_due *due = p->due.p;
+
+	for (size_t i = 0; i < p->due.n; i++) {
+		if (!would_use(p->snap, d, &due[i]))
+			continue;
+		*ret = (struct verdict){ .why = WHY_Priority,
+			                 .job = due[i].job,
+			                 .name = due[i].name,
+			                 .expected = SNAP_NEVER };
+		ret->num[NUM_WHAT] = WAY_IS_DUE;
+		ret->num[NUM_NEED] = due[i].why == WHY_Licenses;
+		return WHY_Priority;
+	}
+	return WHY_None;
 }

@@ -90,7 +90,7 @@ static bool place_held(struct pass *p, const struct holder *h)
  * has. */
 static void count_mover(struct pass *p, const struct holder *h, int sign)
 {
-	struct demand d = demand_more(p->snap, h->run, h->n);
+	struct demand d = admit_demand_more(p->snap, h->run, h->n);
 
 	admit_charge(p->place->work, &d, sign);
 	work_charge_job(p->place->work, d.queue, d.user, 0, true, sign);
@@ -109,12 +109,12 @@ static bool is_admitted(struct pass *p, const struct holder *h)
 	if (is_mover(p, h))
 		return true;
 	if (h->row == SNAP_NONE) {
-		d = demand_more(p->snap, h->run, 1);
+		d = admit_demand_more(p->snap, h->run, 1);
 		return order_tasks(p->order, h->run) <
 		           p->snap->req.tasks[h->req] &&
 		       admit_now(p->place->work, &d, &v) == WHY_None;
 	}
-	d = demand_start(p->snap, h->row, h->n);
+	d = admit_demand_start(p->snap, h->row, h->n);
 	return h->n >= p->snap->req.min_tasks[h->req] &&
 	       admit_now(p->place->work, &d, &v) == WHY_None;
 }
@@ -204,7 +204,7 @@ static void hold(struct pass *p, const struct holder *h)
 		pass_claim_node(p, h->node[i]);
 	if (h->row != SNAP_NONE) {
 		struct verdict *v = &p->verdict[h->row];
-		struct demand d = demand_start(s, h->row, h->n);
+		struct demand d = admit_demand_start(s, h->row, h->n);
 
 		admit_charge(place->work, &d, 1);
 		v->why = WHY_Preempting;
@@ -213,7 +213,7 @@ static void hold(struct pass *p, const struct holder *h)
 		p->order->begun[h->row]++;
 		p->order->claimed[h->row]++;
 	} else if (!is_mover(p, h)) {
-		struct demand d = demand_more(s, h->run, 1);
+		struct demand d = admit_demand_more(s, h->run, 1);
 
 		admit_charge(place->work, &d, 1);
 		p->order->grown[h->run]++;
@@ -243,7 +243,7 @@ static void refresh(struct pass *p)
 	for (uint32_t r = 0; r < s->run.n; r++) {
 		for (uint32_t t = s->run.task_first[r];
 		     s->run.ending[r] && t < s->run.task_first[r + 1]; t++)
-			shelf_refresh(p->place->shelf, s->task[t].node);
+			place_index_refresh(p->place->index, s->task[t].node);
 	}
 }
 
@@ -347,7 +347,8 @@ static bool is_valid(struct pass *p, const struct holder *h)
 	}
 	if (h->row != SNAP_NONE || s->run.ending[h->run])
 		return place_suits(p->place, h->req, h->node, h->n);
-	return !s->run.suspended[h->run] && grows_near(s, h->run, h->node[0]);
+	return !s->run.suspended[h->run] &&
+	       domain_may_grow(s, h->run, h->node[0]);
 }
 
 /* Put all in this order; false: where they are many on a node, one does not
@@ -407,7 +408,7 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 	return c;
 }
 
-void claims_settle(struct pass *p)
+void claim_settle(struct pass *p)
 {
 	const struct snap *s = p->snap;
 	struct settling *c;

@@ -11,6 +11,6 @@
 
 #include "aischedd/sched/pass.h"
 
-void claims_settle(struct pass *p);
+void claim_settle(struct pass *p);
 
 #endif

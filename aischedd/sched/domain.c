@@ -62,7 +62,7 @@ static void list_nodes(struct domains *d, const uint32_t *parent,
 	d->end = end;
 }
 
-const struct domains *domains_new(const struct snap *snap, struct arena *arena)
+const struct domains *domain_new(const struct snap *snap, struct arena *arena)
 {
 	struct domains *d = arena_array(arena, struct domains, 1);
 	uint32_t n = snap->domain.n;
@@ -99,7 +99,7 @@ bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node)
 	       domain_of(snap, node, snap->domain.level[domain]) == domain;
 }
 
-bool grows_near(const struct snap *s, uint32_t run, uint32_t node)
+bool domain_may_grow(const struct snap *s, uint32_t run, uint32_t node)
 {
 	uint32_t req = s->run.req[run], first = s->run.task_first[run];
 	uint8_t need = s->req.need[req];

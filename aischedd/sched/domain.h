@@ -28,7 +28,7 @@ struct domains {
 	const uint32_t *kid, *kid_first;
 };
 
-const struct domains *domains_new(const struct snap *snap, struct arena *arena);
+const struct domains *domain_new(const struct snap *snap, struct arena *arena);
 
 /* The domain that the node is in at a level, or SNAP_NONE. */
 uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level);
@@ -38,6 +38,6 @@ bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node);
 
 /* Whether a run may grow there: in its pool, and in the domain that it
  * needs. */
-bool grows_near(const struct snap *snap, uint32_t run, uint32_t node);
+bool domain_may_grow(const struct snap *snap, uint32_t run, uint32_t node);
 
 #endif

@@ -1,6 +1,9 @@
 /* evict.c - make room for a job: preempt, reclaim, consolidate */
 #include "aischedd/sched/evict.h"
 
+#include <string.h>
+
+#include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/evict_search.h"
 
 /* With more that leave it is not tried with fewer. */
@@ -12,7 +15,7 @@ static void charge_kept(struct evictor *e, uint32_t run)
 	const struct snap *s = e->s;
 	int64_t amount[RES_N];
 
-	work_amount(s, run, run_ntasks(s, run), amount);
+	work_amount(s, run, snap_run_ntasks(s, run), amount);
 	amount[RES_CPU] = 0;
 	work_charge(e->w, s->run.queue[run], amount, false, 1);
 	work_charge_job(e->w, s->run.queue[run], s->run.user[run],
@@ -71,20 +74,20 @@ static void occupy(struct evictor *e, uint32_t run)
 			work_run_task(e->w, run, t, -1);
 			work_add(e->w, &e->left[t], LEFT - e->left[t]);
 		}
-		shelf_refresh(e->p->place->shelf, s->task[t].node);
+		place_index_refresh(e->p->place->index, s->task[t].node);
 	}
 }
 
 static void claim_moved(struct evictor *e)
 {
-	const struct moved *m = e->moved.p;
+	const struct evict_moved *m = e->moved.p;
 
 	for (size_t i = 0; i < e->moved.n; i++) {
 		pass_claim(e->p, SNAP_NONE, m[i].run);
 		for (size_t t = 0; t < m[i].ntasks; t++)
 			pass_claim_node(
 			    e->p, e->p->place->task[m[i].first_task + t].node);
-		moved_charge(e, &m[i], 1);
+		evict_trial_charge_moved(e, &m[i], 1);
 	}
 }
 
@@ -92,7 +95,7 @@ static void claim_moved(struct evictor *e)
 static void claim_own(struct evictor *e, size_t from)
 {
 	const struct place *place = e->p->place;
-	const struct moved *m = e->moved.p;
+	const struct evict_moved *m = e->moved.p;
 	size_t next = 0;
 
 	pass_claim(e->p, e->c->row, e->c->run);
@@ -113,16 +116,17 @@ static void find_freezable(struct evictor *e)
 	size_t mark = work_mark(e->w);
 
 	for (size_t i = 0; i < e->step.n; i++) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 
 		if (!step->seen)
-			e->suspend[step->run] = step->task == SNAP_NONE &&
-			                        !victim_moves(e, step->run) &&
-			                        can_freeze(e, step->run);
+			e->suspend[step->run] =
+			    step->task == SNAP_NONE &&
+			    !evict_trial_moves(e, step->run) &&
+			    can_freeze(e, step->run);
 	}
 	work_undo(e->w, mark);
 	for (size_t i = 0; i < e->step.n; i++) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 
 		if (!step->seen && step->task == SNAP_NONE &&
 		    e->suspend[step->run])
@@ -130,7 +134,7 @@ static void find_freezable(struct evictor *e)
 	}
 }
 
-static void decide(struct evictor *e, const struct stand *before)
+static void decide(struct evictor *e, const struct evict_mark *before)
 {
 	struct pass *p = e->p;
 
@@ -138,20 +142,21 @@ static void decide(struct evictor *e, const struct stand *before)
 	claim_moved(e);
 	find_freezable(e);
 	for (size_t i = e->step.n; i-- > 0;) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 
 		if (step->seen)
-			victim_untake(e, i);
+			evict_trial_untake(e, i);
 		else
 			evict_run(e, step->run);
 	}
 	for (size_t i = 0; i < e->step.n; i++)
-		occupy(e, step_at(e, i)->run);
-	room_close(e, 1);
+		occupy(e, evict_step_at(e, i)->run);
+	evict_search_close(e, 1);
 	admit_charge(e->w, &e->c->demand, 1);
 	work_commit(e->w);
 	for (size_t i = 0; i < e->step.n; i++)
-		tree_update(p->tree, e->s->run.queue[step_at(e, i)->run]);
+		order_queues_update(p->queues,
+		                    e->s->run.queue[evict_step_at(e, i)->run]);
 }
 
 /* Whether the claimant may be on the nodes that it got; who grows may. */
@@ -166,31 +171,31 @@ static bool suits(struct evictor *e)
 	node = arena_array(e->p->arena, uint32_t, n);
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
 		place->own[place->task[t].node] = 0;
-		if (!room_is_moved(e, t))
+		if (!evict_search_is_moved(e, t))
 			node[k++] = place->task[t].node;
 	}
 	return place_suits(place, e->c->req, node, (uint32_t)k);
 }
 
-static bool finds_room(struct evictor *e, const struct stand *before)
+static bool finds_room(struct evictor *e, const struct evict_mark *before)
 {
-	struct stand placed;
+	struct evict_mark placed;
 
-	if (!room_find(e) || !suits(e))
+	if (!evict_search_find(e) || !suits(e))
 		return false;
 	if (e->mode == MOVE)
 		return true;
-	room_share(e, before);
-	placed = stand_now(e);
-	room_elsewhere(e, 0);
-	if (victims_rules_hold(e))
+	evict_search_share(e, before);
+	placed = evict_search_mark(e);
+	evict_search_elsewhere(e, 0);
+	if (evict_rules_hold(e))
 		return true;
 	if (e->mode != STRICT)
 		return false;
 	/* Whoever of its own queue goes elsewhere keeps it from its share. */
-	stand_back(e, &placed);
-	room_share(e, before);
-	return victims_rules_hold(e);
+	evict_search_back(e, &placed);
+	evict_search_share(e, before);
+	return evict_rules_hold(e);
 }
 
 /* The runs of the trial, if they are not too many; returns how many. */
@@ -199,7 +204,7 @@ static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < e->step.n; i++) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 		uint32_t k = 0;
 
 		if (step->seen)
@@ -225,10 +230,10 @@ static unsigned whole_of(const struct evictor *e, const uint32_t *run,
 	return ret;
 }
 
-static bool try_again(struct evictor *e, const struct stand *before)
+static bool try_again(struct evictor *e, const struct evict_mark *before)
 {
-	stand_back(e, before);
-	room_for_claimant(e);
+	evict_search_back(e, before);
+	evict_search_for_claimant(e);
 	return finds_room(e, before);
 }
 
@@ -255,7 +260,7 @@ static bool any_spread(const struct evictor *e, const uint32_t *run, uint32_t n)
 
 /* Nobody leaves without whom it works, too: the plan is made again from fewer
  * and fewer of them. */
-static bool fewest(struct evictor *e, const struct stand *before)
+static bool fewest(struct evictor *e, const struct evict_mark *before)
 {
 	uint32_t run[RUNS_MAX], n = list_runs(e, run);
 	unsigned whole = whole_of(e, run, n);
@@ -279,25 +284,86 @@ static bool fewest(struct evictor *e, const struct stand *before)
 	return found;
 }
 
-static bool attempt(struct evictor *e, enum mode mode)
+static bool attempt(struct evictor *e, enum evict_mode mode)
 {
-	struct stand before;
+	struct evict_mark before;
 	bool found;
 
-	victims_list(e);
+	evict_trial_list(e);
 	e->mode = mode;
 	e->step.n = e->moved.n = 0;
-	room_for_claimant(e);
-	before = stand_now(e);
+	evict_search_for_claimant(e);
+	before = evict_search_mark(e);
 	e->first_task = before.ntasks;
 	found = finds_room(e, &before) && fewest(e, &before);
 	if (found)
 		decide(e, &before);
 	else
-		stand_back(e, &before);
+		evict_search_back(e, &before);
 	if (e->c->run != SNAP_NONE)
 		pass_own(e->p, e->c->run, false);
 	return found;
+}
+
+static bool same_list(const uint32_t *first, const void *all, size_t size,
+                      uint32_t a, uint32_t b)
+{
+	uint32_t n = first[a + 1] - first[a];
+
+	return first[b + 1] - first[b] == n &&
+	       (!n || !memcmp((const char *)all + first[a] * size,
+	                      (const char *)all + first[b] * size, n * size));
+}
+
+/* Whether b is a with more CPUs or memory for each task, at most. */
+static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
+{
+	const struct snap_reqs *r = &s->req;
+
+	return r->cpus[b] >= r->cpus[a] && r->mem[b] >= r->mem[a] &&
+	       r->gpus[b] == r->gpus[a] && r->gpu_type[b] == r->gpu_type[a] &&
+	       r->min_tasks[b] == r->min_tasks[a] &&
+	       r->nodes[b] == r->nodes[a] &&
+	       r->tasks_per_node[b] == r->tasks_per_node[a] &&
+	       r->pools[b] == r->pools[a] &&
+	       r->exclusive[b] == r->exclusive[a] &&
+	       r->one_process[b] == r->one_process[a] &&
+	       r->time_limit[b] == r->time_limit[a] &&
+	       r->need[b] == r->need[a] && r->like[b] == r->like[a] &&
+	       r->numa[b] == r->numa[a] &&
+	       r->reservation[b] == r->reservation[a] &&
+	       same_list(r->rule_first, s->rule, sizeof(*s->rule), a, b) &&
+	       same_list(r->want_first, s->want, sizeof(*s->want), a, b) &&
+	       same_list(r->avoid_first, s->avoid, sizeof(*s->avoid), a, b) &&
+	       same_list(r->license_first, s->license_use,
+	                 sizeof(*s->license_use), a, b);
+}
+
+/*
+ * Nothing becomes free in a pass: who asks for no less than another for whom
+ * it was in vain to look for jobs that could be somewhere else need not look
+ * for them, either.  There may be thousands that differ by their memory alone.
+ * The last few failures are remembered.
+ */
+static bool is_futile(const struct evict_futile *vs, const struct snap *s,
+                      const struct demand *d)
+{
+	uint32_t n = vs->n < FUTILE_MAX ? vs->n : FUTILE_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct evict_futile_one *v = &vs->vain[i];
+
+		if (v->queue == d->queue && v->user == d->user &&
+		    asks_no_less(s, d->req, v->req))
+			return true;
+	}
+	return false;
+}
+
+static void note_futile(struct evict_futile *vs, const struct demand *d)
+{
+	vs->vain[vs->n++ % FUTILE_MAX] =
+	    (struct evict_futile_one){ d->req, d->queue, d->user };
 }
 
 static bool moves_others(struct evictor *e)
@@ -306,11 +372,11 @@ static bool moves_others(struct evictor *e)
 
 	if (e->c->row == SNAP_NONE) /* it is bound to where it is */
 		return attempt(e, MOVE);
-	if (vain_has(&e->vains, e->s, d))
+	if (is_futile(&e->futile, e->s, d))
 		return false;
 	if (attempt(e, MOVE))
 		return true;
-	vain_add(&e->vains, d);
+	note_futile(&e->futile, d);
 	return false;
 }
 
@@ -320,7 +386,7 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	bool found;
 
 	if (!e)
-		e = p->evict = victims_new(p);
+		e = p->evict = evict_trial_new(p);
 	e->c = c;
 	if (!e->norder || e->looks >= LOOKS_MAX)
 		return false;
@@ -329,10 +395,10 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 		return false;
 	found =
 	    (scattered && p->snap->policy.consolidate && moves_others(e)) ||
-	    (victims_allowed(e) &&
+	    (evict_rules_allow_any(e) &&
 	     (attempt(e, RECLAIM) || attempt(e, TAKE) || attempt(e, STRICT)));
 	if (found)
-		e->vains.n = 0; /* others are elsewhere now */
+		e->futile.n = 0; /* others are elsewhere now */
 	return found;
 }
 

@@ -1,5 +1,5 @@
 /* evict_rules.c - whom the rules let a claimant take from */
-#include "aischedd/sched/evict_victim.h"
+#include "aischedd/sched/evict_rules.h"
 
 #include "aischedd/sched/order_service.h"
 
@@ -7,7 +7,7 @@
 static bool is_within(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *more = e->c->demand.amount;
-	const int64_t *share = e->p->tree->share[queue];
+	const int64_t *share = e->p->queues->share[queue];
 
 	for (int r = 0; r < RES_N; r++) {
 		if (share[r] != CONF_NONE && more[r] &&
@@ -20,7 +20,7 @@ static bool is_within(const struct evictor *e, uint32_t queue)
 /* Resources of which a queue uses more than its share, as bits. */
 static unsigned above(const struct evictor *e, uint32_t queue)
 {
-	const int64_t *share = e->p->tree->share[queue];
+	const int64_t *share = e->p->queues->share[queue];
 	unsigned ret = 0;
 
 	for (unsigned r = 0; r < RES_N; r++) {
@@ -44,20 +44,13 @@ static unsigned held_by(const struct evictor *e, uint32_t run)
 	return ret;
 }
 
-bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below)
-{
-	while (below != SNAP_NONE && below != queue)
-		below = s->queue.parent[below];
-	return below == queue;
-}
-
 /* The child of the lowest queue above both, on the way to `from`. */
 static uint32_t branch_of(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
 
 	while (parent[from] != SNAP_NONE &&
-	       !queue_is_above(e->s, parent[from], e->c->demand.queue))
+	       !snap_queue_is_above(e->s, parent[from], e->c->demand.queue))
 		from = parent[from];
 	return from;
 }
@@ -79,32 +72,22 @@ static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 	return ret;
 }
 
-/* Where it, or the last of its tasks that moves, goes in this trial; or
- * NULL. */
-static const struct moved *moved_of(const struct evictor *e, uint32_t run)
-{
-	const struct moved *m = e->moved.p;
-	uint32_t at = e->moved_at[run];
-
-	return at < e->moved.n && m[at].run == run ? &m[at] : NULL;
-}
-
-bool victim_allowed(const struct evictor *e, uint32_t run)
+bool evict_rules_allow(const struct evictor *e, uint32_t run)
 {
 	uint32_t queue = e->s->run.queue[run];
 
 	if (e->p->settled[run] || (e->chosen && !e->only[run]))
 		return false;
 	if (e->mode == MOVE)
-		return !e->why[run] && !moved_of(e, run);
+		return !e->why[run] && !evict_trial_moved_of(e, run);
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
-		       standing_of_run(e->s, run) < e->c->standing;
+		       order_standing_of_run(e->s, run) < e->c->standing;
 	return held_by(e, run) &
 	       (e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue]);
 }
 
-bool victims_allowed(struct evictor *e)
+bool evict_rules_allow_any(struct evictor *e)
 {
 	const struct snap *s = e->s;
 	const struct tally_queue *queue = e->p->tally->queue;
@@ -122,15 +105,9 @@ bool victims_allowed(struct evictor *e)
 
 /* --- when all is known -------------------------------------------------- */
 
-bool victim_moves(const struct evictor *e, uint32_t run)
-{
-	const struct moved *m = moved_of(e, run);
-
-	return m && m->whole;
-}
-
 /* A step is counted as use again, or no longer. */
-static void count_step(struct evictor *e, const struct step *step, int sign)
+static void count_step(struct evictor *e, const struct evict_step *step,
+                       int sign)
 {
 	const struct snap *s = e->s;
 	int64_t n = 0;
@@ -138,24 +115,25 @@ static void count_step(struct evictor *e, const struct step *step, int sign)
 	if (step->seen || step->stays)
 		return;
 	if (step->task != SNAP_NONE) {
-		victim_charge(e, step->run, e->left[step->task] == GIVEN, false,
-		              sign);
+		evict_trial_charge(e, step->run, e->left[step->task] == GIVEN,
+		                   false, sign);
 		return;
 	}
 	for (uint32_t t = s->run.task_first[step->run];
 	     t < s->run.task_first[step->run + 1]; t++)
 		n += e->left[t] == GONE;
-	victim_charge(e, step->run, n, true, sign);
+	evict_trial_charge(e, step->run, n, true, sign);
 }
 
-static bool loses_nothing(const struct evictor *e, const struct moved *moved)
+static bool loses_nothing(const struct evictor *e,
+                          const struct evict_moved *moved)
 {
-	return moved && moved->ntasks == run_ntasks(e->s, moved->run);
+	return moved && moved->ntasks == snap_run_ntasks(e->s, moved->run);
 }
 
 /* Whether it comes from where more than the share is used; *top becomes the
  * highest queue of the claimant that is not above all such branches. */
-static bool is_lawful(const struct evictor *e, const struct step *step,
+static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -164,12 +142,12 @@ static bool is_lawful(const struct evictor *e, const struct step *step,
 	if (from == e->c->demand.queue)
 		return true;
 	from = branch_of(e, from);
-	if (queue_is_above(e->s, parent[from], *top))
+	if (snap_queue_is_above(e->s, parent[from], *top))
 		*top = parent[from];
 	return above(e, from) & held_by(e, step->run);
 }
 
-bool victims_rules_hold(struct evictor *e)
+bool evict_rules_hold(struct evictor *e)
 {
 	const uint32_t *parent = e->s->queue.parent;
 	size_t mark = work_mark(e->w);
@@ -177,29 +155,151 @@ bool victims_rules_hold(struct evictor *e)
 	bool hold = true;
 
 	for (size_t i = 0; i < e->step.n; i++)
-		count_step(e, step_at(e, i), 1);
+		count_step(e, evict_step_at(e, i), 1);
 	/* Those who move go first: nothing is lost by that. */
 	for (size_t i = 0; i < e->step.n && hold; i++) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 
-		if (!step->seen && !step->stays && victim_moves(e, step->run))
+		if (!step->seen && !step->stays &&
+		    evict_trial_moves(e, step->run))
 			hold = is_lawful(e, step, &top);
 	}
 	for (size_t i = 0; i < e->step.n && hold; i++) {
-		const struct step *step = step_at(e, i);
-		bool moves = victim_moves(e, step->run);
-		const struct moved *moved =
-		    moves ? moved_of(e, step->run) : NULL;
+		const struct evict_step *step = evict_step_at(e, i);
+		bool moves = evict_trial_moves(e, step->run);
+		const struct evict_moved *moved =
+		    moves ? evict_trial_moved_of(e, step->run) : NULL;
 
 		if (step->seen || step->stays || loses_nothing(e, moved))
 			continue;
 		hold = is_lawful(e, step, &top);
 		count_step(e, step, -1);
 		if (moved && step->task == SNAP_NONE)
-			moved_charge(e, moved, 1);
+			evict_trial_charge_moved(e, moved, 1);
 	}
 	for (; hold && q != top; q = parent[q])
 		hold = is_within(e, q);
 	work_undo(e->w, mark);
 	return hold;
+}
+
+struct evict_repeat {
+	const struct pass *p;
+	const struct snap *s;
+	uint8_t *gains;  /* by queue: somebody below it starts or grows */
+	uint32_t *above; /* queues that gain and use more than their share */
+	uint32_t nabove;
+	int64_t *returned; /* by queue: least standing of who starts on a claim,
+	                    * or INT64_MAX */
+};
+
+static void gain(struct evict_repeat *a, uint32_t queue)
+{
+	for (; queue != SNAP_NONE; queue = a->s->queue.parent[queue])
+		a->gains[queue] = 1;
+}
+
+static bool uses_more(const struct evict_repeat *a, uint32_t queue)
+{
+	const int64_t *share = a->p->queues->share[queue];
+
+	for (int r = 0; r < RES_N; r++) {
+		if (share[r] != CONF_NONE &&
+		    a->p->place->work->used[queue][r] > share[r])
+			return true;
+	}
+	return false;
+}
+
+static void list_gains(struct evict_repeat *a)
+{
+	const struct snap *s = a->s;
+	const struct start *start = a->p->start.p;
+	const struct grow *grow = a->p->grow.p;
+
+	for (size_t i = 0; i < a->p->start.n; i++) {
+		uint32_t queue = s->pend.queue[start[i].row];
+		int64_t standing = order_standing_of_row(s, start[i].row);
+
+		if (!s->pend.preemptible[start[i].row])
+			continue;
+		gain(a, queue);
+		if (i < a->p->nsettled && standing < a->returned[queue])
+			a->returned[queue] = standing;
+	}
+	for (size_t i = 0; i < a->p->grow.n; i++) {
+		if (s->run.preemptible[grow[i].run])
+			gain(a, s->run.queue[grow[i].run]);
+	}
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		if (a->gains[q] && uses_more(a, q))
+			a->above[a->nabove++] = q;
+	}
+}
+
+/* Whether the row's next job is within the share of a queue; were all others of
+ * that gone, if some of them could leave for it. */
+static bool within_share(const struct evict_repeat *a, uint32_t queue,
+                         uint32_t row)
+{
+	const int64_t *share = a->p->queues->share[queue];
+	const int64_t *used = a->p->place->work->used[queue];
+	uint32_t req = a->s->pend.req[row], own = a->s->pend.queue[row];
+	struct demand d =
+	    admit_demand_start(a->s, row, a->s->req.min_tasks[req]);
+	bool alone = a->p->evict && a->p->tally->queue[own].lowest <
+	                                order_standing_of_row(a->s, row);
+
+	for (int r = 0; r < RES_N; r++) {
+		if (share[r] != CONF_NONE && d.amount[r] &&
+		    (alone ? 0 : used[r]) + d.amount[r] > share[r])
+			return false;
+	}
+	return true;
+}
+
+/* Whether it may reclaim from a queue that is above its share. */
+static bool repeat_reclaims(const struct evict_repeat *a, uint32_t row,
+                            uint32_t from)
+{
+	const uint32_t *parent = a->s->queue.parent;
+	uint32_t q = a->s->pend.queue[row];
+
+	while (q != SNAP_NONE && q != from && q != parent[from] &&
+	       within_share(a, q, row))
+		q = parent[q];
+	return q == parent[from];
+}
+
+static bool repeat_takes(const struct evict_repeat *a, uint32_t row)
+{
+	const struct snap *s = a->s;
+	uint32_t i = 0;
+
+	if (order_waiting(a->p->order, row) == SNAP_NONE ||
+	    s->pend.barred[row] || s->pend.resumes[row] != SNAP_NONE)
+		return false;
+	while (i < a->nabove && !repeat_reclaims(a, row, a->above[i]))
+		i++;
+	return i < a->nabove ||
+	       order_standing_of_row(s, row) > a->returned[s->pend.queue[row]];
+}
+
+bool evict_rules_repeat(const struct pass *p)
+{
+	const struct snap *s = p->snap;
+	struct evict_repeat a = { .p = p, .s = s };
+	uint32_t row = 0;
+
+	if (!p->start.n && !p->grow.n)
+		return false;
+	a.gains = arena_array(p->arena, uint8_t, s->queue.n);
+	a.above = arena_array(p->arena, uint32_t, s->queue.n);
+	a.returned = arena_array(p->arena, int64_t, s->queue.n);
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		a.returned[q] = INT64_MAX;
+	list_gains(&a);
+	while (row < s->pend.n && !repeat_takes(&a, row))
+		row++;
+	return row < s->pend.n;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "aischedd/sched/domain.h"
-#include "aischedd/sched/evict_cost.h"
+#include "aischedd/sched/evict_node.h"
+#include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/evict_spare.h"
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
@@ -18,7 +19,8 @@ struct offer {
 
 static bool may_be_used(const struct evictor *e, uint32_t node)
 {
-	return (e->c->run == SNAP_NONE || grows_near(e->s, e->c->run, node)) &&
+	return (e->c->run == SNAP_NONE ||
+	        domain_may_grow(e->s, e->c->run, node)) &&
 	       place_may_use(e->p->place, e->c->req, node);
 }
 
@@ -35,7 +37,7 @@ static bool cheaper(const struct evictor *e, const struct offer *a,
 {
 	if (a->cost != b->cost)
 		return a->cost < b->cost;
-	return shelf_before(e->p->place->shelf, a->node, b->node);
+	return place_index_before(e->p->place->index, a->node, b->node);
 }
 
 static void offer_push(struct evictor *e, struct offer offer)
@@ -74,7 +76,7 @@ static void offer_node(struct evictor *e, uint32_t node)
 {
 	struct offer offer = { .node = node };
 
-	if (e->reach[node] && clear_cost(e, node, &offer.cost))
+	if (e->reach[node] && evict_node_cost(e, node, &offer.cost))
 		offer_push(e, offer);
 }
 
@@ -84,7 +86,7 @@ static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 	const struct snap *s = e->s;
 
 	for (size_t i = nsteps; i < e->step.n; i++) {
-		uint32_t run = step_at(e, i)->run;
+		uint32_t run = evict_step_at(e, i)->run;
 
 		for (uint32_t t = s->run.task_first[run];
 		     t < s->run.task_first[run + 1]; t++) {
@@ -105,37 +107,37 @@ static void own_tasks(const struct evictor *e, bool own)
 		pass_own(e->p, e->c->run, true);
 }
 
-struct stand stand_now(const struct evictor *e)
+struct evict_mark evict_search_mark(const struct evictor *e)
 {
 	const struct place *place = e->p->place;
 
-	return (struct stand){ work_mark(e->w), e->step.n, e->moved.n,
-		               place->ntasks, place->nuse };
+	return (struct evict_mark){ work_mark(e->w), e->step.n, e->moved.n,
+		                    place->ntasks, place->nuse };
 }
 
-void stand_back(struct evictor *e, const struct stand *to)
+void evict_search_back(struct evictor *e, const struct evict_mark *to)
 {
 	struct place *place = e->p->place;
 	size_t end = place->ntasks, nsteps;
 
 	nsteps = e->step.n;
-	steps_undo(e, to->mark, to->nsteps);
+	evict_trial_undo(e, to->mark, to->nsteps);
 	place->ntasks = to->ntasks;
 	place->nuse = to->nuse;
 	for (size_t i = to->ntasks; i < end; i++) {
 		place->own[place->task[i].node] = 0;
-		shelf_refresh(place->shelf, place->task[i].node);
+		place_index_refresh(place->index, place->task[i].node);
 	}
 	e->step.n = nsteps;
-	steps_refresh(e, to->nsteps);
+	evict_trial_refresh(e, to->nsteps);
 	e->step.n = to->nsteps;
 	e->moved.n = to->nmoved;
 	own_tasks(e, true);
 }
 
-bool room_is_moved(const struct evictor *e, size_t task)
+bool evict_search_is_moved(const struct evictor *e, size_t task)
 {
-	const struct moved *m = e->moved.p;
+	const struct evict_moved *m = e->moved.p;
 	size_t lo = 0, hi = e->moved.n;
 
 	/* They stand in the order in which they were placed. */
@@ -153,17 +155,17 @@ bool room_is_moved(const struct evictor *e, size_t task)
 static void close_node(struct evictor *e, uint32_t node, int sign)
 {
 	work_add(e->w, &e->w->sealed[node], sign);
-	shelf_refresh(e->p->place->shelf, node);
+	place_index_refresh(e->p->place->index, node);
 }
 
-void room_close(struct evictor *e, int sign)
+void evict_search_close(struct evictor *e, int sign)
 {
 	const struct place *place = e->p->place;
 
 	if (!e->s->req.exclusive[e->c->req])
 		return;
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
-		if (!room_is_moved(e, t))
+		if (!evict_search_is_moved(e, t))
 			close_node(e, place->task[t].node, sign);
 	}
 }
@@ -172,17 +174,17 @@ void room_close(struct evictor *e, int sign)
  * more. */
 static void count_placed(struct evictor *e, int sign)
 {
-	const struct moved *m = e->moved.p;
+	const struct evict_moved *m = e->moved.p;
 
 	admit_charge(e->w, &e->c->demand, sign);
 	for (size_t i = 0; i < e->moved.n; i++)
-		moved_charge(e, &m[i], sign);
+		evict_trial_charge_moved(e, &m[i], sign);
 }
 
 /* So many tasks of a run elsewhere, within the limits of its queues. */
 static bool try_run(struct evictor *e, uint32_t run, uint32_t tasks)
 {
-	struct demand d = demand_more(e->s, run, tasks);
+	struct demand d = admit_demand_more(e->s, run, tasks);
 	struct verdict v;
 
 	return admit_now(e->w, &d, &v) == WHY_None &&
@@ -202,10 +204,11 @@ static bool try_task(struct evictor *e, uint32_t run)
 
 /* What a step takes finds another place: all of it or, if `part` will do, the
  * minimum of the run. */
-static bool try_elsewhere(struct evictor *e, const struct step *step, bool part)
+static bool try_elsewhere(struct evictor *e, const struct evict_step *step,
+                          bool part)
 {
 	uint32_t req = e->s->run.req[step->run];
-	uint32_t n = run_ntasks(e->s, step->run);
+	uint32_t n = snap_run_ntasks(e->s, step->run);
 	uint32_t min = e->s->req.min_tasks[req];
 
 	place_for_run(e->p->place, step->run);
@@ -216,17 +219,17 @@ static bool try_elsewhere(struct evictor *e, const struct step *step, bool part)
 }
 
 /* The trial of place is of somebody who moves. */
-static void move_step(struct evictor *e, const struct step *step)
+static void move_step(struct evictor *e, const struct evict_step *step)
 {
 	struct place *place = e->p->place;
 	bool whole = step->task == SNAP_NONE;
-	struct moved *moved =
+	struct evict_moved *moved =
 	    arena_push(e->p->arena, &e->moved, sizeof(*moved));
 
-	*moved = (struct moved){ step->run, whole, place->first_task,
-		                 place->ntasks - place->first_task };
+	*moved = (struct evict_moved){ step->run, whole, place->first_task,
+		                       place->ntasks - place->first_task };
 	e->moved_at[step->run] = (uint32_t)e->moved.n - 1;
-	moved_charge(e, moved, 1);
+	evict_trial_charge_moved(e, moved, 1);
 	for (size_t t = place->first_task; t < place->ntasks; t++) {
 		place->own[place->task[t].node] = 0;
 		if (e->s->req.exclusive[e->s->run.req[step->run]])
@@ -234,15 +237,15 @@ static void move_step(struct evictor *e, const struct step *step)
 	}
 }
 
-size_t room_elsewhere(struct evictor *e, size_t from)
+size_t evict_search_elsewhere(struct evictor *e, size_t from)
 {
 	bool moves = e->mode == MOVE;
 	size_t lost = 0;
 
 	count_placed(e, 1);
-	room_close(e, 1);
+	evict_search_close(e, 1);
 	for (size_t i = e->step.n; i-- > from;) {
-		struct step step = *step_at(e, i);
+		struct evict_step step = *evict_step_at(e, i);
 
 		if (step.seen ||
 		    (step.task != SNAP_NONE && (!moves || e->whole[step.run])))
@@ -252,12 +255,12 @@ size_t room_elsewhere(struct evictor *e, size_t from)
 		else
 			lost++;
 	}
-	room_close(e, -1);
+	evict_search_close(e, -1);
 	count_placed(e, -1);
 	return lost;
 }
 
-void room_for_claimant(const struct evictor *e)
+void evict_search_for_claimant(const struct evictor *e)
 {
 	if (e->c->run == SNAP_NONE)
 		place_for(e->p->place, e->c->row, e->c->job);
@@ -272,7 +275,7 @@ static void count_trial(const struct evictor *e, bool own)
 	const struct place *place = e->p->place;
 
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
-		if (own && !room_is_moved(e, t))
+		if (own && !evict_search_is_moved(e, t))
 			place->own[place->task[t].node]++;
 		else if (!own)
 			place->own[place->task[t].node] = 0;
@@ -282,29 +285,29 @@ static void count_trial(const struct evictor *e, bool own)
 /* The node is cleared and the claimant's tasks are there. */
 static bool settle_on(struct evictor *e, uint32_t node)
 {
-	struct stand before = stand_now(e);
+	struct evict_mark before = evict_search_mark(e);
 	uint64_t cost;
 	bool moved;
 
-	if (!clear_node(e, node, &cost))
+	if (!evict_node_clear(e, node, &cost))
 		abort(); /* it was looked at a moment ago */
-	clear_spare(e, node, before.nsteps);
-	steps_refresh(e, before.nsteps);
-	place_put(e->p->place, e->c->req, node, clear_chunk(e));
+	evict_node_spare(e, node, before.nsteps);
+	evict_trial_refresh(e, before.nsteps);
+	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MOVE)
 		return true;
 	/* What is placed meanwhile is of others. */
 	count_trial(e, false);
 	own_tasks(e, false);
-	moved = !room_elsewhere(e, before.nsteps);
-	room_for_claimant(e);
+	moved = !evict_search_elsewhere(e, before.nsteps);
+	evict_search_for_claimant(e);
 	if (!moved)
-		stand_back(e, &before);
+		evict_search_back(e, &before);
 	count_trial(e, true);
 	return moved;
 }
 
-void room_share(struct evictor *e, const struct stand *before)
+void evict_search_share(struct evictor *e, const struct evict_mark *before)
 {
 	struct place *place = e->p->place;
 
@@ -345,7 +348,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		uint64_t cost;
 
 		/* It may have changed since it was made. */
-		if (!clear_cost(e, offer.node, &cost))
+		if (!evict_node_cost(e, offer.node, &cost))
 			continue;
 		if (cost > offer.cost) {
 			offer.cost = cost;
@@ -354,7 +357,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		}
 		if (!settle_on(e, offer.node))
 			continue;
-		e->todo -= clear_chunk(e);
+		e->todo -= evict_node_chunk(e);
 		e->nodes_left -= e->nodes_left > 0;
 		e->worst = cost > e->worst ? cost : e->worst;
 		offer_again(e, nsteps, offer.node);
@@ -380,18 +383,18 @@ static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
 
 		work_amount(s, run, 1, has);
 		if (!has[resource] ||
-		    !queue_is_above(s, queue, s->run.queue[run]) ||
+		    !snap_queue_is_above(s, queue, s->run.queue[run]) ||
 		    e->whole[run] || (!whole && e->surplus[run] <= 0) ||
-		    run == e->c->run || !victim_allowed(e, run))
+		    run == e->c->run || !evict_rules_allow(e, run))
 			continue;
 		if (whole) {
-			victim_take(e, run);
+			evict_trial_take(e, run);
 			return true;
 		}
 		do
 			t--;
 		while (e->left[t] != STAYS);
-		victim_take_task(e, t);
+		evict_trial_take_task(e, t);
 		return true;
 	}
 	return false;
@@ -411,21 +414,21 @@ static bool clear_limits(struct evictor *e)
 		                        !take_below(e, v.name, what, true)))
 			return false;
 	}
-	steps_refresh(e, nsteps);
+	evict_trial_refresh(e, nsteps);
 	return why == WHY_None;
 }
 
 /* The claimant on some of these nodes; what was found stays in the trial. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
-	struct stand before = stand_now(e);
+	struct evict_mark before = evict_search_mark(e);
 
 	if (fill_nodes(e, node, n) && clear_limits(e)) {
 		if (e->mode != MOVE)
-			spare_steps(e, before.nsteps);
+			evict_spare_steps(e, before.nsteps);
 		return true;
 	}
-	stand_back(e, &before);
+	evict_search_back(e, &before);
 	return false;
 }
 
@@ -438,11 +441,11 @@ static bool fill_domain(struct evictor *e, uint8_t level)
 
 	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
 		uint32_t at = d->at[i];
-		struct stand before = stand_now(e);
+		struct evict_mark before = evict_search_mark(e);
 
 		if (!fill(e, d->node + d->first[at], d->end[at] - d->first[at]))
 			continue;
-		stand_back(e, &before);
+		evict_search_back(e, &before);
 		if (e->worst < least) {
 			least = e->worst;
 			best = at;
@@ -479,7 +482,7 @@ static bool fill_pool(struct evictor *e)
 
 /* From the narrowest level that is wanted up to the widest allowed; who grows
  * has his place. */
-bool room_find(struct evictor *e)
+bool evict_search_find(struct evictor *e)
 {
 	uint8_t need = e->s->req.need[e->c->req];
 	uint8_t like = e->s->req.like[e->c->req];

@@ -10,7 +10,7 @@
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H
 
-#include "aischedd/sched/evict_victim.h"
+#include "aischedd/sched/evict_trial.h"
 
 /* Nodes that are looked at in a pass before nobody is evicted any more. */
 enum { LOOKS_MAX = 400000 };
@@ -20,32 +20,32 @@ enum { LOOKS_MAX = 400000 };
  * that, in the one where it costs least; else in the first pool that has room.
  * What is found is in the trial.
  */
-bool room_find(struct evictor *e);
+bool evict_search_find(struct evictor *e);
 
 /* Others may be placed beside the claimant from now on. */
-struct stand;
-void room_share(struct evictor *e, const struct stand *before);
+struct evict_mark;
+void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
 /* Find another place for whoever leaves with the steps from this one on, when
  * only moves count for all that it loses; else for runs, or their minimum.
  * Returns how many do not find one. */
-size_t room_elsewhere(struct evictor *e, size_t from);
+size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
 /* If the claimant is alone on its nodes, it closes them to others (sign 1), or
  * opens them again (-1). */
-void room_close(struct evictor *e, int sign);
+void evict_search_close(struct evictor *e, int sign);
 
 /* Whether a task of the trial is of somebody who moves. */
-bool room_is_moved(const struct evictor *e, size_t task);
+bool evict_search_is_moved(const struct evictor *e, size_t task);
 
 /* The claimant is placed from now on. */
-void room_for_claimant(const struct evictor *e);
+void evict_search_for_claimant(const struct evictor *e);
 
 /* Where a trial stands, to come back to. */
-struct stand {
+struct evict_mark {
 	size_t mark, nsteps, nmoved, ntasks, nuse;
 };
-struct stand stand_now(const struct evictor *e);
-void stand_back(struct evictor *e, const struct stand *to);
+struct evict_mark evict_search_mark(const struct evictor *e);
+void evict_search_back(struct evictor *e, const struct evict_mark *to);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/fit.h"
 
 /* A task of the trial, by its place in the plan's tasks. */
@@ -189,19 +190,19 @@ static bool can_stay(struct sparing *sp, size_t i)
 {
 	struct evictor *e = sp->e;
 	size_t mark = work_mark(e->w);
-	struct step *step = step_at(e, i);
+	struct evict_step *step = evict_step_at(e, i);
 
 	sp->former.n = 0;
-	victim_untake(e, i);
+	evict_trial_untake(e, i);
 	step->stays = true;
-	if (is_spare(sp, step->run) && (!sp->held || victims_rules_hold(e))) {
-		run_refresh(e, step->run);
+	if (is_spare(sp, step->run) && (!sp->held || evict_rules_hold(e))) {
+		evict_trial_refresh_run(e, step->run);
 		return true;
 	}
 	bring_back(sp, 0);
 	work_undo(e->w, mark);
 	step->stays = false;
-	step_tell(e, step, true);
+	evict_trial_tell(e, step, true);
 	return false;
 }
 
@@ -230,18 +231,18 @@ static bool can_shrink(struct sparing *sp, uint32_t run)
 	struct verdict v;
 
 	sp->former.n = 0;
-	if (!victim_shrink(e, run, may_stay, sp)) {
+	if (!evict_trial_shrink(e, run, may_stay, sp)) {
 		bring_back(sp, 0);
 		return false;
 	}
 	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
-	    (!sp->held || victims_rules_hold(e))) {
-		run_refresh(e, run);
+	    (!sp->held || evict_rules_hold(e))) {
+		evict_trial_refresh_run(e, run);
 		return true;
 	}
 	bring_back(sp, 0);
 	work_undo(e->w, mark);
-	victim_tell(e, run);
+	evict_trial_tell_run(e, run);
 	return false;
 }
 
@@ -253,7 +254,7 @@ static bool ask_all(struct sparing *sp, size_t first)
 	bool shrunk = false;
 
 	for (size_t i = e->step.n; i-- > first;) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 		bool whole = step->task == SNAP_NONE;
 
 		if (step->seen || (!whole && (e->whole[step->run] ||
@@ -262,13 +263,13 @@ static bool ask_all(struct sparing *sp, size_t first)
 		if (!can_stay(sp, i) && whole)
 			shrunk |= can_shrink(sp, step->run);
 	}
-	steps_tidy(e, first);
+	evict_trial_tidy(e, first);
 	return shrunk;
 }
 
-void spare_steps(struct evictor *e, size_t first)
+void evict_spare_steps(struct evictor *e, size_t first)
 {
-	struct sparing sp = { .e = e, .held = victims_rules_hold(e) };
+	struct sparing sp = { .e = e, .held = evict_rules_hold(e) };
 
 	sp.use = arena_array(e->p->arena, struct snap_cpu_use,
 	                     fit_max_cpus(e->s, e->c->req));

@@ -10,9 +10,9 @@
 #ifndef AISCHEDD_SCHED_EVICT_SPARE_H
 #define AISCHEDD_SCHED_EVICT_SPARE_H
 
-#include "aischedd/sched/evict_victim.h"
+#include "aischedd/sched/evict_trial.h"
 
 /* Of the steps from this one on. */
-void spare_steps(struct evictor *e, size_t first);
+void evict_spare_steps(struct evictor *e, size_t first);
 
 #endif

@@ -1,7 +1,150 @@
-/* evict_trial.c - leaving in a trial, and staying after all */
-#include "aischedd/sched/evict_victim.h"
+/* evict_trial.c - who may leave for others, and leaving in a trial */
+#include "aischedd/sched/evict_trial.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "aischedd/sched/order_service.h"
+
+/* A run that may be evicted. */
+struct victim {
+	uint32_t run;
+	int64_t standing, lost, start;
+	uint64_t job;
+};
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct victim *x = a, *y = b;
+
+	if (x->standing != y->standing)
+		return x->standing < y->standing ? -1 : 1;
+	if (x->lost != y->lost)
+		return x->lost < y->lost ? -1 : 1;
+	if (x->start != y->start)
+		return x->start > y->start ? -1 : 1;
+	return x->job > y->job ? -1 : 1;
+}
+
+/* Seconds of work since it started, in all devices it holds. */
+static int64_t work_lost(const struct snap *s, uint32_t run)
+{
+	uint32_t req = s->run.req[run];
+	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
+
+	return (s->now - s->run.start[run]) * each * snap_run_ntasks(s, run);
+}
+
+static bool may_leave(const struct snap *s, uint32_t run)
+{
+	return s->run.preemptible[run] && !s->run.ending[run] &&
+	       s->run.safe_until[run] <= s->now;
+}
+
+static void list_victims(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	struct victim *v = arena_array(e->p->arena, struct victim, e->norder);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		e->rank[i] = SNAP_NONE;
+		if (!may_leave(s, i))
+			continue;
+		v[n++] = (struct victim){ i, order_standing_of_run(s, i),
+			                  work_lost(s, i), s->run.start[i],
+			                  s->run.job[i] };
+		e->surplus[i] =
+		    evict_trial_surplus(s, i, snap_run_ntasks(s, i));
+	}
+	qsort(v, n, sizeof(*v), by_turn);
+	for (uint32_t i = 0; i < n; i++) {
+		e->order[i] = v[i].run;
+		e->rank[v[i].run] = i;
+	}
+}
+
+/* The tasks of a run go before those that are on its nodes already. */
+static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
+{
+	const struct snap *s = e->s;
+
+	for (uint32_t t = s->run.task_first[run + 1];
+	     t-- > s->run.task_first[run];) {
+		e->owner[t] = run;
+		e->left[t] = s->run.ending[run] ? LEFT : STAYS;
+		e->at[--end[s->task[t].node]] = t;
+	}
+}
+
+/* The tasks on each node: of whoever leaves already, then of those who may
+ * go, in their order. */
+static void list_tasks(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	uint32_t *count = e->first + 1, n;
+
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		for (uint32_t t = s->run.task_first[run];
+		     (e->rank[run] != SNAP_NONE || s->run.ending[run]) &&
+		     t < s->run.task_first[run + 1];
+		     t++)
+			count[s->task[t].node]++;
+	}
+	for (uint32_t i = 0; i < s->node.n; i++)
+		count[i] += e->first[i];
+	n = e->first[s->node.n];
+	e->at = arena_array(e->p->arena, uint32_t, n);
+	for (uint32_t i = e->norder; i-- > 0;)
+		list_run(e, e->order[i], count);
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		if (s->run.ending[run])
+			list_run(e, run, count);
+	}
+	/* What was the end of each node's slice is its beginning now. */
+	memmove(e->first, count, s->node.n * sizeof(*count));
+	e->first[s->node.n] = n;
+}
+
+struct evictor *evict_trial_new(struct pass *p)
+{
+	const struct snap *s = p->snap;
+	struct evictor *e = arena_array(p->arena, struct evictor, 1);
+
+	e->p = p;
+	e->s = s;
+	e->w = p->place->work;
+	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
+	e->norder = p->tally->victims;
+	pass_wake(p, p->tally->wake);
+	return e;
+}
+
+void evict_trial_list(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	struct arena *arena = e->p->arena;
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+
+	if (e->order)
+		return;
+	e->order = arena_array(arena, uint32_t, s->run.n);
+	e->rank = arena_array(arena, uint32_t, s->run.n);
+	e->owner = arena_array(arena, uint32_t, ntasks);
+	e->first = arena_array(arena, uint32_t, s->node.n + 1);
+	e->surplus = arena_array(arena, int64_t, s->run.n);
+	e->whole = arena_array(arena, int64_t, s->run.n);
+	e->left = arena_array(arena, int64_t, ntasks);
+	e->why = arena_array(arena, uint8_t, s->run.n);
+	e->suspend = arena_array(arena, uint8_t, s->run.n);
+	e->by = arena_array(arena, uint64_t, s->run.n);
+	e->reach = arena_array(arena, uint8_t, s->node.n);
+	e->only = arena_array(arena, uint8_t, s->run.n);
+	e->moved_at = arena_array(arena, uint32_t, s->run.n);
+	e->domains = e->p->place->domains;
+	list_victims(e);
+	list_tasks(e);
+}
 
 /* Room may be kept for others there from when it leaves. */
 static void tell(const struct evictor *e, uint32_t task, bool leaves)
@@ -10,7 +153,7 @@ static void tell(const struct evictor *e, uint32_t task, bool leaves)
 		promise_leave(e->p->promises, task, leaves);
 }
 
-/* A task gives back what it holds on its node, or takes it again.  The shelf
+/* A task gives back what it holds on its node, or takes it again.  The index
  * hears of it when the step is kept. */
 static void move_task(struct evictor *e, uint32_t task, int64_t to)
 {
@@ -34,8 +177,8 @@ static void see_task(struct evictor *e, uint32_t task, int sign)
 	work_add(e->w, &e->left[task], sign > 0 ? SEEN - LEFT : LEFT - SEEN);
 }
 
-void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
-                   int sign)
+void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
+                        bool whole, int sign)
 {
 	const struct snap *s = e->s;
 	int64_t amount[RES_N];
@@ -47,9 +190,10 @@ void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
 	                amount[RES_GPU], whole, sign);
 }
 
-void moved_charge(struct evictor *e, const struct moved *m, int sign)
+void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
+                              int sign)
 {
-	struct demand d = demand_more(e->s, m->run, m->ntasks);
+	struct demand d = admit_demand_more(e->s, m->run, m->ntasks);
 
 	admit_charge(e->w, &d, sign);
 	work_charge_job(e->w, d.queue, d.user, 0, m->whole, sign);
@@ -74,45 +218,45 @@ static int64_t move_all(struct evictor *e, uint32_t run, int64_t from,
 
 static void push_step(struct evictor *e, uint32_t run, uint32_t task, bool seen)
 {
-	struct step *step =
-	    arena_push(e->p->arena, &e->step, sizeof(struct step));
+	struct evict_step *step =
+	    arena_push(e->p->arena, &e->step, sizeof(struct evict_step));
 
-	*step = (struct step){ run, task, seen, false };
+	*step = (struct evict_step){ run, task, seen, false };
 }
 
-void step_drop(struct evictor *e, size_t i)
+void evict_trial_drop(struct evictor *e, size_t i)
 {
-	memmove(step_at(e, i), step_at(e, i + 1),
-	        (--e->step.n - i) * sizeof(struct step));
+	memmove(evict_step_at(e, i), evict_step_at(e, i + 1),
+	        (--e->step.n - i) * sizeof(struct evict_step));
 }
 
-void victim_see_task(struct evictor *e, uint32_t task)
+void evict_trial_see_task(struct evictor *e, uint32_t task)
 {
 	see_task(e, task, 1);
 	push_step(e, e->owner[task], task, true);
 }
 
-void victim_take_task(struct evictor *e, uint32_t task)
+void evict_trial_take_task(struct evictor *e, uint32_t task)
 {
 	uint32_t run = e->owner[task];
 
 	move_task(e, task, GIVEN);
-	victim_charge(e, run, 1, false, -1);
+	evict_trial_charge(e, run, 1, false, -1);
 	work_add(e->w, &e->surplus[run], -1);
 	push_step(e, run, task, false);
 }
 
-void victim_take(struct evictor *e, uint32_t run)
+void evict_trial_take(struct evictor *e, uint32_t run)
 {
-	victim_charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
+	evict_trial_charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
 	work_add(e->w, &e->surplus[run], -e->surplus[run]);
 	work_add(e->w, &e->whole[run], 1);
 	push_step(e, run, SNAP_NONE, false);
 }
 
-void victim_untake(struct evictor *e, size_t i)
+void evict_trial_untake(struct evictor *e, size_t i)
 {
-	struct step step = *step_at(e, i);
+	struct evict_step step = *evict_step_at(e, i);
 	int64_t n;
 
 	if (step.seen) {
@@ -121,15 +265,15 @@ void victim_untake(struct evictor *e, size_t i)
 	}
 	if (step.task != SNAP_NONE) {
 		move_task(e, step.task, STAYS);
-		victim_charge(e, step.run, 1, false, 1);
+		evict_trial_charge(e, step.run, 1, false, 1);
 		work_add(e->w, &e->surplus[step.run], 1);
 		return;
 	}
 	n = move_all(e, step.run, GONE, STAYS);
-	victim_charge(e, step.run, n, true, 1);
+	evict_trial_charge(e, step.run, n, true, 1);
 	work_add(e->w, &e->whole[step.run], -1);
 	work_add(e->w, &e->surplus[step.run],
-	         victim_surplus(e->s, step.run, n));
+	         evict_trial_surplus(e->s, step.run, n));
 }
 
 /* What the whole run was to lose becomes a step for each task. */
@@ -146,14 +290,14 @@ static void push_given(struct evictor *e, uint32_t run)
 	}
 }
 
-void steps_tidy(struct evictor *e, size_t first)
+void evict_trial_tidy(struct evictor *e, size_t first)
 {
 	uint32_t *shrunk = arena_array(e->p->arena, uint32_t, e->step.n);
 	uint32_t nshrunk = 0;
 	size_t n = first;
 
 	for (size_t i = first; i < e->step.n; i++) {
-		const struct step *it = step_at(e, i);
+		const struct evict_step *it = evict_step_at(e, i);
 		bool whole = it->task == SNAP_NONE;
 
 		if (it->stays ||
@@ -162,14 +306,14 @@ void steps_tidy(struct evictor *e, size_t first)
 		if (whole && !e->whole[it->run])
 			shrunk[nshrunk++] = it->run;
 		else
-			*step_at(e, n++) = *it;
+			*evict_step_at(e, n++) = *it;
 	}
 	e->step.n = n;
 	for (uint32_t i = 0; i < nshrunk; i++)
 		push_given(e, shrunk[i]);
 }
 
-void victim_tell(const struct evictor *e, uint32_t run)
+void evict_trial_tell_run(const struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
 
@@ -180,12 +324,12 @@ void victim_tell(const struct evictor *e, uint32_t run)
 	}
 }
 
-bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
-                   void *arg)
+bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
+                        void *arg)
 {
 	const struct snap *s = e->s;
 	int64_t min = s->req.min_tasks[s->run.req[run]], kept = 0;
-	uint32_t first = s->run.task_first[run], n = run_ntasks(s, run);
+	uint32_t first = s->run.task_first[run], n = snap_run_ntasks(s, run);
 	size_t mark = work_mark(e->w);
 
 	if (s->run.suspended[run] || min >= n || e->why[run])
@@ -209,13 +353,14 @@ bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
 		work_undo(e->w, mark);
 		return false;
 	}
-	victim_charge(e, run, kept, true, 1);
+	evict_trial_charge(e, run, kept, true, 1);
 	work_add(e->w, &e->whole[run], -1);
 	work_add(e->w, &e->surplus[run], kept - min - e->surplus[run]);
 	return true;
 }
 
-void step_tell(const struct evictor *e, const struct step *step, bool leave)
+void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
+                      bool leave)
 {
 	const struct snap *s = e->s;
 
@@ -232,24 +377,40 @@ void step_tell(const struct evictor *e, const struct step *step, bool leave)
 	}
 }
 
-void steps_undo(struct evictor *e, size_t mark, size_t nsteps)
+void evict_trial_undo(struct evictor *e, size_t mark, size_t nsteps)
 {
 	while (e->step.n > nsteps)
-		step_tell(e, step_at(e, --e->step.n), false);
+		evict_trial_tell(e, evict_step_at(e, --e->step.n), false);
 	work_undo(e->w, mark);
 }
 
-void run_refresh(struct evictor *e, uint32_t run)
+void evict_trial_refresh_run(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
 
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++)
-		shelf_refresh(e->p->place->shelf, s->task[t].node);
+		place_index_refresh(e->p->place->index, s->task[t].node);
 }
 
-void steps_refresh(struct evictor *e, size_t i)
+void evict_trial_refresh(struct evictor *e, size_t i)
 {
 	for (; i < e->step.n; i++)
-		run_refresh(e, step_at(e, i)->run);
+		evict_trial_refresh_run(e, evict_step_at(e, i)->run);
+}
+
+const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
+                                               uint32_t run)
+{
+	const struct evict_moved *m = e->moved.p;
+	uint32_t at = e->moved_at[run];
+
+	return at < e->moved.n && m[at].run == run ? &m[at] : NULL;
+}
+
+bool evict_trial_moves(const struct evictor *e, uint32_t run)
+{
+	const struct evict_moved *m = evict_trial_moved_of(e, run);
+
+	return m && m->whole;
 }

@@ -41,7 +41,7 @@ static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
 		return fit_amount(w->whole[node], gpus / 1000, max);
 	for (uint32_t d = s->node.gpu_first[node];
 	     d < s->node.gpu_first[node + 1]; d++) {
-		if (!choose_is_type(s, req, d) ||
+		if (!fit_devices_is_type(s, req, d) ||
 		    (numa != ANY_NUMA && s->gpu.numa[d] != numa))
 			continue;
 		whole += w->device[d] == 1000;
@@ -79,7 +79,7 @@ static int64_t fit_threads(const struct work *w, uint32_t req, uint32_t node,
 	int64_t part = s->req.cpus[req] % 1000;
 	int64_t idle = w->idle[node], shares = 0, n;
 
-	if (!node_ncpus(s, node))
+	if (!snap_node_ncpus(s, node))
 		return max;
 	if (part || numa != ANY_NUMA)
 		count_threads(w, node, numa, part, &idle, &shares);
@@ -107,7 +107,8 @@ static int64_t fit_numa(const struct work *w, uint32_t req, uint32_t node,
 /* Whether the devices for a task can lie in one NUMA node or in several. */
 static bool has_devices(const struct snap *s, uint32_t req, uint32_t node)
 {
-	return s->req.gpus[req] || (s->req.cpus[req] && node_ncpus(s, node));
+	return s->req.gpus[req] ||
+	       (s->req.cpus[req] && snap_node_ncpus(s, node));
 }
 
 /* One more than the highest number of a NUMA node there. */
@@ -167,12 +168,12 @@ void fit_best_numa(const struct work *w, uint32_t req, uint32_t node,
 		for (uint32_t d = s->node.gpu_first[node];
 		     d < s->node.gpu_first[node + 1]; d++)
 			gpus += s->gpu.numa[d] == i &&
-			        choose_is_type(s, req, d) &&
+			        fit_devices_is_type(s, req, d) &&
 			        w->device[d] == 1000;
 		count_threads(w, node, i, 0, &idle, &shares);
 		if (!s->req.gpus[req])
 			gpus = 0;
-		if (!node_ncpus(s, node))
+		if (!snap_node_ncpus(s, node))
 			idle = -1;
 		if (gpus > *ret_gpus ||
 		    (gpus == *ret_gpus && idle > *ret_cpus)) {
@@ -197,15 +198,15 @@ static struct fitness fitness_of(const struct work *w, uint32_t req,
 	uint64_t whole = 0, group;
 	int64_t shares;
 
-	for (uint32_t i = 0; i < node_ngpus(s, node); i++) {
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
 		if (s->gpu.numa[first + i] != numa ||
-		    !choose_is_type(s, req, first + i))
+		    !fit_devices_is_type(s, req, first + i))
 			continue;
 		ret.gpu += w->device[first + i];
 		whole |= (uint64_t)(w->device[first + i] == 1000) << i;
 	}
-	group = choose_group(s->gpu.link + first, whole,
-	                     (int)(s->req.gpus[req] / 1000));
+	group = fit_devices_group(s->gpu.link + first, whole,
+	                          (int)(s->req.gpus[req] / 1000));
 	ret.unlinked = __builtin_popcountll(group) < s->req.gpus[req] / 1000;
 	count_threads(w, node, numa, 0, &ret.idle, &shares);
 	return ret;
@@ -272,11 +273,11 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
 	ret->node = node;
 	ret->gpus = 0;
 	ret->gpu_milli = 0;
-	choose_gpus(w, req, numa, ret);
+	fit_devices_gpus(w, req, numa, ret);
 	if (ret->gpus)
 		near = s->gpu.numa[s->node.gpu_first[node] +
 		                   (uint32_t)__builtin_ctzll(ret->gpus)];
-	nuse = choose_cpus(w, req, node, near, numa, use);
+	nuse = fit_devices_cpus(w, req, node, near, numa, use);
 	work_cpus(w, req, node, use, nuse, -1);
 	work_rest(w, req, ret, -1);
 	return nuse;
@@ -337,8 +338,8 @@ uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,
 		nuse = had[1].cpu_first - had->cpu_first;
 		memcpy(use, s->cpu_use + had->cpu_first, nuse * sizeof(*use));
 	} else {
-		nuse = choose_cpus(w, req, had->node, numa_of(s, had),
-		                   numa_again(s, req, had), use);
+		nuse = fit_devices_cpus(w, req, had->node, numa_of(s, had),
+		                        numa_again(s, req, had), use);
 	}
 	work_cpus(w, req, had->node, use, nuse, -1);
 	return nuse;

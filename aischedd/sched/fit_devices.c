@@ -9,7 +9,7 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-uint64_t choose_group(const uint8_t *group, uint64_t set, int n)
+uint64_t fit_devices_group(const uint8_t *group, uint64_t set, int n)
 {
 	uint64_t best = 0;
 
@@ -44,7 +44,7 @@ static uint64_t pick_linked(const uint8_t *link, uint64_t set, int n)
 	uint64_t ret = 0;
 
 	while (n > 0) {
-		uint64_t group = choose_group(link, set & ~ret, n);
+		uint64_t group = fit_devices_group(link, set & ~ret, n);
 
 		group = lowest(group, min(__builtin_popcountll(group), n));
 		ret |= group;
@@ -56,14 +56,14 @@ static uint64_t pick_linked(const uint8_t *link, uint64_t set, int n)
 static uint64_t pick_whole(const uint8_t *link, const uint8_t *numa,
                            uint64_t set, int n)
 {
-	uint64_t ret = 0, group = choose_group(link, set, n);
+	uint64_t ret = 0, group = fit_devices_group(link, set, n);
 
 	if (__builtin_popcountll(group) >= n)
 		return lowest(group, n);
 	while (n > 0) {
 		int have;
 
-		group = choose_group(numa, set & ~ret, n);
+		group = fit_devices_group(numa, set & ~ret, n);
 		have = __builtin_popcountll(group);
 		ret |= pick_linked(link, group, (int)min(have, n));
 		n -= have;
@@ -88,12 +88,12 @@ static uint64_t pick_shared(const int64_t *nfree, uint64_t set, int64_t part)
 	return best;
 }
 
-void choose_gpus(const struct work *w, uint32_t req, int numa,
-                 struct snap_task *t)
+void fit_devices_gpus(const struct work *w, uint32_t req, int numa,
+                      struct snap_task *t)
 {
 	const struct snap *s = w->snap;
 	uint32_t first = s->node.gpu_first[t->node];
-	uint32_t n = node_ngpus(s, t->node);
+	uint32_t n = snap_node_ngpus(s, t->node);
 	int64_t gpus = s->req.gpus[req];
 	uint64_t typed = 0, whole = 0;
 
@@ -102,7 +102,7 @@ void choose_gpus(const struct work *w, uint32_t req, int numa,
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t bit = (uint64_t)1 << i;
 
-		if (!choose_is_type(s, req, first + i) ||
+		if (!fit_devices_is_type(s, req, first + i) ||
 		    (numa != ANY_NUMA && s->gpu.numa[first + i] != numa))
 			continue;
 		typed |= bit;
@@ -150,7 +150,7 @@ static void slice_init(struct slice *sl, const struct work *w, uint32_t node,
 {
 	uint32_t first = w->snap->node.cpu_first[node];
 
-	*sl = (struct slice){ .n = node_ncpus(w->snap, node),
+	*sl = (struct slice){ .n = snap_node_ncpus(w->snap, node),
 		              .nfree = w->thread + first,
 		              .id = w->snap->cpu.core + first,
 		              .numa = w->snap->cpu.numa + first,
@@ -252,14 +252,14 @@ static int by_cpu(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-uint32_t choose_cpus(const struct work *w, uint32_t req, uint32_t node,
-                     int near, int numa, struct snap_cpu_use *use)
+uint32_t fit_devices_cpus(const struct work *w, uint32_t req, uint32_t node,
+                          int near, int numa, struct snap_cpu_use *use)
 {
 	uint32_t whole = (uint32_t)(w->snap->req.cpus[req] / 1000);
 	uint16_t part = w->snap->req.cpus[req] % 1000;
 	struct slice sl;
 
-	if (!node_ncpus(w->snap, node) || (!whole && !part))
+	if (!snap_node_ncpus(w->snap, node) || (!whole && !part))
 		return 0;
 	slice_init(&sl, w, node, use);
 	choose_idle(&sl, whole, 1000, near);

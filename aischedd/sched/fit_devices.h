@@ -16,8 +16,8 @@ enum {
 };
 
 /* Whether the device is of the type that the request names, if any. */
-static inline bool choose_is_type(const struct snap *s, uint32_t req,
-                                  uint32_t device)
+static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
+                                       uint32_t device)
 {
 	return s->req.gpu_type[req] == SNAP_NONE ||
 	       s->gpu.type[device] == s->req.gpu_type[req];
@@ -25,15 +25,15 @@ static inline bool choose_is_type(const struct snap *s, uint32_t req,
 
 /* Of the devices in set, the group that n of them best come from: the
  * smallest with enough, else the largest; the first among equals. */
-uint64_t choose_group(const uint8_t *group, uint64_t set, int n);
+uint64_t fit_devices_group(const uint8_t *group, uint64_t set, int n);
 
 /* GPUs of the task on its node, all in this NUMA node unless ANY_NUMA. */
-void choose_gpus(const struct work *w, uint32_t req, int numa,
-                 struct snap_task *task);
+void fit_devices_gpus(const struct work *w, uint32_t req, int numa,
+                      struct snap_task *task);
 
 /* CPUs of a task; returns how many.  near: where they best lie; numa: where
  * they must lie, or ANY_NUMA. */
-uint32_t choose_cpus(const struct work *w, uint32_t req, uint32_t node,
-                     int near, int numa, struct snap_cpu_use *use);
+uint32_t fit_devices_cpus(const struct work *w, uint32_t req, uint32_t node,
+                          int near, int numa, struct snap_cpu_use *use);
 
 #endif

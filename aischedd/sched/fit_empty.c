@@ -13,10 +13,11 @@ enum ever_nodes {
 	EVER_USABLE /* up, and their runner is ready */
 };
 
-struct ever *ever_new(const struct snap *snap, struct match *match,
-                      const struct domains *domains, struct arena *arena)
+struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
+                                const struct domains *domains,
+                                struct arena *arena)
 {
-	struct ever *e = arena_array(arena, struct ever, 1);
+	struct fit_empty *e = arena_array(arena, struct fit_empty, 1);
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < snap->req.n; i++)
@@ -34,7 +35,7 @@ struct ever *ever_new(const struct snap *snap, struct match *match,
 }
 
 /* How many tasks fit on a node, at most max. */
-static int64_t count_on(const struct ever *e, uint32_t req, uint32_t node,
+static int64_t count_on(const struct fit_empty *e, uint32_t req, uint32_t node,
                         int64_t max)
 {
 	if (!e->known[node])
@@ -43,12 +44,12 @@ static int64_t count_on(const struct ever *e, uint32_t req, uint32_t node,
 	return fit_count(e->empty, req, node, 0, max);
 }
 
-static bool counts(const struct ever *e, const struct allowed *a, uint32_t node,
-                   enum ever_nodes which)
+static bool counts(const struct fit_empty *e, const struct allowed *a,
+                   uint32_t node, enum ever_nodes which)
 {
 	const struct snap *s = e->snap;
 
-	if (!allowed_node(a, node))
+	if (!match_allows(a, node))
 		return false;
 	if (which != EVER_ALL && s->node.state[node] != NODE_UP)
 		return false;
@@ -56,7 +57,7 @@ static bool counts(const struct ever *e, const struct allowed *a, uint32_t node,
 }
 
 /* Add the tasks that fit on the nodes, until there are enough. */
-static uint32_t count_nodes(const struct ever *e, uint32_t req,
+static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
                             const uint32_t *node, uint32_t n,
                             enum ever_nodes which, uint32_t got)
 {
@@ -82,7 +83,7 @@ static uint32_t count_nodes(const struct ever *e, uint32_t req,
 }
 
 /* Tasks on the best n nodes, from the counts that count_class() left. */
-static uint32_t take_best(const struct ever *e, uint32_t req)
+static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
 		 n = e->snap->req.nodes[req];
@@ -98,7 +99,7 @@ static uint32_t take_best(const struct ever *e, uint32_t req)
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
-static void count_begin(const struct ever *e, uint32_t req)
+static void count_begin(const struct fit_empty *e, uint32_t req)
 {
 	if (e->snap->req.nodes[req])
 		memset(e->nodes_with, 0,
@@ -106,13 +107,13 @@ static void count_begin(const struct ever *e, uint32_t req)
 		           sizeof(*e->nodes_with));
 }
 
-static uint32_t count_end(const struct ever *e, uint32_t req, uint32_t got)
+static uint32_t count_end(const struct fit_empty *e, uint32_t req, uint32_t got)
 {
 	return e->snap->req.nodes[req] ? take_best(e, req) : got;
 }
 
 /* How many would fit in the domain of the level that holds most. */
-static uint32_t count_at(const struct ever *e, uint32_t req, uint8_t level,
+static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
                          enum ever_nodes which)
 {
 	const struct domains *d = e->domains;
@@ -133,8 +134,8 @@ static uint32_t count_at(const struct ever *e, uint32_t req, uint8_t level,
 }
 
 /* How many would fit in a pool, of which these are the classes. */
-static uint32_t count_in_pool(const struct ever *e, uint32_t req, uint8_t level,
-                              const uint32_t *class, uint32_t n,
+static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
+                              uint8_t level, const uint32_t *class, uint32_t n,
                               enum ever_nodes which)
 {
 	uint32_t got = 0;
@@ -154,8 +155,8 @@ static uint32_t count_in_pool(const struct ever *e, uint32_t req, uint8_t level,
 
 /* How many of the request's tasks would fit in the pool that holds most, all
  * in one domain of the level (LEVEL_NONE: anywhere). */
-static uint32_t count_tasks(const struct ever *e, uint32_t req, uint8_t level,
-                            enum ever_nodes which)
+static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
+                            uint8_t level, enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
@@ -170,7 +171,7 @@ static uint32_t count_tasks(const struct ever *e, uint32_t req, uint8_t level,
 			if (c->pool != pool)
 				break;
 			e->usable[a->class[end]] =
-			    !class_too_small(c, e->snap, req);
+			    !match_class_too_small(c, e->snap, req);
 		}
 		got =
 		    count_in_pool(e, req, level, a->class + i, end - i, which);
@@ -182,8 +183,8 @@ static uint32_t count_tasks(const struct ever *e, uint32_t req, uint8_t level,
 }
 
 /* Nodes with room for a task that have a counted part of the constraint. */
-static uint32_t count_counted(const struct ever *e, uint32_t req, uint32_t part,
-                              enum ever_nodes which)
+static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
+                              uint32_t part, enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t n = 0;
@@ -201,7 +202,7 @@ static uint32_t count_counted(const struct ever *e, uint32_t req, uint32_t part,
 }
 
 /* The first counted part for which there are too few nodes, or ncounts. */
-static uint32_t too_few(const struct ever *e, uint32_t req,
+static uint32_t too_few(const struct fit_empty *e, uint32_t req,
                         enum ever_nodes which, uint32_t *ret_nodes)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -214,7 +215,7 @@ static uint32_t too_few(const struct ever *e, uint32_t req,
 	return a->ncounts;
 }
 
-static bool could_hold(const struct ever *e, uint32_t req,
+static bool could_hold(const struct fit_empty *e, uint32_t req,
                        enum ever_nodes which, uint32_t *ret_got)
 {
 	uint32_t nodes;
@@ -226,7 +227,7 @@ static bool could_hold(const struct ever *e, uint32_t req,
 }
 
 /* The first node which the request may use and that is not up. */
-static uint32_t first_down(const struct ever *e, uint32_t req)
+static uint32_t first_down(const struct fit_empty *e, uint32_t req)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t first = SNAP_NONE;
@@ -237,7 +238,7 @@ static uint32_t first_down(const struct ever *e, uint32_t req)
 
 		for (uint32_t i = 0; i < nc->nnodes; i++) {
 			if (nc->node[i] < first &&
-			    allowed_node(a, nc->node[i]) &&
+			    match_allows(a, nc->node[i]) &&
 			    !counts(e, a, nc->node[i], EVER_UP))
 				first = nc->node[i];
 		}
@@ -249,13 +250,13 @@ static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
 {
 	return res == RES_CPU   ? s->node.cpu_total[node]
 	       : res == RES_MEM ? s->node.mem_total[node]
-	                        : (int64_t)1000 * node_ngpus(s, node);
+	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
 /* The largest amount that a node which the request may use has in total, and
  * the first such node; SNAP_NONE and 0 when it may use none. */
-static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
-                        int64_t *ret_amount)
+static uint32_t largest(const struct fit_empty *e, uint32_t req,
+                        enum resource res, int64_t *ret_amount)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t best = SNAP_NONE;
@@ -270,7 +271,7 @@ static uint32_t largest(const struct ever *e, uint32_t req, enum resource res,
 
 			if (best != SNAP_NONE && *ret_amount >= nc->most[res])
 				break;
-			if (allowed_node(a, node) &&
+			if (match_allows(a, node) &&
 			    (best == SNAP_NONE ||
 			     total_of(e->snap, node, res) > *ret_amount)) {
 				best = node;
@@ -293,7 +294,7 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 
 /* The node with most on one NUMA node, of all that fit but for that; false:
  * there is none. */
-static bool explain_numa(struct ever *e, uint32_t req, struct verdict *v)
+static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
 	bool found = false;
@@ -307,7 +308,7 @@ static bool explain_numa(struct ever *e, uint32_t req, struct verdict *v)
 			uint32_t node = nc->node[i];
 			int64_t gpus, cpus;
 
-			if (!allowed_node(a, node) ||
+			if (!match_allows(a, node) ||
 			    !count_on(e, req, node, 1))
 				continue;
 			fit_best_numa(e->empty, req, node, &gpus, &cpus);
@@ -326,7 +327,7 @@ static bool explain_numa(struct ever *e, uint32_t req, struct verdict *v)
 }
 
 /* What of one task no node has, even when empty. */
-static void explain_never(struct ever *e, uint32_t req, struct verdict *v)
+static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
 		                                     RES_MEM };
@@ -353,7 +354,7 @@ static void explain_never(struct ever *e, uint32_t req, struct verdict *v)
 }
 
 /* What of the whole job there is not, even when all is empty. */
-static void explain(struct ever *e, uint32_t req, struct verdict *v)
+static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t got = (uint32_t)v->num[NUM_GOT], part, nodes;
@@ -376,7 +377,7 @@ static void explain(struct ever *e, uint32_t req, struct verdict *v)
 	}
 }
 
-bool ever_fits(struct ever *e, uint32_t row, struct verdict *v)
+bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 {
 	uint32_t req = e->snap->pend.req[row], got;
 	uint32_t pool;
@@ -398,7 +399,8 @@ bool ever_fits(struct ever *e, uint32_t row, struct verdict *v)
 	return false;
 }
 
-bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v)
+bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
+                        struct verdict *v)
 {
 	uint32_t req = e->snap->pend.req[row], got, up;
 

@@ -9,7 +9,7 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/work.h"
 
-struct ever {
+struct fit_empty {
 	const struct snap *snap;
 	struct match *match;
 	struct work *empty;
@@ -20,17 +20,19 @@ struct ever {
 	uint8_t *fits;        /* by request: it is known to */
 };
 
-struct ever *ever_new(const struct snap *snap, struct match *match,
-                      const struct domains *domains, struct arena *arena);
+struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
+                                const struct domains *domains,
+                                struct arena *arena);
 
 /*
  * Whether the nodes of its pools, up or not, could hold the row's first job;
  * else NeverFits, or RunnerDown where a pool may have nodes that nobody has
  * told of yet, with numbers (verdict.h).
  */
-bool ever_fits(struct ever *e, uint32_t row, struct verdict *v);
+bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 
 /* Whether those of them could that are up; else NodeDown or RunnerDown. */
-bool ever_fits_up(const struct ever *e, uint32_t row, struct verdict *v);
+bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
+                        struct verdict *v);
 
 #endif

@@ -19,37 +19,37 @@ static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
 	return n ? memcpy(ret, p, n * size) : ret;
 }
 
-struct ahead *ahead_new(struct place *p, bool changes)
+struct future *future_new(struct place *p, bool changes)
 {
-	struct ahead *a = arena_array(p->arena, struct ahead, 1);
+	struct future *a = arena_array(p->arena, struct future, 1);
 	const struct snap *s = p->snap;
 
 	a->p = p;
 	a->s = s;
 	a->arena = p->arena;
-	a->view = arena_array(p->arena, struct view, s->node.n);
+	a->view = arena_array(p->arena, struct future_view, s->node.n);
 	a->patience = PATIENCE;
 	a->changes = changes;
 	return a;
 }
 
-struct soon *ahead_soon(struct ahead *a)
+struct future_nodes *future_nodes_of(struct future *a)
 {
-	ahead_stays(a);
+	future_walk_runs(a);
 	return a->soon;
 }
 
-bool ahead_changes(const struct ahead *a)
+bool future_changes(const struct future *a)
 {
 	return a->changes;
 }
 
-int64_t ahead_patience(const struct ahead *a)
+int64_t future_patience(const struct future *a)
 {
 	return a->patience;
 }
 
-int64_t ahead_set_patience(struct ahead *a, int64_t points)
+int64_t future_set_patience(struct future *a, int64_t points)
 {
 	int64_t was = a->patience;
 
@@ -57,7 +57,7 @@ int64_t ahead_set_patience(struct ahead *a, int64_t points)
 	return was;
 }
 
-void ahead_spend(struct ahead *a, size_t points)
+void future_spend(struct future *a, size_t points)
 {
 	a->patience -= (int64_t)points;
 }
@@ -67,70 +67,70 @@ static int64_t not_negative(int64_t n)
 	return n < 0 ? 0 : n;
 }
 
-static struct point point_of(const struct walk *w)
+static struct future_point point_of(const struct future_walk *w)
 {
 	const struct work *then = w->a->then;
 	uint32_t node = w->node;
-	struct point pt = {
+	struct future_point pt = {
 		.have = { not_negative(then->cpu[node]),
 		          not_negative(then->mem[node]),
 		          not_negative(then->slot[node]), then->gpu[node],
 		          then->whole[node],
-		          node_ncpus(w->a->s, node) ? then->idle[node]
-		                                    : INT64_MAX },
+		          snap_node_ncpus(w->a->s, node) ? then->idle[node]
+		                                         : INT64_MAX },
 		.ntasks = (uint32_t)then->tasks[node],
 		.nkept = w->nkept,
 		.whose = w->whose,
 	};
 
-	for (int d = 0; then->sealed[node] && d < AHEAD_N; d++)
+	for (int d = 0; then->sealed[node] && d < FUTURE_N; d++)
 		pt.have[d] = -1;
 	return pt;
 }
 
-static void make_room(struct ahead *a, struct view *v)
+static void make_room(struct future *a, struct future_view *v)
 {
 	const int64_t *at = v->at;
-	const struct point *point = v->point;
+	const struct future_point *point = v->point;
 
 	if (v->npoints < v->cap)
 		return;
 	v->cap = v->cap ? 2 * v->cap : POINTS;
 	v->at = arena_array(a->arena, int64_t, v->cap);
-	v->point = arena_array(a->arena, struct point, v->cap);
+	v->point = arena_array(a->arena, struct future_point, v->cap);
 	if (!v->npoints)
 		return;
 	memcpy(v->at, at, v->npoints * sizeof(*at));
 	memcpy(v->point, point, v->npoints * sizeof(*point));
 }
 
-static void add_point(struct view *v, const struct walk *w)
+static void add_point(struct future_view *v, const struct future_walk *w)
 {
 	make_room(w->a, v);
 	v->at[v->npoints] = w->at;
 	v->point[v->npoints++] = point_of(w);
 }
 
-struct course ahead_course(struct ahead *a, uint32_t node)
+struct future_course future_course_of(struct future *a, uint32_t node)
 {
-	struct view *v = &a->view[node];
+	struct future_view *v = &a->view[node];
 
 	if (!v->is_new) {
-		struct walk w;
+		struct future_walk w;
 
-		walk_begin(&w, a, node);
+		future_walk_begin(&w, a, node);
 		v->npoints = 0;
 		do {
 			add_point(v, &w);
-		} while (walk_on(&w));
-		walk_end(&w);
+		} while (future_walk_on(&w));
+		future_walk_end(&w);
 		v->is_new = true;
 	}
-	ahead_spend(a, 4);
-	return (struct course){ v->npoints, v->at, v->point };
+	future_spend(a, 4);
+	return (struct future_course){ v->npoints, v->at, v->point };
 }
 
-static bool has_mixed_class(const struct ahead *a, uint32_t req)
+static bool has_mixed_class(const struct future *a, uint32_t req)
 {
 	const struct allowed *allowed = match_req(a->p->match, req);
 
@@ -141,12 +141,13 @@ static bool has_mixed_class(const struct ahead *a, uint32_t req)
 	return false;
 }
 
-struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most)
+struct future_ask future_ask_of(const struct future *a, uint32_t req,
+                                int64_t most)
 {
 	const struct snap *s = a->s;
 	int64_t cpus = s->req.cpus[req], gpus = s->req.gpus[req];
 
-	return (struct ask){
+	return (struct future_ask){
 		.req = req,
 		.need = { cpus, s->req.mem[req], 1, gpus, gpus / 1000,
 		          cpus / 1000 },
@@ -160,50 +161,51 @@ struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most)
 	};
 }
 
-bool ahead_is_odd(const struct ahead *a, uint32_t node, const struct ask *ask)
+bool future_is_odd(const struct future *a, uint32_t node,
+                   const struct future_ask *ask)
 {
 	return !ask->goes_on && (ask->odd || a->view[node].odd);
 }
 
-static const int64_t *count_odd(struct ahead *a, uint32_t node,
-                                const struct ask *ask)
+static const int64_t *count_odd(struct future *a, uint32_t node,
+                                const struct future_ask *ask)
 {
-	struct walk w;
+	struct future_walk w;
 	uint32_t n = 0;
 
-	walk_begin(&w, a, node);
+	future_walk_begin(&w, a, node);
 	do {
 		a->count[n++] =
 		    w.whose == ask->whose
 			? fit_count(a->then, ask->req, node, 0, ask->most)
 			: 0;
-	} while (walk_on(&w));
-	walk_end(&w);
+	} while (future_walk_on(&w));
+	future_walk_end(&w);
 	return a->count;
 }
 
-const int64_t *ahead_counts(struct ahead *a, uint32_t node,
-                            const struct ask *ask)
+const int64_t *future_counts(struct future *a, uint32_t node,
+                             const struct future_ask *ask)
 {
-	struct course c = ahead_course(a, node);
+	struct future_course c = future_course_of(a, node);
 
 	if (c.n > a->count_cap) {
 		a->count_cap = 2 * (size_t)c.n;
 		a->count = arena_array(a->arena, int64_t, a->count_cap);
 	}
-	ahead_spend(a, c.n);
+	future_spend(a, c.n);
 	if (ask->odd)
 		return count_odd(a, node, ask);
 	for (uint32_t i = 0; i < c.n; i++)
-		a->count[i] = ask_count(ask, &c.point[i]);
+		a->count[i] = future_ask_count(ask, &c.point[i]);
 	return a->count;
 }
 
 /* The index of the point that begins at a time: there is one from now on. */
-static uint32_t split_at(struct ahead *a, struct view *v, int64_t at)
+static uint32_t split_at(struct future *a, struct future_view *v, int64_t at)
 {
-	struct course c = { v->npoints, v->at, v->point };
-	uint32_t i = course_at(&c, at);
+	struct future_course c = { v->npoints, v->at, v->point };
+	uint32_t i = future_course_at(&c, at);
 
 	if (v->at[i] >= at)
 		return i;
@@ -223,10 +225,10 @@ static uint32_t split_at(struct ahead *a, struct view *v, int64_t at)
  * they are taken from the points; else the walk begins anew when somebody
  * asks.
  */
-static void take_amounts(struct ahead *a, struct view *v, uint32_t req,
+static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
                          int64_t n, int64_t from, int64_t until, bool kept)
 {
-	struct ask ask = ahead_ask(a, req, n);
+	struct future_ask ask = future_ask_of(a, req, n);
 	uint32_t i, end;
 
 	v->is_new &= !v->odd && !ask.odd;
@@ -235,9 +237,9 @@ static void take_amounts(struct ahead *a, struct view *v, uint32_t req,
 	i = split_at(a, v, from);
 	end = until == SNAP_NEVER ? v->npoints : split_at(a, v, until);
 	for (; i < end; i++) {
-		struct point *pt = &v->point[i];
+		struct future_point *pt = &v->point[i];
 
-		for (int d = 0; d < AHEAD_N; d++)
+		for (int d = 0; d < FUTURE_N; d++)
 			pt->have[d] =
 			    ask.exclusive ? -1 : pt->have[d] - n * ask.need[d];
 		pt->ntasks += (uint32_t)n;
@@ -246,10 +248,13 @@ static void take_amounts(struct ahead *a, struct view *v, uint32_t req,
 }
 
 /* What is kept at this time, of a reservation or of a job. */
-static const struct due *due_at(const struct view *v, int64_t at, bool resv)
+static const struct future_due *due_at(const struct future_view *v, int64_t at,
+                                       bool resv)
 {
-	for (const struct due *d = v->due; d && d->start <= at; d = d->next) {
-		if (!due_is_over(d, at) && (d->resv != SNAP_NONE) == resv)
+	for (const struct future_due *d = v->due; d && d->start <= at;
+	     d = d->next) {
+		if (!future_due_is_over(d, at) &&
+		    (d->resv != SNAP_NONE) == resv)
 			return d;
 	}
 	return NULL;
@@ -261,71 +266,73 @@ static bool is_before(int64_t at, int64_t until)
 }
 
 /* Put the tasks there and see who finds less room than was kept for him. */
-static bool try_it(struct ahead *a, uint32_t node, const struct ask *ask,
-                   int64_t n, int64_t from, int64_t until,
-                   const struct due **ret)
+static bool try_it(struct future *a, uint32_t node,
+                   const struct future_ask *ask, int64_t n, int64_t from,
+                   int64_t until, const struct future_due **ret)
 {
 	size_t ncpus = fit_max_cpus(a->s, ask->req);
 	struct snap_task task;
-	struct walk w;
+	struct future_walk w;
 	int64_t room;
 
 	if (ncpus > a->use_cap) {
 		a->use_cap = 2 * ncpus;
 		a->use = arena_array(a->arena, struct snap_cpu_use, a->use_cap);
 	}
-	walk_begin(&w, a, node);
-	while (walk_next(&w) <= from)
-		walk_on(&w);
+	future_walk_begin(&w, a, node);
+	while (future_walk_next(&w) <= from)
+		future_walk_on(&w);
 	room = fit_count(a->then, ask->req, node, 0, n);
 	w.cut = room < n ? due_at(&a->view[node], from, false) : NULL;
 	for (int64_t i = 0; !w.cut && i < room; i++)
 		fit_task(a->then, ask->req, node, &task, a->use);
-	while (!w.cut && is_before(walk_next(&w), until) && walk_on(&w))
+	while (!w.cut && is_before(future_walk_next(&w), until) &&
+	       future_walk_on(&w))
 		;
-	walk_end(&w);
+	future_walk_end(&w);
 	*ret = w.cut;
 	return !w.cut;
 }
 
-bool ahead_allows(struct ahead *a, uint32_t node, const struct ask *ask,
-                  int64_t n, int64_t from, int64_t until,
-                  const struct due **ret)
+bool future_allows(struct future *a, uint32_t node,
+                   const struct future_ask *ask, int64_t n, int64_t from,
+                   int64_t until, const struct future_due **ret)
 {
-	const struct view *v = &a->view[node];
-	struct course c;
+	const struct future_view *v = &a->view[node];
+	struct future_course c;
 
 	*ret = NULL;
-	if (ask->whose == AHEAD_ANYBODY && until != SNAP_NEVER &&
+	if (ask->whose == FUTURE_ANYBODY && until != SNAP_NEVER &&
 	    (!v->due || until <= v->due->start))
 		return true;
-	c = ahead_course(a, node);
-	for (uint32_t i = course_at(&c, from);
+	c = future_course_of(a, node);
+	for (uint32_t i = future_course_at(&c, from);
 	     i < c.n && is_before(c.at[i], until); i++) {
-		const struct point *pt = &c.point[i];
+		const struct future_point *pt = &c.point[i];
 		bool fits = true;
 
-		if (pt->whose != ask->whose && pt->whose != AHEAD_NOBODY) {
+		if (pt->whose != ask->whose && pt->whose != FUTURE_NOBODY) {
 			*ret = due_at(v, c.at[i], true);
 			return false;
 		}
 		if (!pt->nkept)
 			continue;
-		for (int d = 0; d < AHEAD_N; d++)
+		for (int d = 0; d < FUTURE_N; d++)
 			fits &= pt->have[d] >= n * ask->need[d];
 		if (!fits || ask->exclusive) {
 			*ret = due_at(v, c.at[i], false);
 			return false;
 		}
 	}
-	return !ahead_is_odd(a, node, ask) ||
+	return !future_is_odd(a, node, ask) ||
 	       try_it(a, node, ask, n, from, until, ret);
 }
 
-void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
+void future_keep(struct future *a, uint32_t node, const struct future_due *due)
 {
-	struct view *v = &a->view[node];
-	struct due **at = &v->due, *d = copy(a->arena, due, 1, sizeof(*due));
+	struct future_view *v = &a->view[node];
+	struct future_due **at = &v->due,
+			  *d = copy(a->arena, due, 1, sizeof(*due));
 
 	while (*at && (*at)->start <= d->start)
 		at = &(*at)->next;
@@ -337,34 +344,35 @@ void ahead_keep(struct ahead *a, uint32_t node, const struct due *due)
 	else
 		v->is_new = false;
 	if (d->resv == SNAP_NONE)
-		v->odd |= ahead_ask(a, d->req, 1).odd;
+		v->odd |= future_ask_of(a, d->req, 1).odd;
 	a->changes |= d->end != SNAP_NEVER;
 	a->p->watched[node] = 1;
 	a->p->nkept++;
 }
 
-void ahead_add(struct ahead *a, uint32_t req)
+void future_add(struct future *a, uint32_t req)
 {
 	const struct place *p = a->p;
 
 	/* One that goes on is no longer suspended: it has an end. */
 	if (p->run != SNAP_NONE)
-		stays_change(ahead_stays(a), a->s, p->run, p->until);
+		future_runs_change(future_walk_runs(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;
 	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
 	for (; a->ntasks < p->ntasks; a->ntasks++) {
-		struct view *v = &a->view[p->task[a->ntasks].node];
-		struct added *it = arena_push(a->arena, &a->added, sizeof(*it));
+		struct future_view *v = &a->view[p->task[a->ntasks].node];
+		struct future_added *it =
+		    arena_push(a->arena, &a->added, sizeof(*it));
 
-		*it = (struct added){ .job = p->job,
-			              .end = p->until,
-			              .req = req,
-			              .task = (uint32_t)a->ntasks,
-			              .goes_on = p->run != SNAP_NONE,
-			              .next = v->added };
+		*it = (struct future_added){ .job = p->job,
+			                     .end = p->until,
+			                     .req = req,
+			                     .task = (uint32_t)a->ntasks,
+			                     .goes_on = p->run != SNAP_NONE,
+			                     .next = v->added };
 		v->added = (uint32_t)a->added.n;
 		if (it->goes_on)
-			soon_early(a->soon, p->task[a->ntasks].node);
+			future_nodes_early(a->soon, p->task[a->ntasks].node);
 		if (it->goes_on)
 			v->is_new = false;
 		else
@@ -372,13 +380,13 @@ void ahead_add(struct ahead *a, uint32_t req)
 	}
 }
 
-void ahead_leave(struct ahead *a, uint32_t task, bool leaves)
+void future_leave(struct future *a, uint32_t task, bool leaves)
 {
 	uint32_t node = a->s->task[task].node;
 
-	ahead_stays(a);
+	future_walk_runs(a);
 	a->gone[task] = leaves;
 	a->changes |= leaves;
 	a->view[node].is_new = false;
-	soon_early(a->soon, node);
+	future_nodes_early(a->soon, node);
 }

@@ -13,37 +13,37 @@
 #include "aischedd/sched/place.h"
 
 /* One thing each that tasks take so much of. */
-enum ahead_dim {
-	AHEAD_CPU,
-	AHEAD_MEM,
-	AHEAD_SLOT,
-	AHEAD_GPU,
-	AHEAD_WHOLE, /* GPUs */
-	AHEAD_IDLE,  /* CPUs of a slice */
-	AHEAD_N
+enum future_dim {
+	FUTURE_CPU,
+	FUTURE_MEM,
+	FUTURE_SLOT,
+	FUTURE_GPU,
+	FUTURE_WHOLE, /* GPUs */
+	FUTURE_IDLE,  /* CPUs of a slice */
+	FUTURE_N
 };
 
 /* Whose the node is at a time, beside the index of a reservation. */
-#define AHEAD_ANYBODY SNAP_NONE
-#define AHEAD_NOBODY  (SNAP_NONE - 1) /* starts fail there */
+#define FUTURE_ANYBODY SNAP_NONE
+#define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there */
 
-struct point {
-	int64_t have[AHEAD_N]; /* -1: all of it is an exclusive job's */
+struct future_point {
+	int64_t have[FUTURE_N]; /* -1: all of it is an exclusive job's */
 	uint32_t ntasks;
 	uint32_t nkept; /* jobs' dues at that time */
 	uint32_t whose;
 };
 
 /* From at[i] until at[i + 1] it is as in point[i]; at[0] is now. */
-struct course {
+struct future_course {
 	uint32_t n; /* > 0 */
 	const int64_t *at;
-	const struct point *point;
+	const struct future_point *point;
 };
 
 /* So many tasks of a job are kept room for on a node; or all of the node is
  * (resv). */
-struct due {
+struct future_due {
 	int64_t start, end; /* SNAP_NEVER: for ever */
 	uint64_t job;
 	uint32_t resv; /* SNAP_NONE: a job's */
@@ -52,32 +52,33 @@ struct due {
 	                   * SNAP_NONE */
 	/* Owned by future.c: the next of the node, and the tasks as long as
 	 * it is looked at. */
-	struct due *next;
+	struct future_due *next;
 	uint32_t ntasks;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 };
 
 /* What one task needs, for comparison with points. */
-struct ask {
+struct future_ask {
 	uint32_t req;
-	int64_t need[AHEAD_N];
+	int64_t need[FUTURE_N];
 	int64_t most;   /* more on one node do not count */
-	uint32_t whose; /* the reservation it names, or AHEAD_ANYBODY */
+	uint32_t whose; /* the reservation it names, or FUTURE_ANYBODY */
 	bool exclusive;
 	bool goes_on; /* has its memory and GPUs already */
 	bool odd;     /* amounts alone do not say whether it fits */
 };
 
 /* How many tasks have what they need at a point. */
-static inline int64_t ask_count(const struct ask *ask, const struct point *pt)
+static inline int64_t future_ask_count(const struct future_ask *ask,
+                                       const struct future_point *pt)
 {
 	int64_t n = ask->most;
 
 	if (pt->have[0] < 0 || pt->whose != ask->whose ||
 	    (ask->exclusive && pt->ntasks))
 		return 0;
-	for (int d = 0; d < AHEAD_N; d++) {
+	for (int d = 0; d < FUTURE_N; d++) {
 		if (pt->have[d] < ask->need[d])
 			return 0;
 		if (pt->have[d] < n * ask->need[d])
@@ -87,7 +88,8 @@ static inline int64_t ask_count(const struct ask *ask, const struct point *pt)
 }
 
 /* The index of the point that holds at a time. */
-static inline uint32_t course_at(const struct course *c, int64_t at)
+static inline uint32_t future_course_at(const struct future_course *c,
+                                        int64_t at)
 {
 	uint32_t lo = 0, hi = c->n;
 
@@ -104,66 +106,60 @@ static inline uint32_t course_at(const struct course *c, int64_t at)
 	return lo;
 }
 
-struct ahead;
+struct future;
 
 /* changes: whether anything of what runs ends at a time that is known */
-struct ahead *ahead_new(struct place *place, bool changes);
+struct future *future_new(struct place *place, bool changes);
 
 /* Whether anything that is there ends at a time that is known. */
-bool ahead_changes(const struct ahead *a);
+bool future_changes(const struct future *a);
 
 /* How much looking is left in this pass; and there was some. */
-int64_t ahead_patience(const struct ahead *a);
-void ahead_spend(struct ahead *a, size_t points);
-int64_t ahead_set_patience(struct ahead *a, int64_t points); /* was */
+int64_t future_patience(const struct future *a);
+void future_spend(struct future *a, size_t points);
+int64_t future_set_patience(struct future *a, int64_t points); /* was */
 
 /* Which nodes could have room first; for what is told to leave, too. */
-struct soon *ahead_soon(struct ahead *a);
+struct future_nodes *future_nodes_of(struct future *a);
 
-struct ask ahead_ask(const struct ahead *a, uint32_t req, int64_t most);
+struct future_ask future_ask_of(const struct future *a, uint32_t req,
+                                int64_t most);
 
 /* Of a suspended job, which has the rest. */
-static inline void ask_go_on(struct ask *ask)
+static inline void future_ask_go_on(struct future_ask *ask)
 {
-	ask->need[AHEAD_MEM] = ask->need[AHEAD_SLOT] = 0;
-	ask->need[AHEAD_GPU] = ask->need[AHEAD_WHOLE] = 0;
+	ask->need[FUTURE_MEM] = ask->need[FUTURE_SLOT] = 0;
+	ask->need[FUTURE_GPU] = ask->need[FUTURE_WHOLE] = 0;
 	ask->goes_on = true;
 }
 
 /* Whether amounts alone do not say what fits on the node. */
-bool ahead_is_odd(const struct ahead *a, uint32_t node, const struct ask *ask);
+bool future_is_odd(const struct future *a, uint32_t node,
+                   const struct future_ask *ask);
 
 /* Valid until something is added to the node. */
-struct course ahead_course(struct ahead *a, uint32_t node);
+struct future_course future_course_of(struct future *a, uint32_t node);
 
 /* By point of a node: how many tasks fit there then, at most ask->most. */
-const int64_t *ahead_counts(struct ahead *a, uint32_t node,
-                            const struct ask *ask);
+const int64_t *future_counts(struct future *a, uint32_t node,
+                             const struct future_ask *ask);
 
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
  * for ever), what is kept for others untouched.  *ret: what forbids it.  Now
  * only what is kept is looked at, not what is free.
  */
-bool ahead_allows(struct ahead *a, uint32_t node, const struct ask *ask,
-                  int64_t n, int64_t from, int64_t until,
-                  const struct due **ret);
+bool future_allows(struct future *a, uint32_t node,
+                   const struct future_ask *ask, int64_t n, int64_t from,
+                   int64_t until, const struct future_due **ret);
 
 /* Room is kept on a node.  It is watched from now on. */
-void ahead_keep(struct ahead *a, uint32_t node, const struct due *due);
+void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
 /* What p->place has on trial is there until place->until. */
-void ahead_add(struct ahead *a, uint32_t req);
+void future_add(struct future *a, uint32_t req);
 
 /* A task of a running job is told to leave, or it is not. */
-void ahead_leave(struct ahead *a, uint32_t task, bool leaves);
-
-/* The job that ends on the node at that time, or for whom room is kept until
- * then; the lowest; 0: none. */
-uint64_t ahead_ends(struct ahead *a, uint32_t node, int64_t at);
-
-/* The job that has some of this (enum resource; else CPUs) on the node and
- * ends first, or 0. */
-uint64_t ahead_blocker(struct ahead *a, uint32_t node, int64_t what);
+void future_leave(struct future *a, uint32_t task, bool leaves);
 
 #endif

@@ -9,7 +9,7 @@ enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
  * is later than can be said is as late as can be said. */
 #define LATEST ((int64_t)UINT32_MAX - 1)
 
-struct soon_order {
+struct future_nodes_order {
 	uint32_t n, nsorted, nheap;
 	/* Sorted ones; up to nheap a heap whose root is the last; then those
 	 * that come later than all of these, in any order. */
@@ -25,12 +25,12 @@ struct supply {
 	const int64_t *have; /* by node: free now */
 	/* By level and node: 1 + seconds until it has as much; 0: never. */
 	uint32_t *in[LEVELS];
-	struct soon_order *order[LEVELS];
+	struct future_nodes_order *order[LEVELS];
 };
 
-struct soon {
+struct future_nodes {
 	const struct snap *s;
-	const struct stays *stays;
+	const struct future_runs *stays;
 	struct arena *arena;
 	int64_t least[LEVELS];        /* of a level */
 	struct supply *supply[RES_N]; /* once asked for */
@@ -38,10 +38,11 @@ struct soon {
 	struct arena_list early;
 };
 
-struct soon *soon_new(const struct snap *s, const struct stays *stays,
-                      struct arena *arena)
+struct future_nodes *future_nodes_new(const struct snap *s,
+                                      const struct future_runs *stays,
+                                      struct arena *arena)
 {
-	struct soon *soon = arena_array(arena, struct soon, 1);
+	struct future_nodes *soon = arena_array(arena, struct future_nodes, 1);
 
 	soon->s = s;
 	soon->stays = stays;
@@ -58,7 +59,7 @@ struct soon *soon_new(const struct snap *s, const struct stays *stays,
 	return soon;
 }
 
-void soon_early(struct soon *soon, uint32_t node)
+void future_nodes_early(struct future_nodes *soon, uint32_t node)
 {
 	if (soon->is_early[node])
 		return;
@@ -82,10 +83,10 @@ static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
 
 /* In how many seconds a node has as much as each level says, if everybody
  * leaves on time and nobody comes.  each: what a task of a request holds. */
-static void find_times(struct soon *soon, struct supply *sup,
+static void find_times(struct future_nodes *soon, struct supply *sup,
                        const int64_t *each, uint32_t node)
 {
-	const struct stays *st = soon->stays;
+	const struct future_runs *st = soon->stays;
 	const uint32_t *req = soon->s->run.req;
 	int64_t have = sup->have[node], now = soon->s->now, at = now;
 	uint32_t i = st->first[node], end = st->first[node + 1];
@@ -105,7 +106,7 @@ static void find_times(struct soon *soon, struct supply *sup,
 	}
 }
 
-static struct supply *supply_new(struct soon *soon, enum resource res)
+static struct supply *supply_new(struct future_nodes *soon, enum resource res)
 {
 	const struct snap *s = soon->s;
 	struct supply *sup = arena_array(soon->arena, struct supply, 1);
@@ -125,12 +126,12 @@ static struct supply *supply_new(struct soon *soon, enum resource res)
 }
 
 /* Place i of the heap. */
-static uint64_t *heap_at(const struct soon_order *o, uint32_t i)
+static uint64_t *heap_at(const struct future_nodes_order *o, uint32_t i)
 {
 	return &o->key[o->nheap - 1 - i];
 }
 
-static void sink(struct soon_order *o, uint32_t i, uint64_t it)
+static void sink(struct future_nodes_order *o, uint32_t i, uint64_t it)
 {
 	uint32_t n = o->nheap - o->nsorted;
 
@@ -145,14 +146,14 @@ static void sink(struct soon_order *o, uint32_t i, uint64_t it)
 }
 
 /* What follows the sorted ones, up to this one, becomes a heap. */
-static void make_heap(struct soon_order *o, uint32_t end)
+static void make_heap(struct future_nodes_order *o, uint32_t end)
 {
 	o->nheap = end;
 	for (uint32_t i = (end - o->nsorted) / 2; i-- > 0;)
 		sink(o, i, *heap_at(o, i));
 }
 
-static void sort_next(struct soon_order *o)
+static void sort_next(struct future_nodes_order *o)
 {
 	uint64_t first, last;
 
@@ -166,7 +167,7 @@ static void sort_next(struct soon_order *o)
 }
 
 /* A key with about a sixteenth of all below it. */
-static uint64_t guess_early(const struct soon_order *o)
+static uint64_t guess_early(const struct future_nodes_order *o)
 {
 	uint64_t least[FIRST];
 	uint32_t n = 0;
@@ -187,7 +188,7 @@ static uint64_t guess_early(const struct soon_order *o)
 
 /* Most searches look at a few nodes: those that come late wait until all
  * others are sorted. */
-static void put_early_first(struct soon_order *o)
+static void put_early_first(struct future_nodes_order *o)
 {
 	uint64_t bound = guess_early(o);
 	uint32_t n = 0;
@@ -202,10 +203,12 @@ static void put_early_first(struct soon_order *o)
 	make_heap(o, n);
 }
 
-static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
+static struct future_nodes_order *order_new(struct future_nodes *soon,
+                                            const uint32_t *in)
 {
 	uint32_t n = soon->s->node.n;
-	struct soon_order *o = arena_array(soon->arena, struct soon_order, 1);
+	struct future_nodes_order *o =
+	    arena_array(soon->arena, struct future_nodes_order, 1);
 
 	o->in = in;
 	o->key = arena_array_raw(soon->arena, uint64_t, in ? n : 0);
@@ -217,8 +220,9 @@ static struct soon_order *order_new(struct soon *soon, const uint32_t *in)
 	return o;
 }
 
-struct soon_order *soon_for(struct soon *soon, enum resource res,
-                            int64_t amount, bool *ret_new)
+struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
+                                                  enum resource res,
+                                                  int64_t amount, bool *ret_new)
 {
 	struct supply *sup = soon->supply[res];
 	int level = 0;
@@ -233,13 +237,13 @@ struct soon_order *soon_for(struct soon *soon, enum resource res,
 	return sup->order[level];
 }
 
-static bool is_by(const struct soon *soon, uint32_t in, int64_t by)
+static bool is_by(const struct future_nodes *soon, uint32_t in, int64_t by)
 {
 	return in && in - 1 <= by - soon->s->now;
 }
 
-bool soon_get(struct soon *soon, struct soon_order *o, uint32_t i, int64_t by,
-              uint32_t *ret_node)
+bool future_nodes_get(struct future_nodes *soon, struct future_nodes_order *o,
+                      uint32_t i, int64_t by, uint32_t *ret_node)
 {
 	if (i < soon->early.n) {
 		*ret_node = ((uint32_t *)soon->early.p)[i];
@@ -256,8 +260,9 @@ bool soon_get(struct soon *soon, struct soon_order *o, uint32_t i, int64_t by,
 	return is_by(soon, (uint32_t)(o->key[i] >> 32), by);
 }
 
-bool soon_could(const struct soon *soon, const struct soon_order *o,
-                uint32_t node, int64_t by)
+bool future_nodes_could(const struct future_nodes *soon,
+                        const struct future_nodes_order *o, uint32_t node,
+                        int64_t by)
 {
 	return soon->is_early[node] || (o->in && is_by(soon, o->in[node], by));
 }

@@ -12,26 +12,31 @@
 
 #include "aischedd/sched/future_runs.h"
 
-struct soon;
+struct future_nodes;
 
-struct soon *soon_new(const struct snap *snap, const struct stays *stays,
-                      struct arena *arena);
+struct future_nodes *future_nodes_new(const struct snap *snap,
+                                      const struct future_runs *stays,
+                                      struct arena *arena);
 
 /* What is there may leave sooner than it seemed: the node comes first. */
-void soon_early(struct soon *soon, uint32_t node);
+void future_nodes_early(struct future_nodes *soon, uint32_t node);
 
 /* The order for so much of it; worked out (*ret_new: it was not known). */
-struct soon_order;
-struct soon_order *soon_for(struct soon *soon, enum resource res,
-                            int64_t amount, bool *ret_new);
+struct future_nodes_order;
+struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
+                                                  enum resource res,
+                                                  int64_t amount,
+                                                  bool *ret_new);
 
 /* The node at place i of it (from 0; SNAP_NONE: it was handed out before), if
  * it could have so much by then. */
-bool soon_get(struct soon *soon, struct soon_order *order, uint32_t i,
-              int64_t by, uint32_t *ret_node);
+bool future_nodes_get(struct future_nodes *soon,
+                      struct future_nodes_order *order, uint32_t i, int64_t by,
+                      uint32_t *ret_node);
 
 /* Whether this one could. */
-bool soon_could(const struct soon *soon, const struct soon_order *order,
-                uint32_t node, int64_t by);
+bool future_nodes_could(const struct future_nodes *soon,
+                        const struct future_nodes_order *order, uint32_t node,
+                        int64_t by);
 
 #endif

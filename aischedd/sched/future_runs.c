@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t stay_assumed(const struct snap *s, uint32_t run)
+int64_t future_runs_assumed(const struct snap *s, uint32_t run)
 {
 	int64_t assumed = s->queue.assumed_time[s->run.queue[run]];
 
@@ -15,33 +15,33 @@ int64_t stay_assumed(const struct snap *s, uint32_t run)
 
 static int by_end(const void *a, const void *b)
 {
-	const struct stay *x = a, *y = b;
+	const struct future_run *x = a, *y = b;
 
 	if (x->end != y->end)
-		return ends_before(x->end, y->end) ? -1 : 1;
+		return future_ends_before(x->end, y->end) ? -1 : 1;
 	return (x->task > y->task) - (x->task < y->task);
 }
 
 /* Most nodes have few tasks, which are in their order already. */
-void stays_sort(struct stay *stay, size_t n)
+void future_runs_sort(struct future_run *stay, size_t n)
 {
 	if (n > 32) {
 		qsort(stay, n, sizeof(*stay), by_end);
 		return;
 	}
 	for (size_t i = 1; i < n; i++) {
-		struct stay it = stay[i];
+		struct future_run it = stay[i];
 		size_t k = i;
 
-		for (; k && ends_before(it.end, stay[k - 1].end); k--)
+		for (; k && future_ends_before(it.end, stay[k - 1].end); k--)
 			stay[k] = stay[k - 1];
 		stay[k] = it;
 	}
 }
 
-struct stays *stays_new(const struct snap *s, struct arena *arena)
+struct future_runs *future_runs_new(const struct snap *s, struct arena *arena)
 {
-	struct stays *st = arena_array(arena, struct stays, 1);
+	struct future_runs *st = arena_array(arena, struct future_runs, 1);
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 	uint32_t *first, *next;
 
@@ -49,26 +49,26 @@ struct stays *stays_new(const struct snap *s, struct arena *arena)
 	 * begins. */
 	first = next = arena_array(arena, uint32_t, s->node.n + 2);
 	next++;
-	st->stay = arena_array_raw(arena, struct stay, ntasks);
+	st->stay = arena_array_raw(arena, struct future_run, ntasks);
 	for (uint32_t t = 0; t < ntasks; t++)
 		first[s->task[t].node + 2]++;
 	for (uint32_t i = 0; i < s->node.n; i++)
 		next[i + 1] += next[i];
 	for (uint32_t r = 0, t = 0; r < s->run.n; r++) {
-		int64_t end = stay_end(s, r);
+		int64_t end = future_runs_end(s, r);
 
 		for (; t < s->run.task_first[r + 1]; t++)
 			st->stay[next[s->task[t].node]++] =
-			    (struct stay){ end, r, t };
+			    (struct future_run){ end, r, t };
 	}
 	for (uint32_t i = 0; i < s->node.n; i++)
-		stays_sort(st->stay + first[i], first[i + 1] - first[i]);
+		future_runs_sort(st->stay + first[i], first[i + 1] - first[i]);
 	st->first = first;
 	return st;
 }
 
-void stays_change(struct stays *st, const struct snap *s, uint32_t run,
-                  int64_t end)
+void future_runs_change(struct future_runs *st, const struct snap *s,
+                        uint32_t run, int64_t end)
 {
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
@@ -78,6 +78,6 @@ void stays_change(struct stays *st, const struct snap *s, uint32_t run,
 		while (st->stay[i].task != t)
 			i++;
 		st->stay[i].end = end;
-		stays_sort(st->stay + from, n);
+		future_runs_sort(st->stay + from, n);
 	}
 }

@@ -10,28 +10,29 @@
 #include "aischedd/sched/snap.h"
 
 /* A task that is on a node until a time. */
-struct stay {
+struct future_run {
 	int64_t end;   /* SNAP_NEVER: nobody knows; those are last */
 	uint32_t run;  /* whose it is */
 	uint32_t task; /* in snap.task */
 };
 
-struct stays {
+struct future_runs {
 	const uint32_t *first; /* by node: slice of stay */
-	struct stay *stay;
+	struct future_run *stay;
 };
 
-struct stays *stays_new(const struct snap *snap, struct arena *arena);
+struct future_runs *future_runs_new(const struct snap *snap,
+                                    struct arena *arena);
 
 /* A run ends at another time. */
-void stays_change(struct stays *st, const struct snap *snap, uint32_t run,
-                  int64_t end);
+void future_runs_change(struct future_runs *st, const struct snap *snap,
+                        uint32_t run, int64_t end);
 
 /* When one without limit has ended by what its queue assumes: more than 0. */
-int64_t stay_assumed(const struct snap *snap, uint32_t run);
+int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
 /* When a running job has ended at the latest, as far as is known. */
-static inline int64_t stay_end(const struct snap *s, uint32_t run)
+static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
 {
 	if (s->run.ending[run])
 		return s->now;
@@ -39,18 +40,18 @@ static inline int64_t stay_end(const struct snap *s, uint32_t run)
 		return SNAP_NEVER;
 	if (s->run.end[run] == SNAP_NEVER)
 		return s->queue.assumed_time[s->run.queue[run]] > 0
-		           ? stay_assumed(s, run)
+		           ? future_runs_assumed(s, run)
 		           : SNAP_NEVER;
 	return s->run.end[run] > s->now ? s->run.end[run] : s->now;
 }
 
 /* SNAP_NEVER is last: as an unsigned number it is the largest. */
-static inline bool ends_before(int64_t a, int64_t b)
+static inline bool future_ends_before(int64_t a, int64_t b)
 {
 	return (uint64_t)a < (uint64_t)b;
 }
 
 /* By their ends; those with the same end stay as they are, or are in order. */
-void stays_sort(struct stay *stay, size_t n);
+void future_runs_sort(struct future_run *stay, size_t n);
 
 #endif

@@ -2,9 +2,8 @@
  * future_walk.h - a walk through the times of one node
  *
  * From now on, from one time at which something changes to the next: the
- * counters of the node (ahead.then) are as they will be then.  Shared by
- * future.c, which makes lists of points of such walks, and promise_blocker.c,
- * which says who is there.
+ * counters of the node (future.then) are as they will be then.  Shared by
+ * future.c, which makes lists of points of such walks.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_WALK_H
 #define AISCHEDD_SCHED_FUTURE_WALK_H
@@ -13,7 +12,7 @@
 #include "aischedd/sched/future_runs.h"
 
 /* A task that starts in this pass. */
-struct added {
+struct future_added {
 	uint64_t job;
 	int64_t end;
 	uint32_t req;
@@ -23,33 +22,33 @@ struct added {
 };
 
 /* What is known of a node; nothing, as long as it is zeroed. */
-struct view {
+struct future_view {
 	int64_t *at;
-	struct point *point;
+	struct future_point *point;
 	uint32_t npoints, cap;
-	struct due *due; /* by start */
-	uint32_t added;  /* first of list, + 1 */
-	bool is_new;     /* the points are those of what is there */
-	bool odd;        /* amounts alone do not say what fits */
+	struct future_due *due; /* by start */
+	uint32_t added;         /* first of list, + 1 */
+	bool is_new;            /* the points are those of what is there */
+	bool odd;               /* amounts alone do not say what fits */
 };
 
-struct ahead {
+struct future {
 	struct place *p;
 	const struct snap *s;
 	struct arena *arena;
-	struct view *view; /* by node */
+	struct future_view *view; /* by node */
 	bool changes;
 	int64_t patience;
 
 	/* Once somebody asks. */
-	struct stays *stays;
-	struct soon *soon;
+	struct future_runs *stays;
+	struct future_nodes *soon;
 	struct work *then; /* of the node that is looked at */
 	uint8_t *gone;     /* by task: told to leave in this pass */
 
 	struct arena_list added;
-	size_t ntasks;        /* of place->task that are among them */
-	struct stay *leaving; /* scratch: all that ends on the node */
+	size_t ntasks;              /* of place->task that are among them */
+	struct future_run *leaving; /* scratch: all that ends on the node */
 	size_t leaving_cap;
 	int64_t *count; /* scratch: one a point */
 	size_t count_cap;
@@ -57,39 +56,48 @@ struct ahead {
 	size_t use_cap;
 };
 
-struct walk {
-	struct ahead *a;
+struct future_walk {
+	struct future *a;
 	uint32_t node;
 	int64_t at;
-	const struct stay *stay; /* that end, in this order */
+	const struct future_run *stay; /* that end, in this order */
 	size_t nstays, next;
 	uint32_t whose, nkept;
-	const struct due *cut; /* found less room than was kept for it */
+	const struct future_due *cut; /* found less room than was kept for it */
 };
 
 /* i: + 1, as in lists. */
-static inline const struct added *added_at(const struct ahead *a, uint32_t i)
+static inline const struct future_added *future_added_at(const struct future *a,
+                                                         uint32_t i)
 {
-	return (const struct added *)a->added.p + i - 1;
+	return (const struct future_added *)a->added.p + i - 1;
 }
 
-static inline bool due_is_over(const struct due *d, int64_t at)
+static inline bool future_due_is_over(const struct future_due *d, int64_t at)
 {
 	return d->end != SNAP_NEVER && d->end <= at;
 }
 
 /* Running tasks by node, worked out when somebody first asks. */
-struct stays *ahead_stays(struct ahead *a);
+struct future_runs *future_walk_runs(struct future *a);
 
 /* The node as it is now. */
-void walk_begin(struct walk *w, struct ahead *a, uint32_t node);
+void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
 
 /* When something changes next; INT64_MAX: nothing does. */
-int64_t walk_next(const struct walk *w);
+int64_t future_walk_next(const struct future_walk *w);
 
 /* The node as it is then; false: nothing changes any more. */
-bool walk_on(struct walk *w);
+bool future_walk_on(struct future_walk *w);
 
-void walk_end(struct walk *w);
+void future_walk_end(struct future_walk *w);
+
+/* The job that ends on the node at that time, or for whom room is kept until
+ * then; the lowest; 0: none. */
+uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
+
+/* The job that has some of this (enum resource; else CPUs) on the node and
+ * ends first, or 0. */
+uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif

@@ -48,8 +48,8 @@ uint32_t match_class_of(const struct match *m, uint32_t node);
 const struct allowed *match_req(struct match *m, uint32_t req);
 
 /* Whether no node of the class is large enough for a task. */
-static inline bool class_too_small(const struct node_class *c,
-                                   const struct snap *s, uint32_t req)
+static inline bool match_class_too_small(const struct node_class *c,
+                                         const struct snap *s, uint32_t req)
 {
 	return s->req.cpus[req] > c->most[RES_CPU] ||
 	       s->req.mem[req] > c->most[RES_MEM] ||
@@ -57,7 +57,7 @@ static inline bool class_too_small(const struct node_class *c,
 }
 
 /* Whether the request may run on the node; the node is of a class of it. */
-static inline bool allowed_node(const struct allowed *a, uint32_t node)
+static inline bool match_allows(const struct allowed *a, uint32_t node)
 {
 	return !a->only || (a->only[node / 64] >> node % 64 & 1);
 }

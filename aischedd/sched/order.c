@@ -22,28 +22,29 @@ static int64_t max_wait(const struct snap *s, uint32_t row)
 	return CONF_NONE;
 }
 
-static int64_t waited(const struct order *o, uint32_t member)
+static int64_t waited(const struct row_order *o, uint32_t member)
 {
 	return o->snap->now - o->snap->member[member].since;
 }
 
-static bool is_overdue(const struct order *o, uint32_t row, uint32_t member)
+static bool is_overdue(const struct row_order *o, uint32_t row, uint32_t member)
 {
 	return o->overdue[row] != CONF_NONE &&
 	       waited(o, member) >= o->overdue[row];
 }
 
 /* Those that have waited too long go as they were submitted. */
-struct order_key order_key(const struct order *o, uint32_t row, uint32_t member)
+struct order_key order_key(const struct row_order *o, uint32_t row,
+                           uint32_t member)
 {
-	int64_t age = score_age(&o->snap->policy, waited(o, member));
+	int64_t age = order_score_age(&o->snap->policy, waited(o, member));
 
 	if (is_overdue(o, row, member))
 		return (struct order_key){ boost, 0 };
 	return (struct order_key){ o->base[row] + age, o->rank[row] };
 }
 
-static void judge_row(struct order *o, uint32_t row,
+static void judge_row(struct row_order *o, uint32_t row,
                       const int64_t capacity[RES_N])
 {
 	const struct snap *s = o->snap;
@@ -52,31 +53,33 @@ static void judge_row(struct order *o, uint32_t row,
 	const int64_t ask[RES_N] = { tasks * s->req.cpus[req],
 		                     tasks * s->req.mem[req],
 		                     tasks * s->req.gpus[req] };
-	struct score score = score_make(&s->policy, s->pend.priority[row], 0,
-	                                ask, capacity, s->pend.light[row]);
+	struct order_score score =
+	    order_score_make(&s->policy, s->pend.priority[row], 0, ask,
+	                     capacity, s->pend.light[row]);
 	int64_t length = s->req.time_limit[req];
 
 	if (length == SNAP_NEVER)
 		length = s->queue.assumed_time[s->pend.queue[row]];
-	o->base[row] = score_sum(&score);
-	o->rank[row] = rung_counts(s->policy.order)
-	                   ? rung_rank(s, row)
-	                   : score_rank(&s->policy, length, ask, capacity);
+	o->base[row] = order_score_sum(&score);
+	o->rank[row] =
+	    order_rung_counts(s->policy.order)
+		? order_rung_rank(s, row)
+		: order_score_rank(&s->policy, length, ask, capacity);
 	o->overdue[row] = o->hold[row] = max_wait(s, row);
 	if (o->hold[row] != CONF_NONE)
 		return;
 	o->hold[row] = s->policy.hold_after;
-	o->overdue[row] = score_overdue(s->policy.order, o->hold[row]);
+	o->overdue[row] = order_score_overdue(s->policy.order, o->hold[row]);
 }
 
 /* --- heaps ------------------------------------------------------------- */
 
-static uint64_t next_job(const struct order *o, uint32_t row)
+static uint64_t next_job(const struct row_order *o, uint32_t row)
 {
 	return o->snap->member[o->next[row]].job;
 }
 
-static int compare_rows(const struct order *o, uint32_t a, uint32_t b)
+static int compare_rows(const struct row_order *o, uint32_t a, uint32_t b)
 {
 	int cmp = order_key_cmp(&o->key[a], &o->key[b]);
 
@@ -87,14 +90,14 @@ static int compare_rows(const struct order *o, uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int64_t above_min(const struct order *o, uint32_t run)
+static int64_t above_min(const struct row_order *o, uint32_t run)
 {
 	const struct snap *s = o->snap;
 
 	return (int64_t)order_tasks(o, run) - s->req.min_tasks[s->run.req[run]];
 }
 
-static int compare_growers(const struct order *o, uint32_t a, uint32_t b)
+static int compare_growers(const struct row_order *o, uint32_t a, uint32_t b)
 {
 	const struct snap *s = o->snap;
 
@@ -106,9 +109,9 @@ static int compare_growers(const struct order *o, uint32_t a, uint32_t b)
 	                                     : s->run.job[a] > s->run.job[b];
 }
 
-typedef int compare_fn(const struct order *o, uint32_t a, uint32_t b);
+typedef int compare_fn(const struct row_order *o, uint32_t a, uint32_t b);
 
-static void sink(const struct order *o, struct heap *h, uint32_t i,
+static void sink(const struct row_order *o, struct order_heap *h, uint32_t i,
                  compare_fn *compare)
 {
 	uint32_t x = h->at[i];
@@ -124,7 +127,8 @@ static void sink(const struct order *o, struct heap *h, uint32_t i,
 	h->at[i] = x;
 }
 
-static void drop(const struct order *o, struct heap *h, compare_fn *compare)
+static void drop(const struct row_order *o, struct order_heap *h,
+                 compare_fn *compare)
 {
 	h->at[0] = h->at[--h->n];
 	if (h->n)
@@ -134,7 +138,7 @@ static void drop(const struct order *o, struct heap *h, compare_fn *compare)
 /* --- rows -------------------------------------------------------------- */
 
 /* Go to the next job that may start; false when the row has none left. */
-static bool advance(struct order *o, uint32_t row)
+static bool advance(struct row_order *o, uint32_t row)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
 
@@ -153,9 +157,9 @@ static bool advance(struct order *o, uint32_t row)
 	return false;
 }
 
-static void next_of_row(struct order *o, uint32_t queue)
+static void next_of_row(struct row_order *o, uint32_t queue)
 {
-	struct heap *h = &o->rows[queue];
+	struct order_heap *h = &o->rows[queue];
 	uint32_t row = h->at[0];
 
 	o->begun[row]++;
@@ -165,19 +169,19 @@ static void next_of_row(struct order *o, uint32_t queue)
 		drop(o, h, compare_rows);
 }
 
-void order_started(struct order *o, uint32_t queue)
+void order_started(struct row_order *o, uint32_t queue)
 {
 	o->started[o->rows[queue].at[0]]++;
 	next_of_row(o, queue);
 }
 
-void order_claimed(struct order *o, uint32_t queue)
+void order_claimed(struct row_order *o, uint32_t queue)
 {
 	o->claimed[o->rows[queue].at[0]]++;
 	next_of_row(o, queue);
 }
 
-void order_promised(struct order *o, uint32_t queue)
+void order_promised(struct row_order *o, uint32_t queue)
 {
 	uint32_t row = o->rows[queue].at[0];
 
@@ -188,9 +192,9 @@ void order_promised(struct order *o, uint32_t queue)
 	next_of_row(o, queue);
 }
 
-void order_grown(struct order *o, uint32_t queue)
+void order_grown(struct row_order *o, uint32_t queue)
 {
-	struct heap *h = &o->growers[queue];
+	struct order_heap *h = &o->growers[queue];
 	uint32_t run = h->at[0];
 
 	o->grown[run]++;
@@ -200,7 +204,7 @@ void order_grown(struct order *o, uint32_t queue)
 		drop(o, h, compare_growers);
 }
 
-void order_drop(struct order *o, uint32_t queue)
+void order_drop(struct row_order *o, uint32_t queue)
 {
 	if (o->rows[queue].n)
 		drop(o, &o->rows[queue], compare_rows);
@@ -208,19 +212,19 @@ void order_drop(struct order *o, uint32_t queue)
 		drop(o, &o->growers[queue], compare_growers);
 }
 
-bool order_has(const struct order *o, uint32_t queue)
+bool order_has(const struct row_order *o, uint32_t queue)
 {
 	return o->rows[queue].n || o->growers[queue].n;
 }
 
-struct turn order_first(const struct order *o, uint32_t queue)
+struct turn order_first(const struct row_order *o, uint32_t queue)
 {
 	if (o->rows[queue].n)
 		return (struct turn){ o->rows[queue].at[0], SNAP_NONE };
 	return (struct turn){ SNAP_NONE, o->growers[queue].at[0] };
 }
 
-void order_next(const struct order *o, uint32_t queue, int64_t ret[RES_N])
+void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N])
 {
 	const struct snap *s = o->snap;
 	struct turn turn = order_first(o, queue);
@@ -233,15 +237,15 @@ void order_next(const struct order *o, uint32_t queue, int64_t ret[RES_N])
 	ret[RES_GPU] = tasks * s->req.gpus[req];
 }
 
-bool order_is_due(const struct order *o, uint32_t queue)
+bool order_is_due(const struct row_order *o, uint32_t queue)
 {
-	const struct heap *h = &o->rows[queue];
+	const struct order_heap *h = &o->rows[queue];
 
 	return h->n && o->hold[h->at[0]] != CONF_NONE &&
 	       waited(o, o->next[h->at[0]]) >= o->hold[h->at[0]];
 }
 
-int order_compare(const struct order *o, uint32_t a, uint32_t b)
+int order_compare(const struct row_order *o, uint32_t a, uint32_t b)
 {
 	if (!o->rows[a].n || !o->rows[b].n)
 		return !o->rows[a].n - !o->rows[b].n;
@@ -250,7 +254,7 @@ int order_compare(const struct order *o, uint32_t a, uint32_t b)
 
 /* Whoever was judged by an earlier pass has none, unless he holds others
  * back. */
-static bool has_turn(const struct order *o, uint32_t row)
+static bool has_turn(const struct row_order *o, uint32_t row)
 {
 	switch (o->snap->pend.judged[row]) {
 	case JUDGED_WAITS:
@@ -262,18 +266,18 @@ static bool has_turn(const struct order *o, uint32_t row)
 	}
 }
 
-void order_open(struct order *o)
+void order_open(struct row_order *o)
 {
 	const struct snap *s = o->snap;
 
 	for (uint32_t row = 0; row < s->pend.n; row++) {
-		struct heap *h = &o->rows[s->pend.queue[row]];
+		struct order_heap *h = &o->rows[s->pend.queue[row]];
 
 		if (advance(o, row) && has_turn(o, row))
 			h->at[h->n++] = row;
 	}
 	for (uint32_t run = 0; o->grows && run < s->run.n; run++) {
-		struct heap *h = &o->growers[s->run.queue[run]];
+		struct order_heap *h = &o->growers[s->run.queue[run]];
 
 		if (tally_may_grow(s, run) &&
 		    order_tasks(o, run) < s->req.tasks[s->run.req[run]])
@@ -288,7 +292,8 @@ void order_open(struct order *o)
 }
 
 /* A heap for each queue, in one array; n is how many there may be. */
-static void heaps_alloc(struct heap *h, uint32_t nqueues, struct arena *arena)
+static void heaps_alloc(struct order_heap *h, uint32_t nqueues,
+                        struct arena *arena)
 {
 	uint32_t *at, n = 0;
 
@@ -302,13 +307,13 @@ static void heaps_alloc(struct heap *h, uint32_t nqueues, struct arena *arena)
 	}
 }
 
-static void heaps_new(struct order *o, const struct tally *tally,
+static void heaps_new(struct row_order *o, const struct tally *tally,
                       struct arena *arena)
 {
 	const struct snap *s = o->snap;
 
-	o->rows = arena_array(arena, struct heap, s->queue.n);
-	o->growers = arena_array(arena, struct heap, s->queue.n);
+	o->rows = arena_array(arena, struct order_heap, s->queue.n);
+	o->growers = arena_array(arena, struct order_heap, s->queue.n);
 	for (uint32_t row = 0; row < s->pend.n; row++)
 		o->rows[s->pend.queue[row]].n++;
 	for (uint32_t q = 0; q < s->queue.n; q++)
@@ -318,7 +323,7 @@ static void heaps_new(struct order *o, const struct tally *tally,
 	o->grows = tally->growers;
 }
 
-static void count_ready(struct order *o, uint32_t row)
+static void count_ready(struct row_order *o, uint32_t row)
 {
 	const struct snap *s = o->snap;
 	uint64_t ready = 0;
@@ -329,10 +334,10 @@ static void count_ready(struct order *o, uint32_t row)
 	o->ready[row] = ready;
 }
 
-struct order *order_new(const struct snap *s, const struct tally *tally,
-                        const int64_t capacity[RES_N], struct arena *arena)
+struct row_order *order_new(const struct snap *s, const struct tally *tally,
+                            const int64_t capacity[RES_N], struct arena *arena)
 {
-	struct order *o = arena_array(arena, struct order, 1);
+	struct row_order *o = arena_array(arena, struct row_order, 1);
 	uint32_t n = s->pend.n;
 
 	o->snap = s;
@@ -360,7 +365,7 @@ struct order *order_new(const struct snap *s, const struct tally *tally,
 	return o;
 }
 
-uint32_t order_waiting(const struct order *o, uint32_t row)
+uint32_t order_waiting(const struct row_order *o, uint32_t row)
 {
 	if (o->first[row] != SNAP_NONE)
 		return o->first[row];

@@ -18,7 +18,7 @@
 #include "aischedd/sched/order_score.h"
 #include "aischedd/sched/work.h"
 
-struct heap {
+struct order_heap {
 	uint32_t *at; /* rows or runs */
 	uint32_t n;
 };
@@ -36,11 +36,12 @@ static inline int order_key_cmp(const struct order_key *a,
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-struct order {
+struct row_order {
 	const struct snap *snap;
-	struct heap *rows;     /* by queue: rows whose turn is still to come */
-	struct heap *growers;  /* by queue: runs that may grow */
-	bool grows;            /* there are such runs */
+	struct order_heap
+	    *rows; /* by queue: rows whose turn is still to come */
+	struct order_heap *growers; /* by queue: runs that may grow */
+	bool grows;                 /* there are such runs */
 	int64_t *base;         /* by row: its score but for age, thousandths */
 	int64_t *rank;         /* by row: see order_score.h */
 	struct order_key *key; /* by row: of the member whose turn it is */
@@ -63,9 +64,9 @@ struct order {
 };
 
 /* Tasks that a run has, and gets. */
-static inline uint32_t order_tasks(const struct order *o, uint32_t run)
+static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 {
-	return run_ntasks(o->snap, run) + o->grown[run];
+	return snap_run_ntasks(o->snap, run) + o->grown[run];
 }
 
 /* The next claim of a leaf. */
@@ -75,37 +76,37 @@ struct turn {
 };
 
 /* capacity: of all nodes that are not down. */
-struct order *order_new(const struct snap *snap, const struct tally *tally,
-                        const int64_t capacity[RES_N], struct arena *arena);
+struct row_order *order_new(const struct snap *snap, const struct tally *tally,
+                            const int64_t capacity[RES_N], struct arena *arena);
 
 /* All rows and runs take their places; those whose jobs have started or been
  * given claims (begun, grown) as far as they go on. */
-void order_open(struct order *o);
+void order_open(struct row_order *o);
 
-bool order_has(const struct order *o, uint32_t queue);
+bool order_has(const struct row_order *o, uint32_t queue);
 
 /* It stays the first of its queue until one of the rest is said. */
-struct turn order_first(const struct order *o, uint32_t queue);
+struct turn order_first(const struct row_order *o, uint32_t queue);
 /* What that asks for: a job at its minimum, or a task. */
-void order_next(const struct order *o, uint32_t queue, int64_t ret[RES_N]);
+void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
 /* Its job starts, or others leave for it; the next, please. */
-void order_started(struct order *o, uint32_t queue);
-void order_claimed(struct order *o, uint32_t queue);
+void order_started(struct row_order *o, uint32_t queue);
+void order_claimed(struct row_order *o, uint32_t queue);
 /* It waits, and others like it have their turn still. */
-void order_promised(struct order *o, uint32_t queue);
-void order_grown(struct order *o, uint32_t queue);
+void order_promised(struct row_order *o, uint32_t queue);
+void order_grown(struct row_order *o, uint32_t queue);
 /* Nothing more of it can start. */
-void order_drop(struct order *o, uint32_t queue);
+void order_drop(struct row_order *o, uint32_t queue);
 
 /* Whether the next of a leaf has waited for so long that it may hold back
  * others. */
-bool order_is_due(const struct order *o, uint32_t queue);
+bool order_is_due(const struct row_order *o, uint32_t queue);
 
 /* The sign of the comparison of two leaves' next claims. */
-int order_compare(const struct order *o, uint32_t a, uint32_t b);
+int order_compare(const struct row_order *o, uint32_t a, uint32_t b);
 
 /* Whether a job of the row is known to wait already. */
-static inline bool order_is_waiting(const struct order *o, uint32_t row)
+static inline bool order_is_waiting(const struct row_order *o, uint32_t row)
 {
 	return o->first[row] != SNAP_NONE;
 }
@@ -117,11 +118,11 @@ static inline uint32_t order_may_start(const struct snap_member *m)
 }
 
 /* Of a member of the row, when its turn comes. */
-struct order_key order_key(const struct order *o, uint32_t row,
+struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member);
 
 /* The member that the verdict of a row speaks of: the first that waits and
  * not only for its own array, or SNAP_NONE when all started. */
-uint32_t order_waiting(const struct order *o, uint32_t row);
+uint32_t order_waiting(const struct row_order *o, uint32_t row);
 
 #endif

@@ -14,8 +14,8 @@ struct waiter {
 	bool other;
 };
 
-static struct waiter waiter_of(const struct order *o, uint32_t row, uint32_t m,
-                               uint32_t *ret)
+static struct waiter waiter_of(const struct row_order *o, uint32_t row,
+                               uint32_t m, uint32_t *ret)
 {
 	return (struct waiter){
 		.row = row,
@@ -43,7 +43,7 @@ static int by_turn(const void *a, const void *b)
 
 /* From this member on all jobs of a row wait, but for those of it that have
  * begun. */
-static uint32_t first_waiting(const struct order *o, uint32_t row,
+static uint32_t first_waiting(const struct row_order *o, uint32_t row,
                               uint32_t *ret_begun)
 {
 	bool promised = o->first[row] != SNAP_NONE;
@@ -53,7 +53,8 @@ static uint32_t first_waiting(const struct order *o, uint32_t row,
 }
 
 /* How many jobs of a member wait. */
-static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
+static uint32_t still_waiting(const struct row_order *o, uint32_t row,
+                              uint32_t m)
 {
 	const struct snap_member *mem = &o->snap->member[m];
 	uint32_t begun, first = first_waiting(o, row, &begun);
@@ -63,7 +64,7 @@ static uint32_t still_waiting(const struct order *o, uint32_t row, uint32_t m)
 	return m > first ? mem->count : mem->count - order_may_start(mem);
 }
 
-static bool is_before(const struct order *o, uint32_t row, uint32_t m,
+static bool is_before(const struct row_order *o, uint32_t row, uint32_t m,
                       const struct waiter *w)
 {
 	struct order_key key = order_key(o, row, m);
@@ -73,7 +74,7 @@ static bool is_before(const struct order *o, uint32_t row, uint32_t m,
 }
 
 /* The first of n waiters whose turn comes after that of a member; n: none. */
-static uint32_t first_after(const struct order *o, const struct waiter *w,
+static uint32_t first_after(const struct row_order *o, const struct waiter *w,
                             uint32_t n, uint32_t row, uint32_t m)
 {
 	uint32_t lo = 0;
@@ -91,7 +92,7 @@ static uint32_t first_after(const struct order *o, const struct waiter *w,
 
 /* The first of a row's members, from one on, whose turn comes after that of
  * the waiter: who came later has waited no longer. */
-static uint32_t members_before(const struct order *o, uint32_t row,
+static uint32_t members_before(const struct row_order *o, uint32_t row,
                                uint32_t from, const struct waiter *w)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
@@ -109,7 +110,8 @@ static uint32_t members_before(const struct order *o, uint32_t row,
 
 /* Spread the jobs of each row over the gaps between the n waiters of one
  * queue. */
-static void count_between(const struct order *o, struct waiter *w, uint32_t n)
+static void count_between(const struct row_order *o, struct waiter *w,
+                          uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t row = w[i].row, last, at;
@@ -128,9 +130,9 @@ static void count_between(const struct order *o, struct waiter *w, uint32_t n)
 	}
 }
 
-void positions_find(const struct order *o, struct verdict *verdict,
-                    struct promised *promised, uint32_t npromised,
-                    struct arena *arena)
+void order_position_find(const struct row_order *o, struct verdict *verdict,
+                         struct promised *promised, uint32_t npromised,
+                         struct arena *arena)
 {
 	const struct snap *s = o->snap;
 	struct waiter *w =

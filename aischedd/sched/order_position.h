@@ -11,8 +11,8 @@
 #include "aischedd/sched/order.h"
 #include "aischedd/sched/plan.h"
 
-void positions_find(const struct order *o, struct verdict *verdict,
-                    struct promised *promised, uint32_t npromised,
-                    struct arena *arena);
+void order_position_find(const struct row_order *o, struct verdict *verdict,
+                         struct promised *promised, uint32_t npromised,
+                         struct arena *arena);
 
 #endif

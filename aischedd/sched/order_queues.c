@@ -27,7 +27,8 @@ static void find_rationed(const struct snap *s, uint8_t *ret)
 	}
 }
 
-static void ask_pending(struct tree *t, uint32_t row, struct ever *ever)
+static void ask_pending(struct order_queues *t, uint32_t row,
+                        struct fit_empty *empty)
 {
 	const struct snap *s = t->snap;
 	uint32_t req = s->pend.req[row];
@@ -35,7 +36,8 @@ static void ask_pending(struct tree *t, uint32_t row, struct ever *ever)
 	struct verdict v;
 
 	if (s->pend.resumes[row] != SNAP_NONE ||
-	    admit_ever(s, row, &v) != WHY_None || !ever_fits(ever, row, &v))
+	    admit_ever(s, row, &v) != WHY_None ||
+	    !fit_empty_holds(empty, row, &v))
 		return;
 	tasks = (int64_t)t->order->ready[row] * s->req.tasks[req];
 	sum[RES_CPU] += tasks * s->req.cpus[req];
@@ -44,8 +46,8 @@ static void ask_pending(struct tree *t, uint32_t row, struct ever *ever)
 }
 
 /* Who leaves wants to come back, and is asked for, too. */
-static void divide(struct tree *t, const struct tally *tally, struct ever *ever,
-                   struct arena *arena)
+static void divide(struct order_queues *t, const struct tally *tally,
+                   struct fit_empty *empty, struct arena *arena)
 {
 	const struct snap *s = t->snap;
 	uint8_t *rationed = arena_array(arena, uint8_t, s->queue.n);
@@ -58,7 +60,7 @@ static void divide(struct tree *t, const struct tally *tally, struct ever *ever,
 	}
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		if (rationed[s->pend.queue[row]])
-			ask_pending(t, row, ever);
+			ask_pending(t, row, empty);
 	}
 	share_divide(&s->queue, t->ask, t->capacity, t->share, arena);
 }
@@ -78,7 +80,8 @@ static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 
 /* So much of a resource a queue may call its own, or CONF_NONE; with what it
  * is guaranteed but does not ask for, if `quota` is set. */
-static int64_t own_of(const struct tree *t, uint32_t queue, int r, bool quota)
+static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
+                      bool quota)
 {
 	const struct snap_queues *q = &t->snap->queue;
 	int64_t share = t->share[queue][r], most = q->limit[queue][r];
@@ -94,7 +97,7 @@ static int64_t own_of(const struct tree *t, uint32_t queue, int r, bool quota)
 
 /* How far it is from its share now (next NULL), or would be with this much
  * more. */
-static struct ratio ratio_of(const struct tree *t, uint32_t queue,
+static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
                              const int64_t *next)
 {
 	struct ratio most = { 0, 1 };
@@ -119,7 +122,7 @@ static struct ratio ratio_of(const struct tree *t, uint32_t queue,
 }
 
 /* The leaf below (or at) a queue whose turn it is there. */
-static uint32_t leaf_of(const struct tree *t, uint32_t queue)
+static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 {
 	while (t->nkids[queue])
 		queue = t->kid[t->kid_first[queue]];
@@ -128,13 +131,13 @@ static uint32_t leaf_of(const struct tree *t, uint32_t queue)
 
 /* Whether its next claim leaves it within its share: who would be above it may
  * have to give up again what he gets, so he comes last, but not for ever. */
-static bool stays_within(const struct tree *t, uint32_t queue)
+static bool stays_within(const struct order_queues *t, uint32_t queue)
 {
 	return t->next[queue].use <= t->next[queue].share ||
 	       order_is_due(t->order, leaf_of(t, queue));
 }
 
-static bool before(const struct tree *t, uint32_t a, uint32_t b)
+static bool before(const struct order_queues *t, uint32_t a, uint32_t b)
 {
 	const int64_t *priority = t->snap->queue.priority;
 	int cmp = stays_within(t, b) - stays_within(t, a);
@@ -155,13 +158,14 @@ static bool before(const struct tree *t, uint32_t a, uint32_t b)
 	return cmp ? cmp < 0 : a < b;
 }
 
-static void put(struct tree *t, uint32_t *heap, uint32_t i, uint32_t queue)
+static void put(struct order_queues *t, uint32_t *heap, uint32_t i,
+                uint32_t queue)
 {
 	heap[i] = queue;
 	t->at[queue] = i;
 }
 
-static void sink(struct tree *t, uint32_t *heap, uint32_t n, uint32_t i)
+static void sink(struct order_queues *t, uint32_t *heap, uint32_t n, uint32_t i)
 {
 	uint32_t queue = heap[i];
 
@@ -175,7 +179,7 @@ static void sink(struct tree *t, uint32_t *heap, uint32_t n, uint32_t i)
 	put(t, heap, i, queue);
 }
 
-static void rise(struct tree *t, uint32_t *heap, uint32_t i)
+static void rise(struct order_queues *t, uint32_t *heap, uint32_t i)
 {
 	uint32_t queue = heap[i];
 
@@ -184,13 +188,13 @@ static void rise(struct tree *t, uint32_t *heap, uint32_t i)
 	put(t, heap, i, queue);
 }
 
-static bool has_claim(const struct tree *t, uint32_t queue)
+static bool has_claim(const struct order_queues *t, uint32_t queue)
 {
 	return t->nkids[queue] || order_has(t->order, queue);
 }
 
 /* How far it is from its share, and how far its next claim takes it. */
-static void measure(struct tree *t, uint32_t queue)
+static void measure(struct order_queues *t, uint32_t queue)
 {
 	int64_t next[RES_N];
 
@@ -202,7 +206,7 @@ static void measure(struct tree *t, uint32_t queue)
 }
 
 /* Put a queue where it belongs among its siblings, in or out. */
-static void settle(struct tree *t, uint32_t queue)
+static void settle(struct order_queues *t, uint32_t queue)
 {
 	uint32_t parent = t->snap->queue.parent[queue], *heap, *n, at;
 
@@ -229,13 +233,13 @@ static void settle(struct tree *t, uint32_t queue)
 	sink(t, heap, *n, t->at[heap[at]]);
 }
 
-void tree_update(struct tree *t, uint32_t queue)
+void order_queues_update(struct order_queues *t, uint32_t queue)
 {
 	for (; queue != SNAP_NONE; queue = t->snap->queue.parent[queue])
 		settle(t, queue);
 }
 
-bool tree_first(const struct tree *t, uint32_t *ret_queue)
+bool order_queues_first(const struct order_queues *t, uint32_t *ret_queue)
 {
 	uint32_t root = t->snap->queue.n;
 
@@ -245,11 +249,14 @@ bool tree_first(const struct tree *t, uint32_t *ret_queue)
 	return true;
 }
 
-struct tree *tree_new(const struct tally *tally, const struct work *work,
-                      const struct order *order, struct ever *ever,
-                      const int64_t capacity[RES_N], struct arena *arena)
+struct order_queues *order_queues_new(const struct tally *tally,
+                                      const struct work *work,
+                                      const struct row_order *order,
+                                      struct fit_empty *empty,
+                                      const int64_t capacity[RES_N],
+                                      struct arena *arena)
 {
-	struct tree *t = arena_array(arena, struct tree, 1);
+	struct order_queues *t = arena_array(arena, struct order_queues, 1);
 	const struct snap *s = work->snap;
 	uint32_t n = s->queue.n, *count;
 
@@ -259,7 +266,7 @@ struct tree *tree_new(const struct tally *tally, const struct work *work,
 	t->ask = arena_alloc(arena, n, sizeof(*t->ask));
 	t->share = arena_alloc(arena, n, sizeof(*t->share));
 	t->capacity = capacity;
-	divide(t, tally, ever, arena);
+	divide(t, tally, empty, arena);
 
 	t->far = arena_array(arena, struct ratio, n);
 	t->next = arena_array(arena, struct ratio, n);

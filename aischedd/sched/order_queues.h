@@ -19,10 +19,10 @@
 #include "aischedd/sched/fit_empty.h"
 #include "aischedd/sched/order.h"
 
-struct tree {
+struct order_queues {
 	const struct snap *snap;
 	const struct work *work;
-	const struct order *order;
+	const struct row_order *order;
 	const int64_t *capacity;
 	int64_t (*ask)[RES_N];   /* by queue, with all below it */
 	int64_t (*share)[RES_N]; /* CONF_NONE: not rationed there */
@@ -36,14 +36,17 @@ struct tree {
 
 /* Fair shares are made of what runs and waits.  capacity: of all nodes that
  * are not down (order_score.h). */
-struct tree *tree_new(const struct tally *tally, const struct work *work,
-                      const struct order *order, struct ever *ever,
-                      const int64_t capacity[RES_N], struct arena *arena);
+struct order_queues *order_queues_new(const struct tally *tally,
+                                      const struct work *work,
+                                      const struct row_order *order,
+                                      struct fit_empty *empty,
+                                      const int64_t capacity[RES_N],
+                                      struct arena *arena);
 
 /* The leaf whose next claim has its turn; false: there is none. */
-bool tree_first(const struct tree *t, uint32_t *ret_queue);
+bool order_queues_first(const struct order_queues *t, uint32_t *ret_queue);
 
 /* What this leaf uses, or its next claim, has changed. */
-void tree_update(struct tree *t, uint32_t queue);
+void order_queues_update(struct order_queues *t, uint32_t queue);
 
 #endif

@@ -9,21 +9,7 @@ static const int64_t PARTS = (int64_t)1 << 26, LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
 
-void snap_capacity(const struct snap *s, int64_t ret[RES_N])
-{
-	for (int r = 0; r < RES_N; r++)
-		ret[r] = 0;
-	for (uint32_t i = 0; i < s->node.n; i++) {
-		if (s->node.state[i] == NODE_DOWN)
-			continue;
-		ret[RES_CPU] += s->node.cpu_total[i];
-		ret[RES_MEM] += s->node.mem_total[i];
-		ret[RES_GPU] += 1000 * (int64_t)(s->node.gpu_first[i + 1] -
-		                                 s->node.gpu_first[i]);
-	}
-}
-
-int64_t score_age(const struct snap_policy *policy, int64_t waited)
+int64_t order_score_age(const struct snap_policy *policy, int64_t waited)
 {
 	if (waited < 0 || policy->order != BY_POINTS)
 		waited = 0;
@@ -32,7 +18,7 @@ int64_t score_age(const struct snap_policy *policy, int64_t waited)
 	return policy->age_weight * waited * 1000 / DAY_S;
 }
 
-int64_t score_overdue(uint8_t order, int64_t hold_after)
+int64_t order_score_overdue(uint8_t order, int64_t hold_after)
 {
 	return order == BY_POINTS && hold_after != CONF_NONE
 	           ? hold_after + WAITED_MOST_S
@@ -55,22 +41,25 @@ static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
 	return most;
 }
 
-struct score score_make(const struct snap_policy *policy, int64_t priority,
-                        int64_t waited, const int64_t ask[RES_N],
-                        const int64_t capacity[RES_N], uint32_t light)
+struct order_score order_score_make(const struct snap_policy *policy,
+                                    int64_t priority, int64_t waited,
+                                    const int64_t ask[RES_N],
+                                    const int64_t capacity[RES_N],
+                                    uint32_t light)
 {
-	struct score score = { .priority = priority * 1000 };
+	struct order_score score = { .priority = priority * 1000 };
 
 	if (policy->order != BY_POINTS)
 		return score;
-	score.age = score_age(policy, waited);
+	score.age = order_score_age(policy, waited);
 	score.size = policy->size_weight * part_of(ask, capacity, 1000);
 	score.fair_share = policy->fairshare_weight * light;
 	return score;
 }
 
-int64_t score_rank(const struct snap_policy *policy, int64_t length,
-                   const int64_t ask[RES_N], const int64_t capacity[RES_N])
+int64_t order_score_rank(const struct snap_policy *policy, int64_t length,
+                         const int64_t ask[RES_N],
+                         const int64_t capacity[RES_N])
 {
 	if (policy->order == BY_POINTS)
 		return 0;

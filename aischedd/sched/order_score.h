@@ -16,28 +16,28 @@
 
 #include "aischedd/sched/snap.h"
 
-struct score {
+struct order_score {
 	int64_t priority, age, size, fair_share;
 	bool overdue; /* it has waited for longer than its queue allows, and
 	               * goes before all that have not */
 };
 
-/* Of all nodes that are not down. */
-void snap_capacity(const struct snap *snap, int64_t ret[RES_N]);
-
 /* What waiting for so many seconds is worth. */
-int64_t score_age(const struct snap_policy *policy, int64_t waited);
+int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
 
 /* ask: of all its tasks; light: 0 .. 1000, as in struct snap_pend. */
-struct score score_make(const struct snap_policy *policy, int64_t priority,
-                        int64_t waited, const int64_t ask[RES_N],
-                        const int64_t capacity[RES_N], uint32_t light);
+struct order_score order_score_make(const struct snap_policy *policy,
+                                    int64_t priority, int64_t waited,
+                                    const int64_t ask[RES_N],
+                                    const int64_t capacity[RES_N],
+                                    uint32_t light);
 
 /* 0 in the order of points; length: seconds, or SNAP_NEVER. */
-int64_t score_rank(const struct snap_policy *policy, int64_t length,
-                   const int64_t ask[RES_N], const int64_t capacity[RES_N]);
+int64_t order_score_rank(const struct snap_policy *policy, int64_t length,
+                         const int64_t ask[RES_N],
+                         const int64_t capacity[RES_N]);
 
-static inline int64_t score_sum(const struct score *s)
+static inline int64_t order_score_sum(const struct order_score *s)
 {
 	return s->priority + s->age + s->size + s->fair_share;
 }
@@ -45,6 +45,6 @@ static inline int64_t score_sum(const struct score *s)
 /* How long a job waits, where its queue has no max_wait, before it goes before
  * all that have not waited so long, or CONF_NONE: with points, a week longer
  * than hold_after, as its age adds to them for as long as that. */
-int64_t score_overdue(uint8_t order, int64_t hold_after);
+int64_t order_score_overdue(uint8_t order, int64_t hold_after);
 
 #endif

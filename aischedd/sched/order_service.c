@@ -74,7 +74,7 @@ static int64_t rung_of_row(const struct snap *s, uint32_t row)
 	            s->pend.served[row]);
 }
 
-int64_t rung_rank(const struct snap *s, uint32_t row)
+int64_t order_rung_rank(const struct snap *s, uint32_t row)
 {
 	if (s->policy.order == BY_SERVED)
 		return rung_of_row(s, row);
@@ -82,17 +82,17 @@ int64_t rung_rank(const struct snap *s, uint32_t row)
 	               s->pend.served[row]);
 }
 
-int64_t standing_of_row(const struct snap *s, uint32_t row)
+int64_t order_standing_of_row(const struct snap *s, uint32_t row)
 {
 	return s->pend.priority[row] * RUNGS - rung_of_row(s, row);
 }
 
-int64_t rung_of_run(const struct snap *s, uint32_t run)
+int64_t order_rung_of_run(const struct snap *s, uint32_t run)
 {
 	return rung(s, s->run.req[run], s->run.queue[run], s->run.served[run]);
 }
 
-int64_t rung_rises(const struct snap *s, uint32_t run)
+int64_t order_rung_rises(const struct snap *s, uint32_t run)
 {
 	int64_t each = devices(s, s->run.req[run]);
 	int64_t at = SERVED_FIRST;

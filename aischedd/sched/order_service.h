@@ -20,29 +20,30 @@
 #include "aischedd/sched/snap.h"
 
 /* Whether there are rungs in this order; where not, all are on rung 0. */
-static inline bool rung_counts(uint8_t order)
+static inline bool order_rung_counts(uint8_t order)
 {
 	return order == BY_SERVED || order == BY_REST;
 }
 
 /* Whose turn it is among rows of equal priority: the least goes first. */
-int64_t rung_rank(const struct snap *snap, uint32_t row);
+int64_t order_rung_rank(const struct snap *snap, uint32_t row);
 
 /* More than there are. */
 enum { RUNGS = 1024 };
 
 /* Whose is higher may take from whose is lower: priority, then rung. */
-int64_t standing_of_row(const struct snap *snap, uint32_t row);
-int64_t rung_of_run(const struct snap *snap, uint32_t run);
+int64_t order_standing_of_row(const struct snap *snap, uint32_t row);
+int64_t order_rung_of_run(const struct snap *snap, uint32_t run);
 
-static inline int64_t standing_of_run(const struct snap *s, uint32_t run)
+static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 {
-	int64_t rung = rung_counts(s->policy.order) ? rung_of_run(s, run) : 0;
+	int64_t rung =
+	    order_rung_counts(s->policy.order) ? order_rung_of_run(s, run) : 0;
 
 	return s->run.priority[run] * RUNGS - rung;
 }
 
 /* When the run gets to the next rung if it goes on, or SNAP_NEVER. */
-int64_t rung_rises(const struct snap *snap, uint32_t run);
+int64_t order_rung_rises(const struct snap *snap, uint32_t run);
 
 #endif

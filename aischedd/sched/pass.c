@@ -11,8 +11,9 @@ struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	p->tally = tally_new(snap, arena);
 	p->order = order_new(snap, p->tally, p->capacity, arena);
 	p->place = place_new(snap, p->tally, arena);
-	p->promises = promises_new(p->place, p->tally);
-	p->ever = ever_new(snap, p->place->match, p->place->domains, arena);
+	p->promises = promise_new(p->place, p->tally);
+	p->empty =
+	    fit_empty_new(snap, p->place->match, p->place->domains, arena);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
 	p->settled = arena_array(arena, uint8_t, snap->run.n);
@@ -33,7 +34,7 @@ void pass_start(struct pass *p, uint32_t row)
 {
 	struct place *place = p->place;
 	uint32_t ntasks = (uint32_t)(place->ntasks - place->first_task);
-	struct demand d = demand_start(p->snap, row, ntasks);
+	struct demand d = admit_demand_start(p->snap, row, ntasks);
 	struct start *start =
 	    arena_push(p->arena, &p->start, sizeof(struct start));
 
@@ -78,7 +79,7 @@ void pass_own(struct pass *p, uint32_t run, bool own)
 void pass_grow(struct pass *p, uint32_t run)
 {
 	struct place *place = p->place;
-	struct demand d = demand_more(p->snap, run, 1);
+	struct demand d = admit_demand_more(p->snap, run, 1);
 	struct grow *grow = arena_push(p->arena, &p->grow, sizeof(struct grow));
 
 	p->settled[run] = 1;
@@ -97,11 +98,12 @@ void pass_grow(struct pass *p, uint32_t run)
 
 void pass_claim(struct pass *p, uint32_t row, uint32_t run)
 {
-	struct claim *claim = arena_push(p->arena, &p->claim, sizeof(*claim));
+	struct plan_claim *claim =
+	    arena_push(p->arena, &p->claim, sizeof(*claim));
 
 	if (run != SNAP_NONE)
 		p->settled[run] = 1;
-	*claim = (struct claim){
+	*claim = (struct plan_claim){
 		.row = row,
 		.member = row == SNAP_NONE ? SNAP_NONE : p->order->next[row],
 		.run = run,
@@ -111,7 +113,7 @@ void pass_claim(struct pass *p, uint32_t row, uint32_t run)
 
 void pass_claim_node(struct pass *p, uint32_t node)
 {
-	struct claim *claim = p->claim.p;
+	struct plan_claim *claim = p->claim.p;
 
 	*(uint32_t *)arena_push(p->arena, &p->claim_node, sizeof(uint32_t)) =
 	    node;

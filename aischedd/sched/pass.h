@@ -20,11 +20,11 @@ struct pass {
 	const struct snap *snap;
 	struct arena *arena;
 	const struct tally *tally;
-	struct order *order;
-	struct tree *tree;
+	struct row_order *order;
+	struct order_queues *queues;
 	struct place *place;
 	struct promises *promises;
-	struct ever *ever;
+	struct fit_empty *empty;
 	struct evictor *evict;   /* once somebody needs room */
 	struct verdict *verdict; /* by row */
 	uint8_t *looked_at;      /* by row: whether it could ever start */
@@ -42,7 +42,7 @@ struct pass {
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
 	struct arena_list promised;
 	struct arena_list more_node; /* struct more, of all runs */
-	struct arena_list due;       /* admit_due.h */
+	struct arena_list due;       /* admit.h */
 };
 
 /* A node by which a run grows. */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "aischedd/sched/fit.h"
-#include "aischedd/sched/place_ratio.h"
+#include "aischedd/sched/place_index.h"
+#include "aischedd/sched/place_lack.h"
+#include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/place_trial.h"
 #include "aischedd/sched/promise.h"
 #include "aischedd/sched/verdict.h"
@@ -19,10 +21,11 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	p->pool = p->within = SNAP_NONE;
 	p->work = work_new(snap, tally, arena);
 	p->match = match_new(snap, arena);
-	p->shelf = shelf_new(p->work, p->match, mix_worth(snap, tally), arena);
+	p->index = place_index_new(p->work, p->match,
+	                           place_index_worth(snap, tally), arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
-	p->domains = domains_new(snap, arena);
-	p->gather = gather_new(p);
+	p->domains = domain_new(snap, arena);
+	p->topology = place_topology_new(p);
 	p->watched = arena_array(arena, uint8_t, snap->node.n);
 	p->run = SNAP_NONE;
 	p->until = SNAP_NEVER;
@@ -103,8 +106,8 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 
 	while (i < a->nclasses && a->class[i] != class)
 		i++;
-	return i < a->nclasses && allowed_node(a, node) &&
-	       shelf_tree(p->shelf, node) == SHELF_OPEN;
+	return i < a->nclasses && match_allows(a, node) &&
+	       place_index_tree(p->index, node) == TREE_OPEN;
 }
 
 /* The place of a node's class in those of the request. */
@@ -217,7 +220,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
 {
 	size_t ncpus =
-	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
+	    snap_node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
 
 	for (int64_t i = 0; i < n; i++) {
 		struct snap_task *task = next_task(p, ncpus);
@@ -226,7 +229,7 @@ void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
 		         fit_task(p->work, req, node, task, p->use + p->nuse));
 	}
 	p->own[node] += (uint32_t)n;
-	shelf_refresh(p->shelf, node);
+	place_index_refresh(p->index, node);
 }
 
 void place_begin(struct place *p)
@@ -246,7 +249,7 @@ void place_undo(struct place *p)
 
 		p->own[node] = 0;
 		if (node != last)
-			shelf_refresh(p->shelf, node);
+			place_index_refresh(p->index, node);
 		last = node;
 	}
 	p->ntasks = p->first_task;
@@ -263,7 +266,7 @@ void place_commit(struct place *p, uint32_t req)
 		p->own[node] = 0;
 		if (p->snap->req.exclusive[req]) {
 			work_add(p->work, &p->work->sealed[node], 1);
-			shelf_refresh(p->shelf, node);
+			place_index_refresh(p->index, node);
 		}
 	}
 	work_commit(p->work);
@@ -275,8 +278,8 @@ unsigned place_trees(const struct place *p, uint32_t req)
 	unsigned trees = 0;
 
 	for (uint32_t c = 0; c < a->nclasses; c++) {
-		for (int tree = 0; tree < SHELF_NTREES; tree++) {
-			if (shelf_count(p->shelf, a->class[c], tree))
+		for (int tree = 0; tree < NTREES; tree++) {
+			if (place_index_count(p->index, a->class[c], tree))
 				trees |= 1u << tree;
 		}
 	}
@@ -284,7 +287,7 @@ unsigned place_trees(const struct place *p, uint32_t req)
 }
 
 /* The classes of the next pool of the request. */
-static bool next_pool(struct trial *t)
+static bool next_pool(struct place_trial *t)
 {
 	const struct match *m = t->p->match;
 	const uint32_t *class = t->allowed->class;
@@ -298,33 +301,33 @@ static bool next_pool(struct trial *t)
 }
 
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
-               struct lack *ret_lack)
+               struct place_lack *ret_lack)
 {
-	struct trial t = { .p = p,
-		           .req = req,
-		           .tasks = tasks,
-		           .trees = trees,
-		           .inside = SNAP_NONE,
-		           .allowed = match_req(p->match, req) };
+	struct place_trial t = { .p = p,
+		                 .req = req,
+		                 .tasks = tasks,
+		                 .trees = trees,
+		                 .inside = SNAP_NONE,
+		                 .allowed = match_req(p->match, req) };
 	bool first = true;
 
 	if (ret_lack)
 		*ret_lack =
-		    (struct lack){ .node = SNAP_NONE, .what = WHAT_NODE };
+		    (struct place_lack){ .node = SNAP_NONE, .what = WHAT_NODE };
 	while (next_pool(&t)) {
 		uint32_t class = t.allowed->class[t.class];
-		struct lack lack;
+		struct place_lack lack;
 
 		if (p->pool != SNAP_NONE &&
 		    p->pool != match_class(p->match, class)->pool)
 			continue;
 		place_begin(p);
-		if (trial_place(&t))
+		if (place_trial_all(&t))
 			return true;
 		place_undo(p);
 		if (!ret_lack)
 			continue;
-		lack = trial_lack(&t);
+		lack = place_lack_of(&t);
 		if (first || lack.got > ret_lack->got)
 			*ret_lack = lack;
 		first = false;
@@ -335,7 +338,7 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 /* In the domain of the level that it likes, or of the next wider one, up to
  * that which it needs. */
 static bool grow_near(struct place *p, uint32_t req, uint32_t node,
-                      struct lack *ret_lack)
+                      struct place_lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint8_t need = s->req.need[req], like = s->req.like[req];
@@ -352,7 +355,7 @@ static bool grow_near(struct place *p, uint32_t req, uint32_t node,
 	return need == LEVEL_NONE && place_try(p, req, 1, IN_OPEN, ret_lack);
 }
 
-bool place_try_grow(struct place *p, uint32_t run, struct lack *ret_lack)
+bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint32_t node = s->task[s->run.task_first[run]].node;
@@ -371,7 +374,7 @@ static bool resume_task(struct place *p, uint32_t run,
 {
 	uint32_t req = p->snap->run.req[run], node = had->node;
 	size_t ncpus =
-	    node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
+	    snap_node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
 	struct snap_task *task;
 
 	if (p->work->sealed[node] || !fit_cpus_again(p->work, req, had) ||
@@ -384,11 +387,12 @@ static bool resume_task(struct place *p, uint32_t run,
 	task->gpus = had->gpus;
 	task->gpu_milli = had->gpu_milli;
 	end_task(p, fit_resume(p->work, req, had, p->use + p->nuse));
-	shelf_refresh(p->shelf, node);
+	place_index_refresh(p->index, node);
 	return true;
 }
 
-bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack)
+bool place_try_resume(struct place *p, uint32_t run,
+                      struct place_lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint32_t t, first = s->run.task_first[run];
@@ -408,12 +412,13 @@ bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack)
 	if (ret_lack) {
 		uint32_t node = s->task[t].node;
 
-		*ret_lack = (struct lack){ .got = t - first,
-			                   .node = node,
-			                   .what = RES_CPU,
-			                   .need = s->req.cpus[s->run.req[run]],
-			                   .have = p->work->cpu[node],
-			                   .total = s->node.cpu_total[node] };
+		*ret_lack =
+		    (struct place_lack){ .got = t - first,
+			                 .node = node,
+			                 .what = RES_CPU,
+			                 .need = s->req.cpus[s->run.req[run]],
+			                 .have = p->work->cpu[node],
+			                 .total = s->node.cpu_total[node] };
 	}
 	place_undo(p);
 	return false;

@@ -2,7 +2,7 @@
  * place.h - choose nodes for one job, all of its tasks or none
  *
  * A trial takes what it places from the counters (work.h) and keeps the
- * shelf in step; place_undo() gives everything back, place_commit() makes it
+ * index in step; place_undo() gives everything back, place_commit() makes it
  * part of the plan.  All tasks of a job are in one pool; pools are tried in
  * the order of the configuration.
  */
@@ -18,11 +18,11 @@ struct place {
 	struct arena *arena;
 	struct work *work;
 	struct match *match;
-	struct shelf *shelf;
+	struct place_index *index;
 	uint32_t *own; /* by node: tasks of the job being placed */
 
 	const struct domains *domains;
-	struct gather *gather; /* place_topology.c's */
+	struct place_topology *topology; /* place_topology.c's */
 
 	/* Whose claim is being placed, see place_for(). */
 	uint64_t job;
@@ -48,7 +48,7 @@ struct place {
 };
 
 /* Why a trial failed, in the pool in which it came furthest. */
-struct lack {
+struct place_lack {
 	/* Topology or NumaAlignment; None: something is short. */
 	enum reason why;
 	uint32_t domain; /* of the level it needs: it has room for got tasks */
@@ -82,10 +82,11 @@ unsigned place_trees(const struct place *p, uint32_t req);
  * says why.  A trial may follow another: undo goes back to where it began.
  */
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
-               struct lack *ret_lack);
+               struct place_lack *ret_lack);
 
 /* The same for a job that has its nodes and needs its CPUs there again. */
-bool place_try_resume(struct place *p, uint32_t run, struct lack *ret_lack);
+bool place_try_resume(struct place *p, uint32_t run,
+                      struct place_lack *ret_lack);
 
 /* Whether the request may run on the node at all: it is up and allowed. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
@@ -102,7 +103,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
 /* One more task for a running job, with those that it has (own). */
-bool place_try_grow(struct place *p, uint32_t run, struct lack *ret_lack);
+bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
 
 /* A trial by hand: n tasks on a node on which they fit. */
 void place_begin(struct place *p);

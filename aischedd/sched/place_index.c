@@ -3,9 +3,12 @@
 
 #include <assert.h>
 
-#include "aischedd/sched/place_ratio.h"
+typedef __int128 wide;
 
-/* What a node had free when it was put on the shelf; the keys, the least
+/* Above it a CPU hardly matters. */
+static const int64_t WORTH_MOST = (int64_t)1 << 36;
+
+/* What a node had free when it was put on the index; the keys, the least
  * first, are as the pool orders its nodes. */
 struct leaf {
 	uint32_t kid[2];
@@ -14,18 +17,18 @@ struct leaf {
 	int64_t own[DIM_N], most[DIM_N];
 };
 
-struct shelf {
+struct place_index {
 	const struct work *work;
 	const struct match *match;
-	int64_t worth;                   /* mix_worth() */
-	struct leaf *leaf;               /* one a node */
-	uint8_t *tree;                   /* one a node: enum shelf_tree */
-	uint32_t (*root)[SHELF_NTREES];  /* one a class */
-	uint32_t (*count)[SHELF_NTREES]; /* one a class */
-	int64_t (*sum)[RES_N];           /* one a class */
-	int64_t (*domain_sum)[RES_N];    /* one a domain */
-	int64_t (*most)[RES_N];          /* one a pool: of the largest node */
-	uint64_t *domain_changed;        /* likewise */
+	int64_t worth;                /* place_index_worth() */
+	struct leaf *leaf;            /* one a node */
+	uint8_t *tree;                /* one a node: enum place_tree */
+	uint32_t (*root)[NTREES];     /* one a class */
+	uint32_t (*count)[NTREES];    /* one a class */
+	int64_t (*sum)[RES_N];        /* one a class */
+	int64_t (*domain_sum)[RES_N]; /* one a domain */
+	int64_t (*most)[RES_N];       /* one a pool: of the largest node */
+	uint64_t *domain_changed;     /* likewise */
 	uint64_t nchanges;
 };
 
@@ -41,17 +44,24 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
-int64_t shelf_balance(const struct shelf *shelf, int64_t cpu, int64_t gpu)
+/* What so many CPUs are worth, less so many GPUs: thousandths of GPUs. */
+static int64_t excess(int64_t worth, int64_t cpu, int64_t gpu)
 {
-	return mix_balance(shelf->worth, cpu, gpu);
+	return worth ? (cpu * worth >> 20) - gpu : 0;
+}
+
+int64_t place_index_balance(const struct place_index *index, int64_t cpu,
+                            int64_t gpu)
+{
+	return excess(index->worth, cpu, gpu);
 }
 
 /* What is free in parts of the largest node of the pool: the mean of both
  * resources in percent, rounded up. */
-static int64_t free_percent(const struct shelf *shelf, uint32_t node)
+static int64_t free_percent(const struct place_index *index, uint32_t node)
 {
-	const struct work *w = shelf->work;
-	const int64_t *most = shelf->most[w->snap->node.pool[node]];
+	const struct work *w = index->work;
+	const int64_t *most = index->most[w->snap->node.pool[node]];
 	int64_t all = 2 * most[RES_CPU] * most[RES_GPU];
 	int64_t sum =
 	    w->cpu[node] * most[RES_GPU] + w->gpu[node] * most[RES_CPU];
@@ -59,14 +69,14 @@ static int64_t free_percent(const struct shelf *shelf, uint32_t node)
 	return all ? (100 * sum + all - 1) / all : w->cpu[node];
 }
 
-static void read_order(struct shelf *shelf, uint32_t node)
+static void read_order(struct place_index *index, uint32_t node)
 {
-	const struct work *w = shelf->work;
-	struct leaf *l = &shelf->leaf[node];
+	const struct work *w = index->work;
+	struct leaf *l = &index->leaf[node];
 
 	switch (w->snap->pool.order[w->snap->node.pool[node]]) {
 	case ORDER_BEST_FIT:
-		l->key_gpu = free_percent(shelf, node);
+		l->key_gpu = free_percent(index, node);
 		l->key_cpu = 0;
 		break;
 	case ORDER_SPREAD:
@@ -79,12 +89,12 @@ static void read_order(struct shelf *shelf, uint32_t node)
 	}
 }
 
-static void read_node(struct shelf *shelf, uint32_t node)
+static void read_node(struct place_index *index, uint32_t node)
 {
-	const struct work *w = shelf->work;
-	struct leaf *l = &shelf->leaf[node];
+	const struct work *w = index->work;
+	struct leaf *l = &index->leaf[node];
 
-	read_order(shelf, node);
+	read_order(index, node);
 	l->own[DIM_CPU] = w->cpu[node];
 	l->own[DIM_MEM] = w->mem[node];
 	l->own[DIM_SLOT] = w->slot[node];
@@ -93,7 +103,8 @@ static void read_node(struct shelf *shelf, uint32_t node)
 	l->own[DIM_PART] =
 	    1000 * w->whole[node] == w->gpu[node] ? 0 : shared_part(w, node);
 	l->own[DIM_EMPTY] = !w->tasks[node];
-	l->own[DIM_MORE_CPU] = shelf_balance(shelf, w->cpu[node], w->gpu[node]);
+	l->own[DIM_MORE_CPU] =
+	    place_index_balance(index, w->cpu[node], w->gpu[node]);
 	l->own[DIM_MORE_GPU] = -l->own[DIM_MORE_CPU];
 	for (int d = 0; d < DIM_N; d++) {
 		/* Nobody else gets anything where an exclusive job runs; who
@@ -114,25 +125,25 @@ static void add_free(int64_t sum[RES_N], const struct leaf *l, int sign)
 
 /* Add (sign 1) or take (-1) the node's free amounts from those of its class
  * and its domains.  A sealed node has none. */
-static void count_node(struct shelf *shelf, uint32_t node, int sign)
+static void count_node(struct place_index *index, uint32_t node, int sign)
 {
-	const struct snap *s = shelf->work->snap;
-	const struct leaf *l = &shelf->leaf[node];
+	const struct snap *s = index->work->snap;
+	const struct leaf *l = &index->leaf[node];
 
-	shelf->nchanges++;
+	index->nchanges++;
 	if (l->own[DIM_WHOLE] < 0)
 		return;
-	add_free(shelf->sum[match_class_of(shelf->match, node)], l, sign);
+	add_free(index->sum[match_class_of(index->match, node)], l, sign);
 	for (uint32_t d = s->node.domain[node]; d != SNAP_NONE;
 	     d = s->domain.parent[d]) {
-		add_free(shelf->domain_sum[d], l, sign);
-		shelf->domain_changed[d] = shelf->nchanges;
+		add_free(index->domain_sum[d], l, sign);
+		index->domain_changed[d] = index->nchanges;
 	}
 }
 
-bool shelf_before(const struct shelf *shelf, uint32_t a, uint32_t b)
+bool place_index_before(const struct place_index *index, uint32_t a, uint32_t b)
 {
-	const struct leaf *x = &shelf->leaf[a], *y = &shelf->leaf[b];
+	const struct leaf *x = &index->leaf[a], *y = &index->leaf[b];
 
 	if (x->key_gpu != y->key_gpu)
 		return x->key_gpu < y->key_gpu;
@@ -141,9 +152,9 @@ bool shelf_before(const struct shelf *shelf, uint32_t a, uint32_t b)
 	return a < b;
 }
 
-static void pull(struct shelf *shelf, uint32_t t)
+static void pull(struct place_index *index, uint32_t t)
 {
-	struct leaf *l = &shelf->leaf[t];
+	struct leaf *l = &index->leaf[t];
 
 	for (int d = 0; d < DIM_N; d++)
 		l->most[d] = l->own[d];
@@ -151,131 +162,132 @@ static void pull(struct shelf *shelf, uint32_t t)
 		if (l->kid[k] == SNAP_NONE)
 			continue;
 		for (int d = 0; d < DIM_N; d++) {
-			if (shelf->leaf[l->kid[k]].most[d] > l->most[d])
-				l->most[d] = shelf->leaf[l->kid[k]].most[d];
+			if (index->leaf[l->kid[k]].most[d] > l->most[d])
+				l->most[d] = index->leaf[l->kid[k]].most[d];
 		}
 	}
 }
 
 /* Join two trees; all of a go before all of b. */
-static uint32_t join(struct shelf *shelf, uint32_t a, uint32_t b)
+static uint32_t join(struct place_index *index, uint32_t a, uint32_t b)
 {
 	if (a == SNAP_NONE)
 		return b;
 	if (b == SNAP_NONE)
 		return a;
-	if (shelf->leaf[a].rank > shelf->leaf[b].rank) {
-		shelf->leaf[a].kid[1] = join(shelf, shelf->leaf[a].kid[1], b);
-		pull(shelf, a);
+	if (index->leaf[a].rank > index->leaf[b].rank) {
+		index->leaf[a].kid[1] = join(index, index->leaf[a].kid[1], b);
+		pull(index, a);
 		return a;
 	}
-	shelf->leaf[b].kid[0] = join(shelf, a, shelf->leaf[b].kid[0]);
-	pull(shelf, b);
+	index->leaf[b].kid[0] = join(index, a, index->leaf[b].kid[0]);
+	pull(index, b);
 	return b;
 }
 
 /* Split t into those before node and those after it. */
-static void split(struct shelf *shelf, uint32_t t, uint32_t node,
+static void split(struct place_index *index, uint32_t t, uint32_t node,
                   uint32_t *ret_a, uint32_t *ret_b)
 {
 	if (t == SNAP_NONE) {
 		*ret_a = *ret_b = SNAP_NONE;
 		return;
 	}
-	if (shelf_before(shelf, t, node)) {
-		split(shelf, shelf->leaf[t].kid[1], node,
-		      &shelf->leaf[t].kid[1], ret_b);
+	if (place_index_before(index, t, node)) {
+		split(index, index->leaf[t].kid[1], node,
+		      &index->leaf[t].kid[1], ret_b);
 		*ret_a = t;
 	} else {
-		split(shelf, shelf->leaf[t].kid[0], node, ret_a,
-		      &shelf->leaf[t].kid[0]);
+		split(index, index->leaf[t].kid[0], node, ret_a,
+		      &index->leaf[t].kid[0]);
 		*ret_b = t;
 	}
-	pull(shelf, t);
+	pull(index, t);
 }
 
-static uint32_t insert(struct shelf *shelf, uint32_t t, uint32_t node)
+static uint32_t insert(struct place_index *index, uint32_t t, uint32_t node)
 {
-	struct leaf *l = &shelf->leaf[node];
+	struct leaf *l = &index->leaf[node];
 	int side;
 
-	if (t == SNAP_NONE || l->rank > shelf->leaf[t].rank) {
-		split(shelf, t, node, &l->kid[0], &l->kid[1]);
-		pull(shelf, node);
+	if (t == SNAP_NONE || l->rank > index->leaf[t].rank) {
+		split(index, t, node, &l->kid[0], &l->kid[1]);
+		pull(index, node);
 		return node;
 	}
-	side = shelf_before(shelf, t, node);
-	shelf->leaf[t].kid[side] =
-	    insert(shelf, shelf->leaf[t].kid[side], node);
-	pull(shelf, t);
+	side = place_index_before(index, t, node);
+	index->leaf[t].kid[side] =
+	    insert(index, index->leaf[t].kid[side], node);
+	pull(index, t);
 	return t;
 }
 
-static uint32_t erase(struct shelf *shelf, uint32_t t, uint32_t node)
+static uint32_t erase(struct place_index *index, uint32_t t, uint32_t node)
 {
 	int side;
 
 	assert(t != SNAP_NONE);
 	if (t == node)
-		return join(shelf, shelf->leaf[t].kid[0],
-		            shelf->leaf[t].kid[1]);
-	side = shelf_before(shelf, t, node);
-	shelf->leaf[t].kid[side] = erase(shelf, shelf->leaf[t].kid[side], node);
-	pull(shelf, t);
+		return join(index, index->leaf[t].kid[0],
+		            index->leaf[t].kid[1]);
+	side = place_index_before(index, t, node);
+	index->leaf[t].kid[side] = erase(index, index->leaf[t].kid[side], node);
+	pull(index, t);
 	return t;
 }
 
-static uint32_t *root_of(struct shelf *shelf, uint32_t node)
+static uint32_t *root_of(struct place_index *index, uint32_t node)
 {
-	uint32_t class = match_class_of(shelf->match, node);
+	uint32_t class = match_class_of(index->match, node);
 
-	return &shelf->root[class][shelf->tree[node]];
+	return &index->root[class][index->tree[node]];
 }
 
-enum shelf_tree shelf_tree(const struct shelf *shelf, uint32_t node)
+enum place_tree place_index_tree(const struct place_index *index, uint32_t node)
 {
-	return shelf->tree[node];
+	return index->tree[node];
 }
 
-void shelf_move(struct shelf *shelf, uint32_t node, enum shelf_tree tree)
+void place_index_move(struct place_index *index, uint32_t node,
+                      enum place_tree tree)
 {
-	uint32_t class = match_class_of(shelf->match, node);
-	enum shelf_tree from = shelf->tree[node];
+	uint32_t class = match_class_of(index->match, node);
+	enum place_tree from = index->tree[node];
 
-	if (from != SHELF_NONE) {
-		*root_of(shelf, node) =
-		    erase(shelf, *root_of(shelf, node), node);
-		shelf->count[class][from]--;
+	if (from != TREE_NONE) {
+		*root_of(index, node) =
+		    erase(index, *root_of(index, node), node);
+		index->count[class][from]--;
 	}
-	shelf->tree[node] = (uint8_t)tree;
-	if (tree != SHELF_NONE) {
-		*root_of(shelf, node) =
-		    insert(shelf, *root_of(shelf, node), node);
-		shelf->count[class][tree]++;
+	index->tree[node] = (uint8_t)tree;
+	if (tree != TREE_NONE) {
+		*root_of(index, node) =
+		    insert(index, *root_of(index, node), node);
+		index->count[class][tree]++;
 	}
 }
 
-void shelf_refresh(struct shelf *shelf, uint32_t node)
+void place_index_refresh(struct place_index *index, uint32_t node)
 {
 	uint32_t *root;
 
-	if (shelf->tree[node] == SHELF_NONE)
+	if (index->tree[node] == TREE_NONE)
 		return;
-	root = root_of(shelf, node);
-	count_node(shelf, node, -1);
-	*root = erase(shelf, *root, node);
-	read_node(shelf, node);
-	*root = insert(shelf, *root, node);
-	count_node(shelf, node, 1);
+	root = root_of(index, node);
+	count_node(index, node, -1);
+	*root = erase(index, *root, node);
+	read_node(index, node);
+	*root = insert(index, *root, node);
+	count_node(index, node, 1);
 }
 
-uint32_t shelf_count(const struct shelf *shelf, uint32_t class,
-                     enum shelf_tree tree)
+uint32_t place_index_count(const struct place_index *index, uint32_t class,
+                           enum place_tree tree)
 {
-	return shelf->count[class][tree];
+	return index->count[class][tree];
 }
 
-static bool enough(const int64_t have[DIM_N], const struct shelf_need *need)
+static bool enough(const int64_t have[DIM_N], const struct place_need *need)
 {
 	return have[DIM_CPU] >= need->cpu && have[DIM_MEM] >= need->mem &&
 	       have[DIM_SLOT] >= need->slot && have[DIM_WHOLE] >= need->whole &&
@@ -284,56 +296,58 @@ static bool enough(const int64_t have[DIM_N], const struct shelf_need *need)
 	       have[DIM_MORE_GPU] >= need->more_gpu;
 }
 
-static uint32_t find(const struct shelf *shelf, uint32_t t,
-                     const struct shelf_need *need, shelf_accept_fn *accept,
-                     void *arg)
+static uint32_t find(const struct place_index *index, uint32_t t,
+                     const struct place_need *need,
+                     place_index_accept_fn *accept, void *arg)
 {
 	const struct leaf *l;
 	uint32_t found;
 
-	if (t == SNAP_NONE || !enough(shelf->leaf[t].most, need))
+	if (t == SNAP_NONE || !enough(index->leaf[t].most, need))
 		return SNAP_NONE;
-	l = &shelf->leaf[t];
-	found = find(shelf, l->kid[0], need, accept, arg);
+	l = &index->leaf[t];
+	found = find(index, l->kid[0], need, accept, arg);
 	if (found != SNAP_NONE)
 		return found;
 	if (enough(l->own, need) && accept(t, arg))
 		return t;
-	return find(shelf, l->kid[1], need, accept, arg);
+	return find(index, l->kid[1], need, accept, arg);
 }
 
-uint32_t shelf_find(const struct shelf *shelf, uint32_t class,
-                    enum shelf_tree tree, const struct shelf_need *need,
-                    shelf_accept_fn *accept, void *arg)
+uint32_t place_index_find(const struct place_index *index, uint32_t class,
+                          enum place_tree tree, const struct place_need *need,
+                          place_index_accept_fn *accept, void *arg)
 {
-	return find(shelf, shelf->root[class][tree], need, accept, arg);
+	return find(index, index->root[class][tree], need, accept, arg);
 }
 
-bool shelf_has(const struct shelf *shelf, uint32_t node,
-               const struct shelf_need *need)
+bool place_index_has(const struct place_index *index, uint32_t node,
+                     const struct place_need *need)
 {
-	return enough(shelf->leaf[node].own, need);
+	return enough(index->leaf[node].own, need);
 }
 
-int64_t shelf_have(const struct shelf *shelf, uint32_t node, enum shelf_dim dim)
+int64_t place_index_have(const struct place_index *index, uint32_t node,
+                         enum place_dim dim)
 {
-	return shelf->leaf[node].own[dim];
+	return index->leaf[node].own[dim];
 }
 
-int64_t shelf_most(const struct shelf *shelf, uint32_t class,
-                   enum shelf_tree tree, enum shelf_dim dim, uint32_t *ret_node)
+int64_t place_index_most(const struct place_index *index, uint32_t class,
+                         enum place_tree tree, enum place_dim dim,
+                         uint32_t *ret_node)
 {
-	uint32_t t = shelf->root[class][tree];
+	uint32_t t = index->root[class][tree];
 	int64_t most;
 
 	if (t == SNAP_NONE)
 		return -1;
-	most = shelf->leaf[t].most[dim];
+	most = index->leaf[t].most[dim];
 	while (ret_node) {
-		const struct leaf *l = &shelf->leaf[t];
+		const struct leaf *l = &index->leaf[t];
 
 		if (l->kid[0] != SNAP_NONE &&
-		    shelf->leaf[l->kid[0]].most[dim] == most) {
+		    index->leaf[l->kid[0]].most[dim] == most) {
 			t = l->kid[0];
 			continue;
 		}
@@ -346,32 +360,34 @@ int64_t shelf_most(const struct shelf *shelf, uint32_t class,
 	return most;
 }
 
-const int64_t *shelf_sum(const struct shelf *shelf, uint32_t class)
+const int64_t *place_index_sum(const struct place_index *index, uint32_t class)
 {
-	return shelf->sum[class];
+	return index->sum[class];
 }
 
-const int64_t *shelf_domain_sum(const struct shelf *shelf, uint32_t domain)
+const int64_t *place_index_domain_sum(const struct place_index *index,
+                                      uint32_t domain)
 {
-	return shelf->domain_sum[domain];
+	return index->domain_sum[domain];
 }
 
-uint64_t shelf_domain_changed(const struct shelf *shelf, uint32_t domain)
+uint64_t place_index_domain_changed(const struct place_index *index,
+                                    uint32_t domain)
 {
-	return shelf->domain_changed[domain];
+	return index->domain_changed[domain];
 }
 
-uint64_t shelf_changes(const struct shelf *shelf)
+uint64_t place_index_changes(const struct place_index *index)
 {
-	return shelf->nchanges;
+	return index->nchanges;
 }
 
-static enum shelf_tree first_tree(const struct snap *s, uint32_t node)
+static enum place_tree first_tree(const struct snap *s, uint32_t node)
 {
 	if (s->node.state[node] != NODE_UP ||
 	    !s->pool.ready[s->node.pool[node]])
-		return SHELF_NONE;
-	return s->node.retry_at[node] > s->now ? SHELF_LATE : SHELF_OPEN;
+		return TREE_NONE;
+	return s->node.retry_at[node] > s->now ? TREE_LATE : TREE_OPEN;
 }
 
 /* Well spread and the same on every machine. */
@@ -383,14 +399,14 @@ static uint32_t rank_of(uint32_t node)
 	return (uint32_t)(x >> 32);
 }
 
-static void find_largest(struct shelf *shelf, struct arena *arena)
+static void find_largest(struct place_index *index, struct arena *arena)
 {
-	const struct snap *s = shelf->work->snap;
+	const struct snap *s = index->work->snap;
 
-	shelf->most = arena_alloc(arena, s->pool.n, sizeof(*shelf->most));
+	index->most = arena_alloc(arena, s->pool.n, sizeof(*index->most));
 	for (uint32_t i = 0; i < s->node.n; i++) {
-		int64_t *most = shelf->most[s->node.pool[i]];
-		int64_t gpus = 1000 * (int64_t)node_ngpus(s, i);
+		int64_t *most = index->most[s->node.pool[i]];
+		int64_t gpus = 1000 * (int64_t)snap_node_ngpus(s, i);
 
 		if (s->node.cpu_total[i] > most[RES_CPU])
 			most[RES_CPU] = s->node.cpu_total[i];
@@ -399,17 +415,17 @@ static void find_largest(struct shelf *shelf, struct arena *arena)
 	}
 }
 
-/* One node to be put on the shelf for the first time. */
+/* One node to be put on the index for the first time. */
 struct first {
-	uint32_t shelf; /* class and tree */
+	uint32_t index; /* class and tree */
 	uint32_t node;
 	int64_t key_gpu, key_cpu;
 };
 
 static bool goes_first(const struct first *x, const struct first *y)
 {
-	if (x->shelf != y->shelf)
-		return x->shelf < y->shelf;
+	if (x->index != y->index)
+		return x->index < y->index;
 	if (x->key_gpu != y->key_gpu)
 		return x->key_gpu < y->key_gpu;
 	if (x->key_cpu != y->key_cpu)
@@ -454,35 +470,35 @@ static const struct first *sort_nodes(struct first *it, struct first *other,
 
 /* A tree of nodes in order: each hangs below the last one of higher rank; what
  * was below that is before it.  last: scratch, the right edge. */
-static uint32_t build(struct shelf *shelf, const struct first *it, uint32_t n,
-                      uint32_t *last)
+static uint32_t build(struct place_index *index, const struct first *it,
+                      uint32_t n, uint32_t *last)
 {
 	uint32_t depth = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t node = it[i].node, below = SNAP_NONE;
-		struct leaf *l = &shelf->leaf[node];
+		struct leaf *l = &index->leaf[node];
 
 		/* As in join(): of equals the later is above. */
-		while (depth && shelf->leaf[last[depth - 1]].rank <= l->rank) {
+		while (depth && index->leaf[last[depth - 1]].rank <= l->rank) {
 			below = last[--depth];
-			pull(shelf, below);
+			pull(index, below);
 		}
 		l->kid[0] = below;
 		l->kid[1] = SNAP_NONE;
 		if (depth)
-			shelf->leaf[last[depth - 1]].kid[1] = node;
+			index->leaf[last[depth - 1]].kid[1] = node;
 		last[depth++] = node;
 	}
 	while (depth > 1)
-		pull(shelf, last[--depth]);
-	pull(shelf, last[0]);
+		pull(index, last[--depth]);
+	pull(index, last[0]);
 	return last[0];
 }
 
-static void fill_shelf(struct shelf *shelf, struct arena *arena)
+static void fill_shelf(struct place_index *index, struct arena *arena)
 {
-	const struct snap *s = shelf->work->snap;
+	const struct snap *s = index->work->snap;
 	struct first *unsorted =
 	    arena_array_raw(arena, struct first, s->node.n);
 	struct first *other = arena_array_raw(arena, struct first, s->node.n);
@@ -490,56 +506,75 @@ static void fill_shelf(struct shelf *shelf, struct arena *arena)
 	const struct first *it;
 
 	for (uint32_t i = 0; i < s->node.n; i++) {
-		const struct leaf *l = &shelf->leaf[i];
-		uint32_t class = match_class_of(shelf->match, i);
+		const struct leaf *l = &index->leaf[i];
+		uint32_t class = match_class_of(index->match, i);
 
-		shelf->tree[i] = (uint8_t)first_tree(s, i);
-		if (shelf->tree[i] == SHELF_NONE)
+		index->tree[i] = (uint8_t)first_tree(s, i);
+		if (index->tree[i] == TREE_NONE)
 			continue;
-		count_node(shelf, i, 1);
-		unsorted[n++] =
-		    (struct first){ class * SHELF_NTREES + shelf->tree[i], i,
-			            l->key_gpu, l->key_cpu };
+		count_node(index, i, 1);
+		unsorted[n++] = (struct first){ class * NTREES + index->tree[i],
+			                        i, l->key_gpu, l->key_cpu };
 	}
 	it = sort_nodes(unsorted, other, n);
 	for (uint32_t i = 0, end; i < n; i = end) {
-		uint32_t class = it[i].shelf / SHELF_NTREES;
-		uint32_t tree = it[i].shelf % SHELF_NTREES;
+		uint32_t class = it[i].index / NTREES;
+		uint32_t tree = it[i].index % NTREES;
 
 		end = i;
-		while (end < n && it[end].shelf == it[i].shelf)
+		while (end < n && it[end].index == it[i].index)
 			end++;
-		shelf->root[class][tree] = build(shelf, it + i, end - i, last);
-		shelf->count[class][tree] = end - i;
+		index->root[class][tree] = build(index, it + i, end - i, last);
+		index->count[class][tree] = end - i;
 	}
 }
 
-struct shelf *shelf_new(const struct work *w, const struct match *m,
-                        int64_t worth, struct arena *arena)
+struct place_index *place_index_new(const struct work *w, const struct match *m,
+                                    int64_t worth, struct arena *arena)
 {
-	struct shelf *shelf = arena_array(arena, struct shelf, 1);
+	struct place_index *index = arena_array(arena, struct place_index, 1);
 	uint32_t n = w->snap->node.n, nclasses = match_nclasses(m);
 
-	shelf->work = w;
-	shelf->match = m;
-	shelf->worth = worth;
-	find_largest(shelf, arena);
-	shelf->leaf = arena_array_raw(arena, struct leaf, n);
-	shelf->tree = arena_array(arena, uint8_t, n);
-	shelf->root = arena_alloc(arena, nclasses, sizeof(*shelf->root));
-	shelf->count = arena_alloc(arena, nclasses, sizeof(*shelf->count));
-	shelf->sum = arena_alloc(arena, nclasses, sizeof(*shelf->sum));
-	shelf->domain_sum =
-	    arena_alloc(arena, w->snap->domain.n, sizeof(*shelf->domain_sum));
-	shelf->domain_changed = arena_array(arena, uint64_t, w->snap->domain.n);
+	index->work = w;
+	index->match = m;
+	index->worth = worth;
+	find_largest(index, arena);
+	index->leaf = arena_array_raw(arena, struct leaf, n);
+	index->tree = arena_array(arena, uint8_t, n);
+	index->root = arena_alloc(arena, nclasses, sizeof(*index->root));
+	index->count = arena_alloc(arena, nclasses, sizeof(*index->count));
+	index->sum = arena_alloc(arena, nclasses, sizeof(*index->sum));
+	index->domain_sum =
+	    arena_alloc(arena, w->snap->domain.n, sizeof(*index->domain_sum));
+	index->domain_changed = arena_array(arena, uint64_t, w->snap->domain.n);
 	for (uint32_t c = 0; c < nclasses; c++) {
-		for (int t = 0; t < SHELF_NTREES; t++)
-			shelf->root[c][t] = SNAP_NONE;
+		for (int t = 0; t < NTREES; t++)
+			index->root[c][t] = SNAP_NONE;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		shelf->leaf[i].rank = rank_of(i);
-		read_node(shelf, i);
+		index->leaf[i].rank = rank_of(i);
+		read_node(index, i);
 	}
-	fill_shelf(shelf, arena);
-	return shelf;
+	fill_shelf(index, arena);
+	return index;
+}
+
+int64_t place_index_worth(const struct snap *s, const struct tally *tally)
+{
+	int64_t cpus = tally->cpus, gpus = tally->gpus, worth;
+
+	for (uint32_t i = 0; i < s->pend.n; i++) {
+		uint32_t req = s->pend.req[i];
+		int64_t n =
+		    s->pend.member_first[i + 1] - s->pend.member_first[i];
+
+		if (!s->req.gpus[req])
+			continue;
+		cpus += n * s->req.tasks[req] * s->req.cpus[req];
+		gpus += n * s->req.tasks[req] * s->req.gpus[req];
+	}
+	if (!cpus)
+		return 0;
+	worth = (int64_t)(((wide)gpus << 20) / cpus);
+	return worth < WORTH_MOST ? worth : WORTH_MOST;
 }

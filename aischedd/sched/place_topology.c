@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "aischedd/sched/place_trial.h"
+#include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
 enum {
@@ -26,9 +26,9 @@ struct counted_for {
 	bool heedless, loose;
 };
 
-struct gather {
+struct place_topology {
 	struct place *p;
-	struct trial *t;
+	struct place_trial *t;
 	const struct domains *d;
 	int64_t *room; /* by domain, and the whole: tasks that fit */
 	int64_t *own;  /* likewise: in its own nodes, in none of its kids */
@@ -43,9 +43,10 @@ struct gather {
 	bool spread; /* evenly over all nodes of a domain, as the pool says */
 };
 
-struct gather *gather_new(struct place *p)
+struct place_topology *place_topology_new(struct place *p)
 {
-	struct gather *g = arena_array(p->arena, struct gather, 1);
+	struct place_topology *g =
+	    arena_array(p->arena, struct place_topology, 1);
 	uint32_t ndomains = p->snap->domain.n + 1;
 
 	g->p = p;
@@ -67,7 +68,7 @@ static bool is_same(const struct counted_for *a, const struct counted_for *b)
 
 /* What was counted for another request, or under other circumstances, is
  * forgotten. */
-static void count_for(struct gather *g, const struct trial *t)
+static void count_for(struct place_topology *g, const struct place_trial *t)
 {
 	const struct place *p = g->p;
 	struct counted_for now = {
@@ -85,9 +86,9 @@ static void count_for(struct gather *g, const struct trial *t)
 	g->counted = now;
 }
 
-static struct gather *gather_for(struct trial *t)
+static struct place_topology *gather_for(struct place_trial *t)
 {
-	struct gather *g = t->p->gather;
+	struct place_topology *g = t->p->topology;
 	const struct snap *s = g->p->snap;
 	const uint32_t *class = t->allowed->class;
 	uint32_t pool = match_class(g->p->match, class[t->class])->pool;
@@ -102,9 +103,9 @@ static struct gather *gather_for(struct trial *t)
 	return g;
 }
 
-static void gather_done(struct gather *g)
+static void gather_done(struct place_topology *g)
 {
-	const struct trial *t = g->t;
+	const struct place_trial *t = g->t;
 
 	for (uint32_t c = t->class; c < t->class_end; c++)
 		g->usable[t->allowed->class[c]] = 0;
@@ -114,7 +115,7 @@ static void gather_done(struct gather *g)
 }
 
 /* Whether all that is free in a domain is enough for n tasks. */
-static bool may_hold(const struct gather *g, uint32_t domain, int64_t n)
+static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 {
 	const struct snap_reqs *r = &g->p->snap->req;
 	uint32_t req = g->t->req;
@@ -122,7 +123,7 @@ static bool may_hold(const struct gather *g, uint32_t domain, int64_t n)
 
 	if (domain == g->p->snap->domain.n)
 		return true; /* the whole has no sum */
-	sum = shelf_domain_sum(g->p->shelf, domain);
+	sum = place_index_domain_sum(g->p->index, domain);
 	return sum[RES_CPU] >= n * r->cpus[req] &&
 	       sum[RES_MEM] >= n * r->mem[req] &&
 	       sum[RES_GPU] >= n * r->gpus[req];
@@ -136,20 +137,20 @@ static int64_t most_tasks(const struct snap *s, uint32_t req)
 	return needs ? MOST_TASKS : s->req.tasks[req];
 }
 
-static int64_t room_on(const struct gather *g, uint32_t node)
+static int64_t room_on(const struct place_topology *g, uint32_t node)
 {
-	const struct trial *t = g->t;
+	const struct place_trial *t = g->t;
 
 	if (!g->usable[match_class_of(g->p->match, node)] ||
-	    !(t->trees >> shelf_tree(g->p->shelf, node) & 1) ||
-	    !allowed_node(t->allowed, node))
+	    !(t->trees >> place_index_tree(g->p->index, node) & 1) ||
+	    !match_allows(t->allowed, node))
 		return 0;
 	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
 }
 
 /* Where room is kept for others there is another answer at each time, and the
  * promises want to hear of it: so that is not remembered. */
-static void count_own(struct gather *g, uint32_t domain)
+static void count_own(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
 	bool watched = false, any = may_hold(g, domain, 1);
@@ -161,21 +162,22 @@ static void count_own(struct gather *g, uint32_t domain)
 		watched |= g->p->watched[d->node[i]];
 	}
 	g->own[domain] = sum;
-	g->when[domain] = watched ? 0 : shelf_changes(g->p->shelf) + 1;
+	g->when[domain] = watched ? 0 : place_index_changes(g->p->index) + 1;
 }
 
 /* Whether nothing has happened to the domain since it was counted. */
-static bool is_counted(const struct gather *g, uint32_t domain)
+static bool is_counted(const struct place_topology *g, uint32_t domain)
 {
-	uint64_t changed = domain == g->p->snap->domain.n
-	                       ? shelf_changes(g->p->shelf)
-	                       : shelf_domain_changed(g->p->shelf, domain);
+	uint64_t changed =
+	    domain == g->p->snap->domain.n
+		? place_index_changes(g->p->index)
+		: place_index_domain_changed(g->p->index, domain);
 
 	return g->when[domain] > changed;
 }
 
 /* For how many tasks a domain has room; of those in it, too. */
-static int64_t count(struct gather *g, uint32_t domain)
+static int64_t count(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
 	int64_t sum;
@@ -191,46 +193,46 @@ static int64_t count(struct gather *g, uint32_t domain)
 }
 
 /* Put the nodes of a slice that have room into a tree of their own. */
-static void put_aside(struct gather *g, uint32_t first, uint32_t end)
+static void put_aside(struct place_topology *g, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t node = g->d->node[i];
 
 		if (!room_on(g, node))
 			continue;
-		g->from[node] = (uint8_t)shelf_tree(g->p->shelf, node);
-		shelf_move(g->p->shelf, node, SHELF_PART);
+		g->from[node] = (uint8_t)place_index_tree(g->p->index, node);
+		place_index_move(g->p->index, node, TREE_PART);
 	}
 }
 
-static void put_back(struct gather *g, uint32_t first, uint32_t end)
+static void put_back(struct place_topology *g, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t node = g->d->node[i];
 
-		if (shelf_tree(g->p->shelf, node) == SHELF_PART)
-			shelf_move(g->p->shelf, node, g->from[node]);
+		if (place_index_tree(g->p->index, node) == TREE_PART)
+			place_index_move(g->p->index, node, g->from[node]);
 	}
 }
 
 /* Try to place n tasks on the nodes of a domain up to end, as if there were no
  * others: its own, or all. */
-static bool fill_nodes(struct gather *g, uint32_t domain, uint32_t end,
+static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
                        int64_t n)
 {
 	uint32_t first = g->d->first[domain];
-	struct trial part = *g->t;
+	struct place_trial part = *g->t;
 	bool filled;
 
 	part.tasks = (uint32_t)n;
 	if (end == g->d->end[domain] && domain < g->p->snap->domain.n &&
 	    end - first > LARGE_DOMAIN) {
 		part.inside = domain;
-		return trial_fill(&part);
+		return place_trial_fill(&part);
 	}
 	put_aside(g, first, end);
 	part.trees = IN_PART;
-	filled = trial_fill(&part);
+	filled = place_trial_fill(&part);
 	put_back(g, first, end);
 	return filled;
 }
@@ -245,10 +247,10 @@ static bool is_better(int64_t room, int64_t other, int64_t n)
 }
 
 /* Whether a is fuller, that is, what is free in it is less. */
-static bool is_fuller(const struct gather *g, uint32_t a, uint32_t b)
+static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 {
-	const int64_t *x = shelf_domain_sum(g->p->shelf, a);
-	const int64_t *y = shelf_domain_sum(g->p->shelf, b);
+	const int64_t *x = place_index_domain_sum(g->p->index, a);
+	const int64_t *y = place_index_domain_sum(g->p->index, b);
 
 	if (x[RES_GPU] != y[RES_GPU])
 		return x[RES_GPU] < y[RES_GPU];
@@ -256,7 +258,7 @@ static bool is_fuller(const struct gather *g, uint32_t a, uint32_t b)
 }
 
 /* The best of some domains for n tasks; SNAP_NONE: none has room for any. */
-static uint32_t best_of(const struct gather *g, const uint32_t *domain,
+static uint32_t best_of(const struct place_topology *g, const uint32_t *domain,
                         uint32_t ndomains, int64_t n)
 {
 	const int64_t *room = g->room;
@@ -273,7 +275,8 @@ static uint32_t best_of(const struct gather *g, const uint32_t *domain,
 	return best;
 }
 
-static uint32_t best_kid(const struct gather *g, uint32_t domain, int64_t n)
+static uint32_t best_kid(const struct place_topology *g, uint32_t domain,
+                         int64_t n)
 {
 	uint32_t first = g->d->kid_first[domain];
 
@@ -283,7 +286,7 @@ static uint32_t best_kid(const struct gather *g, uint32_t domain, int64_t n)
 
 /* n tasks in a domain's own nodes and its kids, as few of these as may be;
  * there is room for them. */
-static bool divide(struct gather *g, uint32_t domain, int64_t n)
+static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 {
 	int64_t *room = g->room, own = g->own[domain];
 
@@ -310,7 +313,7 @@ static bool divide(struct gather *g, uint32_t domain, int64_t n)
  * the tightest on, before they are placed across; nothing else is placed yet,
  * so that such a trial can be undone.
  */
-static bool place_in(struct gather *g, uint32_t domain)
+static bool place_in(struct place_topology *g, uint32_t domain)
 {
 	int64_t n = g->t->tasks, *room = g->room;
 	uint32_t kid;
@@ -328,7 +331,7 @@ static bool place_in(struct gather *g, uint32_t domain)
 }
 
 /* In the best domain of a level. */
-static bool place_at(struct gather *g, uint8_t level)
+static bool place_at(struct place_topology *g, uint8_t level)
 {
 	const uint32_t *at = g->d->at + g->d->at_first[level];
 	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level], best;
@@ -350,7 +353,7 @@ static bool place_at(struct gather *g, uint8_t level)
 }
 
 /* From the narrowest level that it wants up to the widest that it may. */
-static bool place_upwards(struct gather *g)
+static bool place_upwards(struct place_topology *g)
 {
 	const struct snap *s = g->p->snap;
 	uint8_t need = s->req.need[g->t->req], like = s->req.like[g->t->req];
@@ -366,32 +369,32 @@ static bool place_upwards(struct gather *g)
 	if (need != LEVEL_NONE)
 		return false;
 	if (!g->divisible || g->spread)
-		return trial_fill(g->t);
+		return place_trial_fill(g->t);
 	count(g, s->domain.n);
 	return place_in(g, s->domain.n);
 }
 
-bool gather_fill(struct trial *t)
+bool place_topology_fill(struct place_trial *t)
 {
-	struct gather *g = gather_for(t);
+	struct place_topology *g = gather_for(t);
 	bool filled = place_upwards(g);
 
 	gather_done(g);
 	return filled;
 }
 
-bool gather_fill_in(struct trial *t, uint32_t domain)
+bool place_topology_fill_in(struct place_trial *t, uint32_t domain)
 {
-	struct gather *g = gather_for(t);
+	struct place_topology *g = gather_for(t);
 	bool filled = count(g, domain) >= t->tasks && place_in(g, domain);
 
 	gather_done(g);
 	return filled;
 }
 
-void gather_lack(struct trial *t, struct lack *lack)
+void place_topology_lack(struct place_trial *t, struct place_lack *lack)
 {
-	struct gather *g = gather_for(t);
+	struct place_topology *g = gather_for(t);
 	uint8_t level = t->p->snap->req.need[t->req];
 	const uint32_t *at = g->d->at + g->d->at_first[level];
 	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level];

@@ -1,16 +1,15 @@
 /*
  * place_trial.h - one attempt to place a job in one pool, and why it failed
  *
- * Shared by place.c, which makes attempts, place_fill.c, which spreads their
- * tasks, place_best.c, which chooses a node, place_topology.c, which chooses
- * domains of the topology, and verdict_short.c, which explains why they failed.
+ * Made by place.c; place_topology.c chooses domains of the topology, and
+ * place_lack.c says why an attempt failed.
  */
 #ifndef AISCHEDD_SCHED_PLACE_TRIAL_H
 #define AISCHEDD_SCHED_PLACE_TRIAL_H
 
 #include "aischedd/sched/place.h"
 
-struct trial {
+struct place_trial {
 	struct place *p;
 	uint32_t req, tasks;
 	unsigned trees;
@@ -31,16 +30,16 @@ struct trial {
 };
 
 /* The best node for so many tasks (they become t->ask), or SNAP_NONE. */
-uint32_t trial_best(struct trial *t, int64_t ask);
+uint32_t place_trial_best(struct place_trial *t, int64_t ask);
 
 /* No node has room for more than this many tasks; max unless proven. */
-int64_t trial_most(const struct trial *t, int64_t max);
+int64_t place_trial_most(const struct place_trial *t, int64_t max);
 
 /* The counted parts of the constraint that hold on a node, as bits. */
-uint8_t trial_counted_on(const struct trial *t, uint32_t node);
+uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node);
 
 /* In which order the pool is filled. */
-enum node_order trial_order(const struct trial *t);
+enum node_order place_trial_order(const struct place_trial *t);
 
 static inline int64_t smaller(int64_t a, int64_t b)
 {
@@ -48,20 +47,7 @@ static inline int64_t smaller(int64_t a, int64_t b)
 }
 
 /* Place all tasks: where they must be or had better be; wherever they fit. */
-bool trial_place(struct trial *t);
-bool trial_fill(struct trial *t);
-
-struct gather *gather_new(struct place *p);
-
-/* The same in as narrow a domain as the request asks for and can have; or in
- * this one. */
-bool gather_fill(struct trial *t);
-bool gather_fill_in(struct trial *t, uint32_t domain);
-
-/* When that failed: which domain of the level that it needs holds most. */
-void gather_lack(struct trial *t, struct lack *lack);
-
-/* Why it failed; nothing is placed. */
-struct lack trial_lack(struct trial *t);
+bool place_trial_all(struct place_trial *t);
+bool place_trial_fill(struct place_trial *t);
 
 #endif

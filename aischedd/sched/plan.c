@@ -5,7 +5,7 @@
 
 #include "aischedd/sched/claim.h"
 #include "aischedd/sched/evict.h"
-#include "aischedd/sched/evict_repeat.h"
+#include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/order_position.h"
 #include "aischedd/sched/serve.h"
 #include "aischedd/sched/verdict.h"
@@ -34,14 +34,15 @@ static int64_t count_looks(const struct pass *p)
 	return (int64_t)(p->place->looks + evict_looks(p)) / LOOKS_A_CLAIM;
 }
 
-static enum answer ask(struct pass *p, struct turn turn)
+static enum serve_answer ask(struct pass *p, struct turn turn)
 {
 	bool counts = turn.row == SNAP_NONE ||
 	              (!p->verdict[turn.row].kept &&
 	               p->snap->pend.judged[turn.row] != JUDGED_PROMISED);
 	int64_t before = count_looks(p);
-	enum answer answer = turn.row == SNAP_NONE ? serve_grower(p, turn.run)
-	                                           : serve_row(p, turn.row);
+	enum serve_answer answer = turn.row == SNAP_NONE
+	                               ? serve_grower(p, turn.run)
+	                               : serve_row(p, turn.row);
 
 	if (counts)
 		p->spent += 1 + count_looks(p) - before;
@@ -59,7 +60,7 @@ static void serve(struct pass *p, uint32_t queue)
 {
 	struct turn turn = order_first(p->order, queue);
 	bool grows = turn.row == SNAP_NONE;
-	enum answer answer = ask(p, turn);
+	enum serve_answer answer = ask(p, turn);
 
 	if (answer == WAITS)
 		order_drop(p->order, queue);
@@ -71,7 +72,7 @@ static void serve(struct pass *p, uint32_t queue)
 		order_claimed(p->order, queue);
 	else
 		order_promised(p->order, queue);
-	tree_update(p->tree, queue);
+	order_queues_update(p->queues, queue);
 }
 
 /* The job in the way of each verdict that names none yet. */
@@ -94,7 +95,7 @@ static void name_blockers(struct pass *p)
 static void say_unevaluated(struct pass *p)
 {
 	for (uint32_t q = 0; q < p->snap->queue.n; q++) {
-		const struct heap *h = &p->order->rows[q];
+		const struct order_heap *h = &p->order->rows[q];
 
 		for (uint32_t i = 0; i < h->n; i++) {
 			struct verdict *v = &p->verdict[h->at[i]];
@@ -113,8 +114,8 @@ static void complete_verdicts(struct pass *p)
 	const struct snap *s = p->snap;
 
 	name_blockers(p);
-	positions_find(p->order, p->verdict, p->promised.p,
-	               (uint32_t)p->promised.n, p->arena);
+	order_position_find(p->order, p->verdict, p->promised.p,
+	                    (uint32_t)p->promised.n, p->arena);
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
 		uint32_t m = p->order->limited[row];
@@ -152,14 +153,14 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	evict_list(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
-	plan->again = again_is_due(p);
-	plan->partial = tree_first(p->tree, &queue);
+	plan->again = evict_rules_repeat(p);
+	plan->partial = order_queues_first(p->queues, &queue);
 	plan->nverdicts = p->snap->pend.n;
 	plan->verdict = p->verdict;
 	plan->promised = copy_list(arena, &p->promised, &plan->npromised,
 	                           sizeof(struct promised));
-	plan->share = copy(arena, p->tree->share, p->snap->queue.n,
-	                   sizeof(*p->tree->share));
+	plan->share = copy(arena, p->queues->share, p->snap->queue.n,
+	                   sizeof(*p->queues->share));
 	plan->start =
 	    copy_list(arena, &p->start, &plan->nstarts, sizeof(struct start));
 	plan->grow =
@@ -167,8 +168,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	plan->eviction = copy_list(arena, &p->eviction, &plan->nevictions,
 	                           sizeof(struct eviction));
 	plan->loss = copy_list(arena, &p->loss, NULL, sizeof(uint32_t));
-	plan->claim =
-	    copy_list(arena, &p->claim, &plan->nclaims, sizeof(struct claim));
+	plan->claim = copy_list(arena, &p->claim, &plan->nclaims,
+	                        sizeof(struct plan_claim));
 	plan->claim_node =
 	    copy_list(arena, &p->claim_node, NULL, sizeof(uint32_t));
 	plan->task =
@@ -188,12 +189,12 @@ const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
 
 	p->asked = row;
 	p->verdict = verdicts_new(snap, arena);
-	claims_settle(p);
+	claim_settle(p);
 	p->nsettled = p->start.n;
 	order_open(p->order);
-	p->tree = tree_new(p->tally, p->place->work, p->order, p->ever,
-	                   p->capacity, scratch);
-	while (tree_first(p->tree, &queue) && !is_spent(p))
+	p->queues = order_queues_new(p->tally, p->place->work, p->order,
+	                             p->empty, p->capacity, scratch);
+	while (order_queues_first(p->queues, &queue) && !is_spent(p))
 		serve(p, queue);
 	say_unevaluated(p);
 	complete_verdicts(p);
@@ -218,9 +219,9 @@ int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)
 		return 0;
 	arena = arena_new();
 	if (admit_ever(snap, row, &v) == WHY_None)
-		ever_fits(ever_new(snap, match_new(snap, arena),
-		                   domains_new(snap, arena), arena),
-		          row, &v);
+		fit_empty_holds(fit_empty_new(snap, match_new(snap, arena),
+		                              domain_new(snap, arena), arena),
+		                row, &v);
 	if (v.why == WHY_NeverFits || v.why == WHY_ExceedsQueueLimit) {
 		verdict_text(snap, row, &v, &text);
 		ret = err_set(err, EINVAL, "%s", text.data);

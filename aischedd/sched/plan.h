@@ -78,7 +78,7 @@ struct eviction {
  * Nodes held until those who leave them are gone.  The plan has all claims
  * that are in force: one of an earlier plan that is not in it is void.
  */
-struct claim {
+struct plan_claim {
 	uint32_t row, member;   /* of a job that waits; row SNAP_NONE: */
 	uint32_t run;           /* of one that grows, or that is evicted by
 	                         * this plan and starts again here */
@@ -96,7 +96,7 @@ struct plan {
 	const struct grow *grow;
 	const struct eviction *eviction;
 	const uint32_t *loss;
-	const struct claim *claim;
+	const struct plan_claim *claim;
 	const uint32_t *claim_node;
 	bool partial; /* the budget was spent: plan again at once, with what
 	               * was said in snap.pend.judged */
@@ -124,17 +124,5 @@ const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
  * at submission.  0: yes; else EINVAL and *err says the largest that would.
  */
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
-
-/* The sentence, with its numbers, for a person; appended to out. */
-void verdict_text(const struct snap *snap, uint32_t row,
-                  const struct verdict *v, struct buf *out);
-
-/*
- * An independent, naive verifier: each row has one verdict, nothing is given
- * twice (CPU, GPU, memory, licence), gangs are whole, limits hold, no start
- * on a node that is down, not ready or forbidden.  Fails: EINVAL, says what.
- */
-int plan_check(const struct snap *snap, const struct plan *plan,
-               struct err *err);
 
 #endif

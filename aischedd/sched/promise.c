@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/future_walk.h"
+#include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
 
-/* For one search when somebody asks, see ahead_patience(). */
+/* For one search when somebody asks, see future_patience(). */
 enum { PATIENCE_ASKED = 2000000 };
 
 /* A job behind which nobody passes on certain nodes. */
@@ -23,22 +25,22 @@ struct bar {
 };
 
 /* Why the last trial was refused a node. */
-struct refusal {
+struct promise_refusal {
 	bool is;
 	uint64_t bar; /* the job behind which it may not pass, or 0 */
 	uint32_t node;
-	const struct due *due;
+	const struct future_due *due;
 };
 
 struct promises {
 	struct place *p;
 	const struct snap *s;
-	struct ahead *ahead;
+	struct future *future;
 	uint32_t nmade;
-	struct bar **bar; /* by queue, and one for all */
-	struct ask ask;   /* of the request that is being placed */
-	struct refusal refusal;
-	struct seeker *seeker;
+	struct bar **bar;      /* by queue, and one for all */
+	struct future_ask ask; /* of the request that is being placed */
+	struct promise_refusal refusal;
+	struct promise_seeker *seeker;
 };
 
 /* --- reservations and bars --------------------------------------------- */
@@ -49,23 +51,23 @@ static void keep_reservation(struct promises *ps, uint32_t resv)
 
 	for (uint32_t i = s->resv.node_first[resv];
 	     i < s->resv.node_first[resv + 1]; i++)
-		ahead_keep(ps->ahead, s->resv_node[i],
-		           &(struct due){ .start = s->resv.start[resv],
-		                          .end = s->resv.end[resv],
-		                          .resv = resv });
+		future_keep(ps->future, s->resv_node[i],
+		            &(struct future_due){ .start = s->resv.start[resv],
+		                                  .end = s->resv.end[resv],
+		                                  .resv = resv });
 }
 
-struct promises *promises_new(struct place *place, const struct tally *tally)
+struct promises *promise_new(struct place *place, const struct tally *tally)
 {
 	struct promises *ps = arena_array(place->arena, struct promises, 1);
 	const struct snap *s = place->snap;
 
 	ps->p = place;
 	ps->s = s;
-	ps->ahead = ahead_new(place, tally->ends);
+	ps->future = future_new(place, tally->ends);
 	ps->bar = arena_array(place->arena, struct bar *, s->queue.n + 1);
 	ps->ask.req = SNAP_NONE;
-	ps->seeker = seeker_new(place, ps->ahead);
+	ps->seeker = promise_start_new(place, ps->future);
 	for (uint32_t i = 0; i < s->resv.n; i++) {
 		if (s->resv.end[i] > s->now)
 			keep_reservation(ps, i);
@@ -132,8 +134,8 @@ void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
 		uint32_t class = a->class[i];
 
 		if (!bar->class[class] &&
-		    !class_too_small(match_class(ps->p->match, class), ps->s,
-		                     req))
+		    !match_class_too_small(match_class(ps->p->match, class),
+		                           ps->s, req))
 			bar->class[class] = job;
 	}
 	if (a->only) {
@@ -148,7 +150,7 @@ static bool could_use(struct match *m, uint32_t req, uint32_t node)
 {
 	const struct allowed *a = match_req(m, req);
 
-	if (!allowed_node(a, node))
+	if (!match_allows(a, node))
 		return false;
 	for (uint32_t i = 0; i < a->nclasses; i++) {
 		if (a->class[i] == match_class_of(m, node))
@@ -175,17 +177,17 @@ static uint64_t barred_by(const struct promises *ps, const struct bar *bar,
 
 bool promise_begin(struct promises *ps, uint32_t req)
 {
-	ps->refusal = (struct refusal){ 0 };
-	ps->ask = ahead_ask(ps->ahead, req, 0);
+	ps->refusal = (struct promise_refusal){ 0 };
+	ps->ask = future_ask_of(ps->future, req, 0);
 	if (ps->p->run != SNAP_NONE)
-		ask_go_on(&ps->ask);
+		future_ask_go_on(&ps->ask);
 	return ps->s->req.reservation[req] != SNAP_NONE ||
 	       ps->bar[ps->p->queue] || ps->bar[ps->s->queue.n];
 }
 
 bool promise_allows(struct promises *ps, uint32_t req, uint32_t node, int64_t n)
 {
-	struct refusal *r = &ps->refusal;
+	struct promise_refusal *r = &ps->refusal;
 
 	r->bar = barred_by(ps, ps->bar[ps->p->queue], node);
 	if (!r->bar)
@@ -193,8 +195,9 @@ bool promise_allows(struct promises *ps, uint32_t req, uint32_t node, int64_t n)
 	if (ps->ask.req != req)
 		promise_begin(ps, req);
 	if (!r->bar &&
-	    ahead_allows(ps->ahead, node, &ps->ask, n, ps->s->now,
-	                 seek_ends_by(ps->s, req, ps->p->until), &r->due))
+	    future_allows(ps->future, node, &ps->ask, n, ps->s->now,
+	                  promise_start_ends_by(ps->s, req, ps->p->until),
+	                  &r->due))
 		return true;
 	r->is = true;
 	r->node = node;
@@ -203,17 +206,17 @@ bool promise_allows(struct promises *ps, uint32_t req, uint32_t node, int64_t n)
 
 void promise_started(struct promises *ps, uint32_t req)
 {
-	ahead_add(ps->ahead, req);
+	future_add(ps->future, req);
 }
 
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
 {
-	ahead_leave(ps->ahead, task, leaves);
+	future_leave(ps->future, task, leaves);
 }
 
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what)
 {
-	return ahead_blocker(ps->ahead, node, what);
+	return future_walk_blocker(ps->future, node, what);
 }
 
 /* --- starts ------------------------------------------------------------ */
@@ -226,17 +229,17 @@ int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
 	*ret_blocker = 0;
 	if (ps->nmade == s->policy.backfill_depth)
 		return SNAP_NEVER;
-	at = seek_start(ps->seeker, row, true, ret_blocker);
+	at = promise_keep_start(ps->seeker, row, true, ret_blocker);
 	ps->nmade += at != SNAP_NEVER;
 	return at;
 }
 
 int64_t promise_expect(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
 {
-	int64_t left = ahead_set_patience(ps->ahead, PATIENCE_ASKED);
-	int64_t at = seek_start(ps->seeker, row, false, ret_blocker);
+	int64_t left = future_set_patience(ps->future, PATIENCE_ASKED);
+	int64_t at = promise_keep_start(ps->seeker, row, false, ret_blocker);
 
-	ahead_set_patience(ps->ahead, left);
+	future_set_patience(ps->future, left);
 	return at;
 }
 
@@ -271,10 +274,10 @@ static void find_refusal(struct promises *ps, uint32_t req)
 	}
 }
 
-bool promise_in_the_way(struct promises *ps, uint32_t row, struct verdict *v)
+bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v)
 {
 	const struct snap *s = ps->s;
-	struct refusal *r = &ps->refusal;
+	struct promise_refusal *r = &ps->refusal;
 
 	if (!r->is || !try_anyway(ps, row))
 		return false;

@@ -20,7 +20,7 @@
 struct promises;
 
 /* Becomes place->promises; the reservations of the snapshot are watched. */
-struct promises *promises_new(struct place *place, const struct tally *tally);
+struct promises *promise_new(struct place *place, const struct tally *tally);
 
 /*
  * The job of the row, for which place_for() was said, cannot start now.
@@ -44,7 +44,7 @@ void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
  * After a trial (place_try, place_try_resume) for the row has failed: whether
  * promises are why.  Then *v says whose, where and for when: Priority.
  */
-bool promise_in_the_way(struct promises *ps, uint32_t row, struct verdict *v);
+bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 
 /*
  * Whether the row may start at all as for the reservation that it names, if

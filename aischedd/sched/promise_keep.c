@@ -1,5 +1,7 @@
 /* promise_keep.c - nodes for a job that is promised a start */
-#include "aischedd/sched/promise_start.h"
+#include "aischedd/sched/promise_keep.h"
+
+#include "aischedd/sched/future_walk.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 /* The last first; the one with most room first. */
 static int by_node(const void *a, const void *b)
 {
-	const struct step *x = a, *y = b;
+	const struct promise_step *x = a, *y = b;
 
 	if (x->node != y->node)
 		return x->node < y->node ? -1 : 1;
@@ -16,7 +18,7 @@ static int by_node(const void *a, const void *b)
 
 static int by_room(const void *a, const void *b)
 {
-	const struct room *x = a, *y = b;
+	const struct promise_room *x = a, *y = b;
 
 	if (x->n != y->n)
 		return x->n > y->n ? -1 : 1;
@@ -29,9 +31,10 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* The room that it gets, the most together; returns on how many nodes. */
-static uint32_t choose(struct seek *sk, struct room **ret)
+static uint32_t choose(struct promise_seek *sk, struct promise_room **ret)
 {
-	struct room *room = RESERVE(sk->sr, room, struct room, sk->nbest);
+	struct promise_room *room =
+	    RESERVE(sk->sr, room, struct promise_room, sk->nbest);
 	int64_t left = sk->tasks, even;
 	uint32_t n = 0, used = 0;
 
@@ -39,8 +42,8 @@ static uint32_t choose(struct seek *sk, struct room **ret)
 	for (size_t i = 0; i < sk->nbest; i++) {
 		if ((!i || sk->best[i].node != sk->best[i - 1].node) &&
 		    sk->best[i].is)
-			room[n++] =
-			    (struct room){ sk->best[i].node, sk->best[i].is };
+			room[n++] = (struct promise_room){ sk->best[i].node,
+				                           sk->best[i].is };
 	}
 	qsort(room, n, sizeof(*room), by_room);
 	even = sk->nodes ? (left + sk->nodes - 1) / sk->nodes : 0;
@@ -58,15 +61,15 @@ static uint32_t choose(struct seek *sk, struct room **ret)
 	return used;
 }
 
-static int64_t keep_room(struct seek *sk, int64_t at, bool keep,
+static int64_t keep_room(struct promise_seek *sk, int64_t at, bool keep,
                          uint64_t *ret_blocker)
 {
-	struct seeker *sr = sk->sr;
-	struct room *room;
+	struct promise_seeker *sr = sk->sr;
+	struct promise_room *room;
 	uint32_t n = choose(sk, &room);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t job = ahead_ends(sr->ahead, room[i].node, at);
+		uint64_t job = future_walk_ends(sr->future, room[i].node, at);
 
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
@@ -75,9 +78,10 @@ static int64_t keep_room(struct seek *sk, int64_t at, bool keep,
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t i = 0; keep && i < n; i++)
-		ahead_keep(sr->ahead, room[i].node,
-		           &(struct due){ .start = at,
-		                          .end = seek_end_at(sk, at),
+		future_keep(
+		    sr->future, room[i].node,
+		    &(struct future_due){ .start = at,
+		                          .end = promise_start_end_at(sk, at),
 		                          .job = sr->p->job,
 		                          .resv = SNAP_NONE,
 		                          .req = sk->ask.req,
@@ -86,19 +90,20 @@ static int64_t keep_room(struct seek *sk, int64_t at, bool keep,
 	return at;
 }
 
-static int64_t seek_room(struct seek *sk, bool keep, uint64_t *ret_blocker)
+static int64_t seek_room(struct promise_seek *sk, bool keep,
+                         uint64_t *ret_blocker)
 {
 	const struct snap *s = sk->sr->s;
 	uint32_t req = sk->ask.req, per_node = s->req.tasks_per_node[req];
 
 	sk->tasks = s->req.min_tasks[req];
 	sk->nodes = s->req.nodes[req];
-	sk->ask = ahead_ask(sk->sr->ahead, req, sk->tasks);
+	sk->ask = future_ask_of(sk->sr->future, req, sk->tasks);
 	if (per_node && per_node < sk->tasks)
 		sk->ask.most = per_node;
 	sk->with = RESERVE(sk->sr, with, int64_t, (size_t)sk->ask.most + 1);
-	seek_everywhere(sk);
-	if (!sk->nbest || ahead_patience(sk->sr->ahead) <= 0)
+	promise_start_search(sk);
+	if (!sk->nbest || future_patience(sk->sr->future) <= 0)
 		return SNAP_NEVER;
 	return keep_room(sk, sk->best[sk->nbest - 1].at, keep, ret_blocker);
 }
@@ -106,18 +111,19 @@ static int64_t seek_room(struct seek *sk, bool keep, uint64_t *ret_blocker)
 /* --- a job that goes on where it was ----------------------------------- */
 
 /* Whether its CPUs are free on a node for all of its length. */
-static bool goes_on(struct seek *sk, uint32_t node, int64_t n, int64_t from)
+static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
+                    int64_t from)
 {
-	struct course c = ahead_course(sk->sr->ahead, node);
-	int64_t until = seek_end_at(sk, from);
+	struct future_course c = future_course_of(sk->sr->future, node);
+	int64_t until = promise_start_end_at(sk, from);
 
-	for (uint32_t i = course_at(&c, from); i < c.n; i++) {
-		const struct point *pt = &c.point[i];
+	for (uint32_t i = future_course_at(&c, from); i < c.n; i++) {
+		const struct future_point *pt = &c.point[i];
 
 		if (until != SNAP_NEVER && c.at[i] >= until)
 			break;
-		if (pt->have[AHEAD_CPU] < n * sk->ask.need[AHEAD_CPU] ||
-		    pt->have[AHEAD_IDLE] < n * sk->ask.need[AHEAD_IDLE] ||
+		if (pt->have[FUTURE_CPU] < n * sk->ask.need[FUTURE_CPU] ||
+		    pt->have[FUTURE_IDLE] < n * sk->ask.need[FUTURE_IDLE] ||
 		    pt->whose != sk->ask.whose ||
 		    (sk->ask.exclusive && pt->ntasks != n))
 			return false;
@@ -126,13 +132,13 @@ static bool goes_on(struct seek *sk, uint32_t node, int64_t n, int64_t from)
 }
 
 /* Its tasks on each node. */
-static uint32_t count_tasks(const struct seek *sk, uint32_t run,
-                            struct room **ret)
+static uint32_t count_tasks(const struct promise_seek *sk, uint32_t run,
+                            struct promise_room **ret)
 {
 	const struct snap *s = sk->sr->s;
-	uint32_t ntasks = run_ntasks(s, run), n = 0;
+	uint32_t ntasks = snap_run_ntasks(s, run), n = 0;
 
-	*ret = RESERVE(sk->sr, room, struct room, ntasks);
+	*ret = RESERVE(sk->sr, room, struct promise_room, ntasks);
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		uint32_t i = 0;
@@ -153,20 +159,21 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
+static int64_t seek_resume(struct promise_seek *sk, uint32_t run, bool keep,
                            uint64_t *ret_blocker)
 {
-	struct seeker *sr = sk->sr;
+	struct promise_seeker *sr = sk->sr;
 	const struct snap *s = sr->s;
 	struct arena_list times = { 0 };
-	struct room *room;
+	struct promise_room *room;
 	uint32_t nnodes = count_tasks(sk, run, &room);
 	int64_t at = SNAP_NEVER;
 
-	sk->ask = ahead_ask(sr->ahead, sk->ask.req, 1);
-	ask_go_on(&sk->ask);
+	sk->ask = future_ask_of(sr->future, sk->ask.req, 1);
+	future_ask_go_on(&sk->ask);
 	for (uint32_t i = 0; i < nnodes; i++) {
-		struct course c = ahead_course(sr->ahead, room[i].node);
+		struct future_course c =
+		    future_course_of(sr->future, room[i].node);
 
 		for (uint32_t k = 0; k < c.n; k++)
 			*(int64_t *)arena_push(sr->p->arena, &times,
@@ -175,7 +182,7 @@ static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
 	if (times.n)
 		qsort(times.p, times.n, sizeof(int64_t), by_value);
 	for (size_t t = 0;
-	     t < times.n && at == SNAP_NEVER && ahead_patience(sr->ahead) > 0;
+	     t < times.n && at == SNAP_NEVER && future_patience(sr->future) > 0;
 	     t++) {
 		uint32_t i = 0;
 
@@ -185,7 +192,7 @@ static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
 		at = i == nnodes ? at : SNAP_NEVER;
 	}
 	for (uint32_t i = 0; at != SNAP_NEVER && i < nnodes; i++) {
-		uint64_t job = ahead_ends(sr->ahead, room[i].node, at);
+		uint64_t job = future_walk_ends(sr->future, room[i].node, at);
 
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
@@ -194,9 +201,10 @@ static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
 		return SNAP_NEVER;
 	for (uint32_t t = s->run.task_first[run];
 	     keep && at != SNAP_NEVER && t < s->run.task_first[run + 1]; t++)
-		ahead_keep(sr->ahead, s->task[t].node,
-		           &(struct due){ .start = at,
-		                          .end = seek_end_at(sk, at),
+		future_keep(
+		    sr->future, s->task[t].node,
+		    &(struct future_due){ .start = at,
+		                          .end = promise_start_end_at(sk, at),
 		                          .job = sr->p->job,
 		                          .resv = SNAP_NONE,
 		                          .req = sk->ask.req,
@@ -205,21 +213,21 @@ static int64_t seek_resume(struct seek *sk, uint32_t run, bool keep,
 	return at;
 }
 
-int64_t seek_start(struct seeker *sr, uint32_t row, bool keep,
-                   uint64_t *ret_blocker)
+int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row, bool keep,
+                           uint64_t *ret_blocker)
 {
 	const struct snap *s = sr->s;
 	uint32_t run = s->pend.resumes[row];
-	struct seek sk = { .sr = sr,
-		           .ask = { .req = s->pend.req[row] },
-		           .bound = INT64_MAX,
-		           .step = sr->step.p,
-		           .length = sr->p->until == SNAP_NEVER
-		                         ? SNAP_NEVER
-		                         : sr->p->until - s->now };
+	struct promise_seek sk = { .sr = sr,
+		                   .ask = { .req = s->pend.req[row] },
+		                   .bound = INT64_MAX,
+		                   .step = sr->step.p,
+		                   .length = sr->p->until == SNAP_NEVER
+		                                 ? SNAP_NEVER
+		                                 : sr->p->until - s->now };
 
 	*ret_blocker = 0;
-	if (!ahead_changes(sr->ahead) || ahead_patience(sr->ahead) <= 0)
+	if (!future_changes(sr->future) || future_patience(sr->future) <= 0)
 		return SNAP_NEVER;
 	if (run != SNAP_NONE)
 		return seek_resume(&sk, run, keep, ret_blocker);

@@ -6,8 +6,9 @@
 
 #include "aischedd/sched/order_score.h"
 
-void *seek_reserve(struct seeker *sr, struct scratch *it, size_t n, size_t keep,
-                   size_t size)
+void *promise_start_reserve(struct promise_seeker *sr,
+                            struct promise_scratch *it, size_t n, size_t keep,
+                            size_t size)
 {
 	void *old = it->p;
 
@@ -20,20 +21,22 @@ void *seek_reserve(struct seeker *sr, struct scratch *it, size_t n, size_t keep,
 	return it->p;
 }
 
-struct seeker *seeker_new(struct place *place, struct ahead *ahead)
+struct promise_seeker *promise_start_new(struct place *place,
+                                         struct future *future)
 {
-	struct seeker *sr = arena_array(place->arena, struct seeker, 1);
+	struct promise_seeker *sr =
+	    arena_array(place->arena, struct promise_seeker, 1);
 
 	sr->p = place;
 	sr->s = place->snap;
-	sr->ahead = ahead;
+	sr->future = future;
 	sr->usable =
 	    arena_array(place->arena, uint8_t, match_nclasses(place->match));
 	snap_capacity(place->snap, sr->capacity);
 	return sr;
 }
 
-int64_t seek_ends_by(const struct snap *s, uint32_t req, int64_t until)
+int64_t promise_start_ends_by(const struct snap *s, uint32_t req, int64_t until)
 {
 	uint32_t resv = s->req.reservation[req];
 
@@ -43,7 +46,7 @@ int64_t seek_ends_by(const struct snap *s, uint32_t req, int64_t until)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct step *x = a, *y = b;
+	const struct promise_step *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
@@ -51,7 +54,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Whether an exact number of nodes, those with most room, has enough. */
-static bool best_have_room(const struct seek *sk)
+static bool best_have_room(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
 
@@ -66,19 +69,19 @@ static bool best_have_room(const struct seek *sk)
 
 /* The first time at which the nodes that were looked at have room, or
  * SNAP_NEVER. */
-static int64_t first_time(struct seek *sk)
+static int64_t first_time(struct promise_seek *sk)
 {
 	int64_t sum = 0;
 
 	if (!sk->nsteps)
 		return SNAP_NEVER;
-	ahead_spend(sk->sr->ahead, 8 * sk->nsteps);
+	future_spend(sk->sr->future, 8 * sk->nsteps);
 	qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
 	if (sk->nodes)
 		memset(sk->with, 0,
 		       ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
 	for (size_t i = 0; i < sk->nsteps; i++) {
-		const struct step *it = &sk->step[i];
+		const struct promise_step *it = &sk->step[i];
 
 		sum += it->is - it->was;
 		if (sk->nodes) {
@@ -95,7 +98,7 @@ static int64_t first_time(struct seek *sk)
 
 /* More nodes only make it earlier: forget what comes later than the ones
  * that are known need. */
-static void tighten(struct seek *sk)
+static void tighten(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
 
@@ -108,7 +111,7 @@ static void tighten(struct seek *sk)
 
 /* The same, if there may be room enough: with the first node for a single
  * task, and each time that there are twice as many steps. */
-static void tighten_now_and_then(struct seek *sk)
+static void tighten_now_and_then(struct promise_seek *sk)
 {
 	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
 		return;
@@ -116,70 +119,72 @@ static void tighten_now_and_then(struct seek *sk)
 	sk->next_tighten = sk->tasks > 1 ? 2 * sk->nsteps : 0;
 }
 
-static void make_room(struct seek *sk, size_t n)
+static void make_room(struct promise_seek *sk, size_t n)
 {
-	struct scratch *it = &sk->sr->step;
+	struct promise_scratch *it = &sk->sr->step;
 
 	if (sk->nsteps + n <= it->cap)
 		return;
 	tighten(sk);
 	if (sk->nsteps + n > it->cap / 2)
-		sk->step =
-		    seek_reserve(sk->sr, it, sk->nsteps + n + it->cap / 2,
-		                 sk->nsteps, sizeof(*sk->step));
+		sk->step = promise_start_reserve(sk->sr, it,
+		                                 sk->nsteps + n + it->cap / 2,
+		                                 sk->nsteps, sizeof(*sk->step));
 }
 
-static void add_step(struct seek *sk, int64_t at, uint32_t node, int64_t n,
-                     int64_t *was)
+static void add_step(struct promise_seek *sk, int64_t at, uint32_t node,
+                     int64_t n, int64_t *was)
 {
 	if (n == *was)
 		return;
 	sk->step[sk->nsteps++] =
-	    (struct step){ at, node, (int32_t)*was, (int32_t)n };
+	    (struct promise_step){ at, node, (int32_t)*was, (int32_t)n };
 	*was = n;
 }
 
-int64_t seek_end_at(const struct seek *sk, int64_t at)
+int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at)
 {
-	return seek_ends_by(sk->sr->s, sk->ask.req,
-	                    sk->length == SNAP_NEVER ? SNAP_NEVER
-	                                             : at + sk->length);
+	return promise_start_ends_by(
+	    sk->sr->s, sk->ask.req,
+	    sk->length == SNAP_NEVER ? SNAP_NEVER : at + sk->length);
 }
 
 /* A node on which room is kept for others. */
 struct kept {
 	uint32_t node;
-	struct course c;
+	struct future_course c;
 	const int64_t *count; /* of tasks that fit, by point */
 	bool odd;
 	uint32_t more, less; /* the points at which there is, next */
 };
 
 /* How many fit there for all of its length. */
-static int64_t room_for(struct seek *sk, const struct kept *k, int64_t from)
+static int64_t room_for(struct promise_seek *sk, const struct kept *k,
+                        int64_t from)
 {
-	int64_t until = seek_end_at(sk, from), n = sk->ask.most;
-	uint32_t first = course_at(&k->c, from), i;
-	const struct due *due;
+	int64_t until = promise_start_end_at(sk, from), n = sk->ask.most;
+	uint32_t first = future_course_at(&k->c, from), i;
+	const struct future_due *due;
 
 	for (i = first; i < k->c.n && n; i++) {
 		if (until != SNAP_NEVER && k->c.at[i] >= until)
 			break;
 		n = k->count[i] < n ? k->count[i] : n;
 	}
-	ahead_spend(sk->sr->ahead, 8 + i - first);
+	future_spend(sk->sr->future, 8 + i - first);
 	while (n > 0 && k->odd &&
-	       !ahead_allows(sk->sr->ahead, k->node, &sk->ask, n, from, until,
-	                     &due))
+	       !future_allows(sk->sr->future, k->node, &sk->ask, n, from, until,
+	                      &due))
 		n -= 1 + n / 8;
 	return n;
 }
 
 /* The next time at which another number of tasks may be the most that fit for
  * all of its length: there is more room, or it is soon that there is less. */
-static bool next_change(const struct seek *sk, struct kept *k, int64_t *ret)
+static bool next_change(const struct promise_seek *sk, struct kept *k,
+                        int64_t *ret)
 {
-	const struct course *c = &k->c;
+	const struct future_course *c = &k->c;
 	int64_t before = INT64_MAX;
 
 	while (k->more < c->n && k->more &&
@@ -198,18 +203,19 @@ static bool next_change(const struct seek *sk, struct kept *k, int64_t *ret)
 	return *ret != INT64_MAX && *ret <= sk->bound;
 }
 
-static void look_at_kept(struct seek *sk, uint32_t node, struct course c)
+static void look_at_kept(struct promise_seek *sk, uint32_t node,
+                         struct future_course c)
 {
 	struct kept k = { .node = node, .c = c, .less = 1 };
-	uint32_t last = course_at(&c, sk->bound), i = 0;
+	uint32_t last = future_course_at(&c, sk->bound), i = 0;
 	int64_t was = 0, at;
 
-	while (i <= last && !ask_count(&sk->ask, &c.point[i]))
+	while (i <= last && !future_ask_count(&sk->ask, &c.point[i]))
 		i++;
 	if (i > last)
 		return;
-	k.odd = ahead_is_odd(sk->sr->ahead, node, &sk->ask);
-	k.count = ahead_counts(sk->sr->ahead, node, &sk->ask);
+	k.odd = future_is_odd(sk->sr->future, node, &sk->ask);
+	k.count = future_counts(sk->sr->future, node, &sk->ask);
 	make_room(sk, 2 * (size_t)c.n);
 	while (next_change(sk, &k, &at)) {
 		if (at >= c.at[i])
@@ -219,10 +225,10 @@ static void look_at_kept(struct seek *sk, uint32_t node, struct course c)
 }
 
 /* Where nothing is kept, room only grows. */
-static void look_at(struct seek *sk, uint32_t node)
+static void look_at(struct promise_seek *sk, uint32_t node)
 {
-	struct ahead *ahead = sk->sr->ahead;
-	struct course c = ahead_course(ahead, node);
+	struct future *future = sk->sr->future;
+	struct future_course c = future_course_of(future, node);
 	const int64_t *count = NULL;
 	int64_t was = 0;
 	uint32_t last;
@@ -231,32 +237,33 @@ static void look_at(struct seek *sk, uint32_t node)
 		look_at_kept(sk, node, c);
 		return;
 	}
-	last = course_at(&c, sk->bound);
-	if (!ask_count(&sk->ask, &c.point[last]))
+	last = future_course_at(&c, sk->bound);
+	if (!future_ask_count(&sk->ask, &c.point[last]))
 		return;
 	make_room(sk, last + 1);
 	if (sk->ask.odd)
-		count = ahead_counts(ahead, node, &sk->ask);
+		count = future_counts(future, node, &sk->ask);
 	for (uint32_t i = 0; i <= last; i++)
 		add_step(sk, c.at[i], node,
-		         count ? count[i] : ask_count(&sk->ask, &c.point[i]),
+		         count ? count[i]
+		               : future_ask_count(&sk->ask, &c.point[i]),
 		         &was);
 	sk->room += was;
 }
 
-static bool is_patient(const struct seek *sk)
+static bool is_patient(const struct promise_seek *sk)
 {
-	return ahead_patience(sk->sr->ahead) > 0;
+	return future_patience(sk->sr->future) > 0;
 }
 
-static void look_begin(struct seek *sk)
+static void look_begin(struct promise_seek *sk)
 {
 	sk->nsteps = sk->next_tighten = 0;
 	sk->room = 0;
 }
 
 /* What was found is the best so far: an earlier start is sought. */
-static void look_end(struct seek *sk)
+static void look_end(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
 
@@ -266,29 +273,30 @@ static void look_end(struct seek *sk)
 		sk->nsteps--;
 	sk->bound = at - 1;
 	sk->nbest = sk->nsteps;
-	sk->best = RESERVE(sk->sr, best, struct step, sk->nsteps);
+	sk->best = RESERVE(sk->sr, best, struct promise_step, sk->nsteps);
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
 /* Whether the request may ever run on a node of a pool that is ready. */
-static bool may_be_used(const struct seek *sk, uint32_t node)
+static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
-	const struct seeker *sr = sk->sr;
+	const struct promise_seeker *sr = sk->sr;
 	const struct allowed *a = match_req(sr->p->match, sk->ask.req);
 
 	return sr->usable[match_class_of(sr->p->match, node)] &&
-	       sr->s->node.state[node] == NODE_UP && allowed_node(a, node);
+	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
 
 /* On all nodes of a pool together, those first that could have room first. */
-static void look_in_pool(struct seek *sk)
+static void look_in_pool(struct promise_seek *sk)
 {
-	struct soon *soon = ahead_soon(sk->sr->ahead);
+	struct future_nodes *soon = future_nodes_of(sk->sr->future);
 	uint32_t node;
 
 	look_begin(sk);
 	for (uint32_t i = 0;
-	     is_patient(sk) && soon_get(soon, sk->soon, i, sk->bound, &node);
+	     is_patient(sk) &&
+	     future_nodes_get(soon, sk->soon, i, sk->bound, &node);
 	     i++) {
 		if (node == SNAP_NONE || !may_be_used(sk, node))
 			continue;
@@ -299,11 +307,11 @@ static void look_in_pool(struct seek *sk)
 }
 
 /* In one of the domains of the level that it needs. */
-static void look_in_domains(struct seek *sk, uint8_t level)
+static void look_in_domains(struct promise_seek *sk, uint8_t level)
 {
-	struct seeker *sr = sk->sr;
+	struct promise_seeker *sr = sk->sr;
 	const struct domains *d = sr->p->domains;
-	struct soon *soon = ahead_soon(sr->ahead);
+	struct future_nodes *soon = future_nodes_of(sr->future);
 
 	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
 		look_begin(sk);
@@ -311,7 +319,8 @@ static void look_in_domains(struct seek *sk, uint8_t level)
 		     k < d->end[d->at[i]] && is_patient(sk); k++) {
 			uint32_t node = d->node[k];
 
-			if (soon_could(soon, sk->soon, node, sk->bound) &&
+			if (future_nodes_could(soon, sk->soon, node,
+			                       sk->bound) &&
 			    may_be_used(sk, node))
 				look_at(sk, node);
 		}
@@ -320,7 +329,8 @@ static void look_in_domains(struct seek *sk, uint8_t level)
 }
 
 /* Of what a task needs the most as a part of all that there is. */
-static enum resource scarcest(const struct seeker *sr, const int64_t *need)
+static enum resource scarcest(const struct promise_seeker *sr,
+                              const int64_t *need)
 {
 	enum resource most = RES_CPU;
 
@@ -333,9 +343,9 @@ static enum resource scarcest(const struct seeker *sr, const int64_t *need)
 }
 
 /* In one pool after the other: a later one has to have it earlier. */
-void seek_everywhere(struct seek *sk)
+void promise_start_search(struct promise_seek *sk)
 {
-	struct seeker *sr = sk->sr;
+	struct promise_seeker *sr = sk->sr;
 	const struct snap *s = sr->s;
 	const struct match *m = sr->p->match;
 	uint32_t req = sk->ask.req;
@@ -346,9 +356,10 @@ void seek_everywhere(struct seek *sk)
 	uint8_t level = s->req.need[req];
 	bool is_new;
 
-	sk->soon = soon_for(ahead_soon(sr->ahead), res, need[res], &is_new);
+	sk->soon = future_nodes_order_for(future_nodes_of(sr->future), res,
+	                                  need[res], &is_new);
 	if (is_new)
-		ahead_spend(sr->ahead, s->node.n);
+		future_spend(sr->future, s->node.n);
 	for (uint32_t c = 0, from = 0; c < a->nclasses; from = c) {
 		uint32_t pool = match_class(m, a->class[c])->pool;
 

@@ -10,78 +10,75 @@
 #include "aischedd/sched/future.h"
 
 /* A list of any type that is filled again and again. */
-struct scratch {
+struct promise_scratch {
 	void *p;
 	size_t cap;
 };
 
 /* What searches share. */
-struct seeker {
+struct promise_seeker {
 	struct place *p;
 	const struct snap *s;
-	struct ahead *ahead;
+	struct future *future;
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	uint8_t *usable;         /* by class: of the pool in which it looks */
-	struct scratch step, best, with, room;
+	struct promise_scratch step, best, with, room;
 };
 
 /* The search for a job's earliest start. */
-struct seek {
-	struct seeker *sr;
-	struct ask ask;
-	int64_t tasks, length;   /* SNAP_NEVER: it never ends */
-	uint32_t nodes;          /* exactly, or 0 */
-	int64_t bound;           /* it starts no later than this */
-	struct soon_order *soon; /* nodes by when they could have room */
-	int64_t room;            /* tasks for which there is room then */
-	size_t next_tighten;     /* with so many steps */
-	struct step *step;
+struct promise_seek {
+	struct promise_seeker *sr;
+	struct future_ask ask;
+	int64_t tasks, length; /* SNAP_NEVER: it never ends */
+	uint32_t nodes;        /* exactly, or 0 */
+	int64_t bound;         /* it starts no later than this */
+	struct future_nodes_order
+	    *soon;           /* nodes by when they could have room */
+	int64_t room;        /* tasks for which there is room then */
+	size_t next_tighten; /* with so many steps */
+	struct promise_step *step;
 	size_t nsteps;
-	struct step *best; /* those up to the bound where it starts then */
+	struct promise_step
+	    *best; /* those up to the bound where it starts then */
 	size_t nbest;
 	int64_t *with; /* nodes, by tasks for which they have room */
 };
 
 /* The count of tasks for which a node has room, at a time from which on it
  * is another. */
-struct step {
+struct promise_step {
 	int64_t at;
 	uint32_t node;
 	int32_t was, is;
 };
 
 /* Room on one node. */
-struct room {
+struct promise_room {
 	uint32_t node;
 	int64_t n;
 };
 
 /* Room for n elements, the first `keep` of which stay. */
-void *seek_reserve(struct seeker *sr, struct scratch *it, size_t n, size_t keep,
-                   size_t size);
+void *promise_start_reserve(struct promise_seeker *sr,
+                            struct promise_scratch *it, size_t n, size_t keep,
+                            size_t size);
 
 #define RESERVE(sr, it, type, n) \
-	((type *)seek_reserve((sr), &(sr)->it, (n), 0, sizeof(type)))
+	((type *)promise_start_reserve((sr), &(sr)->it, (n), 0, sizeof(type)))
 
-struct seeker *seeker_new(struct place *place, struct ahead *ahead);
+struct promise_seeker *promise_start_new(struct place *place,
+                                         struct future *future);
 
 /* When what is placed now has left a node: whoever has no limit leaves with
  * the reservation that it names. */
-int64_t seek_ends_by(const struct snap *s, uint32_t req, int64_t until);
+int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
+                              int64_t until);
 
 /* When it has ended if it starts then. */
-int64_t seek_end_at(const struct seek *sk, int64_t at);
+int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
 
 /* Look on all nodes: the best steps end at the time at which it can start;
  * there are none if it never can. */
-void seek_everywhere(struct seek *sk);
-
-/*
- * The time at which the row's next job, for which place_for() was said, can
- * start at the latest, or SNAP_NEVER; keep: room is kept for it from then on.
- * *ret_blocker: the job whose end it waits for, or 0.
- */
-int64_t seek_start(struct seeker *sr, uint32_t row, bool keep,
-                   uint64_t *ret_blocker);
+void promise_start_search(struct promise_seek *sk);
 
 #endif

@@ -1,9 +1,9 @@
 /* serve.c - one claim: admit, place, evict, promise, say why not */
 #include "aischedd/sched/serve.h"
 
-#include "aischedd/sched/admit_due.h"
+#include "aischedd/sched/admit.h"
 #include "aischedd/sched/evict.h"
-#include "aischedd/sched/evict_repeat.h"
+#include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/order_service.h"
 #include "aischedd/sched/verdict.h"
 
@@ -25,13 +25,13 @@ static bool could_start(struct pass *p, uint32_t row)
 	if (admit_ever(p->snap, row, v) != WHY_None)
 		return false;
 	return p->snap->pend.resumes[row] != SNAP_NONE ||
-	       ever_fits(p->ever, row, v);
+	       fit_empty_holds(p->empty, row, v);
 }
 
 /* Others leave for it: the last claim is its. */
 static void say_preempting(struct pass *p, uint32_t row)
 {
-	const struct claim *claim = p->claim.p;
+	const struct plan_claim *claim = p->claim.p;
 	const uint32_t *node = p->claim_node.p;
 
 	claim += p->claim.n - 1;
@@ -41,7 +41,8 @@ static void say_preempting(struct pass *p, uint32_t row)
 	p->verdict[row].num[NUM_GOT] = claim->n;
 }
 
-static void say_lack(struct pass *p, uint32_t row, const struct lack *lack)
+static void say_lack(struct pass *p, uint32_t row,
+                     const struct place_lack *lack)
 {
 	struct verdict *v = &p->verdict[row];
 
@@ -64,7 +65,7 @@ static void say_start_failed(struct pass *p, uint32_t row)
 	const struct place *place = p->place;
 	size_t i = place->first_task;
 
-	while (shelf_tree(place->shelf, place->task[i].node) != SHELF_LATE)
+	while (place_index_tree(place->index, place->task[i].node) != TREE_LATE)
 		i++;
 	say(p, row, WHY_StartFailed, place->task[i].node);
 	p->verdict[row].num[NUM_TOTAL] =
@@ -77,7 +78,7 @@ static void say_start_failed(struct pass *p, uint32_t row)
 
 /* One that cannot be promised a start holds back those behind it if it has
  * waited for long. */
-static enum answer hold_back(struct pass *p, uint32_t row)
+static enum serve_answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	const struct snap_member *m = &s->member[p->order->next[row]];
@@ -112,7 +113,7 @@ static void tell_promised(struct pass *p, uint32_t row, int64_t at,
 }
 
 /* Keep a place for the row's next job, if it can be known when. */
-static enum answer promise(struct pass *p, uint32_t row)
+static enum serve_answer promise(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
 	uint64_t blocker = 0;
@@ -144,8 +145,8 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 		.req = req,
 		.tasks = s->req.min_tasks[req],
 		.job = s->member[p->order->next[row]].job,
-		.standing = standing_of_row(s, row),
-		.demand = demand_start(s, row, s->req.min_tasks[req]),
+		.standing = order_standing_of_row(s, row),
+		.demand = admit_demand_start(s, row, s->req.min_tasks[req]),
 	};
 
 	if (s->pend.barred[row] || s->pend.resumes[row] != SNAP_NONE ||
@@ -164,15 +165,15 @@ static void say_blocked(struct pass *p, uint32_t row)
 	struct verdict *v = &p->verdict[row];
 	uint32_t req = s->pend.req[row], same = p->failed[req];
 	unsigned trees = place_trees(p->place, req);
-	struct lack lack;
+	struct place_lack lack;
 
 	if (same != row) {
 		*v = p->verdict[same];
 		v->expected = SNAP_NEVER;
 		return;
 	}
-	if (!ever_fits_up(p->ever, row, v) ||
-	    promise_in_the_way(p->promises, row, v))
+	if (!fit_empty_holds_up(p->empty, row, v) ||
+	    promise_explains(p->promises, row, v))
 		return;
 	if (place_try(p->place, req, s->req.min_tasks[req], trees, &lack))
 		say_start_failed(p, row);
@@ -206,7 +207,7 @@ static bool may_fit_if_moved(const struct pass *p, uint32_t row)
 	}
 }
 
-static enum answer serve_request(struct pass *p, uint32_t row)
+static enum serve_answer serve_request(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	uint32_t req = s->pend.req[row];
@@ -233,11 +234,11 @@ static enum answer serve_request(struct pass *p, uint32_t row)
 	return promise(p, row);
 }
 
-static enum answer serve_resume(struct pass *p, uint32_t row)
+static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	uint32_t run = s->pend.resumes[row];
-	struct lack lack;
+	struct place_lack lack;
 
 	if (evict_has(p, run)) {
 		say(p, row, WHY_Unevaluated, SNAP_NONE); /* it starts anew */
@@ -261,7 +262,7 @@ static enum answer serve_resume(struct pass *p, uint32_t row)
 		pass_start(p, row);
 		return STARTS;
 	}
-	if (!promise_in_the_way(p->promises, row, &p->verdict[row]))
+	if (!promise_explains(p->promises, row, &p->verdict[row]))
 		say_lack(p, row, &lack);
 	return promise(p, row);
 }
@@ -276,28 +277,28 @@ static void hold_limit(struct pass *p, uint32_t row,
 	if (wait == CONF_NONE || limit->why == WHY_Priority)
 		return;
 	if (p->snap->now - since >= wait)
-		due_add(p, row, limit);
+		admit_due_add(p, row, limit);
 	else
 		pass_wake(p, since + wait);
 }
 
 /* One of which it is known that it waits, but not for what. */
-static enum answer hold_again(struct pass *p, uint32_t row,
-                              const struct demand *d)
+static enum serve_answer hold_again(struct pass *p, uint32_t row,
+                                    const struct demand *d)
 {
 	struct verdict limit;
 
 	if (admit_now(p->place->work, d, &limit) == WHY_None &&
-	    due_check(p, d, &limit) == WHY_None)
+	    admit_due_check(p, d, &limit) == WHY_None)
 		return hold_back(p, row);
 	hold_limit(p, row, &limit);
 	return WAITS;
 }
 
-enum answer serve_row(struct pass *p, uint32_t row)
+enum serve_answer serve_row(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
-	struct demand d = demand_start(
+	struct demand d = admit_demand_start(
 	    p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
 	struct verdict limit = *v;
 	enum reason why;
@@ -310,7 +311,7 @@ enum answer serve_row(struct pass *p, uint32_t row)
 	if (why == WHY_QueueLimit && evicts(p, row, false))
 		return CLAIMS;
 	if (why == WHY_None)
-		why = due_check(p, &d, &limit);
+		why = admit_due_check(p, &d, &limit);
 	if (why != WHY_None) {
 		if (!order_is_waiting(p->order, row))
 			*v = limit;
@@ -321,7 +322,7 @@ enum answer serve_row(struct pass *p, uint32_t row)
 	                                               : serve_request(p, row);
 }
 
-static bool try_grow(struct pass *p, uint32_t run, struct lack *ret_lack)
+static bool try_grow(struct pass *p, uint32_t run, struct place_lack *ret_lack)
 {
 	bool found;
 
@@ -331,7 +332,7 @@ static bool try_grow(struct pass *p, uint32_t run, struct lack *ret_lack)
 	return found;
 }
 
-enum answer serve_grower(struct pass *p, uint32_t run)
+enum serve_answer serve_grower(struct pass *p, uint32_t run)
 {
 	const struct snap *s = p->snap;
 	struct claimant c = {
@@ -340,16 +341,16 @@ enum answer serve_grower(struct pass *p, uint32_t run)
 		.req = s->run.req[run],
 		.tasks = 1,
 		.job = s->run.job[run],
-		.standing = standing_of_run(s, run),
-		.demand = demand_more(s, run, 1),
+		.standing = order_standing_of_run(s, run),
+		.demand = admit_demand_more(s, run, 1),
 	};
-	struct lack lack = { 0 };
+	struct place_lack lack = { 0 };
 	struct verdict v;
 	enum reason why = admit_now(p->place->work, &c.demand, &v);
 
 	/* Who gives up tasks for others does not get new ones. */
 	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
-	    due_check(p, &c.demand, &v) != WHY_None)
+	    admit_due_check(p, &c.demand, &v) != WHY_None)
 		return WAITS;
 	place_for_run(p->place, run);
 	if (why == WHY_None && try_grow(p, run, &lack)) {

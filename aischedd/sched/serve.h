@@ -10,7 +10,7 @@
 #include "aischedd/sched/pass.h"
 
 /* How a claim was answered. */
-enum answer {
+enum serve_answer {
 	STARTS,
 	CLAIMS,   /* others leave for it */
 	PROMISED, /* it waits, and its start is promised */
@@ -18,9 +18,9 @@ enum answer {
 };
 
 /* Start the next job of the row, or say why it waits. */
-enum answer serve_row(struct pass *p, uint32_t row);
+enum serve_answer serve_row(struct pass *p, uint32_t row);
 
 /* One more task for a running job. */
-enum answer serve_grower(struct pass *p, uint32_t run);
+enum serve_answer serve_grower(struct pass *p, uint32_t run);
 
 #endif

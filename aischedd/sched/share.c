@@ -9,7 +9,7 @@ static const int64_t unit[RES_N] = {
 };
 
 /* A queue among its siblings, for one resource. */
-struct claim {
+struct share_claim {
 	uint32_t queue;
 	int64_t priority, weight;
 	int64_t need;  /* beyond what it has got */
@@ -27,7 +27,7 @@ static int64_t within(int64_t ask, int64_t limit)
 	return limit == CONF_NONE ? ask : least(ask, limit);
 }
 
-static void give(struct claim *c, int64_t amount, int64_t *left)
+static void give(struct share_claim *c, int64_t amount, int64_t *left)
 {
 	c->share += amount;
 	c->need -= amount;
@@ -36,7 +36,7 @@ static void give(struct claim *c, int64_t amount, int64_t *left)
 
 static int by_priority(const void *a, const void *b)
 {
-	const struct claim *x = a, *y = b;
+	const struct share_claim *x = a, *y = b;
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
@@ -45,7 +45,7 @@ static int by_priority(const void *a, const void *b)
 
 static int by_rest(const void *a, const void *b)
 {
-	const struct claim *x = a, *y = b;
+	const struct share_claim *x = a, *y = b;
 
 	if (x->rest != y->rest)
 		return x->rest > y->rest ? -1 : 1;
@@ -53,13 +53,13 @@ static int by_rest(const void *a, const void *b)
 }
 
 /* Those that still need something and count, first; how many. */
-static size_t needy(struct claim *c, size_t n, int64_t *ret_weight)
+static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 {
 	size_t k = 0;
 
 	*ret_weight = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct claim claim = c[i];
+		struct share_claim claim = c[i];
 
 		if (claim.need <= 0 || claim.weight <= 0)
 			continue;
@@ -71,7 +71,8 @@ static size_t needy(struct claim *c, size_t n, int64_t *ret_weight)
 }
 
 /* Divide *left by weight among claims of one priority. */
-static void by_weight(struct claim *c, size_t n, int64_t one, int64_t *left)
+static void by_weight(struct share_claim *c, size_t n, int64_t one,
+                      int64_t *left)
 {
 	int64_t weight, whole;
 	bool again;
@@ -106,7 +107,7 @@ static void by_weight(struct claim *c, size_t n, int64_t one, int64_t *left)
 }
 
 /* Divide total among siblings: quotas first, then what is left. */
-static void divide(struct claim *c, size_t n, int64_t total, int64_t one,
+static void divide(struct share_claim *c, size_t n, int64_t total, int64_t one,
                    const struct snap_queues *queue, enum resource r)
 {
 	int64_t left = total;
@@ -125,7 +126,7 @@ static void divide(struct claim *c, size_t n, int64_t total, int64_t one,
 static void divide_resource(const struct snap_queues *queue,
                             int64_t (*ask)[RES_N], enum resource r,
                             int64_t capacity, int64_t (*ret)[RES_N],
-                            struct claim *c)
+                            struct share_claim *c)
 {
 	/* SNAP_NONE is the root: it comes first. */
 	for (uint32_t p = SNAP_NONE, next = 0; p == SNAP_NONE || p < queue->n;
@@ -140,7 +141,7 @@ static void divide_resource(const struct snap_queues *queue,
 		for (uint32_t q = p == SNAP_NONE ? 0 : p + 1; q < queue->n; q++)
 			if (queue->parent[q] == p &&
 			    queue->quota[q][r] != CONF_NONE)
-				c[n++] = (struct claim){
+				c[n++] = (struct share_claim){
 					.queue = q,
 					.priority = queue->priority[q],
 					.weight = queue->weight[q],
@@ -156,7 +157,8 @@ void share_divide(const struct snap_queues *queue, int64_t (*ask)[RES_N],
                   const int64_t capacity[RES_N], int64_t (*ret)[RES_N],
                   struct arena *arena)
 {
-	struct claim *c = arena_array(arena, struct claim, queue->n + 1);
+	struct share_claim *c =
+	    arena_array(arena, struct share_claim, queue->n + 1);
 
 	/* Children stand behind their parents. */
 	for (uint32_t q = queue->n; q-- > 0;)

@@ -448,3 +448,17 @@ void snap_threads(const struct snap *s, int64_t *ret)
 	for (uint32_t i = 0; i < s->cpu.n; i++)
 		ret[i] = s->cpu.free[i] < ret[i] ? s->cpu.free[i] : ret[i];
 }
+
+void snap_capacity(const struct snap *s, int64_t ret[RES_N])
+{
+	for (int r = 0; r < RES_N; r++)
+		ret[r] = 0;
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.state[i] == NODE_DOWN)
+			continue;
+		ret[RES_CPU] += s->node.cpu_total[i];
+		ret[RES_MEM] += s->node.mem_total[i];
+		ret[RES_GPU] += 1000 * (int64_t)(s->node.gpu_first[i + 1] -
+		                                 s->node.gpu_first[i]);
+	}
+}

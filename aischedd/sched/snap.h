@@ -274,6 +274,36 @@ static inline bool snap_is_part(const struct snap *s, uint32_t run)
 	return run && s->run.job[run - 1] == s->run.job[run];
 }
 
+/* Whether `queue` is `below` or one of those above it. */
+static inline bool snap_queue_is_above(const struct snap *s, uint32_t queue,
+                                       uint32_t below)
+{
+	while (below != SNAP_NONE && below != queue)
+		below = s->queue.parent[below];
+	return below == queue;
+}
+
+static inline bool snap_counts_users(const struct snap *s, uint32_t queue)
+{
+	return s->queue.max_jobs_user[queue] != CONF_NONE ||
+	       s->queue.max_gpus_user[queue] != CONF_NONE;
+}
+
+static inline uint32_t snap_node_ngpus(const struct snap *s, uint32_t node)
+{
+	return s->node.gpu_first[node + 1] - s->node.gpu_first[node];
+}
+
+static inline uint32_t snap_node_ncpus(const struct snap *s, uint32_t node)
+{
+	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
+}
+
+static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)
+{
+	return s->run.task_first[run + 1] - s->run.task_first[run];
+}
+
 /* Indices in range, slices ascending, parents before children, free within
  * total, members ascending.  Fails: EINVAL, says which entry. */
 int snap_check(const struct snap *snap, struct err *err);
@@ -281,5 +311,8 @@ int snap_check(const struct snap *snap, struct err *err);
 /* Free thousandths of each CPU; below 0 where somebody leaves who was suspended
  * and whose CPUs others have got. */
 void snap_threads(const struct snap *snap, int64_t *ret);
+
+/* What all nodes that are not down have together. */
+void snap_capacity(const struct snap *snap, int64_t ret[RES_N]);
 
 #endif

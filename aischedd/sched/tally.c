@@ -82,9 +82,9 @@ static uint32_t flags_of(const struct snap *s, uint32_t run)
 static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
                     struct kind *kind, struct tally *t)
 {
-	int64_t standing = standing_of_run(s, run);
+	int64_t standing = order_standing_of_run(s, run);
 	uint32_t queue = s->run.queue[run], req = s->run.req[run];
-	uint32_t tasks = run_ntasks(s, run);
+	uint32_t tasks = snap_run_ntasks(s, run);
 	struct kind *k = &kind[(req + queue * 31 + tasks * 7 + flags) % KINDS];
 
 	if (k->standing != standing || k->queue != queue || k->req != req ||
@@ -101,14 +101,14 @@ static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
 {
 	if (flags & (ENDING | FIRM))
 		return SNAP_NEVER;
-	return flags & SAFE ? s->run.safe_until[run] : rung_rises(s, run);
+	return flags & SAFE ? s->run.safe_until[run] : order_rung_rises(s, run);
 }
 
 struct tally *tally_new(const struct snap *s, struct arena *arena)
 {
 	struct tally *t = arena_array(arena, struct tally, 1);
 	struct kind *kind = arena_array(arena, struct kind, KINDS);
-	bool rungs = rung_counts(s->policy.order);
+	bool rungs = order_rung_counts(s->policy.order);
 
 	t->wake = SNAP_NEVER;
 	t->queue = arena_array(arena, struct tally_queue, s->queue.n);
@@ -121,10 +121,10 @@ struct tally *tally_new(const struct snap *s, struct arena *arena)
 		if (rungs || flags & SAFE) {
 			int64_t at = wake_of(s, run, flags);
 
-			if (ends_before(at, t->wake))
+			if (future_ends_before(at, t->wake))
 				t->wake = at;
 		}
-		t->ends = t->ends || stay_end(s, run) != SNAP_NEVER;
+		t->ends = t->ends || future_runs_end(s, run) != SNAP_NEVER;
 	}
 	for (int i = 0; i < KINDS; i++) {
 		if (kind[i].runs)

@@ -54,4 +54,8 @@ enum {
 /* Reservation. */
 enum { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
 
+/* The sentence, with its numbers, for a person; appended to out. */
+void verdict_text(const struct snap *snap, uint32_t row,
+                  const struct verdict *v, struct buf *out);
+
 #endif

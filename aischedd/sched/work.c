@@ -8,15 +8,15 @@ void work_add(struct work *w, int64_t *at, int64_t amount)
 {
 	if (w->ntrail == w->trail_cap) {
 		size_t cap = w->trail_cap ? w->trail_cap * 2 : 1024;
-		struct change *trail =
-		    arena_array(w->arena, struct change, cap);
+		struct work_change *trail =
+		    arena_array(w->arena, struct work_change, cap);
 
 		if (w->ntrail)
 			memcpy(trail, w->trail, w->ntrail * sizeof(*trail));
 		w->trail = trail;
 		w->trail_cap = cap;
 	}
-	w->trail[w->ntrail++] = (struct change){ at, *at };
+	w->trail[w->ntrail++] = (struct work_change){ at, *at };
 	*at += amount;
 }
 
@@ -24,7 +24,7 @@ void work_undo(struct work *w, size_t mark)
 {
 	assert(mark <= w->ntrail);
 	while (w->ntrail > mark) {
-		const struct change *c = &w->trail[--w->ntrail];
+		const struct work_change *c = &w->trail[--w->ntrail];
 
 		*c->at = c->old;
 	}
@@ -118,7 +118,7 @@ void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
 {
 	for (; queue != SNAP_NONE; queue = w->snap->queue.parent[queue]) {
 		work_add(w, &w->jobs[queue], whole * sign);
-		if (queue_counts_users(w->snap, queue)) {
+		if (snap_counts_users(w->snap, queue)) {
 			int64_t *use = work_user(w, queue, user);
 
 			work_add(w, &use[USER_JOBS], whole * sign);
@@ -153,20 +153,20 @@ static uint32_t count_user_queues(const struct snap *s, uint32_t queue)
 	uint32_t n = 0;
 
 	for (; queue != SNAP_NONE; queue = s->queue.parent[queue])
-		n += queue_counts_users(s, queue);
+		n += snap_counts_users(s, queue);
 	return n;
 }
 
 static void count_user(struct work *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
-	int64_t gpus = run_ntasks(s, run) * s->req.gpus[s->run.req[run]];
+	int64_t gpus = snap_run_ntasks(s, run) * s->req.gpus[s->run.req[run]];
 
 	for (uint32_t q = s->run.queue[run]; q != SNAP_NONE;
 	     q = s->queue.parent[q]) {
 		int64_t *use;
 
-		if (!queue_counts_users(s, q))
+		if (!snap_counts_users(s, q))
 			continue;
 		use = work_user(w, q, s->run.user[run]);
 		use[USER_JOBS]++;

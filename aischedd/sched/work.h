@@ -13,7 +13,7 @@
 
 #include "aischedd/sched/tally.h"
 
-struct change {
+struct work_change {
 	int64_t *at, old;
 };
 
@@ -52,7 +52,7 @@ struct work {
 
 	bool loose; /* to explain: what if nobody asked for --numa? */
 
-	struct change *trail;
+	struct work_change *trail;
 	size_t ntrail, trail_cap;
 };
 
@@ -109,26 +109,5 @@ void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
 
 /* The counters of a user in a queue: [USER_JOBS], [USER_GPUS]. */
 int64_t *work_user(struct work *w, uint32_t queue, uint32_t user);
-
-static inline bool queue_counts_users(const struct snap *s, uint32_t queue)
-{
-	return s->queue.max_jobs_user[queue] != CONF_NONE ||
-	       s->queue.max_gpus_user[queue] != CONF_NONE;
-}
-
-static inline uint32_t node_ngpus(const struct snap *s, uint32_t node)
-{
-	return s->node.gpu_first[node + 1] - s->node.gpu_first[node];
-}
-
-static inline uint32_t node_ncpus(const struct snap *s, uint32_t node)
-{
-	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
-}
-
-static inline uint32_t run_ntasks(const struct snap *s, uint32_t run)
-{
-	return s->run.task_first[run + 1] - s->run.task_first[run];
-}
 
 #endif

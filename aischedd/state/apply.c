@@ -149,7 +149,7 @@ static struct job *meant(const struct apply *a, uint64_t id)
 }
 
 /* Of a job that waits. */
-static void apply_claim(struct apply *a, const struct claim *claim)
+static void apply_claim(struct apply *a, const struct plan_claim *claim)
 {
 	const uint32_t *node = a->plan->claim_node + claim->node_first;
 	uint64_t id = a->snap->member[claim->member].job;

@@ -73,7 +73,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;
-	if (rung_counts(state->conf->scheduling.order))
+	if (order_rung_counts(state->conf->scheduling.order))
 		key.served = job->served;
 	key.array = array && array->limit ? array->id : 0;
 	key.claimer = job->claim ? job->id : 0;

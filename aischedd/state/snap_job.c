@@ -87,7 +87,7 @@ static void run_tasks(const struct state *state, struct run_columns *c,
 /* Only where it makes a difference, because jobs of one row may differ. */
 static int64_t served(const struct build *b, const struct job *job)
 {
-	return rung_counts(b->state->conf->scheduling.order)
+	return order_rung_counts(b->state->conf->scheduling.order)
 	           ? job->served + job_elapsed(job, b->snap->now)
 	           : 0;
 }

@@ -183,7 +183,7 @@ const int64_t *state_queue_share(const struct state *state, uint32_t queue);
 /* How the place of a job among those that wait in its queue comes about.
  * False: it does not wait for its turn, or was not in the last plan. */
 bool state_score(const struct state *state, const struct job *job, int64_t now,
-                 struct score *ret);
+                 struct order_score *ret);
 
 /* Work out usage, parts and lightness of all users as of now. */
 void state_judge_usage(struct state *state, int64_t now);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/verdict.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"

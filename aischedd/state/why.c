@@ -1,6 +1,7 @@
 /* why.c - why a job waits or ended, for a person */
 #include <stdlib.h>
 
+#include "aischedd/sched/verdict.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -223,13 +224,13 @@ static bool is_overdue(const struct conf *conf, const struct job *job,
 	if (q >= 0)
 		most = conf->queues[q].max_wait;
 	else
-		most = score_overdue((uint8_t)conf->scheduling.order,
-		                     conf->scheduling.hold_after);
+		most = order_score_overdue((uint8_t)conf->scheduling.order,
+		                           conf->scheduling.hold_after);
 	return most != CONF_NONE && now - job->eligible >= most;
 }
 
 bool state_score(const struct state *state, const struct job *job, int64_t now,
-                 struct score *ret)
+                 struct order_score *ret)
 {
 	const struct usage *usage = usage_find(state, job->queue, job->user);
 	int64_t ask[RES_N];
@@ -243,9 +244,9 @@ bool state_score(const struct state *state, const struct job *job, int64_t now,
 	ask[RES_CPU] = req.tasks * req.cpus_milli;
 	ask[RES_MEM] = req.tasks * req.mem_mib;
 	ask[RES_GPU] = req.tasks * req.gpus_milli;
-	*ret = score_make(&state->plan_names->policy, job->priority,
-	                  now - job->eligible, ask, state->plan_capacity,
-	                  usage->light);
+	*ret = order_score_make(&state->plan_names->policy, job->priority,
+	                        now - job->eligible, ask, state->plan_capacity,
+	                        usage->light);
 	ret->overdue = is_overdue(state->conf, job, now);
 	return true;
 }

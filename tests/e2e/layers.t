@@ -26,7 +26,7 @@ aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/
 aischedd/rpc              libcommon
 aischedd/op               libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/run aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/sched/check aischedd/run aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon
 aiq                       libcommon
@@ -133,8 +133,8 @@ done <"$tmp/headers"
 # shellcheck disable=SC2086 # words are wanted
 pattern=$(printf '%s|' $banned | sed 's/|$//')
 none "no banned function is called" "$(
-	find ./* -path ./build -prune -o -name '*.[ch]' -print |
-		xargs grep -nE "(^|[^a-zA-Z0-9_>.])($pattern)\(" |
+	find ./* -path ./build -prune -o -name '*.[ch]' \
+		-exec grep -nE "(^|[^a-zA-Z0-9_>.])($pattern)\(" {} + |
 		grep -vE ':[[:space:]]*(/?\*|//)'
 )"
 

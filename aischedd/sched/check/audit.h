@@ -17,10 +17,11 @@ struct audit {
 	struct err *err;
 	struct arena *arena;
 	const struct eviction **out; /* by run: NULL, it stays */
-	const struct claim **moved;  /* by run: where it goes on, if it leaves;
-	                              * more tasks, if it stays; or NULL */
-	uint8_t *lost;               /* by task of the snapshot: it leaves */
-	uint32_t *more;              /* by run: tasks it gets */
+	const struct plan_claim *
+	    *moved;            /* by run: where it goes on, if it leaves;
+	                        * more tasks, if it stays; or NULL */
+	uint8_t *lost;         /* by task of the snapshot: it leaves */
+	uint32_t *more;        /* by run: tasks it gets */
 	uint32_t *served;      /* by member: jobs that start, or have a claim */
 	const struct use *use; /* of rules.c */
 	uint32_t *scratch;     /* by node: 0 */
@@ -52,10 +53,10 @@ struct party {
 	bool starts, firm;
 };
 
-struct party check_claimant(const struct audit *a, const struct claim *c);
+struct party check_claimant(const struct audit *a, const struct plan_claim *c);
 
 /* The claim of the job for which others leave, or NULL. */
-const struct claim *check_claim_of(const struct audit *a, uint64_t job);
+const struct plan_claim *check_claim_of(const struct audit *a, uint64_t job);
 
 static inline uint32_t check_ntasks(const struct snap *s, uint32_t run)
 {

@@ -17,7 +17,7 @@ int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
 	               (unsigned long long)job, text);
 }
 
-struct party check_claimant(const struct audit *a, const struct claim *c)
+struct party check_claimant(const struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
 
@@ -26,23 +26,24 @@ struct party check_claimant(const struct audit *a, const struct claim *c)
 			               .queue = s->run.queue[c->run],
 			               .user = s->run.user[c->run],
 			               .tasks = c->n,
-			               .standing = standing_of_run(s, c->run),
+			               .standing =
+			                   order_standing_of_run(s, c->run),
 			               .job = s->run.job[c->run],
 			               .firm = !s->run.preemptible[c->run] };
 	return (struct party){ .req = s->pend.req[c->row],
 		               .queue = s->pend.queue[c->row],
 		               .user = s->pend.user[c->row],
 		               .tasks = c->n,
-		               .standing = standing_of_row(s, c->row),
+		               .standing = order_standing_of_row(s, c->row),
 		               .job = s->member[c->member].job,
 		               .starts = true,
 		               .firm = !s->pend.preemptible[c->row] };
 }
 
-const struct claim *check_claim_of(const struct audit *a, uint64_t job)
+const struct plan_claim *check_claim_of(const struct audit *a, uint64_t job)
 {
 	for (uint32_t i = 0; i < a->plan->nclaims; i++) {
-		const struct claim *c = &a->plan->claim[i];
+		const struct plan_claim *c = &a->plan->claim[i];
 
 		if (check_claimant(a, c).job == job &&
 		    (c->row != SNAP_NONE ||
@@ -96,7 +97,7 @@ static int check_cause(struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;
 	uint64_t job = s->run.job[e->run];
-	const struct claim *c = check_claim_of(a, e->by);
+	const struct plan_claim *c = check_claim_of(a, e->by);
 
 	if (!c)
 		return check_bad(a, job, "is evicted for nobody");
@@ -132,7 +133,7 @@ static int check_more(struct audit *a, uint32_t run, uint32_t n)
 
 /* --- claims ------------------------------------------------------------ */
 
-static bool same_nodes(const struct audit *a, const struct claim *c,
+static bool same_nodes(const struct audit *a, const struct plan_claim *c,
                        uint32_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && i < c->n; i++) {
@@ -144,7 +145,7 @@ static bool same_nodes(const struct audit *a, const struct claim *c,
 }
 
 /* Who is evicted goes on elsewhere, or grows there. */
-static int check_run_claim(struct audit *a, const struct claim *c)
+static int check_run_claim(struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
 	uint32_t first, had, n;
@@ -176,7 +177,7 @@ static int check_run_claim(struct audit *a, const struct claim *c)
 	return 0;
 }
 
-static int check_row_claim(struct audit *a, const struct claim *c)
+static int check_row_claim(struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
 	uint32_t row = c->row, first, had;
@@ -198,7 +199,7 @@ static int check_row_claim(struct audit *a, const struct claim *c)
 	return 0;
 }
 
-static int check_claim(struct audit *a, const struct claim *c)
+static int check_claim(struct audit *a, const struct plan_claim *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (a->plan->claim_node[c->node_first + i] >= a->s->node.n)

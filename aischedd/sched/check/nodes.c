@@ -182,7 +182,7 @@ static uint32_t list_tasks(const struct audit *a, uint32_t run,
 			ret[n++] = plan->task[g->task_first + k];
 	}
 	for (uint32_t i = 0; i < plan->nclaims; i++) {
-		const struct claim *c = &plan->claim[i];
+		const struct plan_claim *c = &plan->claim[i];
 
 		for (uint32_t k = 0;
 		     c->row == SNAP_NONE && c->run == run && k < c->n; k++)

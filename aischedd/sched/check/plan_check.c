@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include "aischedd/sched/check/plan_check.h"
+
 #include "aischedd/sched/check/audit.h"
 
 /* So many of the rows that wait for room are looked at again. */
@@ -419,7 +421,7 @@ static int check_waits(struct check *c)
 	uint32_t looked_at = 0;
 
 	for (uint32_t i = 0; i < c->plan->nclaims; i++) {
-		const struct claim *claim = &c->plan->claim[i];
+		const struct plan_claim *claim = &c->plan->claim[i];
 
 		for (uint32_t k = 0; k < claim->n; k++)
 			c->closed[c->plan->claim_node[claim->node_first + k]] =
@@ -493,7 +495,7 @@ static void audit_begin(struct audit *a)
 	const struct snap *s = a->s;
 
 	a->out = arena_array(a->arena, const struct eviction *, s->run.n);
-	a->moved = arena_array(a->arena, const struct claim *, s->run.n);
+	a->moved = arena_array(a->arena, const struct plan_claim *, s->run.n);
 	a->lost = arena_array(a->arena, uint8_t,
 	                      s->run.n ? s->run.task_first[s->run.n] : 0);
 	a->more = arena_array(a->arena, uint32_t, s->run.n);

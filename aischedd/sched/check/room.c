@@ -146,7 +146,7 @@ static struct room room_then(const struct audit *a)
 
 /* --- packing ----------------------------------------------------------- */
 
-enum answer { NO, MAYBE, YES };
+enum room_answer { NO, MAYBE, YES };
 
 /* A whole device or thread (1000), or a part of one; type: SNAP_NONE is any. */
 struct item {
@@ -182,12 +182,12 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
 }
 
 /* The items from this one on, in any bins. */
-static enum answer pack(struct packing *p, uint32_t i)
+static enum room_answer pack(struct packing *p, uint32_t i)
 {
 	if (i == p->nitems)
 		return YES;
 	for (uint32_t bin = 0; bin < p->nbins; bin++) {
-		enum answer answer;
+		enum room_answer answer;
 
 		if (!bin_takes(p, bin, &p->item[i]))
 			continue;
@@ -212,7 +212,7 @@ static void add_items(struct packing *p, int64_t amount, uint32_t type)
 		p->item[p->nitems++] = (struct item){ amount, type };
 }
 
-static enum answer pack_all(struct packing *p)
+static enum room_answer pack_all(struct packing *p)
 {
 	qsort(p->item, p->nitems, sizeof(*p->item), by_size);
 	p->tries = TRIES;
@@ -222,18 +222,19 @@ static enum answer pack_all(struct packing *p)
 /* --- one node ---------------------------------------------------------- */
 
 /* One task of a claim. */
-struct held {
+struct room_held {
 	uint32_t node, claim;
 };
 
-static uint32_t req_of(const struct audit *a, const struct held *h)
+static uint32_t req_of(const struct audit *a, const struct room_held *h)
 {
 	return check_claimant(a, &a->plan->claim[h->claim]).req;
 }
 
 /* n tasks on the devices, or on the threads, of their node. */
-static enum answer pack_node(const struct audit *a, const struct room *r,
-                             const struct held *h, uint32_t n, bool gpus)
+static enum room_answer pack_node(const struct audit *a, const struct room *r,
+                                  const struct room_held *h, uint32_t n,
+                                  bool gpus)
 {
 	const struct snap *s = a->s;
 	const uint32_t *first = gpus ? s->node.gpu_first : s->node.cpu_first;
@@ -266,7 +267,7 @@ static enum answer pack_node(const struct audit *a, const struct room *r,
 }
 
 /* Tasks that a run has on a node, if it grows there. */
-static int64_t own_tasks(const struct audit *a, const struct claim *c,
+static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
                          uint32_t node)
 {
 	const struct snap *s = a->s;
@@ -282,9 +283,9 @@ static int64_t own_tasks(const struct audit *a, const struct claim *c,
 
 /* Whether somebody is alone there who wants to, or must be. */
 static bool is_alone(const struct audit *a, const struct room *r,
-                     const struct held *h, uint32_t n)
+                     const struct room_held *h, uint32_t n)
 {
-	const struct claim *c = &a->plan->claim[h->claim];
+	const struct plan_claim *c = &a->plan->claim[h->claim];
 	int64_t own = own_tasks(a, c, h->node);
 	bool exclusive = false;
 
@@ -293,7 +294,7 @@ static bool is_alone(const struct audit *a, const struct room *r,
 	if (!exclusive)
 		return !r->sealed[h->node];
 	for (uint32_t i = 1; i < n; i++) {
-		const struct claim *other = &a->plan->claim[h[i].claim];
+		const struct plan_claim *other = &a->plan->claim[h[i].claim];
 
 		if (other->row != c->row || other->member != c->member ||
 		    other->run != c->run)
@@ -303,12 +304,12 @@ static bool is_alone(const struct audit *a, const struct room *r,
 }
 
 /* n claimed tasks of one node beside each other. */
-static enum answer node_holds(const struct audit *a, const struct room *r,
-                              const struct held *h, uint32_t n)
+static enum room_answer node_holds(const struct audit *a, const struct room *r,
+                                   const struct room_held *h, uint32_t n)
 {
 	const struct snap *s = a->s;
 	int64_t cpus = 0, mem = 0;
-	enum answer gpu, cpu;
+	enum room_answer gpu, cpu;
 	bool strict = false;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -332,13 +333,13 @@ static enum answer node_holds(const struct audit *a, const struct room *r,
 /* --- all claims -------------------------------------------------------- */
 
 struct claims {
-	struct held *held; /* by node */
+	struct room_held *held; /* by node */
 	uint32_t n;
 };
 
 static int by_node(const void *x, const void *y)
 {
-	const struct held *a = x, *b = y;
+	const struct room_held *a = x, *b = y;
 
 	if (a->node != b->node)
 		return a->node < b->node ? -1 : 1;
@@ -353,29 +354,30 @@ static struct claims claims_by_node(const struct audit *a)
 
 	for (uint32_t i = 0; i < plan->nclaims; i++)
 		n += plan->claim[i].n;
-	all.held = arena_array(a->arena, struct held, n);
+	all.held = arena_array(a->arena, struct room_held, n);
 	for (uint32_t i = 0; i < plan->nclaims; i++) {
-		const struct claim *c = &plan->claim[i];
+		const struct plan_claim *c = &plan->claim[i];
 
 		for (uint32_t k = 0; k < c->n; k++)
-			all.held[all.n++] =
-			    (struct held){ plan->claim_node[c->node_first + k],
-				           i };
+			all.held[all.n++] = (struct room_held){
+				plan->claim_node[c->node_first + k], i
+			};
 	}
 	qsort(all.held, all.n, sizeof(*all.held), by_node);
 	return all;
 }
 
 /* Whether all claims fit but that of `but`, if it is not NULL. */
-static enum answer claims_fit(const struct audit *a, const struct room *r,
-                              const struct claims *all, const struct claim *but,
-                              uint32_t *ret_node)
+static enum room_answer claims_fit(const struct audit *a, const struct room *r,
+                                   const struct claims *all,
+                                   const struct plan_claim *but,
+                                   uint32_t *ret_node)
 {
-	struct held *h = arena_array(a->arena, struct held, all->n);
-	enum answer worst = YES;
+	struct room_held *h = arena_array(a->arena, struct room_held, all->n);
+	enum room_answer worst = YES;
 
 	for (uint32_t i = 0, next, n = 0; i < all->n; i = next, n = 0) {
-		enum answer answer = YES;
+		enum room_answer answer = YES;
 
 		for (next = i;
 		     next < all->n && all->held[next].node == all->held[i].node;
@@ -423,10 +425,11 @@ static bool can_judge(const struct audit *a)
 }
 
 /* Where a run, or the first of its tasks that do, moves; or NULL. */
-static const struct claim *claim_of_run(const struct audit *a, uint32_t run)
+static const struct plan_claim *claim_of_run(const struct audit *a,
+                                             uint32_t run)
 {
 	for (uint32_t i = 0; i < a->plan->nclaims; i++) {
-		const struct claim *c = &a->plan->claim[i];
+		const struct plan_claim *c = &a->plan->claim[i];
 
 		if (c->row == SNAP_NONE && c->run == run)
 			return c;
@@ -441,7 +444,7 @@ static int check_needed(struct audit *a, const struct room *then,
 	struct room r = room_copy(a, then);
 	uint32_t stay = 0, node, first = s->run.task_first[e->run];
 	uint32_t n = check_ntasks(s, e->run), kept = 0;
-	const struct claim *moved = claim_of_run(a, e->run);
+	const struct plan_claim *moved = claim_of_run(a, e->run);
 	/* What is stopped leaves as a whole. */
 	uint32_t least =
 	    s->run.suspended[e->run] ? n : s->req.min_tasks[s->run.req[e->run]];
@@ -472,7 +475,7 @@ static int check_needed(struct audit *a, const struct room *then,
 }
 
 /* Whether these are nodes that the claim may have. */
-static int check_where(const struct audit *a, const struct claim *c)
+static int check_where(const struct audit *a, const struct plan_claim *c)
 {
 	struct party p = check_claimant(a, c);
 	struct snap_task *t;

@@ -158,7 +158,7 @@ static void use_party(const struct audit *a, struct use *u,
 }
 
 static void use_claim(const struct audit *a, struct use *u,
-                      const struct claim *c)
+                      const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
 	struct party p = check_claimant(a, c);
@@ -347,7 +347,7 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 		return check_bad(a, s->run.job[e->run],
 		                 "is of the same queue as job %llu",
 		                 (unsigned long long)by->job);
-	if (standing_of_run(s, e->run) >= by->standing)
+	if (order_standing_of_run(s, e->run) >= by->standing)
 		return check_bad(a, s->run.job[e->run],
 		                 "is not of lower priority than job %llu",
 		                 (unsigned long long)by->job);
@@ -490,7 +490,7 @@ bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks)
 {
 	const struct snap *s = a->s;
 	const struct use *u = a->use;
-	const struct claim *c = check_claim_of(a, a->plan->eviction[0].by);
+	const struct plan_claim *c = check_claim_of(a, a->plan->eviction[0].by);
 	struct party by = check_claimant(a, c);
 	int64_t ask[RES_N], amount[RES_N];
 

@@ -36,7 +36,7 @@ static const char *const judged_names[] = { "no", "waits", "blocked",
 	                                    "promised", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
 
-static const struct field policy_fields[] = {
+static const struct snap_field policy_fields[] = {
 	NAME("order", policy.order, BY_POINTS, job_order_names),
 	NAME("backfill", policy.backfill, 1, no_yes),
 	VALUE("depth", FIELD_U32, policy.backfill_depth, 100),
@@ -48,17 +48,17 @@ static const struct field policy_fields[] = {
 	VALUE("budget", FIELD_I64, policy.budget, CONF_NONE),
 };
 
-static const struct field pool_fields[] = {
+static const struct snap_field pool_fields[] = {
 	NAME("order", pool.order, 0, order_names),
 	NAME("ready", pool.ready, 1, no_yes),
 };
 
-static const struct field domain_fields[] = {
+static const struct snap_field domain_fields[] = {
 	REF("parent", domain.parent, SNAP_NONE, SPACE_DOMAIN),
 	LEVEL("level", domain.level, 0),
 };
 
-static const struct field node_fields[] = {
+static const struct snap_field node_fields[] = {
 	REF("pool", node.pool, 0, SPACE_POOL),
 	NAME("state", node.state, 0, state_names),
 	VALUE("cpus", FIELD_MILLI, node.cpu_total, FIELD_MUST),
@@ -71,7 +71,7 @@ static const struct field node_fields[] = {
 	VALUE("retry_at", FIELD_I64, node.retry_at, 0),
 };
 
-static const struct field queue_fields[] = {
+static const struct snap_field queue_fields[] = {
 	REF("parent", queue.parent, SNAP_NONE, SPACE_QUEUE),
 	VALUE("quota", FIELD_AMOUNT, queue.quota, CONF_NONE),
 	VALUE("limit", FIELD_AMOUNT, queue.limit, CONF_NONE),
@@ -84,17 +84,17 @@ static const struct field queue_fields[] = {
 	VALUE("max_wait", FIELD_I64, queue.max_wait, CONF_NONE),
 };
 
-static const struct field license_fields[] = {
+static const struct snap_field license_fields[] = {
 	VALUE("total", FIELD_I64, license.total, FIELD_MUST),
 	VALUE("free", FIELD_I64, license.free, FIELD_DERIVED),
 };
 
-static const struct field resv_fields[] = {
+static const struct snap_field resv_fields[] = {
 	VALUE("start", FIELD_I64, resv.start, FIELD_MUST),
 	VALUE("end", FIELD_I64, resv.end, FIELD_MUST),
 };
 
-static const struct field req_fields[] = {
+static const struct snap_field req_fields[] = {
 	VALUE("tasks", FIELD_U32, req.tasks, 1),
 	VALUE("min_tasks", FIELD_U32, req.min_tasks, FIELD_DERIVED),
 	VALUE("nodes", FIELD_U32, req.nodes, 0),
@@ -113,7 +113,7 @@ static const struct field req_fields[] = {
 	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),
 };
 
-static const struct field run_fields[] = {
+static const struct snap_field run_fields[] = {
 	REF("queue", run.queue, 0, SPACE_QUEUE),
 	REF("user", run.user, FIELD_MUST, SPACE_USER),
 	VALUE("priority", FIELD_I64, run.priority, 0),
@@ -127,7 +127,7 @@ static const struct field run_fields[] = {
 	VALUE("served", FIELD_I64, run.served, 0),
 };
 
-static const struct field pend_fields[] = {
+static const struct snap_field pend_fields[] = {
 	REF("queue", pend.queue, 0, SPACE_QUEUE),
 	REF("user", pend.user, FIELD_MUST, SPACE_USER),
 	VALUE("priority", FIELD_I64, pend.priority, 0),
@@ -180,7 +180,7 @@ size_t field_size(enum field_kind kind)
 	}
 }
 
-void *field_column(const struct snap *snap, const struct field *field)
+void *field_column(const struct snap *snap, const struct snap_field *field)
 {
 	void *column = (char *)(uintptr_t)snap + field->column;
 

@@ -61,7 +61,7 @@ enum {
 #define FIELD_DERIVED INT64_MIN /* follows from the rest */
 #define FIELD_MUST    INT64_MAX /* always written */
 
-struct field {
+struct snap_field {
 	const char *key;
 	enum field_kind kind;
 	size_t column; /* of the pointer to the column in struct snap */
@@ -72,7 +72,7 @@ struct field {
 
 struct section {
 	const char *keyword; /* NULL: part of run and pend */
-	const struct field *field;
+	const struct snap_field *field;
 	size_t nfields;
 	size_t count; /* of the number of rows in struct snap */
 };
@@ -95,6 +95,6 @@ struct snap_free snap_free_derive(const struct snap *snap, struct arena *arena);
 size_t field_size(enum field_kind kind);
 
 /* The column's pointer in the snapshot. */
-void *field_column(const struct snap *snap, const struct field *field);
+void *field_column(const struct snap *snap, const struct snap_field *field);
 
 #endif

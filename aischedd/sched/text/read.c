@@ -5,7 +5,7 @@
 #include "aischedd/sched/text/text.h"
 #include "libcommon/limits.h"
 
-static int read_fields(struct reader *r, int section, char *rest)
+static int read_fields(struct snap_reader *r, int section, char *rest)
 {
 	reader_defaults(section, r->value);
 	for (char *text; (text = reader_part(&rest, ' '));) {
@@ -21,7 +21,7 @@ static int read_fields(struct reader *r, int section, char *rest)
 	return 0;
 }
 
-static int read_level(struct reader *r, char *name)
+static int read_level(struct snap_reader *r, char *name)
 {
 	if (COUNT(&r->name[SPACE_LEVEL], char *) == LEVEL_NONE)
 		return reader_bad(r, "too many levels with", name);
@@ -29,7 +29,7 @@ static int read_level(struct reader *r, char *name)
 }
 
 /* A line that is a name and fields. */
-static int read_plain(struct reader *r, int section, enum name_space space,
+static int read_plain(struct snap_reader *r, int section, enum name_space space,
                       char *rest)
 {
 	char *name = reader_part(&rest, ' ');
@@ -46,7 +46,7 @@ static int read_plain(struct reader *r, int section, enum name_space space,
 }
 
 /* A comma list of names to the end of a column. */
-static int read_list(struct reader *r, enum name_space space, char *text,
+static int read_list(struct snap_reader *r, enum name_space space, char *text,
                      struct buf *column)
 {
 	struct buf list = { 0 };
@@ -58,7 +58,7 @@ static int read_list(struct reader *r, enum name_space space, char *text,
 	return status;
 }
 
-static int read_reservation(struct reader *r, char *rest)
+static int read_reservation(struct snap_reader *r, char *rest)
 {
 	char *name = reader_part(&rest, ' '), *nodes = NULL, *users = NULL;
 
@@ -91,7 +91,7 @@ static int read_reservation(struct reader *r, char *rest)
 	return 0;
 }
 
-static int read_policy(struct reader *r, char *rest)
+static int read_policy(struct snap_reader *r, char *rest)
 {
 	if (r->rows[SECTION_POLICY])
 		return reader_bad(r, "this stands here twice:", "policy");
@@ -101,7 +101,7 @@ static int read_policy(struct reader *r, char *rest)
 	return 0;
 }
 
-static int read_gen(struct reader *r, const char *text)
+static int read_gen(struct snap_reader *r, const char *text)
 {
 	int64_t gen;
 
@@ -111,7 +111,7 @@ static int read_gen(struct reader *r, const char *text)
 	return 0;
 }
 
-static int read_line(struct reader *r, char *line)
+static int read_line(struct snap_reader *r, char *line)
 {
 	char *rest = line, *keyword;
 
@@ -156,7 +156,7 @@ static int read_line(struct reader *r, char *line)
 }
 
 /* A column as it stays: in the arena, one element longer than it was. */
-static const void *keep(const struct reader *r, const struct buf *column)
+static const void *keep(const struct snap_reader *r, const struct buf *column)
 {
 	void *p = arena_alloc(r->arena, column->len + sizeof(int64_t), 1);
 
@@ -164,20 +164,20 @@ static const void *keep(const struct reader *r, const struct buf *column)
 }
 
 /* Where the slices begin, and where the last one ends. */
-static const uint32_t *keep_first(struct reader *r, struct buf *first,
+static const uint32_t *keep_first(struct snap_reader *r, struct buf *first,
                                   size_t end)
 {
 	APPEND(first, uint32_t, (uint32_t)end);
 	return keep(r, first);
 }
 
-static const char *const *keep_names(const struct reader *r,
+static const char *const *keep_names(const struct snap_reader *r,
                                      enum name_space space)
 {
 	return keep(r, &r->name[space]);
 }
 
-static void keep_policy(struct reader *r)
+static void keep_policy(struct snap_reader *r)
 {
 	const struct section *sec = &snap_section[SECTION_POLICY];
 
@@ -191,7 +191,7 @@ static void keep_policy(struct reader *r)
 		       field_size(sec->field[k].kind));
 }
 
-static void keep_fields(struct reader *r)
+static void keep_fields(struct snap_reader *r)
 {
 	char *snap = (char *)r->snap;
 
@@ -209,7 +209,7 @@ static void keep_fields(struct reader *r)
 	}
 }
 
-static void keep_nodes(struct reader *r)
+static void keep_nodes(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
 
@@ -237,7 +237,7 @@ static void keep_nodes(struct reader *r)
 	s->taint = keep(r, &r->taint);
 }
 
-static void keep_reservations(struct reader *r)
+static void keep_reservations(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
 
@@ -251,7 +251,7 @@ static void keep_reservations(struct reader *r)
 }
 
 /* Who does not say since when it waits has just come. */
-static void keep_members(struct reader *r)
+static void keep_members(struct snap_reader *r)
 {
 	uint32_t n = COUNT(&r->member, struct snap_member);
 	struct snap_member *m = (struct snap_member *)(void *)r->member.data;
@@ -264,7 +264,7 @@ static void keep_members(struct reader *r)
 }
 
 /* First those of running jobs, then those of waiting ones. */
-static void keep_claims(struct reader *r)
+static void keep_claims(struct snap_reader *r)
 {
 	uint32_t nrun = COUNT(&r->run_claim, uint32_t);
 	uint32_t npend = COUNT(&r->pend_claim, uint32_t);
@@ -279,7 +279,7 @@ static void keep_claims(struct reader *r)
 	r->snap->claim = keep(r, &r->run_claim);
 }
 
-static void keep_jobs(struct reader *r)
+static void keep_jobs(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
 	struct snap_task end = { .cpu_first =
@@ -321,7 +321,7 @@ static void keep_jobs(struct reader *r)
 }
 
 /* What was not said to be free follows from what runs. */
-static void derive_free(struct reader *r)
+static void derive_free(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
 	struct snap_free f = snap_free_derive(s, r->arena);
@@ -354,7 +354,7 @@ static void derive_free(struct reader *r)
 	s->license.free = f.license;
 }
 
-static void reader_fini(struct reader *r)
+static void reader_fini(struct snap_reader *r)
 {
 	struct buf *const column[] = {
 		&r->gpu_first,
@@ -414,7 +414,7 @@ static void reader_fini(struct reader *r)
 const struct snap *snap_read(const char *text, struct arena *arena,
                              struct err *err)
 {
-	struct reader r = { .arena = arena, .err = err };
+	struct snap_reader r = { .arena = arena, .err = err };
 	char *rest = arena_strdup(arena, text);
 	int status = 0;
 

@@ -12,8 +12,8 @@ struct req_line {
 };
 
 /* 1: it is a key of a request and was read. */
-static int try_req_key(struct reader *r, struct req_line *line, const char *key,
-                       char *text)
+static int try_req_key(struct snap_reader *r, struct req_line *line,
+                       const char *key, char *text)
 {
 	const struct {
 		const char *word;
@@ -34,7 +34,7 @@ static int try_req_key(struct reader *r, struct req_line *line, const char *key,
 	return reader_field(r, SECTION_REQ, r->req, key, text);
 }
 
-static int read_rule(struct reader *r, char *text, struct buf *ret)
+static int read_rule(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
 		uint32_t word;
@@ -59,7 +59,7 @@ static int read_rule(struct reader *r, char *text, struct buf *ret)
 	return 0;
 }
 
-static int read_licenses(struct reader *r, char *text, struct buf *ret)
+static int read_licenses(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
 		char *count = part, *name = reader_part(&count, ':');
@@ -84,7 +84,7 @@ static void append_key(struct buf *key, const struct buf *list)
 }
 
 /* The request of this line; one that was there before is used again. */
-static uint32_t intern_req(struct reader *r, const struct req_line *line)
+static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 {
 	struct buf key = { 0 };
 	struct shape *shape;
@@ -127,10 +127,10 @@ static uint32_t intern_req(struct reader *r, const struct req_line *line)
 	return shape->index;
 }
 
-static int end_req(struct reader *r, struct req_line *line, uint32_t *ret)
+static int end_req(struct snap_reader *r, struct req_line *line, uint32_t *ret)
 {
-	struct value *min = reader_value(r->req, SECTION_REQ, "min_tasks");
-	struct value *pools = reader_value(r->req, SECTION_REQ, "pools");
+	struct snap_value *min = reader_value(r->req, SECTION_REQ, "min_tasks");
+	struct snap_value *pools = reader_value(r->req, SECTION_REQ, "pools");
 
 	if (!min->said)
 		min->v[0] = reader_value(r->req, SECTION_REQ, "tasks")->v[0];
@@ -154,7 +154,7 @@ static void req_line_free(struct req_line *line)
 }
 
 /* "0-3", "8" */
-static int read_range(const struct reader *r, char *text, uint32_t max,
+static int read_range(const struct snap_reader *r, char *text, uint32_t max,
                       uint32_t *ret_first, uint32_t *ret_last)
 {
 	char *last = text, *first = reader_part(&last, '-');
@@ -175,7 +175,7 @@ struct task_line {
 	bool gpus_said, cpus_said;
 };
 
-static struct task_line task_on(struct reader *r, uint32_t node)
+static struct task_line task_on(struct snap_reader *r, uint32_t node)
 {
 	const uint32_t *gpu = (const uint32_t *)r->gpu_first.data + node;
 	const uint32_t *cpu = (const uint32_t *)r->cpu_first.data + node;
@@ -201,7 +201,8 @@ static void take(uint16_t *left, uint32_t milli)
 }
 
 /* "g0-3+5/500": the part after the slash counts for all. */
-static int read_task_gpus(struct reader *r, struct task_line *t, char *text)
+static int read_task_gpus(struct snap_reader *r, struct task_line *t,
+                          char *text)
 {
 	char *milli = text, *list = reader_part(&milli, '/');
 	uint32_t each = 1000;
@@ -228,7 +229,7 @@ static int read_task_gpus(struct reader *r, struct task_line *t, char *text)
 	return 0;
 }
 
-static void add_cpu(struct reader *r, struct task_line *t, uint32_t cpu,
+static void add_cpu(struct snap_reader *r, struct task_line *t, uint32_t cpu,
                     uint32_t milli)
 {
 	struct snap_cpu_use use = { (uint16_t)cpu, (uint16_t)milli };
@@ -238,7 +239,8 @@ static void add_cpu(struct reader *r, struct task_line *t, uint32_t cpu,
 }
 
 /* "c0-7+8/250" */
-static int read_task_cpus(struct reader *r, struct task_line *t, char *text)
+static int read_task_cpus(struct snap_reader *r, struct task_line *t,
+                          char *text)
 {
 	t->cpus_said = true;
 	if (!strcmp(text, "-"))
@@ -260,7 +262,7 @@ static int read_task_cpus(struct reader *r, struct task_line *t, char *text)
 }
 
 /* A task that does not say has the lowest devices with room. */
-static void choose_devices(struct reader *r, struct task_line *t,
+static void choose_devices(struct snap_reader *r, struct task_line *t,
                            bool suspended)
 {
 	int64_t gpus = reader_value(r->req, SECTION_REQ, "gpus")->v[0];
@@ -286,7 +288,7 @@ static void choose_devices(struct reader *r, struct task_line *t,
 	}
 }
 
-static int read_task(struct reader *r, char *text, bool suspended)
+static int read_task(struct snap_reader *r, char *text, bool suspended)
 {
 	char *details = text, *name = reader_part(&details, ':');
 	char *times = name;
@@ -316,9 +318,9 @@ static int read_task(struct reader *r, char *text, bool suspended)
 	return 0;
 }
 
-static void user_if_unsaid(struct reader *r, int section)
+static void user_if_unsaid(struct snap_reader *r, int section)
 {
-	struct value *user = reader_value(r->value, section, "user");
+	struct snap_value *user = reader_value(r->value, section, "user");
 	char name[] = "u";
 	uint32_t index;
 
@@ -346,7 +348,7 @@ static int try_own_key(struct own_key *own, char *key, char *text)
 }
 
 /* The keys of a run or pend line; own ends with no word. */
-static int read_keys(struct reader *r, int section, char *rest,
+static int read_keys(struct snap_reader *r, int section, char *rest,
                      struct req_line *line, struct own_key *own)
 {
 	reader_need_one(r, SECTION_QUEUE, SPACE_QUEUE);
@@ -369,7 +371,7 @@ static int read_keys(struct reader *r, int section, char *rest,
 	return 0;
 }
 
-static int read_job(struct reader *r, const char *text, uint64_t *ret)
+static int read_job(struct snap_reader *r, const char *text, uint64_t *ret)
 {
 	int64_t job;
 
@@ -380,7 +382,7 @@ static int read_job(struct reader *r, const char *text, uint64_t *ret)
 }
 
 /* A job may be there twice: what stays of it, and what leaves. */
-static int name_run(struct reader *r, uint64_t job)
+static int name_run(struct snap_reader *r, uint64_t job)
 {
 	bool ending = reader_value(r->value, SECTION_RUN, "ending")->v[0];
 	char name[40];
@@ -390,7 +392,8 @@ static int name_run(struct reader *r, uint64_t job)
 	return reader_new_name(r, SPACE_JOB, name);
 }
 
-static int read_run_line(struct reader *r, char *rest, struct req_line *line)
+static int read_run_line(struct snap_reader *r, char *rest,
+                         struct req_line *line)
 {
 	struct own_key own[] = { { "on", NULL }, { "claim", NULL }, { 0 } };
 	char *name = reader_part(&rest, ' ');
@@ -417,7 +420,7 @@ static int read_run_line(struct reader *r, char *rest, struct req_line *line)
 	return 0;
 }
 
-int reader_run(struct reader *r, char *rest)
+int reader_run(struct snap_reader *r, char *rest)
 {
 	struct req_line line = { 0 };
 	int status = read_run_line(r, rest, &line);
@@ -427,7 +430,7 @@ int reader_run(struct reader *r, char *rest)
 }
 
 /* "12", "15-18", "20*100/8" */
-static int read_member(struct reader *r, char *text)
+static int read_member(struct snap_reader *r, char *text)
 {
 	char *room = text, *count = reader_part(&room, '/');
 	char *last = reader_part(&count, '*'), *first = reader_part(&last, '-');
@@ -453,7 +456,7 @@ static int read_member(struct reader *r, char *text)
 }
 
 /* "900,950*3": of the members from first on; the last counts for the rest. */
-static int read_since(struct reader *r, char *text, uint32_t first)
+static int read_since(struct snap_reader *r, char *text, uint32_t first)
 {
 	struct snap_member *m =
 	    (struct snap_member *)(void *)r->member.data + first;
@@ -480,7 +483,8 @@ static int read_since(struct reader *r, char *text, uint32_t first)
 	return 0;
 }
 
-static int read_pend_line(struct reader *r, char *rest, struct req_line *line)
+static int read_pend_line(struct snap_reader *r, char *rest,
+                          struct req_line *line)
 {
 	struct own_key own[] = {
 		{ "resumes", NULL }, { "claim", NULL }, { "since", NULL }, { 0 }
@@ -502,7 +506,7 @@ static int read_pend_line(struct reader *r, char *rest, struct req_line *line)
 	if (reader_claim(r, own[1].text, &r->pend_claim) < 0)
 		return -1;
 	if (own[0].text) {
-		const struct name *name = reader_find(r, SPACE_JOB, first);
+		const struct snap_name *name = reader_find(r, SPACE_JOB, first);
 
 		if (!name)
 			return reader_bad(r, "no running job", first);
@@ -514,7 +518,7 @@ static int read_pend_line(struct reader *r, char *rest, struct req_line *line)
 	return 0;
 }
 
-int reader_pend(struct reader *r, char *rest)
+int reader_pend(struct snap_reader *r, char *rest)
 {
 	struct req_line line = { 0 };
 	int status = read_pend_line(r, rest, &line);

@@ -6,8 +6,8 @@
 #include "libcommon/limits.h"
 
 /* One item of a list: "5", "0-7", "0*4", or a word. */
-static int read_item(struct reader *r, char *item, size_t size, uint32_t room,
-                     struct buf *ret)
+static int read_item(struct snap_reader *r, char *item, size_t size,
+                     uint32_t room, struct buf *ret)
 {
 	char *times = item, *last = reader_part(&times, '*');
 	uint32_t max = size == sizeof(uint8_t) ? UINT8_MAX : UINT16_MAX;
@@ -37,7 +37,7 @@ static int read_item(struct reader *r, char *item, size_t size, uint32_t room,
 
 /* n values of size bytes each: those of the list, or first, first + step,
  * ... when there is none. */
-static int read_list(struct reader *r, char *text, size_t size, uint32_t n,
+static int read_list(struct snap_reader *r, char *text, size_t size, uint32_t n,
                      uint32_t first, uint32_t step, struct buf *ret)
 {
 	const char *list = text;
@@ -77,7 +77,7 @@ struct node_line {
 	struct buf list[NLISTS];
 };
 
-static int read_node_key(struct reader *r, struct node_line *line,
+static int read_node_key(struct snap_reader *r, struct node_line *line,
                          const char *key, char *text)
 {
 	static const char *const word[NLISTS] = {
@@ -107,7 +107,7 @@ static int read_node_key(struct reader *r, struct node_line *line,
 	return reader_bad(r, "unknown key", key);
 }
 
-static int read_node_lists(struct reader *r, struct node_line *l)
+static int read_node_lists(struct snap_reader *r, struct node_line *l)
 {
 	struct buf *b = l->list;
 	char **t = l->text;
@@ -136,7 +136,8 @@ static int read_node_lists(struct reader *r, struct node_line *l)
 	return reader_names(r, SPACE_WORD, t[TAINTS], &b[TAINTS]);
 }
 
-static int add_node(struct reader *r, const struct node_line *l, char *name)
+static int add_node(struct snap_reader *r, const struct node_line *l,
+                    char *name)
 {
 	if (r->rows[SECTION_NODE] == LIMIT_NODES ||
 	    COUNT(&r->gpu_left, uint16_t) + COUNT(&r->thread_left, uint16_t) >
@@ -163,8 +164,8 @@ static int add_node(struct reader *r, const struct node_line *l, char *name)
 	return 0;
 }
 
-static int read_node_line(struct reader *r, char *rest, struct node_line *line,
-                          struct hostlist *hosts)
+static int read_node_line(struct snap_reader *r, char *rest,
+                          struct node_line *line, struct hostlist *hosts)
 {
 	char *name = reader_part(&rest, ' ');
 
@@ -195,7 +196,7 @@ static int read_node_line(struct reader *r, char *rest, struct node_line *line,
 	return 0;
 }
 
-int reader_node(struct reader *r, char *rest)
+int reader_node(struct snap_reader *r, char *rest)
 {
 	struct node_line line = { 0 };
 	struct hostlist hosts = { 0 };

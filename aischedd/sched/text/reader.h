@@ -1,7 +1,7 @@
 /*
  * reader.h - what the parts of the reader of snapshots share
  *
- * words.c knows names, numbers and fields; read_node.c and
+ * reader.c knows names, numbers and fields; read_node.c and
  * read_job.c the lines that have lists; read.c the rest.  All that
  * fail return -1 with "line N: ..." in r->err.
  */
@@ -17,8 +17,8 @@ enum { MAX_DEVICES = 1 << 22, MAX_TASKS = 1 << 20, MAX_MEMBERS = 1 << 22 };
 
 enum { MAX_FIELDS = 16 };
 
-struct name {
-	struct name *next; /* of the same hash */
+struct snap_name {
+	struct snap_name *next; /* of the same hash */
 	const char *text;
 	uint32_t index;
 };
@@ -32,12 +32,12 @@ struct shape {
 };
 
 /* A value as it is read; amounts need three. */
-struct value {
+struct snap_value {
 	int64_t v[RES_N];
 	bool said;
 };
 
-struct reader {
+struct snap_reader {
 	struct arena *arena;
 	struct err *err;
 	unsigned line;
@@ -50,8 +50,8 @@ struct reader {
 	/* Columns as they grow; in the arena at the end. */
 	struct buf field[NSECTIONS][MAX_FIELDS];
 	uint32_t rows[NSECTIONS];
-	struct value value[MAX_FIELDS]; /* of the line, of its section */
-	struct value req[MAX_FIELDS];   /* of the line, of its request */
+	struct snap_value value[MAX_FIELDS]; /* of the line, of its section */
+	struct snap_value req[MAX_FIELDS];   /* of the line, of its request */
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
 	struct buf cpu_first, core, numa, thread_free;
 	struct buf feature_first, feature, taint_first, taint;
@@ -72,49 +72,51 @@ struct reader {
 /* A count that the reader derives from what runs, see snap_free_derive(). */
 #define FREE_DERIVED UINT16_MAX
 
-int reader_bad(const struct reader *r, const char *what, const char *text);
+int reader_bad(const struct snap_reader *r, const char *what, const char *text);
 
 /* Put the line before an error that a parser of libcommon gave. */
-int reader_in_line(const struct reader *r);
+int reader_in_line(const struct snap_reader *r);
 
 /* The next part of *list up to sep, or NULL; *list is cut. */
 char *reader_part(char **list, char sep);
 
 /* The name if it is known, or NULL. */
-const struct name *reader_find(const struct reader *r, enum name_space space,
-                               const char *text);
+const struct snap_name *reader_find(const struct snap_reader *r,
+                                    enum name_space space, const char *text);
 
 /* Its index; text is unescaped in place.  Words and users exist as soon as
  * somebody names them, the rest must be known. */
-int reader_name(struct reader *r, enum name_space space, char *text,
+int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret);
 
 /* The same for a comma list, as uint32_t into ret; NULL is an empty one. */
-int reader_names(struct reader *r, enum name_space space, char *text,
+int reader_names(struct snap_reader *r, enum name_space space, char *text,
                  struct buf *ret);
 
 /* "n0,n1*4": nodes that are held, one a task; NULL is none. */
-int reader_claim(struct reader *r, char *text, struct buf *ret);
+int reader_claim(struct snap_reader *r, char *text, struct buf *ret);
 
 /* A name that must not be known yet. */
-int reader_new_name(struct reader *r, enum name_space space, char *text);
+int reader_new_name(struct snap_reader *r, enum name_space space, char *text);
 
-int reader_int(const struct reader *r, const char *text, int64_t min,
+int reader_int(const struct snap_reader *r, const char *text, int64_t min,
                int64_t max, int64_t *ret);
-int reader_u32(const struct reader *r, const char *text, uint32_t max,
+int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
                uint32_t *ret);
 
 /* Values of a line: all to their defaults, one that was said (1: it is a
  * field of the section; 0: it is not), one by its key, all to the columns. */
-void reader_defaults(int section, struct value *value);
-int reader_field(struct reader *r, int section, struct value *value,
+void reader_defaults(int section, struct snap_value *value);
+int reader_field(struct snap_reader *r, int section, struct snap_value *value,
                  const char *key, char *text);
-struct value *reader_value(struct value *value, int section, const char *key);
-int reader_must_say(const struct reader *r, int section, const char *key);
-void reader_end_row(struct reader *r, int section, const struct value *value);
+struct snap_value *reader_value(struct snap_value *value, int section,
+                                const char *key);
+int reader_must_say(const struct snap_reader *r, int section, const char *key);
+void reader_end_row(struct snap_reader *r, int section,
+                    const struct snap_value *value);
 
 /* Scenarios need not say that there is a pool or a queue. */
-void reader_need_one(struct reader *r, int section, enum name_space space);
+void reader_need_one(struct snap_reader *r, int section, enum name_space space);
 
 /* n values of size bytes to a column: first, first + step, ... */
 void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
@@ -122,8 +124,8 @@ void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
 void reader_append(struct buf *column, const struct buf *list);
 
 /* A line after its keyword. */
-int reader_node(struct reader *r, char *rest);
-int reader_run(struct reader *r, char *rest);
-int reader_pend(struct reader *r, char *rest);
+int reader_node(struct snap_reader *r, char *rest);
+int reader_run(struct snap_reader *r, char *rest);
+int reader_pend(struct snap_reader *r, char *rest);
 
 #endif

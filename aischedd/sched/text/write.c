@@ -109,7 +109,8 @@ static void put_amounts(struct buf *out, const int64_t amount[RES_N])
 }
 
 /* A value of any kind but amounts and pools. */
-static int64_t get(const struct snap *s, const struct field *f, uint32_t row)
+static int64_t get(const struct snap *s, const struct snap_field *f,
+                   uint32_t row)
 {
 	const void *column = field_column(s, f);
 
@@ -126,7 +127,7 @@ static int64_t get(const struct snap *s, const struct field *f, uint32_t row)
 }
 
 /* Whether the reader would come to the value by itself. */
-static bool is_default(const struct writer *w, const struct field *f,
+static bool is_default(const struct writer *w, const struct snap_field *f,
                        uint32_t row)
 {
 	const struct snap *s = w->snap;
@@ -153,7 +154,7 @@ static bool is_default(const struct writer *w, const struct field *f,
 	return f->def != FIELD_MUST && get(s, f, row) == f->def;
 }
 
-static void put_value(const struct writer *w, const struct field *f,
+static void put_value(const struct writer *w, const struct snap_field *f,
                       uint32_t row)
 {
 	const struct snap *s = w->snap;
@@ -193,7 +194,7 @@ static void put_fields(const struct writer *w, int section, uint32_t row)
 	const struct section *sec = &snap_section[section];
 
 	for (size_t i = 0; i < sec->nfields; i++) {
-		const struct field *f = &sec->field[i];
+		const struct snap_field *f = &sec->field[i];
 
 		if (is_default(w, f, row))
 			continue;

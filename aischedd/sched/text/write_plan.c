@@ -1,5 +1,6 @@
 /* write_plan.c - plans to text */
 #include "aischedd/sched/text/writer.h"
+#include "aischedd/sched/verdict.h"
 
 /* "start 12 n0*2", "grow 11 n1:g0" */
 static void put_placed(const struct snap *s, const struct plan *plan,
@@ -52,7 +53,7 @@ static void put_eviction(const struct snap *s, const struct plan *plan,
 
 /* "claim 15 n0,n1*2", "claim run 11 n3" */
 static void put_held(const struct snap *s, const struct plan *plan,
-                     const struct claim *c, struct buf *out)
+                     const struct plan_claim *c, struct buf *out)
 {
 	uint64_t job =
 	    c->row == SNAP_NONE ? s->run.job[c->run] : s->member[c->member].job;
@@ -122,7 +123,7 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		           grow->task_first, grow->ntasks, out);
 	}
 	for (uint32_t i = 0; i < plan->nclaims; i++) {
-		const struct claim *c = &plan->claim[i];
+		const struct plan_claim *c = &plan->claim[i];
 
 		put_held(s, plan, c, out);
 		/* Where others of the row wait as well, it speaks of them. */

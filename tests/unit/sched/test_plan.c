@@ -1,6 +1,7 @@
 /* test_plan.c - refusals at submission, and a verifier that sees */
 #include <string.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 #include "tests/unit/dice.h"

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
@@ -272,7 +273,7 @@ START_TEST(plan_as_text)
 		{ 2, 2, 1, EVICT_CONSOLIDATE, false, 0 },
 	};
 	static const struct grow grow[] = { { 0, 0, 2 } };
-	static const struct claim claim[] = {
+	static const struct plan_claim claim[] = {
 		{ .row = 1, .member = 1, .node_first = 0, .n = 3 },
 		{ .row = SNAP_NONE, .run = 2, .node_first = 3, .n = 1 },
 	};

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 #include "tests/unit/dice.h"
@@ -381,7 +382,7 @@ static void do_claims(struct world *w, const struct snap *s,
 	for (uint32_t i = 0; i < w->njobs; i++)
 		w->job[i].nclaims = 0;
 	for (uint32_t i = 0; i < plan->nclaims; i++) {
-		const struct claim *c = &plan->claim[i];
+		const struct plan_claim *c = &plan->claim[i];
 		struct job *job = c->row == SNAP_NONE
 		                      ? job_of_run(w, c->run)
 		                      : job_of_member(w, s, c->member);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/parse.h"

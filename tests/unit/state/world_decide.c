@@ -16,7 +16,7 @@ struct decision {
 	struct start start[MANY];
 	struct grow grow[MANY];
 	struct eviction eviction[MANY];
-	struct claim claim[MANY];
+	struct plan_claim claim[MANY];
 	uint32_t loss[MANY], node[MANY], ntasks, nlosses, nnodes;
 	struct snap_task task[MANY + 1];
 };
@@ -75,7 +75,7 @@ static uint32_t add_tasks(struct decision *d, char *nodes)
 	return d->ntasks - first;
 }
 
-static void add_claim(struct decision *d, struct claim claim, char *nodes)
+static void add_claim(struct decision *d, struct plan_claim claim, char *nodes)
 {
 	claim.node_first = d->nnodes;
 	for (char *name; (name = strsep(&nodes, ","));)
@@ -117,7 +117,7 @@ static void add_step(struct decision *d, char *step)
 {
 	char *verb = word(&step);
 	struct start start = { 0 };
-	struct claim claim = { .row = SNAP_NONE };
+	struct plan_claim claim = { .row = SNAP_NONE };
 	struct grow grow = { 0 };
 
 	if (!strcmp(verb, "start")) {

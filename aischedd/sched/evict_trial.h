@@ -1,18 +1,17 @@
 /*
- * evict_victim.h - who may leave for others, the rules, and leaving in a trial
+ * evict_trial.h - who may leave for others, and leaving in a trial
  *
  * Runs go in this order: the lowest standing, the least work lost, the latest
  * start, the latest submitted.  What is taken in a trial is a list of steps,
- * on the work's trail; the shelf hears of them when they are kept.
+ * on the work's trail; the index hears of them when they are kept.
  */
-#ifndef AISCHEDD_SCHED_EVICT_VICTIM_H
-#define AISCHEDD_SCHED_EVICT_VICTIM_H
+#ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
+#define AISCHEDD_SCHED_EVICT_TRIAL_H
 
 #include "aischedd/sched/evict.h"
-#include "aischedd/sched/evict_futile.h"
 
 /* What a trial may do. */
-enum mode {
+enum evict_mode {
 	MOVE,    /* take whoever finds another place */
 	RECLAIM, /* of other queues, whom the rules allow to begin with */
 	TAKE,    /* whom the rules allow to begin with */
@@ -25,19 +24,29 @@ enum mode {
 enum { STAYS, GIVEN, GONE, LEFT, SEEN };
 
 /* One task of a run leaves, or all that it has left. */
-struct step {
+struct evict_step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all */
 	bool seen;     /* it leaves anyway */
-	bool stays;    /* it need not: until steps_tidy() */
+	bool stays;    /* it need not: until evict_trial_tidy() */
 };
 
 /* A run, or one of its tasks, that finds another place: what it gets there is
  * of the trial. */
-struct moved {
+struct evict_moved {
 	uint32_t run;
 	bool whole;
 	size_t first_task, ntasks;
+};
+
+/* For whom nobody could move: the last few, see evict.c. */
+enum { FUTILE_MAX = 32 };
+
+struct evict_futile {
+	struct evict_futile_one {
+		uint32_t req, queue, user;
+	} vain[FUTILE_MAX]; /* a ring */
+	uint32_t n;         /* ever added; 0: forget all */
 };
 
 struct evictor {
@@ -63,11 +72,11 @@ struct evictor {
 	uint8_t *why, *suspend; /* enum evict */
 	uint64_t *by;
 	struct arena_list evicted; /* runs */
-	struct vains vains;
+	struct evict_futile futile;
 
 	/* The trial. */
 	const struct claimant *c;
-	enum mode mode;
+	enum evict_mode mode;
 	uint8_t *allowed; /* by queue: of what its branch uses more than its
 	                   * share, before anything is taken; as bits */
 	uint8_t *reach;   /* by node: the claimant is to go there */
@@ -82,40 +91,28 @@ struct evictor {
 	uint32_t nodes_left;
 };
 
-static inline struct step *step_at(const struct evictor *e, size_t i)
+static inline struct evict_step *evict_step_at(const struct evictor *e,
+                                               size_t i)
 {
-	return (struct step *)e->step.p + i;
+	return (struct evict_step *)e->step.p + i;
 }
 
-struct evictor *victims_new(struct pass *p);
+struct evictor *evict_trial_new(struct pass *p);
 
 /* Before the first trial: who goes when, and where their tasks are. */
-void victims_list(struct evictor *e);
+void evict_trial_list(struct evictor *e);
 
-/* evict_rules.c */
-/* Whether there is anybody whom the claimant may take from. */
-bool victims_allowed(struct evictor *e);
-
-/* Whether it may take from this run, in the mode of the trial. */
-bool victim_allowed(const struct evictor *e, uint32_t run);
-
-/*
- * Whether the rules hold now that it is known who finds another place: each
- * of another queue comes from where more than the share is used at his turn,
- * and the claimant stays within its own when all have left.
- */
-bool victims_rules_hold(struct evictor *e);
+/* Where it, or the last of its tasks that moves, goes in this trial; or
+ * NULL. */
+const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
+                                               uint32_t run);
 
 /* Whether all of it finds another place. */
-bool victim_moves(const struct evictor *e, uint32_t run);
+bool evict_trial_moves(const struct evictor *e, uint32_t run);
 
-/* Whether `queue` is `below` or one of those above it. */
-bool queue_is_above(const struct snap *s, uint32_t queue, uint32_t below);
-
-/* evict_trial.c */
 /* Tasks that a run of so many could give up: none while it is stopped. */
-static inline int64_t victim_surplus(const struct snap *s, uint32_t run,
-                                     int64_t ntasks)
+static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
+                                          int64_t ntasks)
 {
 	return s->run.suspended[run]
 	           ? 0
@@ -124,43 +121,45 @@ static inline int64_t victim_surplus(const struct snap *s, uint32_t run,
 
 /* So many tasks of a run, or (whole) the job, count as use of its queue again,
  * or (sign -1) no longer. */
-void victim_charge(struct evictor *e, uint32_t run, int64_t tasks, bool whole,
-                   int sign);
+void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
+                        bool whole, int sign);
 
 /* A step more: what is left of a task that leaves anyway is looked at, a task
  * leaves, or a run. */
-void victim_see_task(struct evictor *e, uint32_t task);
-void victim_take_task(struct evictor *e, uint32_t task);
-void victim_take(struct evictor *e, uint32_t run);
+void evict_trial_see_task(struct evictor *e, uint32_t task);
+void evict_trial_take_task(struct evictor *e, uint32_t task);
+void evict_trial_take(struct evictor *e, uint32_t run);
 
 /* Step i is taken back (the trail has both), and then forgotten. */
-void victim_untake(struct evictor *e, size_t i);
-void step_drop(struct evictor *e, size_t i);
+void evict_trial_untake(struct evictor *e, size_t i);
+void evict_trial_drop(struct evictor *e, size_t i);
 
 /* Of a run that leaves keep the tasks that may stay, if these are its minimum
- * or more (the trail has that); then, with steps_tidy(), it only gives up the
- * others. */
+ * or more (the trail has that); then, with evict_trial_tidy(), it only gives up
+ * the others. */
 typedef bool may_stay_fn(void *arg, uint32_t task);
-bool victim_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
-                   void *arg);
+bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
+                        void *arg);
 
 /* Steps of those who stay, from this one on, are forgotten. */
-void steps_tidy(struct evictor *e, size_t first);
+void evict_trial_tidy(struct evictor *e, size_t first);
 
 /* The promises hear that what the run was to lose leaves, as they did. */
-void victim_tell(const struct evictor *e, uint32_t run);
+void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 
 /* The promises hear of a step: its tasks leave, or not. */
-void step_tell(const struct evictor *e, const struct step *step, bool leave);
+void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
+                      bool leave);
 
 /* Undo the trail, and forget the steps from this one on. */
-void steps_undo(struct evictor *e, size_t mark, size_t nsteps);
+void evict_trial_undo(struct evictor *e, size_t mark, size_t nsteps);
 
-/* The shelf hears of a run, or of the steps from this one on. */
-void run_refresh(struct evictor *e, uint32_t run);
-void steps_refresh(struct evictor *e, size_t i);
+/* The index hears of a run, or of the steps from this one on. */
+void evict_trial_refresh_run(struct evictor *e, uint32_t run);
+void evict_trial_refresh(struct evictor *e, size_t i);
 
 /* Who moves counts as use of its queue where it goes (sign 1), or no more. */
-void moved_charge(struct evictor *e, const struct moved *m, int sign);
+void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
+                              int sign);
 
 #endif

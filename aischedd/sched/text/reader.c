@@ -1,16 +1,17 @@
-/* words.c - text to snapshots: names, numbers, fields */
+/* reader.c - text to snapshots: names, numbers, fields */
+#include "aischedd/sched/text/reader.h"
+
 #include <string.h>
 
-#include "aischedd/sched/text/reader.h"
 #include "libcommon/limits.h"
 #include "libcommon/parse.h"
 
-int reader_bad(const struct reader *r, const char *what, const char *text)
+int reader_bad(const struct snap_reader *r, const char *what, const char *text)
 {
 	return err_set(r->err, EINVAL, "line %u: %s '%s'", r->line, what, text);
 }
 
-int reader_in_line(const struct reader *r)
+int reader_in_line(const struct snap_reader *r)
 {
 	return err_wrap(r->err, "line %u", r->line);
 }
@@ -37,7 +38,7 @@ static int hex(char c)
 }
 
 /* %XX to what it stands for, in place. */
-static int unescape(const struct reader *r, char *s)
+static int unescape(const struct snap_reader *r, char *s)
 {
 	char *to = s;
 
@@ -59,10 +60,10 @@ static int unescape(const struct reader *r, char *s)
 	return 0;
 }
 
-const struct name *reader_find(const struct reader *r, enum name_space space,
-                               const char *text)
+const struct snap_name *reader_find(const struct snap_reader *r,
+                                    enum name_space space, const char *text)
 {
-	const struct name *n =
+	const struct snap_name *n =
 	    map_find(&r->names, hash_bytes(space, text, strlen(text)));
 
 	/* Names of other spaces may share the hash. */
@@ -78,11 +79,11 @@ const struct name *reader_find(const struct reader *r, enum name_space space,
 	return NULL;
 }
 
-static uint32_t add_name(struct reader *r, enum name_space space,
+static uint32_t add_name(struct snap_reader *r, enum name_space space,
                          const char *text)
 {
 	uint64_t hash = hash_bytes(space, text, strlen(text));
-	struct name *n = arena_array(r->arena, struct name, 1);
+	struct snap_name *n = arena_array(r->arena, struct snap_name, 1);
 
 	n->text = arena_strdup(r->arena, text);
 	n->index = COUNT(&r->name[space], char *);
@@ -92,7 +93,7 @@ static uint32_t add_name(struct reader *r, enum name_space space,
 	return n->index;
 }
 
-int reader_name(struct reader *r, enum name_space space, char *text,
+int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret)
 {
 	static const char *const kind[NSPACES] = {
@@ -105,7 +106,7 @@ int reader_name(struct reader *r, enum name_space space, char *text,
 		[SPACE_RESV] = "unknown reservation",
 		[SPACE_JOB] = "no running job",
 	};
-	const struct name *n;
+	const struct snap_name *n;
 
 	if (unescape(r, text) < 0)
 		return -1;
@@ -119,7 +120,7 @@ int reader_name(struct reader *r, enum name_space space, char *text,
 	return 0;
 }
 
-int reader_new_name(struct reader *r, enum name_space space, char *text)
+int reader_new_name(struct snap_reader *r, enum name_space space, char *text)
 {
 	if (unescape(r, text) < 0)
 		return -1;
@@ -129,14 +130,14 @@ int reader_new_name(struct reader *r, enum name_space space, char *text)
 	return 0;
 }
 
-int reader_int(const struct reader *r, const char *text, int64_t min,
+int reader_int(const struct snap_reader *r, const char *text, int64_t min,
                int64_t max, int64_t *ret)
 {
 	return parse_int(text, min, max, ret, r->err) < 0 ? reader_in_line(r)
 	                                                  : 0;
 }
 
-int reader_u32(const struct reader *r, const char *text, uint32_t max,
+int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
                uint32_t *ret)
 {
 	int64_t v;
@@ -148,7 +149,7 @@ int reader_u32(const struct reader *r, const char *text, uint32_t max,
 }
 
 /* Free amounts may be negative. */
-static int read_amount(const struct reader *r, enum field_kind kind,
+static int read_amount(const struct snap_reader *r, enum field_kind kind,
                        const char *text, int64_t *ret)
 {
 	const char *digits = text + (*text == '-');
@@ -164,7 +165,7 @@ static int read_amount(const struct reader *r, enum field_kind kind,
 }
 
 /* "cpus:8,mem:64G" */
-static int read_amounts(const struct reader *r, char *text, int64_t *ret)
+static int read_amounts(const struct snap_reader *r, char *text, int64_t *ret)
 {
 	static const char *const word[RES_N] = {
 		[RES_CPU] = "cpus", [RES_MEM] = "mem", [RES_GPU] = "gpus"
@@ -185,7 +186,7 @@ static int read_amounts(const struct reader *r, char *text, int64_t *ret)
 	return 0;
 }
 
-static int read_pools(struct reader *r, char *text, int64_t *ret)
+static int read_pools(struct snap_reader *r, char *text, int64_t *ret)
 {
 	uint64_t pools = 0;
 
@@ -202,7 +203,7 @@ static int read_pools(struct reader *r, char *text, int64_t *ret)
 	return 0;
 }
 
-static int read_word_of(const struct reader *r, const char *const *names,
+static int read_word_of(const struct snap_reader *r, const char *const *names,
                         const char *text, int64_t *ret)
 {
 	for (int i = 0; names[i]; i++) {
@@ -214,8 +215,8 @@ static int read_word_of(const struct reader *r, const char *const *names,
 	return reader_bad(r, "bad value", text);
 }
 
-static int read_value(struct reader *r, const struct field *f, char *text,
-                      struct value *ret)
+static int read_value(struct snap_reader *r, const struct snap_field *f,
+                      char *text, struct snap_value *ret)
 {
 	uint32_t index = 0;
 	int status = -1;
@@ -256,18 +257,18 @@ static int read_value(struct reader *r, const struct field *f, char *text,
 	return reader_int(r, text, INT64_MIN / 2, INT64_MAX / 2, ret->v);
 }
 
-void reader_defaults(int section, struct value *value)
+void reader_defaults(int section, struct snap_value *value)
 {
 	const struct section *sec = &snap_section[section];
 
 	for (size_t i = 0; i < sec->nfields; i++)
 		value[i] =
-		    (struct value){ { sec->field[i].def, sec->field[i].def,
-			              sec->field[i].def },
-			            false };
+		    (struct snap_value){ { sec->field[i].def, sec->field[i].def,
+			                   sec->field[i].def },
+			                 false };
 }
 
-int reader_field(struct reader *r, int section, struct value *value,
+int reader_field(struct snap_reader *r, int section, struct snap_value *value,
                  const char *key, char *text)
 {
 	const struct section *sec = &snap_section[section];
@@ -282,7 +283,7 @@ int reader_field(struct reader *r, int section, struct value *value,
 }
 
 static void append_value(struct buf *column, enum field_kind kind,
-                         const struct value *value)
+                         const struct snap_value *value)
 {
 	switch (field_size(kind)) {
 	case sizeof(uint8_t):
@@ -302,7 +303,8 @@ static void append_value(struct buf *column, enum field_kind kind,
 	}
 }
 
-void reader_end_row(struct reader *r, int section, const struct value *value)
+void reader_end_row(struct snap_reader *r, int section,
+                    const struct snap_value *value)
 {
 	const struct section *sec = &snap_section[section];
 
@@ -312,7 +314,8 @@ void reader_end_row(struct reader *r, int section, const struct value *value)
 	r->rows[section]++;
 }
 
-struct value *reader_value(struct value *value, int section, const char *key)
+struct snap_value *reader_value(struct snap_value *value, int section,
+                                const char *key)
 {
 	size_t i = 0;
 
@@ -334,7 +337,7 @@ void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
 	}
 }
 
-int reader_names(struct reader *r, enum name_space space, char *text,
+int reader_names(struct snap_reader *r, enum name_space space, char *text,
                  struct buf *ret)
 {
 	buf_clear(ret);
@@ -348,7 +351,7 @@ int reader_names(struct reader *r, enum name_space space, char *text,
 	return 0;
 }
 
-int reader_claim(struct reader *r, char *text, struct buf *ret)
+int reader_claim(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
 		char *times = part, *name = reader_part(&times, '*');
@@ -369,9 +372,9 @@ void reader_append(struct buf *column, const struct buf *list)
 	buf_add(column, list->data, list->len);
 }
 
-void reader_need_one(struct reader *r, int section, enum name_space space)
+void reader_need_one(struct snap_reader *r, int section, enum name_space space)
 {
-	struct value value[MAX_FIELDS];
+	struct snap_value value[MAX_FIELDS];
 
 	if (r->rows[section])
 		return;
@@ -380,7 +383,7 @@ void reader_need_one(struct reader *r, int section, enum name_space space)
 	reader_end_row(r, section, value);
 }
 
-int reader_must_say(const struct reader *r, int section, const char *key)
+int reader_must_say(const struct snap_reader *r, int section, const char *key)
 {
 	const struct section *sec = &snap_section[section];
 

@@ -1,10 +1,12 @@
-/* verdict_short.c - why a job found no room: what is short, and where */
+/* place_lack.c - why a job found no room: what is short, and where */
+#include "aischedd/sched/place_lack.h"
+
 #include "aischedd/sched/fit.h"
-#include "aischedd/sched/place_trial.h"
+#include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
-/* What a task needs and a node has, in the units of the shelf. */
-static int64_t need_of(const struct trial *t, enum resource res)
+/* What a task needs and a node has, in the units of the index. */
+static int64_t need_of(const struct place_trial *t, enum resource res)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 
@@ -14,7 +16,7 @@ static int64_t need_of(const struct trial *t, enum resource res)
 }
 
 /* Free GPUs of the type it needs; of a part of one, the largest part. */
-static int64_t typed_gpus(const struct trial *t, uint32_t node)
+static int64_t typed_gpus(const struct place_trial *t, uint32_t node)
 {
 	const struct snap *s = t->p->snap;
 	int64_t whole = 0, part = 0;
@@ -31,7 +33,7 @@ static int64_t typed_gpus(const struct trial *t, uint32_t node)
 	return whole || need_of(t, RES_GPU) >= 1000 ? whole : part;
 }
 
-static bool is_mixed(const struct trial *t, uint32_t node)
+static bool is_mixed(const struct place_trial *t, uint32_t node)
 {
 	uint32_t class = match_class_of(t->p->match, node);
 
@@ -39,13 +41,14 @@ static bool is_mixed(const struct trial *t, uint32_t node)
 	       match_class(t->p->match, class)->mixed;
 }
 
-static int64_t node_has(const struct trial *t, uint32_t node, enum resource res)
+static int64_t node_has(const struct place_trial *t, uint32_t node,
+                        enum resource res)
 {
-	const struct shelf *shelf = t->p->shelf;
-	int64_t has = shelf_have(shelf, node,
-	                         res == RES_CPU   ? DIM_CPU
-	                         : res == RES_MEM ? DIM_MEM
-	                                          : DIM_WHOLE);
+	const struct place_index *index = t->p->index;
+	int64_t has = place_index_have(index, node,
+	                               res == RES_CPU   ? DIM_CPU
+	                               : res == RES_MEM ? DIM_MEM
+	                                                : DIM_WHOLE);
 
 	if (has < 0)
 		return 0;
@@ -55,23 +58,23 @@ static int64_t node_has(const struct trial *t, uint32_t node, enum resource res)
 		return typed_gpus(t, node);
 	return has > 0 || need_of(t, res) >= 1000
 	           ? 1000 * has
-	           : shelf_have(shelf, node, DIM_PART);
+	           : place_index_have(index, node, DIM_PART);
 }
 
-static bool in_trees(const struct trial *t, uint32_t node)
+static bool in_trees(const struct place_trial *t, uint32_t node)
 {
-	return t->trees >> shelf_tree(t->p->shelf, node) & 1 &&
-	       allowed_node(t->allowed, node);
+	return t->trees >> place_index_tree(t->p->index, node) & 1 &&
+	       match_allows(t->allowed, node);
 }
 
 /* Whether the sums and maxima of a class say nothing about the request. */
-static bool look_at_each(const struct trial *t, uint32_t class)
+static bool look_at_each(const struct place_trial *t, uint32_t class)
 {
 	return t->allowed->only ||
 	       is_mixed(t, match_class(t->p->match, class)->node[0]);
 }
 
-static bool richer(const struct trial *t, uint32_t a, uint32_t b,
+static bool richer(const struct place_trial *t, uint32_t a, uint32_t b,
                    enum resource res)
 {
 	int64_t has = node_has(t, a, res);
@@ -82,10 +85,10 @@ static bool richer(const struct trial *t, uint32_t a, uint32_t b,
 }
 
 /* The node of a class with most of a resource. */
-static uint32_t richest_of_class(const struct trial *t, uint32_t class,
+static uint32_t richest_of_class(const struct place_trial *t, uint32_t class,
                                  enum resource res)
 {
-	static const enum shelf_dim dims[RES_N][2] = {
+	static const enum place_dim dims[RES_N][2] = {
 		[RES_CPU] = { DIM_CPU, DIM_CPU },
 		[RES_MEM] = { DIM_MEM, DIM_MEM },
 		[RES_GPU] = { DIM_WHOLE, DIM_PART },
@@ -101,19 +104,19 @@ static uint32_t richest_of_class(const struct trial *t, uint32_t class,
 	}
 	if (one_by_one)
 		return best;
-	for (int i = 0; i < SHELF_NTREES * 2; i++) {
-		enum shelf_tree tree = i / 2;
+	for (int i = 0; i < NTREES * 2; i++) {
+		enum place_tree tree = i / 2;
 
 		if (t->trees >> tree & 1 &&
-		    shelf_most(t->p->shelf, class, tree, dims[res][i % 2],
-		               &node) >= 0 &&
+		    place_index_most(t->p->index, class, tree, dims[res][i % 2],
+		                     &node) >= 0 &&
 		    richer(t, node, best, res))
 			best = node;
 	}
 	return best;
 }
 
-static uint32_t richest(const struct trial *t, enum resource res)
+static uint32_t richest(const struct place_trial *t, enum resource res)
 {
 	uint32_t best = SNAP_NONE;
 
@@ -131,14 +134,14 @@ static int64_t node_total(const struct snap *s, uint32_t node,
 {
 	return res == RES_CPU   ? s->node.cpu_total[node]
 	       : res == RES_MEM ? s->node.mem_total[node]
-	                        : (int64_t)1000 * node_ngpus(s, node);
+	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
 /* The scarcest first: if no node has enough GPUs for a task, that is it. */
 static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
 
-static void lack_at(const struct trial *t, uint32_t node, enum resource res,
-                    struct lack *ret)
+static void lack_at(const struct place_trial *t, uint32_t node,
+                    enum resource res, struct place_lack *ret)
 {
 	ret->what = res;
 	ret->node = node;
@@ -148,14 +151,14 @@ static void lack_at(const struct trial *t, uint32_t node, enum resource res,
 }
 
 /* What the next task lacks, while those that found room are in place. */
-static struct lack lack_of(const struct trial *t)
+static struct place_lack lack_of(const struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
-	struct lack ret = { .got = t->tasks - t->left,
-		            .node = SNAP_NONE,
-		            .what = WHAT_NODE,
-		            .need = r->nodes[t->req],
-		            .have = r->nodes[t->req] - t->nodes_left };
+	struct place_lack ret = { .got = t->tasks - t->left,
+		                  .node = SNAP_NONE,
+		                  .what = WHAT_NODE,
+		                  .need = r->nodes[t->req],
+		                  .have = r->nodes[t->req] - t->nodes_left };
 	uint32_t node;
 
 	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
@@ -190,7 +193,8 @@ static struct lack lack_of(const struct trial *t)
 		}
 	}
 	ret.node = node;
-	if (node != SNAP_NONE && !shelf_have(t->p->shelf, node, DIM_SLOT)) {
+	if (node != SNAP_NONE &&
+	    !place_index_have(t->p->index, node, DIM_SLOT)) {
 		ret.what = WHAT_SLOT;
 		ret.need = 1;
 		ret.have = 0;
@@ -207,7 +211,7 @@ static struct lack lack_of(const struct trial *t)
 }
 
 /* All that is free in the pool where the request may go. */
-static void sum_free(const struct trial *t, int64_t ret[RES_N])
+static void sum_free(const struct place_trial *t, int64_t ret[RES_N])
 {
 	for (uint32_t c = t->class; c < t->class_end; c++) {
 		uint32_t class = t->allowed->class[c];
@@ -216,7 +220,7 @@ static void sum_free(const struct trial *t, int64_t ret[RES_N])
 		bool one_by_one = look_at_each(t, class);
 
 		for (int r = 0; !one_by_one && r < RES_N; r++)
-			ret[r] += shelf_sum(t->p->shelf, class)[r];
+			ret[r] += place_index_sum(t->p->index, class)[r];
 		for (uint32_t i = 0; one_by_one && i < nc->nnodes; i++) {
 			if (!in_trees(t, nc->node[i]))
 				continue;
@@ -227,7 +231,7 @@ static void sum_free(const struct trial *t, int64_t ret[RES_N])
 }
 
 /* When they have given it back: was there enough in all? */
-static void lack_sum(const struct trial *t, struct lack *lack)
+static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 {
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
 
@@ -241,13 +245,13 @@ static void lack_sum(const struct trial *t, struct lack *lack)
 
 /* Would it fit if it did not ask for alignment?  Then one of the nodes that
  * have room. */
-static bool fits_loosely(struct trial *t, uint32_t *ret_node)
+static bool fits_loosely(struct place_trial *t, uint32_t *ret_node)
 {
 	struct place *p = t->p;
 	bool fits;
 
 	p->work->loose = true;
-	fits = trial_place(t);
+	fits = place_trial_all(t);
 	if (fits)
 		*ret_node = p->task[p->first_task].node;
 	place_undo(p);
@@ -255,11 +259,11 @@ static bool fits_loosely(struct trial *t, uint32_t *ret_node)
 	return fits;
 }
 
-struct lack trial_lack(struct trial *t)
+struct place_lack place_lack_of(struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
-	bool fits = trial_fill(t);
-	struct lack ret = lack_of(t);
+	bool fits = place_trial_fill(t);
+	struct place_lack ret = lack_of(t);
 
 	place_undo(t->p);
 	lack_sum(t, &ret);
@@ -267,7 +271,7 @@ struct lack trial_lack(struct trial *t)
 	/* That a single task is in one domain goes without saying. */
 	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {
 		ret.why = WHY_Topology;
-		gather_lack(t, &ret);
+		place_topology_lack(t, &ret);
 	} else if (r->numa[t->req] == NUMA_STRICT &&
 	           fits_loosely(t, &ret.node)) {
 		ret.why = WHY_NumaAlignment;

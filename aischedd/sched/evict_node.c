@@ -1,8 +1,10 @@
-/* evict_cost.c - who leaves a node so that a claimant fits there, at what cost
+/* evict_node.c - who leaves a node so that a claimant fits there, at what cost
  */
-#include "aischedd/sched/evict_cost.h"
+#include "aischedd/sched/evict_node.h"
 
-int64_t clear_chunk(const struct evictor *e)
+#include "aischedd/sched/evict_rules.h"
+
+int64_t evict_node_chunk(const struct evictor *e)
 {
 	return e->nodes_left ? (e->todo + e->nodes_left - 1) / e->nodes_left
 	                     : 1;
@@ -10,14 +12,14 @@ int64_t clear_chunk(const struct evictor *e)
 
 static bool fits(const struct evictor *e, uint32_t node)
 {
-	return place_fits(e->p->place, e->c->req, node, clear_chunk(e));
+	return place_fits(e->p->place, e->c->req, node, evict_node_chunk(e));
 }
 
 /* What moves with a task: all of its run, if that has none to spare. */
 static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
-	uint32_t tasks = whole ? run_ntasks(e->s, run) : 1;
+	uint32_t tasks = whole ? snap_run_ntasks(e->s, run) : 1;
 	int64_t size =
 	    e->s->req.gpus[req] ? e->s->req.gpus[req] : e->s->req.cpus[req];
 
@@ -28,7 +30,7 @@ static bool may_take(const struct evictor *e, uint32_t task)
 {
 	uint32_t run = e->owner[task];
 
-	return !e->left[task] && run != e->c->run && victim_allowed(e, run);
+	return !e->left[task] && run != e->c->run && evict_rules_allow(e, run);
 }
 
 static void take(struct evictor *e, uint32_t task)
@@ -36,9 +38,9 @@ static void take(struct evictor *e, uint32_t task)
 	uint32_t run = e->owner[task];
 
 	if (e->surplus[run] > 0)
-		victim_take_task(e, task);
+		evict_trial_take_task(e, task);
 	else
-		victim_take(e, run);
+		evict_trial_take(e, run);
 }
 
 /* The next to go from a node, or SNAP_NONE: in their order, of runs with tasks
@@ -76,7 +78,7 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			uint32_t run = e->owner[task];
 			bool all = e->surplus[run] <= 0;
 
-			tasks += all ? run_ntasks(e->s, run) : 1;
+			tasks += all ? snap_run_ntasks(e->s, run) : 1;
 			*ret_cost = cost_of_turn(e, run, all, tasks);
 			take(e, task);
 			if (fits(e, node))
@@ -115,9 +117,9 @@ static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 
 	if (e->surplus[e->owner[task]] <= 0 || !may_take(e, task))
 		return false;
-	victim_take_task(e, task);
+	evict_trial_take_task(e, task);
 	enough = fits(e, node);
-	steps_undo(e, mark, nsteps);
+	evict_trial_undo(e, mark, nsteps);
 	return enough;
 }
 
@@ -145,7 +147,7 @@ static bool take_least(struct evictor *e, uint32_t node)
 	uint32_t one = one_on(e, node);
 
 	if (one != SNAP_NONE) {
-		victim_take_task(e, one);
+		evict_trial_take_task(e, one);
 		return true;
 	}
 	for (uint32_t task; (task = least_on(e, node)) != SNAP_NONE;) {
@@ -156,7 +158,7 @@ static bool take_least(struct evictor *e, uint32_t node)
 	return false;
 }
 
-bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	*ret_cost = 0;
 	if (fits(e, node))
@@ -164,7 +166,7 @@ bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
 		if (e->left[e->at[i]] != LEFT)
 			continue;
-		victim_see_task(e, e->at[i]);
+		evict_trial_see_task(e, e->at[i]);
 		if (fits(e, node))
 			return true;
 	}
@@ -172,26 +174,26 @@ bool clear_node(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	                       : take_in_turn(e, node, ret_cost);
 }
 
-void clear_spare(struct evictor *e, uint32_t node, size_t nsteps)
+void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 {
-	bool held = e->mode == STRICT && victims_rules_hold(e);
+	bool held = e->mode == STRICT && evict_rules_hold(e);
 
 	for (size_t i = e->step.n; i-- > nsteps;) {
 		size_t mark = work_mark(e->w);
-		struct step *step = step_at(e, i);
+		struct evict_step *step = evict_step_at(e, i);
 
 		if (step->task != SNAP_NONE && !step->seen &&
 		    e->whole[step->run])
 			continue;
-		victim_untake(e, i);
+		evict_trial_untake(e, i);
 		step->stays = true;
-		if (fits(e, node) && (!held || victims_rules_hold(e))) {
-			step_drop(e, i);
+		if (fits(e, node) && (!held || evict_rules_hold(e))) {
+			evict_trial_drop(e, i);
 			continue;
 		}
 		step->stays = false;
 		work_undo(e->w, mark);
-		step_tell(e, step, true);
+		evict_trial_tell(e, step, true);
 	}
 }
 
@@ -201,7 +203,7 @@ static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 	uint64_t cost = 0;
 
 	for (size_t i = nsteps; i < e->step.n; i++) {
-		const struct step *step = step_at(e, i);
+		const struct evict_step *step = evict_step_at(e, i);
 		bool whole = step->task == SNAP_NONE;
 
 		if (!step->seen)
@@ -211,17 +213,17 @@ static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 	return cost;
 }
 
-bool clear_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+bool evict_node_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	size_t mark = work_mark(e->w), nsteps = e->step.n;
 	bool can;
 
 	e->looks++;
-	can = clear_node(e, node, ret_cost);
+	can = evict_node_clear(e, node, ret_cost);
 	if (can && e->mode == MOVE) {
-		clear_spare(e, node, nsteps);
+		evict_node_spare(e, node, nsteps);
 		*ret_cost = cost_of_moves(e, nsteps);
 	}
-	steps_undo(e, mark, nsteps);
+	evict_trial_undo(e, mark, nsteps);
 	return can;
 }

@@ -1,0 +1,17 @@
+/*
+ * plan_check.h - a plan is verified by code that shares none with the planner
+ */
+#ifndef AISCHEDD_SCHED_CHECK_PLAN_CHECK_H
+#define AISCHEDD_SCHED_CHECK_PLAN_CHECK_H
+
+#include "aischedd/sched/plan.h"
+
+/*
+ * An independent, naive verifier: each row has one verdict, nothing is given
+ * twice (CPU, GPU, memory, licence), gangs are whole, limits hold, no start
+ * on a node that is down, not ready or forbidden.  Fails: EINVAL, says what.
+ */
+int plan_check(const struct snap *snap, const struct plan *plan,
+               struct err *err);
+
+#endif

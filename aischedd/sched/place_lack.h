@@ -1,0 +1,12 @@
+/*
+ * place_lack.h - why a job found no room: what is short, and where
+ */
+#ifndef AISCHEDD_SCHED_PLACE_LACK_H
+#define AISCHEDD_SCHED_PLACE_LACK_H
+
+#include "aischedd/sched/place_trial.h"
+
+/* Why it failed; nothing is placed. */
+struct place_lack place_lack_of(struct place_trial *t);
+
+#endif

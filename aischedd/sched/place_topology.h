@@ -1,0 +1,19 @@
+/*
+ * place_topology.h - the domain of the topology in which a job is placed
+ */
+#ifndef AISCHEDD_SCHED_PLACE_TOPOLOGY_H
+#define AISCHEDD_SCHED_PLACE_TOPOLOGY_H
+
+#include "aischedd/sched/place_trial.h"
+
+struct place_topology *place_topology_new(struct place *p);
+
+/* The same in as narrow a domain as the request asks for and can have; or in
+ * this one. */
+bool place_topology_fill(struct place_trial *t);
+bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
+
+/* When that failed: which domain of the level that it needs holds most. */
+void place_topology_lack(struct place_trial *t, struct place_lack *lack);
+
+#endif

@@ -1,0 +1,461 @@
+/* place_trial.c - one attempt to place a job in one pool */
+#include "aischedd/sched/place_trial.h"
+
+#include <string.h>
+
+#include "aischedd/sched/place_topology.h"
+
+/* Thousandths of GPUs. */
+enum { BALANCE_STEP = 100 };
+
+/* Whether n tasks of a job without GPUs leave each GPU that is free there its
+ * share of the CPUs and memory of the node. */
+static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
+                          int64_t n)
+{
+	const struct snap *s = p->snap;
+	int64_t all = 1000 * (int64_t)snap_node_ngpus(s, node);
+	int64_t nfree = p->work->gpu[node];
+	int64_t cpu = p->work->cpu[node] - n * s->req.cpus[req];
+	int64_t mem = p->work->mem[node] - n * s->req.mem[req];
+
+	return cpu * all >= s->node.cpu_total[node] * nfree &&
+	       mem * all >= s->node.mem_total[node] * nfree;
+}
+
+static bool accept(uint32_t node, void *arg)
+{
+	const struct place_trial *t = arg;
+
+	t->p->looks++;
+	return match_allows(t->allowed, node) &&
+	       domain_has(t->p->snap, t->inside, node) &&
+	       !(t->wanted && t->p->own[node]) &&
+	       !(t->spare && !leaves_shares(t->p, t->req, node, t->ask)) &&
+	       place_fits(t->p, t->req, node, t->ask);
+}
+
+enum node_order place_trial_order(const struct place_trial *t)
+{
+	uint32_t class = t->allowed->class[t->class];
+
+	return (enum node_order)
+	    t->p->snap->pool.order[match_class(t->p->match, class)->pool];
+}
+
+/* In the order of the pool; but a job without GPUs goes where there are none,
+ * if it can. */
+static bool better(const struct place_trial *t, uint32_t a, uint32_t b)
+{
+	const struct snap *s = t->p->snap;
+
+	if (b == SNAP_NONE)
+		return true;
+	if (!s->req.gpus[t->req] &&
+	    !snap_node_ngpus(s, a) != !snap_node_ngpus(s, b))
+		return !snap_node_ngpus(s, a);
+	return place_index_before(t->p->index, a, b);
+}
+
+static uint32_t best_on_shelf(struct place_trial *t,
+                              const struct place_need *need)
+{
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		if (t->wanted & ~t->allowed->counted[c])
+			continue;
+		for (int tree = 0; tree < NTREES; tree++) {
+			uint32_t node;
+
+			if (!(t->trees >> tree & 1))
+				continue;
+			node =
+			    place_index_find(t->p->index, t->allowed->class[c],
+			                     tree, need, accept, t);
+			if (node != SNAP_NONE && better(t, node, best))
+				best = node;
+		}
+	}
+	return best;
+}
+
+uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node)
+{
+	uint32_t class = match_class_of(t->p->match, node);
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		if (t->allowed->class[c] == class)
+			return t->allowed->counted[c];
+	}
+	return 0;
+}
+
+/* A job that names its nodes looks at these only. */
+static uint32_t best_named(struct place_trial *t, const struct place_need *need)
+{
+	struct place *p = t->p;
+	const struct snap_reqs *r = &p->snap->req;
+	uint32_t class = t->allowed->class[t->class], best = SNAP_NONE;
+	uint32_t pool = match_class(p->match, class)->pool;
+
+	for (uint32_t i = r->want_first[t->req]; i < r->want_first[t->req + 1];
+	     i++) {
+		uint32_t node = p->snap->want[i];
+
+		if (p->snap->node.pool[node] == pool &&
+		    (t->trees >> place_index_tree(p->index, node) & 1) &&
+		    !(t->wanted & ~place_trial_counted_on(t, node)) &&
+		    place_index_has(p->index, node, need) && accept(node, t) &&
+		    better(t, node, best))
+			best = node;
+	}
+	return best;
+}
+
+static uint32_t best_with(struct place_trial *t, const struct place_need *need)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	return r->want_first[t->req] < r->want_first[t->req + 1]
+	           ? best_named(t, need)
+	           : best_on_shelf(t, need);
+}
+
+/*
+ * Where the balance of CPUs and GPUs is left best: a job that takes more CPUs
+ * than go with its GPUs goes where there are some to spare, one that takes
+ * less where GPUs are.  Coarsely, so that the order of the pool decides among
+ * those that are about as good.
+ */
+static uint32_t best_balanced(struct place_trial *t, struct place_need *need)
+{
+	const struct place_index *index = t->p->index;
+	int64_t takes = place_index_balance(index, need->cpu, need->gpu);
+	int64_t *more = takes > 0 ? &need->more_cpu : &need->more_gpu;
+	enum place_dim dim = takes > 0 ? DIM_MORE_CPU : DIM_MORE_GPU;
+	int64_t top = (takes > 0 ? takes : -takes) / BALANCE_STEP;
+	uint32_t node = best_with(t, need), found;
+	int64_t lo = 0, hi = top + 1, at = top;
+
+	if (!top || node == SNAP_NONE)
+		return node;
+	lo = place_index_have(index, node, dim) / BALANCE_STEP;
+	/* Some node has lo, none hi. */
+	for (; hi - lo > 1; at = lo + (hi - lo) / 2) {
+		*more = at * BALANCE_STEP;
+		found = best_with(t, need);
+		if (found == SNAP_NONE) {
+			hi = at;
+		} else {
+			node = found;
+			lo = place_index_have(index, node, dim) / BALANCE_STEP;
+		}
+	}
+	*more = 0;
+	return node;
+}
+
+static uint32_t best_in_order(struct place_trial *t, struct place_need *need)
+{
+	return need->gpu && place_trial_order(t) == ORDER_PACK
+	           ? best_balanced(t, need)
+	           : best_with(t, need);
+}
+
+/* The best node for t->ask tasks, or SNAP_NONE. */
+static uint32_t best_node(struct place_trial *t)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	int64_t gpus = r->gpus[t->req];
+	struct place_need need = {
+		.cpu = t->ask * r->cpus[t->req],
+		.mem = t->ask * r->mem[t->req],
+		.slot = t->ask,
+		.gpu = t->ask * gpus,
+		.empty = r->exclusive[t->req],
+	};
+
+	if (gpus && gpus < 1000 && place_trial_order(t) != ORDER_BEST_FIT) {
+		uint32_t node;
+
+		/* Fill up a GPU that is shared before one is broken up. */
+		need.part = gpus;
+		node = best_in_order(t, &need);
+		if (node != SNAP_NONE)
+			return node;
+		need.part = 0;
+		need.whole = 1;
+		return best_in_order(t, &need);
+	}
+	need.whole = t->ask * (gpus / 1000);
+	return best_in_order(t, &need);
+}
+
+int64_t place_trial_most(const struct place_trial *t, int64_t max)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	const int64_t need[DIM_N] = {
+		[DIM_CPU] = r->cpus[t->req],
+		[DIM_MEM] = r->mem[t->req],
+		[DIM_SLOT] = 1,
+		[DIM_GPU] = r->gpus[t->req],
+	};
+	int64_t most = 0;
+
+	for (uint32_t c = t->class; max > 1 && c < t->class_end; c++) {
+		for (int tree = 0; tree < NTREES; tree++) {
+			int64_t here = max;
+
+			if (!(t->trees >> tree & 1))
+				continue;
+			for (int d = 0; d < DIM_N; d++) {
+				if (need[d])
+					here = smaller(here,
+					               place_index_most(
+							   t->p->index,
+							   t->allowed->class[c],
+							   tree, d, NULL) /
+					                   need[d]);
+			}
+			most = here > most ? here : most;
+		}
+	}
+	return max > 1 ? most : max;
+}
+
+uint32_t place_trial_best(struct place_trial *t, int64_t ask)
+{
+	t->ask = ask;
+	return best_node(t);
+}
+
+/* How a trial spreads tasks over nodes. */
+enum fill {
+	FILL_MOST, /* as many together as fit */
+	FILL_EVEN, /* the same number on each of a given number of nodes */
+	FILL_ONE   /* one by one */
+};
+
+/* The best of the nodes with room for most tasks, no more than max. */
+static uint32_t seek_most(struct place_trial *t, int64_t max)
+{
+	int64_t lo = 0, hi = smaller(max, t->most);
+	uint32_t node = hi > 0 ? place_trial_best(t, hi) : SNAP_NONE, found;
+
+	if (node != SNAP_NONE)
+		return node;
+	/* Some node has room for lo (or lo is 0), none for hi. */
+	while (hi - lo > 1) {
+		int64_t mid = lo + (hi - lo) / 2;
+
+		found = place_trial_best(t, mid);
+		if (found == SNAP_NONE) {
+			hi = mid;
+		} else {
+			lo = mid;
+			node = found;
+		}
+	}
+	t->ask = t->most = lo;
+	return node;
+}
+
+static int64_t count_wanted(const struct place_trial *t)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++)
+		sum += t->wants[i];
+	return sum;
+}
+
+static int64_t at_least_one(int64_t n)
+{
+	return n > 1 ? n : 1;
+}
+
+/* The next node and, in t->ask, how many tasks it gets. */
+static uint32_t seek(struct place_trial *t, enum fill how)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+	int64_t max = t->left;
+
+	if (r->tasks_per_node[t->req])
+		max = smaller(max, r->tasks_per_node[t->req]);
+	if (how == FILL_ONE)
+		return place_trial_best(t, 1);
+	/* Leave one task for each node that is wanted beside this one. */
+	if (t->wanted)
+		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
+	if (r->nodes[t->req]) {
+		if (!t->nodes_left)
+			return SNAP_NONE;
+		/* Leave one task for each of the other nodes. */
+		max = smaller(max, (int64_t)t->left - t->nodes_left + 1);
+	}
+	if (how == FILL_EVEN) {
+		int64_t ask = (t->left + t->nodes_left - 1) / t->nodes_left;
+
+		return ask > max ? SNAP_NONE : place_trial_best(t, ask);
+	}
+	return seek_most(t, max);
+}
+
+static void put(struct place_trial *t, uint32_t node)
+{
+	place_put(t->p, t->req, node, t->ask);
+	t->left -= (uint32_t)t->ask;
+	t->nodes_left -= t->nodes_left > 0;
+}
+
+/* Whether it matters which nodes tasks take, not only how many fit. */
+static bool is_picky(const struct place_trial *t)
+{
+	return t->p->snap->req.nodes[t->req] || t->allowed->ncounts;
+}
+
+/* The next node, as long as may be one that leaves GPUs their share. */
+static uint32_t seek_sparing(struct place_trial *t, enum fill how)
+{
+	uint32_t node = seek(t, how);
+
+	if (node != SNAP_NONE || !t->spare || is_picky(t))
+		return node;
+	t->spare = false;
+	t->most = place_trial_most(t, t->left);
+	return seek(t, how);
+}
+
+/* A node that has this of the counted parts, if there is one with all that
+ * are still wanted, that. */
+static uint32_t seek_counted(struct place_trial *t, enum fill how,
+                             uint32_t part)
+{
+	int64_t most = t->most;
+	uint32_t node;
+
+	t->wanted = 0;
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++)
+		t->wanted |= (uint8_t)((t->wants[i] > 0) << i);
+	node = seek_sparing(t, how);
+	if (node == SNAP_NONE) {
+		t->wanted = (uint8_t)(1 << part);
+		t->most = most;
+		node = seek_sparing(t, how);
+	}
+	t->wanted = 0;
+	t->most = most; /* that of other nodes is not known */
+	return node;
+}
+
+/* Nodes of which there must be so many come first. */
+static bool fill_counted(struct place_trial *t, enum fill how)
+{
+	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
+		while (t->wants[i]) {
+			uint32_t node =
+			    t->left ? seek_counted(t, how, i) : SNAP_NONE;
+
+			if (node == SNAP_NONE)
+				return false;
+			put(t, node);
+			for (uint32_t k = 0; k < t->allowed->ncounts; k++)
+				t->wants[k] -=
+				    t->wants[k] &&
+				    place_trial_counted_on(t, node) >> k & 1;
+		}
+	}
+	return true;
+}
+
+static bool fill(struct place_trial *t, enum fill how)
+{
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	t->left = t->tasks;
+	t->nodes_left = r->nodes[t->req];
+	t->spare = t->sparing;
+	t->most = place_trial_most(t, t->left);
+	if (!t->p->grows)
+		memcpy(t->wants, t->allowed->count, sizeof(t->wants));
+	if (!fill_counted(t, how))
+		return false;
+	while (t->left) {
+		uint32_t node = seek_sparing(t, how);
+
+		if (node == SNAP_NONE)
+			return false;
+		put(t, node);
+	}
+	return !t->nodes_left;
+}
+
+/* As the request says, or as the pool does. */
+static bool fill_somehow(struct place_trial *t)
+{
+	const struct snap *s = t->p->snap;
+
+	if (s->req.nodes[t->req]) {
+		if (fill(t, FILL_EVEN))
+			return true;
+		place_undo(t->p);
+		return fill(t, FILL_MOST);
+	}
+	/* There is nothing to spread where nobody else may be. */
+	if (place_trial_order(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
+		return fill(t, FILL_ONE);
+	return fill(t, FILL_MOST);
+}
+
+bool place_trial_fill(struct place_trial *t)
+{
+	t->sparing = !t->p->snap->req.gpus[t->req] &&
+	             place_trial_order(t) != ORDER_BEST_FIT;
+	if (fill_somehow(t))
+		return true;
+	if (!t->sparing || !is_picky(t))
+		return false;
+	place_undo(t->p);
+	t->sparing = false;
+	return fill_somehow(t);
+}
+
+/* Whether its tasks are on one node: those are as near as can be. */
+static bool is_on_one(const struct place *p)
+{
+	for (size_t i = p->first_task; i < p->ntasks; i++) {
+		if (p->task[i].node != p->task[p->first_task].node)
+			return false;
+	}
+	return true;
+}
+
+/* Whether tasks that may be anywhere had better be near each other. */
+static bool is_for_gathering(const struct place_trial *t)
+{
+	const struct snap *s = t->p->snap;
+	uint32_t node = t->p->task[t->p->first_task].node;
+
+	if (!s->domain.n || is_on_one(t->p))
+		return false;
+	return s->req.like[t->req] != LEVEL_NONE ||
+	       s->pool.order[s->node.pool[node]] == ORDER_PACK;
+}
+
+bool place_trial_all(struct place_trial *t)
+{
+	if (t->p->within != SNAP_NONE)
+		return place_topology_fill_in(t, t->p->within);
+	if (t->p->snap->req.need[t->req] != LEVEL_NONE)
+		return place_topology_fill(t);
+	if (!place_trial_fill(t))
+		return false;
+	if (!is_for_gathering(t))
+		return true;
+	place_undo(t->p);
+	if (place_topology_fill(t))
+		return true;
+	place_undo(t->p);
+	return place_trial_fill(t);
+}
