@@ -151,6 +151,10 @@ static void new_timers(struct daemon *d)
 static int build(struct daemon *d, struct err *err)
 {
 	double began = clock_fine_ms();
+	const struct rpc_calls calls = { .handler = daemon_request,
+		                         .gone = daemon_ask_gone,
+		                         .is_admin = daemon_is_admin,
+		                         .arg = d };
 
 	if (make_dirs(d->state_dir, err) < 0 || lock_dir(d, err) < 0 ||
 	    !(d->base = new_base(err)) ||
@@ -165,8 +169,7 @@ static int build(struct daemon *d, struct err *err)
 	           clock_fine_ms() - began);
 	new_timers(d);
 	if (daemon_new_runners(d, err) < 0 ||
-	    !(d->rpc = rpc_new(d->base, d->conf, daemon_request,
-	                       daemon_ask_gone, d, err)))
+	    !(d->rpc = rpc_new(d->base, d->conf, &calls, err)))
 		return -1;
 	return 0;
 }

@@ -127,6 +127,8 @@ void daemon_end_ask(struct daemon *d, struct ask *ask);
 
 /* request.c: op.h has what it leads to */
 void daemon_request(struct ask *ask, const struct request_in *in, void *arg);
+/* Whether a peer is root or an admin. */
+bool daemon_is_admin(const struct peer *peer, void *arg);
 
 /* mass.c */
 void daemon_slice_masses(struct daemon *d);

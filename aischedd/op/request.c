@@ -127,6 +127,11 @@ static int obey(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return ops[in->op].fn(d, ask, in, err);
 }
 
+bool daemon_is_admin(const struct peer *peer, void *arg)
+{
+	return access_role(arg, peer) == ROLE_ADMIN;
+}
+
 void daemon_request(struct ask *ask, const struct request_in *in, void *arg)
 {
 	struct daemon *d = arg;

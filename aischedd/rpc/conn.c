@@ -45,18 +45,14 @@ static void feed_starving(struct conns *all)
 
 void ask_release(struct ask *ask)
 {
-	struct conns *all = ask->conn->all;
-
-	json_decref(ask->in.body);
-	ask->in.body = NULL;
-	if (!ask->body)
-		return;
-	if (!ask->checked)
+	if (ask->body && !ask->checked)
 		ask->conn->unchecked -= ask_body_len(ask);
 	free(ask->body);
 	ask->body = NULL;
-	all->body_bytes -= ask_body_len(ask);
-	feed_starving(all);
+	if (!ask->charged)
+		return;
+	holder_discharge(ask);
+	feed_starving(ask->conn->all);
 }
 
 void ask_free(struct ask *ask)
@@ -80,7 +76,7 @@ static void ask_drop(struct ask *ask)
 	struct conns *all = ask->conn->all;
 
 	if (ask->handed && !ask->answered)
-		all->gone(ask, all->arg);
+		all->calls.gone(ask, all->calls.arg);
 	ask_free(ask);
 }
 
@@ -90,28 +86,12 @@ void conn_close(struct conn *conn)
 
 	while (!TAILQ_EMPTY(&conn->asks))
 		ask_drop(TAILQ_FIRST(&conn->asks));
-	TAILQ_REMOVE(conn->known ? &all->known : &all->strangers, conn,
-	             of_list);
+	holder_remove(conn);
 	if (conn->starving)
 		TAILQ_REMOVE(&all->starving, conn, of_starving);
-	all->n--;
 	event_free(conn->timer);
 	bufferevent_free(conn->bev);
 	free(conn);
-}
-
-bool conns_make_room(struct conns *all)
-{
-	struct conn *conn = TAILQ_FIRST(&all->strangers);
-
-	if (!conn)
-		TAILQ_FOREACH(conn, &all->known, of_list)
-			if (TAILQ_EMPTY(&conn->asks))
-				break;
-	if (!conn)
-		return false;
-	conn_close(conn);
-	return true;
 }
 
 bool conn_is_sending(const struct conn *conn)
@@ -267,12 +247,29 @@ static void say_hello(struct conn *conn)
 
 void conns_init(struct conns *all)
 {
-	TAILQ_INIT(&all->strangers);
+	TAILQ_INIT(&all->strangers[false].list);
+	TAILQ_INIT(&all->strangers[true].list);
 	TAILQ_INIT(&all->known);
 	TAILQ_INIT(&all->starving);
 }
 
-void conn_new(struct conns *all, int fd, bool tcp)
+static void close_all(struct conn_list *list)
+{
+	while (!TAILQ_EMPTY(list))
+		conn_close(TAILQ_FIRST(list));
+}
+
+void conns_fini(struct conns *all)
+{
+	close_all(&all->strangers[false].list);
+	close_all(&all->strangers[true].list);
+	close_all(&all->known);
+	map_free(&all->strangers[false].origins);
+	map_free(&all->strangers[true].origins);
+	map_free(&all->holders);
+}
+
+void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin)
 {
 	struct conn *conn = xcalloc(1, sizeof(*conn));
 	int on = 1;
@@ -280,8 +277,8 @@ void conn_new(struct conns *all, int fd, bool tcp)
 	conn->all = all;
 	conn->tcp = tcp;
 	TAILQ_INIT(&conn->asks);
-	TAILQ_INSERT_TAIL(&all->strangers, conn, of_list);
-	all->n++;
+	conn->origin = origin;
+	holder_add_stranger(conn);
 	if (tcp) {
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));

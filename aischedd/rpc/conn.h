@@ -17,36 +17,46 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "aischedd/rpc/holder.h"
 #include "aischedd/rpc/rpc.h"
 #include "aischedd/rpc/worker.h"
 #include "libcommon/limits.h"
+#include "libcommon/map.h"
 #include "libcommon/wire.h"
 
 enum {
-	READ_AHEAD = 64 * 1024, /* bytes of bodies of whom we do not know yet */
-	READ_SIZE = 32 * 1024,  /* bytes read at once; twice as many are held */
-	ASKS_MAX = 16,          /* requests of one connection in flight */
-	DRAINED = 256 * 1024,   /* bytes to be sent that count as little */
-	PART_MAX = 256 * 1024   /* bytes in one frame of an answer */
+	READ_AHEAD =
+	    64 * 1024,         /* bytes of bodies whose sender is unknown yet */
+	READ_SIZE = 32 * 1024, /* bytes read at once; twice as many are held */
+	ASKS_MAX = 16,         /* requests of one connection in flight */
+	DRAINED = 256 * 1024,  /* bytes to be sent that count as little */
+	PART_MAX = 256 * 1024  /* bytes in one frame of an answer */
 };
 
 TAILQ_HEAD(conn_list, conn);
+
+/* Connections whose peers are not known yet, the longest idle first. */
+struct strangers {
+	struct conn_list list;
+	size_t n;
+	struct map origins; /* how many each has */
+};
 
 /* What all connections share. */
 struct conns {
 	struct event_base *base;
 	struct workers *workers;
 	char *cluster;
-	rpc_handler_fn *handler;
-	rpc_gone_fn *gone;
-	void *arg;
+	struct rpc_calls calls;
 	struct rpc_limits limits;
-	bool stopping; /* no more requests are taken */
+	bool stopping; /* takes no more requests */
 
-	size_t n;
-	struct conn_list strangers, known; /* the longest idle first */
-	struct conn_list starving;         /* wait for others' bodies to go */
-	size_t body_bytes;
+	struct strangers strangers[2]; /* on Unix sockets; over TCP */
+	struct conn_list known;        /* the longest idle first */
+	size_t nknown;
+	struct map holders;        /* of known connections, by uid */
+	struct conn_list starving; /* wait until bodies of others are gone */
+	size_t body_bytes;         /* charged to all asks */
 };
 
 /* One frame of an answer. */
@@ -70,9 +80,11 @@ struct ask {
 	struct peer *peer; /* NULL: nobody */
 	unsigned char digest[WIRE_DIGEST];
 	struct frame_hash hash;
-	char *body; /* JSON and raw; NULL: not begun */
+	char *body; /* JSON and raw; NULL: not begun, or handed over */
 	size_t got; /* bytes of body */
-	struct request_in in;
+	/* Bytes that count against the limits until it is answered: of the
+	 * body, then of the JSON alone, for what the handler keeps of it. */
+	size_t charged;
 
 	/* Its answer. */
 	bool handed, answered;
@@ -91,7 +103,9 @@ struct conn {
 	struct bufferevent *bev;
 	struct event *timer;
 	enum conn_timer timer_for;
-	bool tcp, known, starving;
+	bool tcp, starving;
+	uint64_t origin;       /* a uid, or a hash of an address */
+	struct holder *holder; /* NULL: a stranger */
 	bool ending;    /* no more requests; closed once all is answered */
 	bool lingering; /* all is sent: reads until the peer closes too */
 	bool eof;       /* the peer will send no more */
@@ -105,11 +119,9 @@ struct conn {
 
 /* conn.c */
 void conns_init(struct conns *all); /* the lists */
-void conn_new(struct conns *all, int fd, bool tcp);
+void conns_fini(struct conns *all); /* closes all connections */
+void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
 void conn_close(struct conn *conn);
-
-/* Close the one that is missed least; false: all wait for an answer. */
-bool conns_make_room(struct conns *all);
 
 /* Whether an answer that was given is still on its way. */
 bool conn_is_sending(const struct conn *conn);
@@ -127,7 +139,7 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err);
 struct ask *ask_new(struct conn *conn, const struct frame_head *head);
 size_t ask_body_len(const struct ask *ask);
 
-/* The request itself is not needed any more. */
+/* Free the body of a request that is not handed over. */
 void ask_release(struct ask *ask);
 void ask_free(struct ask *ask);
 
@@ -136,12 +148,13 @@ void ask_free(struct ask *ask);
 void receive(struct conn *conn);
 
 /*
- * A request's JSON: an object whose "op" names a request.
- * Fails: EPROTO not such an object, ENOSYS no such request; *ret is set with
- * ENOSYS too.
+ * Decode a request's JSON, an object whose "op" names a request, unless it has
+ * more than so many values.
+ * Fails with EPROTO when it is no such object, EMSGSIZE when it has too many
+ * values, ENOSYS when there is no such request; with ENOSYS *ret is set, too.
  */
-int request_parse(const char *json, size_t len, json_t **ret, enum op *ret_op,
-                  struct err *err);
+int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
+                  enum op *ret_op, struct err *err);
 
 /* answer.c */
 void answer_flush(struct conn *conn);        /* send what is ready, in order */

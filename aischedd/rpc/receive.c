@@ -12,14 +12,41 @@ static bool is_whole(const struct ask *ask)
 	return ask->body && ask->got == ask_body_len(ask);
 }
 
-int request_parse(const char *json, size_t len, json_t **ret, enum op *ret_op,
-                  struct err *err)
+/* How many values a text would become if it were JSON, from above.  An object
+ * or an array takes as much memory as four. */
+static size_t count_values(const char *json, size_t len)
+{
+	bool in_string = false;
+	size_t n = 1;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = json[i];
+
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			n += c == '{' || c == '[' ? 4 : c == ',';
+	}
+	return n;
+}
+
+int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
+                  enum op *ret_op, struct err *err)
 {
 	json_error_t why;
-	json_t *body = json_loadb(json, len, JSON_REJECT_DUPLICATES, &why);
-	const char *name = json_string_value(json_object_get(body, "op"));
+	json_t *body;
+	const char *name;
 	int op;
 
+	if (count_values(json, len) > max_values)
+		return err_set(err, EMSGSIZE,
+		               "the request has more than %zu values: divide "
+		               "it",
+		               max_values);
+	body = json_loadb(json, len, JSON_REJECT_DUPLICATES, &why);
+	name = json_string_value(json_object_get(body, "op"));
 	if (!name) {
 		if (body)
 			err_set(err, EPROTO,
@@ -49,11 +76,9 @@ static bool same_digest(const unsigned char *a, const unsigned char *b)
 }
 
 /* What its sender may not ask is refused, and the connection goes on. */
-static int check_right(const struct ask *ask, struct err *err)
+static int check_right(const struct request_in *in, struct err *err)
 {
-	const struct request_in *in = &ask->in;
-
-	if (!ask->peer && op_role(in->op) != ROLE_NOBODY)
+	if (!in->peer->known && op_role(in->op) != ROLE_NOBODY)
 		return err_set(err, EACCES,
 		               "request '%s' came without a credential",
 		               op_name(in->op));
@@ -63,12 +88,53 @@ static int check_right(const struct ask *ask, struct err *err)
 	return 0;
 }
 
-static void open_request(struct ask *ask)
+/* Nothing else is as large as a submission, which alone has raw bytes. */
+static size_t max_values(const struct ask *ask)
+{
+	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;
+}
+
+/* The body lives as long as the handler looks at it. */
+static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 {
 	struct conns *all = ask->conn->all;
-	struct request_in *in = &ask->in;
-	unsigned char digest[WIRE_DIGEST];
 	struct err err = { 0 };
+
+	if (request_parse(body, ask->head.json_len, max_values(ask), &in->body,
+	                  &in->op, &err) < 0 &&
+	    err.code != ENOSYS) {
+		conn_fail(ask->conn, ask, &err);
+	} else if (err.code || check_right(in, &err) < 0) {
+		rpc_refuse(ask, &err);
+	} else {
+		ask->handed = true;
+		all->calls.handler(ask, in, all->calls.arg);
+	}
+	json_decref(in->body);
+}
+
+/* What is kept of a request until it is answered is about as long as its
+ * JSON. */
+static char *take_body_from(struct ask *ask)
+{
+	char *body = ask->body;
+
+	ask->body = NULL;
+	ask_release(ask);
+	holder_charge(ask, ask->head.json_len);
+	return body;
+}
+
+static void open_request(struct ask *ask)
+{
+	unsigned char digest[WIRE_DIGEST];
+	struct request_in in = {
+		.peer = ask->peer ? ask->peer : &nobody,
+		.raw = ask->body + ask->head.json_len,
+		.raw_len = ask->head.raw_len,
+	};
+	struct err err;
+	char *body;
 
 	frame_hash_end(&ask->hash, digest);
 	if (ask->peer && !same_digest(digest, ask->digest)) {
@@ -77,21 +143,9 @@ static void open_request(struct ask *ask)
 		conn_fail(ask->conn, ask, &err);
 		return;
 	}
-	in->peer = ask->peer ? ask->peer : &nobody;
-	in->raw = ask->body + ask->head.json_len;
-	in->raw_len = ask->head.raw_len;
-	if (request_parse(ask->body, ask->head.json_len, &in->body, &in->op,
-	                  &err) < 0 &&
-	    err.code != ENOSYS) {
-		conn_fail(ask->conn, ask, &err);
-		return;
-	}
-	if (err.code || check_right(ask, &err) < 0) {
-		rpc_refuse(ask, &err);
-		return;
-	}
-	ask->handed = true;
-	all->handler(ask, in, all->arg);
+	body = take_body_from(ask);
+	hand_to_handler(ask, body, &in);
+	free(body);
 }
 
 /* Those that are whole and checked, up to the first that is not. */
@@ -125,11 +179,11 @@ static int check_head(const struct conn *conn, const struct frame_head *head,
 		               "one was lost",
 		               head->seq, conn->seq + 1);
 	if (!head->cred_len &&
-	    (size_t)head->json_len + head->raw_len > READ_AHEAD)
+	    (size_t)head->json_len + head->raw_len > LIMIT_BARE)
 		return err_set(err, EMSGSIZE,
 		               "a request without a credential is too long: at "
 		               "most %d bytes",
-		               READ_AHEAD);
+		               LIMIT_BARE);
 	return 0;
 }
 
@@ -164,10 +218,15 @@ static void on_decoded(struct work *work, void *arg)
 {
 	struct ask *ask = arg;
 	struct conn *conn = ask->conn;
+	struct err err;
 
 	ask->work = NULL;
 	if (work->failed) {
 		conn_fail(conn, ask, &work->err);
+		return;
+	}
+	if (!conn->holder && holder_admit(conn, work->peer, &err) < 0) {
+		conn_fail(conn, ask, &err);
 		return;
 	}
 	ask->peer = work->peer;
@@ -176,11 +235,6 @@ static void on_decoded(struct work *work, void *arg)
 	if (ask->body)
 		conn->unchecked -= ask_body_len(ask);
 	ask->checked = true;
-	if (!conn->known) {
-		TAILQ_REMOVE(&conn->all->strangers, conn, of_list);
-		TAILQ_INSERT_TAIL(&conn->all->known, conn, of_list);
-		conn->known = true;
-	}
 	hand_over(conn);
 	receive(conn);
 }
@@ -216,8 +270,7 @@ static enum wait begin_body(struct conn *conn, struct ask *ask)
 		return WAIT_NOT;
 	if (!ask->checked && conn->unchecked + len > READ_AHEAD)
 		return WAIT_US;
-	if (len > READ_AHEAD &&
-	    all->body_bytes + len > all->limits.body_bytes) {
+	if (!holder_has_memory(conn, len)) {
 		if (!conn->starving)
 			TAILQ_INSERT_TAIL(&all->starving, conn, of_starving);
 		conn->starving = true;
@@ -225,7 +278,7 @@ static enum wait begin_body(struct conn *conn, struct ask *ask)
 	}
 	if (!ask->checked)
 		conn->unchecked += len;
-	all->body_bytes += len;
+	holder_charge(ask, len);
 	ask->body = xmalloc(len + 1);
 	frame_hash_begin(&ask->hash, &ask->head, all->cluster, conn->nonce, 0);
 	return WAIT_NOT;
@@ -261,8 +314,9 @@ static enum wait take_frame(struct conn *conn)
 /* The longest idle is the first of its list. */
 static void was_active(struct conn *conn)
 {
+	struct conns *all = conn->all;
 	struct conn_list *list =
-	    conn->known ? &conn->all->known : &conn->all->strangers;
+	    conn->holder ? &all->known : &all->strangers[conn->tcp].list;
 
 	TAILQ_REMOVE(list, conn, of_list);
 	TAILQ_INSERT_TAIL(list, conn, of_list);
@@ -299,7 +353,7 @@ void receive(struct conn *conn)
 	    (conn->reading || evbuffer_get_length(in) > 0)) {
 		if (conn->timer_for != TIMER_FRAME)
 			conn_set_timer(conn, TIMER_FRAME, limits->frame_ms);
-	} else if (!conn->known && TAILQ_EMPTY(&conn->asks)) {
+	} else if (!conn->holder && TAILQ_EMPTY(&conn->asks)) {
 		conn_set_timer(conn, TIMER_IDLE, limits->idle_ms);
 	} else {
 		conn_set_timer(conn, TIMER_NONE, 0);

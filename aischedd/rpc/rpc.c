@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <event2/listener.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "aischedd/rpc/conn.h"
+#include "aischedd/rpc/holder.h"
 #include "aischedd/rpc/listen.h"
 #include "libcommon/buf.h"
 #include "libcommon/log.h"
@@ -21,7 +23,9 @@ static const struct rpc_limits usual = {
 	.idle_ms = 60000,
 	.frame_ms = 30000,
 	.linger_ms = 5000,
-	.body_bytes = 256 << 20,
+	.body_bytes = 512 << 20,
+	.body_kept = 128 << 20,
+	.body_user = LIMIT_JSON + LIMIT_RAW,
 };
 
 enum { PAUSE_S = 1 }; /* when there is no descriptor for a connection */
@@ -40,42 +44,33 @@ struct rpc {
 	struct log_limit accept_fails;
 };
 
-/* The one frame a connection gets that there is no room for. */
-static void turn_away(int fd, const struct err *err)
+/* Where a stranger comes from: the uid of the process on a Unix socket, else
+ * the address without its port. */
+static uint64_t origin_of(int fd, const struct sockaddr *addr)
 {
-	char *json = answer_refusal(err);
-	struct frame_head head = { .kind = FRAME_REPLY,
-		                   .json_len = (uint32_t)strlen(json) };
-	struct buf out = { 0 };
+	const struct sockaddr_in *in = (const void *)addr;
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	struct ucred cred = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(cred);
 
-	frame_head_put((unsigned char *)buf_room(&out, WIRE_HEAD), &head);
-	buf_grew(&out, WIRE_HEAD);
-	buf_puts(&out, json);
-	send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(fd);
-	buf_free(&out);
-	free(json);
+	if (addr->sa_family == AF_INET)
+		return hash_bytes(0, &in->sin_addr, sizeof(in->sin_addr));
+	if (addr->sa_family == AF_INET6)
+		return hash_bytes(0, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		cred.uid = (uid_t)-1;
+	return cred.uid;
 }
 
 static void on_accept(struct evconnlistener *lev, evutil_socket_t fd,
                       struct sockaddr *addr, int len, void *arg)
 {
 	struct listener *listener = arg;
-	struct conns *all = &listener->rpc->conns;
-	struct err err;
 
 	(void)lev;
-	(void)addr;
 	(void)len;
-	if (all->n >= LIMIT_CONNS && !conns_make_room(all)) {
-		err_set(&err, EBUSY,
-		        "all %d connections of aischedd wait for an answer; "
-		        "try again",
-		        LIMIT_CONNS);
-		turn_away(fd, &err);
-		return;
-	}
-	conn_new(all, fd, !listener->path);
+	conn_new(&listener->rpc->conns, fd, !listener->path,
+	         origin_of(fd, addr));
 }
 
 static void pause_listeners(struct rpc *rpc, bool pause)
@@ -104,7 +99,7 @@ static void on_accept_error(struct evconnlistener *lev, void *arg)
 	unsigned skipped;
 
 	(void)lev;
-	if (conns_make_room(&rpc->conns))
+	if (holder_make_room(&rpc->conns))
 		return;
 	if (log_again(&rpc->accept_fails, &skipped))
 		log_warning("accept fail error='%s' skipped=%u, retrying in "
@@ -152,8 +147,7 @@ static int listen_at(struct rpc *rpc, const char *address, struct err *err)
 }
 
 struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
-                    rpc_handler_fn *handler, rpc_gone_fn *gone, void *arg,
-                    struct err *err)
+                    const struct rpc_calls *calls, struct err *err)
 {
 	struct rpc *rpc = xcalloc(1, sizeof(*rpc));
 
@@ -161,9 +155,7 @@ struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
 	conns_init(&rpc->conns);
 	rpc->conns.base = base;
 	rpc->conns.cluster = xstrdup(conf->cluster);
-	rpc->conns.handler = handler;
-	rpc->conns.gone = gone;
-	rpc->conns.arg = arg;
+	rpc->conns.calls = *calls;
 	rpc->unpause = evtimer_new(base, on_unpause, rpc);
 	rpc->conns.workers = workers_new(base, conf->munge_socket, err);
 	if (!rpc->conns.workers)
@@ -194,10 +186,7 @@ void rpc_free(struct rpc *rpc)
 		free(listener->path);
 		free(listener);
 	}
-	while (!TAILQ_EMPTY(&all->strangers))
-		conn_close(TAILQ_FIRST(&all->strangers));
-	while (!TAILQ_EMPTY(&all->known))
-		conn_close(TAILQ_FIRST(&all->known));
+	conns_fini(all);
 	workers_free(all->workers);
 	event_free(rpc->unpause);
 	free(rpc->listener);
@@ -207,7 +196,9 @@ void rpc_free(struct rpc *rpc)
 
 size_t rpc_connections(const struct rpc *rpc)
 {
-	return rpc->conns.n;
+	const struct conns *all = &rpc->conns;
+
+	return all->nknown + all->strangers[0].n + all->strangers[1].n;
 }
 
 static bool is_sending(const struct conn_list *list)
@@ -227,12 +218,15 @@ bool rpc_stop(struct rpc *rpc)
 	all->stopping = true;
 	event_del(rpc->unpause);
 	pause_listeners(rpc, true);
-	return !is_sending(&all->strangers) && !is_sending(&all->known);
+	return !is_sending(&all->strangers[false].list) &&
+	       !is_sending(&all->strangers[true].list) &&
+	       !is_sending(&all->known);
 }
 
 void rpc_set_limits(struct rpc *rpc, const struct rpc_limits *limits)
 {
-	assert(limits->body_bytes >= LIMIT_JSON + LIMIT_RAW);
+	assert(limits->body_bytes >=
+	       limits->body_kept + LIMIT_JSON + LIMIT_RAW);
 	rpc->conns.limits = *limits;
 	workers_set_deadline(rpc->conns.workers, limits->auth_ms);
 }

@@ -5,7 +5,8 @@
  * a worker thread (and the user's name and groups looked up there), checks
  * the digest and hands the request to the handler on the loop's thread.
  * Until then no more of a connection is held than 64 KiB, and reading of it
- * stops while too much of it waits to be answered.
+ * stops while too much of it waits to be answered.  How many connections and
+ * how much memory each user may hold is in holder.h.
  * A munged that hangs costs each request at most AUTH_DEADLINE_S and nobody
  * else anything; requests that need no role are handed over at once.
  */
@@ -40,7 +41,7 @@ struct peer {
 struct request_in {
 	enum op op;
 	const struct peer *peer;
-	json_t *body; /* the whole object, "op" included; borrowed */
+	json_t *body; /* the whole object, "op" included */
 	const void *raw;
 	size_t raw_len;
 };
@@ -48,24 +49,28 @@ struct request_in {
 /* One request until it is answered; an opaque handle for the handler. */
 struct ask;
 
-/* Called once for each request, on the loop's thread.  `in` is valid until
- * the ask is answered or closed. */
-typedef void rpc_handler_fn(struct ask *ask, const struct request_in *in,
-                            void *arg);
-
-/* The peer went away before it was answered: forget the ask. */
-typedef void rpc_gone_fn(struct ask *ask, void *arg);
+/* What rpc calls, on the loop's thread. */
+struct rpc_calls {
+	/* Once for each request.  `in` is borrowed for the call, its peer
+	 * until the ask is answered or closed. */
+	void (*handler)(struct ask *ask, const struct request_in *in,
+	                void *arg);
+	/* The peer went away before it was answered: forget the ask. */
+	void (*gone)(struct ask *ask, void *arg);
+	/* Whether the connections kept for admins are for this peer. */
+	bool (*is_admin)(const struct peer *peer, void *arg);
+	void *arg;
+};
 
 /*
  * Listen on all addresses of the configuration (sockets of systemd are not
  * used).  A socket file that nobody answers on is replaced.
  * Ignores SIGPIPE from now on (children must take it up again) and needs
- * LIMIT_CONNS descriptors.
+ * LIMIT_CONNS and twice LIMIT_STRANGERS descriptors.
  * Fails: EADDRINUSE another daemon answers there, or errno of bind.
  */
 struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
-                    rpc_handler_fn *handler, rpc_gone_fn *gone, void *arg,
-                    struct err *err);
+                    const struct rpc_calls *calls, struct err *err);
 void rpc_free(struct rpc *rpc);
 
 /* The last frame; body is taken (stolen).  The ask is gone afterwards. */
@@ -96,6 +101,8 @@ struct rpc_limits {
 	int frame_ms;      /* a peer, to send a frame it began */
 	int linger_ms;     /* a peer, to close when it was told why it ends */
 	size_t body_bytes; /* of all requests at once, but for small ones */
+	size_t body_kept;  /* of them for root and admins only */
+	size_t body_user;  /* of all requests of one user, or one of any size */
 };
 
 void rpc_set_limits(struct rpc *rpc, const struct rpc_limits *limits);

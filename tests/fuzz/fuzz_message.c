@@ -44,8 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t i;
 	enum op op;
 
-	if (request_parse((const char *)data, size, &body, &op, &err) < 0) {
-		assert(err.code == (body ? ENOSYS : EPROTO));
+	if (request_parse((const char *)data, size, LIMIT_VALUES, &body, &op,
+	                  &err) < 0) {
+		assert(body ? err.code == ENOSYS
+		            : err.code == EPROTO || err.code == EMSGSIZE);
 		check_refusal(&err);
 	} else {
 		assert(op < OP_N && op_role(op) <= ROLE_ADMIN);

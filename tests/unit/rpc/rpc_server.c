@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ const struct rpc_limits patient = {
 	.frame_ms = 60000,
 	.linger_ms = 60000,
 	.body_bytes = LIMIT_JSON + LIMIT_RAW,
+	.body_user = LIMIT_JSON + LIMIT_RAW,
 };
 
 /* Pieces of a long listing, each when the last is nearly gone. */
@@ -119,6 +121,13 @@ static void forget(struct ask *ask, void *arg)
 	server.gone++;
 }
 
+static bool is_admin(const struct peer *peer, void *arg)
+{
+	(void)peer;
+	(void)arg;
+	return server.admins;
+}
+
 static void on_woken(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -155,7 +164,11 @@ struct rpc *listen_at(const char *const *address, size_t n, struct err *err)
 		.munge_socket = munged.socket,
 	};
 
-	return rpc_new(server.base, &conf, handle, forget, NULL, err);
+	const struct rpc_calls calls = { .handler = handle,
+		                         .gone = forget,
+		                         .is_admin = is_admin };
+
+	return rpc_new(server.base, &conf, &calls, err);
 }
 
 void server_start(const struct rpc_limits *limits)
@@ -316,6 +329,31 @@ json_t *raw_read(int fd, struct frame_head *ret)
 	return json;
 }
 
+void as_uid(uid_t uid)
+{
+	if (getuid() != 0)
+		return;
+	chmod(munged.dir, 0755);
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(seteuid(uid), 0);
+}
+
+static int tcp_connect(void)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	struct timeval limit = { .tv_sec = 30 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(fd, 0);
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	addr.sin_port =
+	    htons((uint16_t)strtol(strrchr(server.tcp, ':') + 1, NULL, 10));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+	                 0);
+	return fd;
+}
+
 static int raw_connect(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -330,9 +368,9 @@ static int raw_connect(void)
 	return fd;
 }
 
-struct raw raw_open(void)
+static struct raw take_hello(int fd)
 {
-	struct raw raw = { .fd = raw_connect() };
+	struct raw raw = { .fd = fd };
 	struct frame_head head;
 	json_t *hello = raw_read(raw.fd, &head);
 	const char *nonce, *cluster, *version;
@@ -345,6 +383,29 @@ struct raw raw_open(void)
 	memcpy(raw.nonce, nonce, sizeof(raw.nonce));
 	json_decref(hello);
 	return raw;
+}
+
+struct raw raw_open(void)
+{
+	return take_hello(raw_connect());
+}
+
+struct raw raw_open_tcp(void)
+{
+	return take_hello(tcp_connect());
+}
+
+void raw_ping(const struct raw *raw)
+{
+	static const char json[] = "{\"op\":\"ping\"}";
+	struct frame_head head = { FRAME_REQUEST, 1, 0, sizeof(json) - 1, 0 };
+	unsigned char bytes[WIRE_HEAD];
+
+	frame_head_put(bytes, &head);
+	raw_send(raw->fd, bytes, sizeof(bytes));
+	raw_send(raw->fd, json, head.json_len);
+	json_decref(raw_read(raw->fd, &head));
+	ck_assert_int_eq(head.kind, FRAME_REPLY);
 }
 
 void raw_refused(int fd, int code, const char *text)

@@ -29,6 +29,7 @@ extern struct server {
 	struct rpc *rpc;
 	atomic_int asked, gone; /* requests, and how many were forgotten */
 	atomic_int waiting;     /* how many are held */
+	atomic_bool admins;     /* who connects from now on */
 } server;
 
 /* Nothing takes too long for it. */
@@ -66,7 +67,12 @@ struct raw {
 	char nonce[WIRE_NONCE + 1];
 };
 
+/* Be this user from now on, if root runs the test. */
+void as_uid(uid_t uid);
+
 struct raw raw_open(void);
+struct raw raw_open_tcp(void);
+void raw_ping(const struct raw *raw); /* its first request */
 void raw_send(int fd, const void *data, size_t len);
 json_t *raw_read(int fd, struct frame_head *ret); /* the next frame */
 void raw_refused(int fd, int code, const char *text);

@@ -199,7 +199,7 @@ static const struct bad {
 	  EMSGSIZE, "JSON is too long" },
 	{ "long raw", 1, { FRAME_REQUEST, 1, 1, 1, LIMIT_RAW + 1 }, "",
 	  EMSGSIZE, "raw part is too long" },
-	{ "long for a stranger", 1, { FRAME_REQUEST, 1, 0, 65535, 2 }, "",
+	{ "long for a stranger", 1, { FRAME_REQUEST, 1, 0, LIMIT_BARE, 1 }, "",
 	  EMSGSIZE, "without a credential is too long" },
 	{ "forged", 1, { FRAME_REQUEST, 1, 7, 65536, 0 }, "MUNGE:x",
 	  EACCES, "munged: " },
@@ -402,21 +402,18 @@ END_TEST
 
 START_TEST(stranger_makes_room_for_newcomer)
 {
-	enum { N = 1100 };
+	enum { N = LIMIT_STRANGERS + 20 };
 	struct client *client, *last;
 	static int fd[N];
 
 	allow_files(2 * N + 100);
 	client = open_client(server.path);
 	json_decref(ask(client, "submit"));
-	for (int i = 0; i < N; i++) {
-		struct raw raw = raw_open();
-
-		fd[i] = raw.fd;
-	}
+	for (int i = 0; i < N; i++)
+		fd[i] = raw_open().fd;
 	last = open_client(server.path);
 	ck_assert_int_eq(number(ask(last, "status"), "connections"),
-	                 LIMIT_CONNS);
+	                 LIMIT_STRANGERS + 1);
 	raw_closed(fd[0]); /* the longest idle one */
 	json_decref(ask(client, "submit"));
 	for (int i = 0; i < N; i++)
@@ -426,36 +423,135 @@ START_TEST(stranger_makes_room_for_newcomer)
 }
 END_TEST
 
+/* Those over TCP and those of other users have connections of their own. */
+START_TEST(strangers_push_out_their_own_kind)
+{
+	enum { N = LIMIT_STRANGERS + 20 };
+	struct raw first = raw_open(), other;
+	static int fd[2 * N];
+
+	allow_files(4 * N + 100);
+	as_uid(1);
+	other = raw_open();
+	as_uid(0);
+	for (int i = 0; i < N; i++)
+		fd[i] = raw_open_tcp().fd;
+	raw_ping(&first);
+	for (int i = N; i < 2 * N; i++)
+		fd[i] = raw_open().fd;
+	raw_closed(first.fd);
+	if (geteuid() == 0)
+		raw_ping(&other);
+	for (int i = 0; i < 2 * N; i++)
+		close(fd[i]);
+	close(first.fd);
+	close(other.fd);
+}
+END_TEST
+
+static void let_wait(struct client *client)
+{
+	json_t *req = json_pack("{s:s}", "op", "wait");
+	int waiting = server.waiting;
+	struct err err;
+
+	ck_assert_int_eq(client_send(client, req, NULL, 0, &err), 0);
+	json_decref(req);
+	wait_until(&server.waiting, waiting + 1);
+}
+
 /* Connections that have all authenticated: the longest idle one goes, and
  * when none is idle the newcomer is told so. */
-START_TEST(who_waits_keeps_the_connection)
+START_TEST(user_has_so_many_connections)
 {
-	static struct client *client[LIMIT_CONNS];
-	json_t *req = json_pack("{s:s}", "op", "wait");
+	static struct client *client[LIMIT_CONNS_USER];
 	struct client *last;
 	struct err err;
 
-	allow_files(2 * LIMIT_CONNS + 100);
-	for (int i = 0; i < LIMIT_CONNS; i++) {
+	allow_files(2 * LIMIT_CONNS_USER + 100);
+	for (int i = 0; i < LIMIT_CONNS_USER; i++) {
 		client[i] = open_client(server.path);
 		json_decref(ask(client[i], "submit"));
 	}
 	json_decref(ask(client[0], "submit"));
 	last = open_client(server.path);
+	json_decref(ask(last, "submit"));
 	err = refused(client[1], "submit");
 	ck_assert_int_eq(err.code, ECONNRESET);
 	client_close(client[1]);
 	client[1] = last;
 
-	for (int i = 0; i < LIMIT_CONNS; i++)
-		ck_assert_int_eq(client_send(client[i], req, NULL, 0, &err), 0);
-	json_decref(req);
-	wait_until(&server.waiting, LIMIT_CONNS);
-	ck_assert_ptr_null(client_open(server.path, &err));
+	for (int i = 0; i < LIMIT_CONNS_USER; i++)
+		let_wait(client[i]);
+	last = open_client(server.path);
+	err = refused(last, "submit");
 	ck_assert_int_eq(err.code, EBUSY);
-	for (int i = 0; i < LIMIT_CONNS; i++)
+	ck_assert_ptr_nonnull(strstr(err.text, "has 256 connections"));
+	client_close(last);
+
+	server.admins = true;
+	last = open_client(server.path);
+	json_decref(ask(last, "submit"));
+	client_close(last);
+	for (int i = 0; i < LIMIT_CONNS_USER; i++)
 		client_close(client[i]);
-	wait_until(&server.gone, LIMIT_CONNS);
+	wait_until(&server.gone, LIMIT_CONNS_USER);
+}
+END_TEST
+
+/* When users hold all connections that are theirs, an admin is served beside
+ * them, and a user who has few in the place of one who has many. */
+START_TEST(greedy_user_makes_room)
+{
+	enum { USERS = 4, N = LIMIT_CONNS - LIMIT_CONNS_KEPT };
+	static struct client *client[N];
+	struct client *last;
+
+	if (geteuid() != 0)
+		return; /* takes root, to be others */
+	allow_files(2 * N + 200);
+	for (int i = 0; i < N; i++) {
+		as_uid((uid_t)(1 + i % USERS));
+		client[i] = open_client(server.path);
+		let_wait(client[i]);
+	}
+	as_uid(0);
+	server.admins = true;
+	last = open_client(server.path);
+	json_decref(ask(last, "submit"));
+	ck_assert_int_eq(server.gone, 0);
+	client_close(last);
+
+	server.admins = false;
+	as_uid(USERS + 1);
+	last = open_client(server.path);
+	json_decref(ask(last, "submit"));
+	as_uid(0);
+	ck_assert_int_eq(server.gone, 1);
+	client_close(last);
+	for (int i = 0; i < N; i++)
+		client_close(client[i]);
+	wait_until(&server.gone, N);
+}
+END_TEST
+
+START_TEST(request_has_so_many_values)
+{
+	struct client *client = open_client(server.path);
+	json_t *ids = json_array(), *req, *answer;
+	struct err err;
+
+	for (int i = 0; i < LIMIT_VALUES; i++)
+		json_array_append_new(ids, json_integer(0));
+	req = json_pack("{s:s, s:o}", "op", "submit", "ids", ids);
+	answer = client_call(client, req, "x", 1, NULL, NULL, &err);
+	ck_assert_msg(answer != NULL, "%s", err.text);
+	json_decref(answer);
+	ck_assert_ptr_null(client_call(client, req, NULL, 0, NULL, NULL, &err));
+	ck_assert_int_eq(err.code, EMSGSIZE);
+	ck_assert_ptr_nonnull(strstr(err.text, "more than 65536 values"));
+	json_decref(req);
+	client_close(client);
 }
 END_TEST
 
@@ -522,6 +618,37 @@ START_TEST(large_request_waits_for_memory)
 }
 END_TEST
 
+/* A user's requests that are under way hold up no one else's. */
+START_TEST(stalled_request_delays_its_user_alone)
+{
+	struct rpc_limits limits = patient;
+	struct raw stalled, second, other;
+	struct frame_head head;
+	size_t sent = 0;
+
+	if (geteuid() != 0)
+		return; /* takes root, to be others */
+	limits.body_bytes *= 2;
+	server_restart(&limits);
+	as_uid(1);
+	stalled = raw_open();
+	send_request(&stalled, request, LIMIT_RAW);
+	send_zeros(stalled.fd, 1 << 20);
+	second = raw_open();
+	send_request(&second, request, LIMIT_RAW);
+	ck_assert_uint_lt(send_zeros(second.fd, LIMIT_RAW), 1 << 20);
+	as_uid(0);
+	other = raw_open();
+	send_request(&other, request, LIMIT_RAW);
+	while (sent < LIMIT_RAW)
+		sent += send_zeros(other.fd, LIMIT_RAW - sent);
+	json_decref(raw_read(other.fd, &head));
+	close(stalled.fd);
+	close(second.fd);
+	close(other.fd);
+}
+END_TEST
+
 /* Once refused all of it is taken and thrown away: the peer may not listen
  * before it has sent it. */
 START_TEST(large_request_of_a_stranger_is_not_kept)
@@ -560,7 +687,11 @@ SUITE(rpc_bad)
 	tcase_add_test(tc, dribbled_frame_is_closed);
 	tcase_add_test(tc, peer_that_never_closes_is_closed);
 	tcase_add_test(tc, stranger_makes_room_for_newcomer);
-	tcase_add_test(tc, who_waits_keeps_the_connection);
+	tcase_add_test(tc, strangers_push_out_their_own_kind);
+	tcase_add_test(tc, user_has_so_many_connections);
+	tcase_add_test(tc, greedy_user_makes_room);
+	tcase_add_test(tc, request_has_so_many_values);
+	tcase_add_test(tc, stalled_request_delays_its_user_alone);
 	tcase_add_test(tc, large_request_waits_for_memory);
 	tcase_add_test(tc, large_request_of_a_stranger_is_not_kept);
 }
