@@ -43,8 +43,10 @@ static void cache_fill(enum words_kind kind)
 	if (cache.kind == kind && time(NULL) - cache.asked < CACHE_S)
 		return;
 	buf_clear(&cache.names);
-	req = json_pack("{s:s, s:[s], s:s, s:b}", "op", ops[kind], "fields",
-	                field, "format", "tsv", "all", kind == WORDS_JOBS);
+	req = json_pack("{s:s, s:[s], s:s}", "op", ops[kind], "fields", field,
+	                "format", "tsv");
+	if (kind == WORDS_JOBS)
+		json_object_set_new(req, "all", json_true());
 	json_decref(ctl_call(cache.ctl, req, add_part, &cache.names, &why));
 	json_decref(req);
 	cache.kind = kind;

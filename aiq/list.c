@@ -257,8 +257,11 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 	if (format && (!aiq->json || aiq->format))
 		json_object_set_new(req, "fields",
 		                    format_fields(format, aiq->json));
-	set(req, "users", aiq->users);
-	set(req, "queues", aiq->queues);
+	if (!strcmp(aiq->view->op, "jobs") ||
+	    !strcmp(aiq->view->op, "shares")) {
+		set(req, "users", aiq->users);
+		set(req, "queues", aiq->queues);
+	}
 	if (strcmp(aiq->view->op, "jobs") != 0)
 		return req;
 	set(req, "states", aiq->states);

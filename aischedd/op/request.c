@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
 #include "config.h"
 #include "libcommon/clock.h"
@@ -71,33 +72,42 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 	return 0;
 }
 
+#define FILTERS "users=l queues=l states=l names=l "
+#define LISTING "fields=l format=t "
+
 /* A full disk refuses what changes something that must be remembered;
  * op_submit() decides for itself: some submissions are known. */
 static const struct {
 	op_fn *fn;
 	bool writes;
+	const char *fields; /* see fields.h */
 } ops[OP_N] = {
-	[OP_ping] = { op_ping, false },
-	[OP_submit] = { op_submit, false },
-	[OP_cancel] = { op_mass, true },
-	[OP_control] = { op_mass, true },
-	[OP_update] = { op_mass, true },
-	[OP_wait] = { op_wait, false },
-	[OP_drain] = { op_drain, true },
-	[OP_undrain] = { op_drain, true },
-	[OP_queue] = { op_queue, true },
-	[OP_reserve] = { op_reserve, true },
-	[OP_unreserve] = { op_unreserve, true },
-	[OP_reservations] = { op_reservations, false },
-	[OP_reload] = { op_reload, false },
-	[OP_status] = { op_status, false },
-	[OP_log] = { op_log, false },
-	[OP_jobs] = { op_list, false },
-	[OP_queues] = { op_list, false },
-	[OP_nodes] = { op_list, false },
-	[OP_shares] = { op_list, false },
-	[OP_dump] = { op_dump, false },
-	[OP_shutdown] = { op_shutdown, false },
+	[OP_ping] = { op_ping, false, "" },
+	[OP_submit] = { op_submit, false,
+	                "token=t specs=j script_len=i env_len=i test_only=b" },
+	[OP_cancel] = { op_mass, true, FILTERS "ids=l all=b signal=i list=b" },
+	[OP_control] = { op_mass, true, "action=t ids=l" },
+	[OP_update] = { op_mass, true, "ids=l set=o" },
+	[OP_wait] = { op_wait, false, "ids=l" },
+	[OP_drain] = { op_drain, true, "nodes=t reason=t" },
+	[OP_undrain] = { op_drain, true, "nodes=t" },
+	[OP_queue] = { op_queue, true, "name=t state=t" },
+	[OP_reserve] = { op_reserve, true,
+	                 "name=t start=i end=i repeat=t users=l nodes=t "
+	                 "count=i pool=t" },
+	[OP_unreserve] = { op_unreserve, true, "name=t" },
+	[OP_reservations] = { op_reservations, false, "" },
+	[OP_reload] = { op_reload, false, "" },
+	[OP_status] = { op_status, false, "" },
+	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i" },
+	[OP_jobs] = { op_list, false,
+	              LISTING FILTERS "nodes=l ids=l all=b history=b since=i "
+	                              "until=i" },
+	[OP_queues] = { op_list, false, LISTING "names=l" },
+	[OP_nodes] = { op_list, false, LISTING "names=l" },
+	[OP_shares] = { op_list, false, LISTING "users=l queues=l" },
+	[OP_dump] = { op_dump, false, "" },
+	[OP_shutdown] = { op_shutdown, false, "" },
 };
 
 static int check_role(const struct daemon *d, const struct request_in *in,
@@ -118,7 +128,8 @@ static int check_role(const struct daemon *d, const struct request_in *in,
 static int obey(struct daemon *d, struct ask *ask, const struct request_in *in,
                 struct err *err)
 {
-	if (check_role(d, in, err) < 0)
+	if (check_role(d, in, err) < 0 ||
+	    fields_check(ops[in->op].fields, in->body, err) < 0)
 		return -1;
 	if (d->full && ops[in->op].writes) {
 		*err = d->full_err;

@@ -1,0 +1,20 @@
+/*
+ * fields.h - the fields that a request may have
+ */
+#ifndef AISCHEDD_OP_FIELDS_H
+#define AISCHEDD_OP_FIELDS_H
+
+#include <jansson.h>
+
+#include "libcommon/err.h"
+
+/*
+ * Check that a request has no fields but "op" and those that the text names,
+ * each followed by its kind: "ids=l signal=i".  Kinds are t a text, i a whole
+ * number, b true or false, l a list of at most LIMIT_IDS texts, o an object of
+ * texts, j a list of objects.
+ * Fails with EPROTO.
+ */
+int fields_check(const char *fields, json_t *body, struct err *err);
+
+#endif
