@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/run/keyring.h"
 #include "libcommon/log.h"
 #include "libcommon/opt.h"
 
@@ -59,9 +60,12 @@ static void print_config(const struct conf *conf)
 
 static int serve(struct conf **conf, const struct args *args, struct err *err)
 {
-	struct daemon *d = daemon_new(conf, args->config, err);
+	struct daemon *d;
 	int status;
 
+	if (keyring_join() < 0)
+		return err_sys(err, "cannot begin a session keyring");
+	d = daemon_new(conf, args->config, err);
 	if (!d)
 		return -1;
 	status = daemon_run(d);

@@ -2,7 +2,11 @@
 #include "aischedd/run/shepherd/env.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+
+#include "libcommon/map.h"
 
 /*
  * Whether a variable of the submitter is dropped even where we do not set it:
@@ -22,21 +26,38 @@ static bool is_stale(const char *var, size_t len)
 struct env {
 	char **var;
 	size_t n, cap;
+	struct map names; /* hash of a name to its variable */
+	uint64_t seed;    /* no submitter can make names collide */
 	struct arena *arena;
 };
 
-static bool env_has(const struct env *env, const char *name, size_t len)
+static bool has_name(const char *var, const char *name, size_t len)
 {
-	for (size_t i = 0; i < env->n; i++)
-		if (!strncmp(env->var[i], name, len) && env->var[i][len] == '=')
-			return true;
-	return false;
+	return !strncmp(var, name, len) && var[len] == '=';
 }
 
-static void env_add(struct env *env, char *var)
+/* Returns the key of the variable of this name, or of the one to be added. */
+static uint64_t env_key(const struct env *env, const char *name, size_t len)
+{
+	uint64_t key = hash_bytes(env->seed, name, len);
+	const char *var;
+
+	while ((var = map_find(&env->names, key)) && !has_name(var, name, len))
+		key++;
+	return key;
+}
+
+static bool env_has(const struct env *env, const char *name, size_t len)
+{
+	return map_find(&env->names, env_key(env, name, len)) != NULL;
+}
+
+/* len is the length of its name. */
+static void env_add(struct env *env, char *var, size_t len)
 {
 	char **old = env->var;
 
+	map_set(&env->names, env_key(env, var, len), var);
 	if (env->n + 1 >= env->cap) {
 		env->cap = env->cap ? env->cap * 2 : 256;
 		env->var = arena_array(env->arena, char *, env->cap);
@@ -56,7 +77,7 @@ static void env_set(void *arg, const char *name, const char *value)
 	memcpy(var, name, len);
 	var[len] = '=';
 	memcpy(var + len + 1, value, size);
-	env_add(env, var);
+	env_add(env, var, len);
 }
 
 static void env_default(struct env *env, const char *name, const char *value)
@@ -78,7 +99,7 @@ static void add_theirs(struct env *env, const struct run_job *job)
 		if (p + len == end)
 			break;
 		if (name && !is_stale(p, name) && !env_has(env, p, name))
-			env_add(env, arena_strdup(env->arena, p));
+			env_add(env, arena_strdup(env->arena, p), name);
 		p += len + 1;
 	}
 }
@@ -87,6 +108,8 @@ char **env_build(const struct env_of *e, struct arena *arena)
 {
 	struct env env = { .arena = arena };
 
+	if (getrandom(&env.seed, sizeof(env.seed), GRND_NONBLOCK) < 0)
+		env.seed = 0;
 	env_each(e, env_set, &env);
 	add_theirs(&env, &e->order->job);
 	env_default(&env, "PATH", "/usr/local/bin:/usr/bin:/bin");
@@ -94,5 +117,20 @@ char **env_build(const struct env_of *e, struct arena *arena)
 	env_default(&env, "USER", e->order->job.user);
 	env_default(&env, "LOGNAME", e->order->job.user);
 	env_default(&env, "SHELL", e->shell);
+	map_free(&env.names);
 	return env.var;
+}
+
+void env_set_pid(char **env, pid_t pid)
+{
+	static const char *const names[] = { TASK_PID_VAR, TASK_PID_TWIN };
+
+	for (; *env; env++)
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			size_t len = strlen(names[i]);
+
+			if (has_name(*env, names[i], len))
+				snprintf(*env + len + 1, sizeof(TASK_PID_ROOM),
+				         "%d", (int)pid);
+		}
 }

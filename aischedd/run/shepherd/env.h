@@ -13,14 +13,16 @@
 #include "aischedd/run/shepherd/order.h"
 
 /* Holds the pid of the task: tells its processes from those of others. */
-#define TASK_PID_VAR "AISCHED_TASK_PID"
+#define TASK_PID_VAR  "AISCHED_TASK_PID"
+#define TASK_PID_TWIN "SLURM_TASK_PID"
+/* Their value until env_set_pid(). */
+#define TASK_PID_ROOM "0000000000"
 
 /* One process of the job. */
 struct env_of {
 	const struct order *order;
-	uint32_t slot; /* its task of the order */
-	uint32_t rank; /* both are 0 for a script that runs once */
-	pid_t pid;
+	uint32_t slot;      /* its task of the order */
+	uint32_t rank;      /* both are 0 for a script that runs once */
 	int64_t start;      /* unix seconds */
 	const char *tmpdir; /* its private one */
 	const char *run_id;
@@ -49,5 +51,8 @@ void env_each(const struct env_of *e, env_set_fn *fn, void *arg);
  * NULL-terminated array in the arena.
  */
 char **env_build(const struct env_of *e, struct arena *arena);
+
+/* Fills in the process that has this environment. */
+void env_set_pid(char **env, pid_t pid);
 
 #endif

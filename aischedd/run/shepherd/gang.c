@@ -268,7 +268,6 @@ static void drop_leaver(struct shepherd *s, uint32_t i)
 
 	if (t->report >= 0)
 		close(t->report);
-	close(t->fd[0]);
 	*t = s->leaving[--s->nleaving];
 	if (!s->nleaving)
 		limits_change(s);
@@ -385,7 +384,8 @@ static void hire(struct shepherd *s, struct deal *d)
 			rank++;
 		d->task[k] = (struct task){ .rank = rank++,
 			                    .state = TASK_DUE,
-			                    .fd = { -1, -1, -1 },
+			                    .out = -1,
+			                    .err = -1,
 			                    .report = -1 };
 		s->alive++;
 	}
@@ -458,6 +458,8 @@ void gang_step(struct shepherd *s, int64_t now)
 	for (uint32_t i = 0; i < s->ntasks && !s->suspended; i++)
 		if (s->task[i].state == TASK_DUE && now >= s->task[i].at)
 			start_due(s, i, now);
+	for (uint32_t i = 0; i < s->ntasks && !s->suspended; i++)
+		task_check(&s->task[i], now);
 	for (uint32_t i = s->nleaving; i-- > 0;)
 		if (now >= s->leaving[i].at &&
 		    kill_round(s, &s->leaving[i], now))
@@ -468,15 +470,26 @@ void gang_step(struct shepherd *s, int64_t now)
 	tell_resized(s);
 }
 
+/* 0 is never. */
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return !a || b < a ? b : a;
+}
+
 int64_t gang_due(const struct shepherd *s)
 {
 	int64_t at = 0;
 
-	for (uint32_t i = 0; i < s->ntasks && !s->suspended; i++)
-		if (s->task[i].state == TASK_DUE && (!at || s->task[i].at < at))
-			at = s->task[i].at;
+	for (uint32_t i = 0; i < s->ntasks && !s->suspended; i++) {
+		const struct task *t = &s->task[i];
+
+		if (t->state == TASK_DUE)
+			at = earlier(at, t->at);
+		else if (t->state == TASK_RUNS && t->report >= 0 &&
+		         t->exec_by != INT64_MAX)
+			at = earlier(at, t->exec_by);
+	}
 	for (uint32_t i = 0; i < s->nleaving; i++)
-		if (!at || s->leaving[i].at < at)
-			at = s->leaving[i].at;
+		at = earlier(at, s->leaving[i].at);
 	return at;
 }

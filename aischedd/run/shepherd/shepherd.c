@@ -183,7 +183,8 @@ static void welcome(struct shepherd *s)
 	if (s->conn >= 0)
 		close(s->conn);
 	s->conn = fd;
-	tell_started(s);
+	if (s->started)
+		tell_started(s);
 	if (s->replaced)
 		tell_replaced(s);
 }
@@ -216,10 +217,11 @@ static void drain_signals(struct shepherd *s)
 
 static void wait_event(struct shepherd *s, int timeout_ms)
 {
-	struct pollfd p[3] = {
+	struct pollfd p[] = {
 		{ .fd = s->signal_fd, .events = POLLIN },
 		{ .fd = s->listen_fd, .events = POLLIN },
 		{ .fd = s->conn, .events = POLLIN },
+		{ .fd = s->report, .events = POLLIN },
 	};
 
 	if (poll(p, ARRAY_SIZE(p), timeout_ms) <= 0)
@@ -266,6 +268,25 @@ static void finish(struct shepherd *s)
 	tell_ended(s);
 }
 
+/* The daemon is heard meanwhile, and may end them. */
+static int await_tasks(struct shepherd *s, enum start_fault *ret_fault,
+                       struct err *err)
+{
+	int64_t left;
+	int done, wait;
+
+	while (!(done = tasks_started(s, ret_fault, err))) {
+		if (s->ending)
+			job_step(s);
+		left = s->exec_by - clock_ms();
+		wait = job_timeout(s);
+		wait_event(s, wait >= 0 && wait < left ? wait
+		              : left > 0               ? (int)left
+		                                       : 0);
+	}
+	return done < 0 ? -1 : 0;
+}
+
 static void run(struct shepherd *s, const struct birth *birth)
 {
 	enum start_fault fault = FAULT_SYSTEM;
@@ -277,7 +298,8 @@ static void run(struct shepherd *s, const struct birth *birth)
 	}
 	/* The next daemon will find the claim and somebody who answers. */
 	close(birth->lock_fd);
-	if (tasks_start(s, &fault, &why) < 0) {
+	if (tasks_start(s, &fault, &why) < 0 ||
+	    await_tasks(s, &fault, &why) < 0) {
 		fail(s, fault, &why);
 		return;
 	}
@@ -344,7 +366,8 @@ static void shepherd(const struct birth *birth)
 	struct shepherd s = { .arena = arena_new(),
 		              .dir = birth->dir,
 		              .conn = birth->conn,
-		              .listen_fd = -1 };
+		              .listen_fd = -1,
+		              .report = -1 };
 	struct err why;
 	int mine = claim(&s, birth, &why);
 

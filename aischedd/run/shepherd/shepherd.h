@@ -29,19 +29,22 @@ enum task_state {
 struct task {
 	uint32_t rank;
 	enum task_state state;
-	bool moved;    /* to other CPUs than it had */
-	pid_t pid;     /* of its last process, 0: it had none yet */
-	int fd[3];     /* stdin, stdout, stderr; shared by tasks of one name */
-	int report;    /* what it says if it cannot become the script, or -1 */
-	int64_t at;    /* monotonic ms: when it is to be started; of one that
-	                * leaves: killed */
-	int64_t pause; /* ms between two rounds of SIGKILL */
+	bool moved;   /* to other CPUs than it had */
+	pid_t pid;    /* of its last process, 0: it had none yet */
+	int out, err; /* stdout and stderr; shared by tasks of one name */
+	int report;   /* what it says if it cannot become the script, or -1 */
+	int64_t exec_by; /* monotonic ms: then it must have become it */
+	bool late;       /* it had not, and was killed */
+	int64_t at;      /* monotonic ms: when it is to be started; of one that
+	                  * leaves: killed */
+	int64_t pause;   /* ms between two rounds of SIGKILL */
 };
 
 /* An open file of the job. */
 struct file {
 	char *path;
 	int fd;
+	int say_fd; /* the same, but writing to it never waits */
 };
 
 struct shepherd {
@@ -63,6 +66,9 @@ struct shepherd {
 	struct task *task; /* [ntasks] as in the order, or one for all */
 	uint32_t ntasks;
 	uint32_t alive;       /* of these: not TASK_ENDED */
+	int report;           /* of all that were started together, or -1 */
+	int64_t exec_by;      /* monotonic ms: then they must have become it */
+	bool started;         /* they have */
 	struct task *leaving; /* [nleaving] were told to */
 	uint32_t nleaving;
 	size_t leaving_cap;
@@ -94,9 +100,18 @@ struct shepherd {
  */
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err);
+/*
+ * Returns 1 once all of them have become the script, 0 as long as one may.
+ * Fails with what one of them says, or if one takes too long: its user can
+ * stop it before that, and its files may be on a server that does not answer.
+ */
+int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
+                  struct err *err);
 /* One more task, or one that failed.  Fails: the job goes on without it. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err);
-/* What it said if it could not become the script: 1; else 0. */
+/* Kill it if it should have become the script by now and has not. */
+void task_check(struct task *t, int64_t now);
+/* Returns 1 if it could not become the script, with why; else 0. */
 int task_report(struct task *t, struct err *err);
 /* A line of ours in every stderr of the job. */
 void tasks_say(struct shepherd *s, const char *fmt, ...)

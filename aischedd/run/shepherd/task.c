@@ -13,9 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/keyring.h"
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/user.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
+
+#define EXEC_MS 20000 /* for a task to become the script */
 
 /* What a process that could not become a task says before it ends. */
 struct failure {
@@ -42,30 +46,29 @@ static enum start_fault exec_failed(const char *script, struct err *err)
 	           : FAULT_USER;
 }
 
-static char **arguments(struct shepherd *s)
+static char **arguments(struct shepherd *s, struct arena *arena)
 {
 	const char *args = s->order.job.spec->args;
 	json_t *list = args ? json_loads(args, 0, NULL) : NULL;
 	size_t n = json_array_size(list);
-	char **argv = arena_array(s->arena, char *, n + 2);
+	char **argv = arena_array(arena, char *, n + 2);
 
-	argv[0] = arena_strdup(s->arena, files_script(s));
+	argv[0] = arena_strdup(arena, files_script(s));
 	for (size_t i = 0; i < n; i++) {
 		const char *arg = json_string_value(json_array_get(list, i));
 
-		argv[i + 1] = arena_strdup(s->arena, arg ? arg : "");
+		argv[i + 1] = arena_strdup(arena, arg ? arg : "");
 	}
 	json_decref(list);
 	return argv;
 }
 
-static char **environment(struct shepherd *s, uint32_t i)
+static char **environment(struct shepherd *s, uint32_t i, struct arena *arena)
 {
 	struct env_of e = {
 		.order = &s->order,
 		.slot = i,
 		.rank = s->task[i].rank,
-		.pid = getpid(),
 		.start = s->outcome.start,
 		.tmpdir = files_tmpdir(s),
 		.run_id = s->claim.run_id,
@@ -73,7 +76,7 @@ static char **environment(struct shepherd *s, uint32_t i)
 		.shell = s->shell,
 	};
 
-	return env_build(&e, s->arena);
+	return env_build(&e, arena);
 }
 
 /* Our own place in the order of those killed for memory is not the job's. */
@@ -89,47 +92,73 @@ static void reset_oom_score(void)
 	close(fd);
 }
 
-static int task_prepare(struct shepherd *s, uint32_t i, struct failure *f)
+static void unblock_signals(void)
 {
-	const char *workdir = s->order.job.spec->workdir;
-	struct task *t = &s->task[i];
 	sigset_t none;
 
-	f->fault = FAULT_SYSTEM;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* With the shepherd's rights.  Whatever takes long has been done before: once
+ * the process is the user's they can stop it. */
+static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
+{
+	const struct task *t = &s->task[i];
+
 	if (setsid() < 0)
-		return err_sys(&f->err, "cannot begin a session");
-	if (cgroup_join(&s->cg, &f->err) < 0)
+		return err_sys(err, "cannot begin a session");
+	if (cgroup_join(&s->cg, err) < 0)
 		return -1;
 	reset_oom_score();
 	limits_bind_self(s, i);
-	for (int fd = 0; fd < 3; fd++)
-		if (dup2(t->fd[fd], fd) < 0)
-			return err_sys(&f->err, "cannot pass on files");
-	if (user_become(s, &f->err) < 0)
-		return -1;
-	/* Should the shepherd be killed: the rest is found by the daemon. */
+	if (dup2(t->out, STDOUT_FILENO) < 0 || dup2(t->err, STDERR_FILENO) < 0)
+		return err_sys(err, "cannot pass on files");
+	if (keyring_join() < 0 && s->other_user)
+		return err_sys(err, "cannot begin a session keyring");
+	return user_become(s, err);
+}
+
+/* With the user's rights.  Should the shepherd be killed: the rest is found
+ * by the daemon. */
+static int prepare_as_user(struct shepherd *s, uint32_t i,
+                           enum start_fault *ret_fault, struct err *err)
+{
+	const char *workdir = s->order.job.spec->workdir;
+	int fd;
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != s->claim.pid)
-		return err_set(&f->err, ESRCH, "the shepherd is gone");
+		return err_set(err, ESRCH, "the shepherd is gone");
 	umask(user_umask(s));
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	f->fault = FAULT_USER;
+	unblock_signals();
+	fd = files_open_input(s, s->task[i].rank, ret_fault, err);
+	if (fd < 0)
+		return -1;
+	if (dup2(fd, STDIN_FILENO) < 0)
+		return err_sys(err, "cannot pass on files");
+	*ret_fault = FAULT_USER;
 	if (chdir(workdir) < 0)
-		return err_sys(&f->err, "cannot enter working directory '%s'",
+		return err_sys(err, "cannot enter working directory '%s'",
 		               workdir);
 	return 0;
 }
 
-static void task_main(struct shepherd *s, uint32_t i, int report)
+/* What a task is to become. */
+struct image {
+	char **argv, **env;
+};
+
+static void task_main(struct shepherd *s, uint32_t i, const struct image *image,
+                      int report)
 {
-	struct failure f = { 0 };
+	struct failure f = { .fault = FAULT_SYSTEM };
 
-	if (task_prepare(s, i, &f) == 0) {
-		char **argv = arguments(s);
-
-		execve(argv[0], argv, environment(s, i));
-		f.fault = exec_failed(argv[0], &f.err);
+	env_set_pid(image->env, getpid());
+	if (prepare_as_shepherd(s, i, &f.err) == 0 &&
+	    prepare_as_user(s, i, &f.fault, &f.err) == 0) {
+		execve(image->argv[0], image->argv, image->env);
+		f.fault = exec_failed(image->argv[0], &f.err);
 	}
 	if (write(report, &f, sizeof(f)) != (ssize_t)sizeof(f))
 		_exit(126);
@@ -139,12 +168,15 @@ static void task_main(struct shepherd *s, uint32_t i, int report)
 static int fork_task(struct shepherd *s, uint32_t i, int report,
                      struct err *err)
 {
+	struct arena *arena = arena_new();
+	struct image image = { arguments(s, arena), environment(s, i, arena) };
 	pid_t pid = cgroup_fork(&s->cg);
 
+	if (pid == 0)
+		task_main(s, i, &image, report);
+	arena_free(arena);
 	if (pid < 0)
 		return err_sys(err, "cannot start a process");
-	if (pid == 0)
-		task_main(s, i, report);
 	s->task[i].pid = pid;
 	s->task[i].state = TASK_RUNS;
 	return 0;
@@ -159,26 +191,50 @@ static int fork_tasks(struct shepherd *s, int report, struct err *err)
 }
 
 /* All have become the script once the pipe ends without a word. */
-static int launch(struct shepherd *s, enum start_fault *ret_fault,
+static int launch(struct shepherd *s, struct err *err)
+{
+	int report[2], status;
+
+	if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(err, "cannot make a pipe");
+	s->outcome.start = time(NULL);
+	s->exec_by = clock_ms() + EXEC_MS;
+	status = fork_tasks(s, report[1], err);
+	close(report[1]);
+	s->report = report[0];
+	return status;
+}
+
+static int too_late(struct err *err)
+{
+	return err_set(err, ETIMEDOUT,
+	               "it did not become the script within %d s: it was "
+	               "stopped, or its folder or interpreter cannot be "
+	               "reached",
+	               EXEC_MS / 1000);
+}
+
+int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
                   struct err *err)
 {
 	struct failure f;
-	int report[2], status;
-	ssize_t n;
+	ssize_t n = read(s->report, &f, sizeof(f));
 
-	*ret_fault = FAULT_SYSTEM;
-	if (pipe2(report, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
-	s->outcome.start = time(NULL);
-	status = fork_tasks(s, report[1], err);
-	close(report[1]);
-	n = read(report[0], &f, sizeof(f));
-	close(report[0]);
-	if (status == 0 && n == (ssize_t)sizeof(f)) {
+	if (n == (ssize_t)sizeof(f)) {
 		*ret_fault = f.fault;
-		status = err_set(err, f.err.code, "%s", f.err.text);
+		return err_set(err, f.err.code, "%s", f.err.text);
 	}
-	return status;
+	if (n < 0 && errno == EAGAIN) {
+		/* What was suspended before it began cannot become it. */
+		if (s->suspended)
+			s->exec_by = clock_ms() + EXEC_MS;
+		*ret_fault = FAULT_USER;
+		return clock_ms() >= s->exec_by ? too_late(err) : 0;
+	}
+	close(s->report);
+	s->report = -1;
+	s->started = true;
+	return 1;
 }
 
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
@@ -188,9 +244,7 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	s->task = xcalloc(s->ntasks, sizeof(*s->task));
 	for (uint32_t i = 0; i < s->ntasks; i++) {
 		s->task[i].rank = i;
-		s->task[i].report = -1;
-		for (int k = 0; k < 3; k++)
-			s->task[i].fd[k] = -1;
+		s->task[i].out = s->task[i].err = s->task[i].report = -1;
 	}
 	*ret_fault = FAULT_SYSTEM;
 	if (user_find(s, ret_fault, err) < 0 ||
@@ -203,7 +257,7 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	*ret_fault = FAULT_SYSTEM;
 	if (record_sync(s->claim_fd, s->dirfd, err) < 0)
 		return -1;
-	return launch(s, ret_fault, err);
+	return launch(s, err);
 }
 
 /* Others run meanwhile: what it has to say is read when it has ended. */
@@ -218,11 +272,30 @@ int task_start(struct shepherd *s, uint32_t i, struct err *err)
 		return err_sys(err, "cannot make a pipe");
 	status = fork_task(s, i, report[1], err);
 	close(report[1]);
-	if (status < 0)
+	if (status < 0) {
 		close(report[0]);
-	else
-		s->task[i].report = report[0];
-	return status;
+		return -1;
+	}
+	s->task[i].report = report[0];
+	s->task[i].exec_by = clock_ms() + EXEC_MS;
+	s->task[i].late = false;
+	return 0;
+}
+
+void task_check(struct task *t, int64_t now)
+{
+	struct pollfd p = { .fd = t->report, .events = POLLIN };
+
+	if (t->report < 0 || t->state != TASK_RUNS || now < t->exec_by)
+		return;
+	/* It is the script, or says why not and ends. */
+	if (poll(&p, 1, 0) == 1) {
+		t->exec_by = INT64_MAX;
+		return;
+	}
+	t->late = true;
+	t->exec_by = INT64_MAX;
+	kill(t->pid, SIGKILL);
 }
 
 int task_report(struct task *t, struct err *err)
@@ -235,10 +308,22 @@ int task_report(struct task *t, struct err *err)
 	n = read(t->report, &f, sizeof(f));
 	close(t->report);
 	t->report = -1;
-	if (n != (ssize_t)sizeof(f))
+	if (t->late)
+		too_late(err);
+	else if (n == (ssize_t)sizeof(f))
+		*err = f.err;
+	else
 		return 0;
-	*err = f.err;
 	return 1;
+}
+
+/* Whether the file is the stderr of some task that has begun. */
+static bool is_stderr(const struct shepherd *s, const struct file *file)
+{
+	for (uint32_t i = 0; i < s->ntasks; i++)
+		if (s->task[i].err == file->fd)
+			return true;
+	return false;
 }
 
 void tasks_say(struct shepherd *s, const char *fmt, ...)
@@ -251,17 +336,11 @@ void tasks_say(struct shepherd *s, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	buf_printf(&line, "aischedd: error: %s\n", text);
-	for (uint32_t i = 0; i < s->ntasks; i++) {
-		struct pollfd p = { .fd = s->task[i].fd[2], .events = POLLOUT };
-		bool again = false;
-
-		for (uint32_t j = 0; j < i && !again; j++)
-			again = s->task[j].fd[2] == p.fd;
-		again = again || p.fd < 0; /* it has not begun */
-		/* A full pipe that nobody reads must not hold us up. */
-		if (again || poll(&p, 1, 0) != 1)
+	for (size_t i = 0; i < s->nfiles; i++) {
+		if (!is_stderr(s, &s->file[i]))
 			continue;
-		if (write(p.fd, line.data, line.len) < 0)
+		/* A full pipe that nobody reads goes without. */
+		if (write(s->file[i].say_fd, line.data, line.len) < 0)
 			continue;
 	}
 	buf_free(&line);

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "aischedd/run/output.h"
@@ -253,6 +255,21 @@ static struct buf file_path(const struct shepherd *s, const char *pattern,
 	return path;
 }
 
+/*
+ * Not to wait is a property of what was opened, which the tasks share: what a
+ * writer could have to wait for is opened once more.
+ */
+static int open_to_say(int fd)
+{
+	struct stat st;
+	char path[32];
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 /* Open each name once: tasks with the same name share one file. */
 static int output(struct shepherd *s, const char *pattern, uint32_t task,
                   enum start_fault *ret_fault, struct err *err)
@@ -273,20 +290,37 @@ static int output(struct shepherd *s, const char *pattern, uint32_t task,
 		return -1;
 	}
 	s->file = GROW(s->file, s->nfiles, &s->files_cap);
-	s->file[s->nfiles++] = (struct file){ buf_take(&path), fd };
+	s->file[s->nfiles++] =
+	    (struct file){ buf_take(&path), fd, open_to_say(fd) };
 	return fd;
 }
 
-static int input(struct shepherd *s, uint32_t task, enum start_fault *ret_fault,
-                 struct err *err)
+/* What /proc says of a process that still is a shepherd, such as where its
+ * memory lies, is not the user's. */
+static bool is_of_proc(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+int files_open_input(const struct shepherd *s, uint32_t rank,
+                     enum start_fault *ret_fault, struct err *err)
 {
 	const char *pattern = s->order.job.spec->input;
-	struct buf path = file_path(s, pattern ? pattern : "/dev/null", task);
-	int fd;
+	struct buf path = file_path(s, pattern ? pattern : "/dev/null", rank);
+	int fd = open_now(path.data, O_RDONLY);
 
-	fd = open_now(path.data, O_RDONLY);
-	if (fd < 0)
+	if (fd < 0) {
 		user_fault(ret_fault, err, "open input", path.data);
+	} else if (is_of_proc(fd)) {
+		close(fd);
+		fd = -1;
+		*ret_fault = FAULT_USER;
+		err_set(err, EACCES,
+		        "input '%s' is in /proc: read it in the script",
+		        path.data);
+	}
 	buf_free(&path);
 	return fd;
 }
@@ -343,17 +377,12 @@ static int open_task(struct shepherd *s, uint32_t i,
 	const struct spec *spec = s->order.job.spec;
 	struct task *t = &s->task[i];
 
-	if (t->fd[0] >= 0)
-		close(t->fd[0]); /* it is read from its beginning again */
-	t->fd[0] = input(s, t->rank, ret_fault, err);
-	if (t->fd[0] < 0)
+	t->out = output(s, spec->output, t->rank, ret_fault, err);
+	if (t->out < 0)
 		return -1;
-	t->fd[1] = output(s, spec->output, t->rank, ret_fault, err);
-	if (t->fd[1] < 0)
-		return -1;
-	t->fd[2] = spec->error ? output(s, spec->error, t->rank, ret_fault, err)
-	                       : t->fd[1];
-	return t->fd[2] < 0 ? -1 : 0;
+	t->err = spec->error ? output(s, spec->error, t->rank, ret_fault, err)
+	                     : t->out;
+	return t->err < 0 ? -1 : 0;
 }
 
 int files_open(struct shepherd *s, enum start_fault *ret_fault, struct err *err)

@@ -18,7 +18,7 @@ mode_t user_umask(const struct shepherd *s);
 int user_become(const struct shepherd *s, struct err *err);
 
 /* Script and temporary folder, in dir; then, as the user: all that must be
- * there before the job starts.  Opens the files of the tasks. */
+ * there before the job starts.  Opens the outputs of the tasks. */
 int files_make(struct shepherd *s, enum start_fault *ret_fault,
                struct err *err);
 int files_open(struct shepherd *s, enum start_fault *ret_fault,
@@ -26,6 +26,10 @@ int files_open(struct shepherd *s, enum start_fault *ret_fault,
 /* Those of one task, that starts later or again. */
 int files_open_task(struct shepherd *s, uint32_t i, enum start_fault *ret_fault,
                     struct err *err);
+
+/* In the process that becomes a task, as the user: never in the shepherd. */
+int files_open_input(const struct shepherd *s, uint32_t rank,
+                     enum start_fault *ret_fault, struct err *err);
 
 /* "/dir/script" and "/dir/tmp"; in the arena. */
 const char *files_script(struct shepherd *s);

@@ -275,7 +275,8 @@ static bool ranks(const struct env_of *e, struct buf *out)
 
 static bool task_pid(const struct env_of *e, struct buf *out)
 {
-	return number(out, e->pid);
+	(void)e;
+	return text(out, TASK_PID_ROOM);
 }
 
 static bool in_array(const struct env_of *e)
@@ -416,7 +417,7 @@ static const struct env_var {
 	TWIN("PROCID", rank),
 	TWIN("LOCALID", rank),
 	TWIN("GTIDS", ranks),
-	{ TASK_PID_VAR, "SLURM_TASK_PID", task_pid },
+	{ TASK_PID_VAR, TASK_PID_TWIN, task_pid },
 	TWIN("PRIO_PROCESS", zero),
 	TWIN("ARRAY_JOB_ID", array_job),
 	TWIN("ARRAY_TASK_ID", array_task),

@@ -12,11 +12,13 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -331,6 +333,32 @@ static const char *content(struct world *w, const char *name)
 	if (fd >= 0)
 		close(fd);
 	return text;
+}
+
+static bool file_has(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "r");
+	char line[1024];
+	bool has = false;
+
+	ck_assert_ptr_nonnull(file);
+	while (!has && fgets(line, sizeof(line), file))
+		has = strstr(line, text) != NULL;
+	fclose(file);
+	return has;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+
+	ck_assert_int_ge(in, 0);
+	ck_assert_int_ge(out, 0);
+	while (sendfile(out, in, NULL, 1 << 20) > 0)
+		;
+	close(in);
+	close(out);
 }
 
 /* A pipe in the job's folder, by which it says how far it is. */
@@ -1412,6 +1440,119 @@ START_TEST(what_it_used_is_counted)
 }
 END_TEST
 
+/* --- before it is the script --- */
+
+/* A copy of the shell that nobody else can run for a while: who tries waits
+ * until the lease is given back, or for 45 s.  Returns the lease. */
+static int lease_shell(struct world *w)
+{
+	char path[160];
+	sigset_t io;
+	int fd;
+
+	sigemptyset(&io);
+	sigaddset(&io, SIGIO);
+	sigprocmask(SIG_BLOCK, &io, NULL);
+	snprintf(path, sizeof(path), "%s/work/sh", w->dir);
+	copy_file("/bin/sh", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	return fd;
+}
+
+static void start_leased(struct world *w, uint64_t id)
+{
+	struct timespec patience = { .tv_sec = PATIENCE };
+	char script[200];
+	sigset_t io;
+
+	snprintf(script, sizeof(script), "#!%s/work/sh\ntrue\n", w->dir);
+	start(w, &(struct job){ .id = id, .script = script });
+	sigemptyset(&io);
+	sigaddset(&io, SIGIO);
+	ck_assert_int_eq(sigtimedwait(&io, NULL, &patience), SIGIO);
+}
+
+START_TEST(a_start_that_hangs_can_be_stopped)
+{
+	const struct seen *s;
+	struct world w;
+	int lease;
+
+	if (!begin(&w, _i))
+		return;
+	lease = lease_shell(&w);
+	start_leased(&w, 1);
+	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 0);
+	expect(&w, RUN_STARTED, 1);
+	s = expect(&w, RUN_ENDED, 1);
+	ck_assert_int_ne(s->out.signal, 0);
+	close(lease);
+	finish(&w);
+}
+END_TEST
+
+START_TEST(a_start_that_hangs_ends_by_itself)
+{
+	const struct seen *s;
+	struct world w;
+	int lease;
+
+	/* It takes its time, and the mode makes no difference. */
+	if (_i != MODE_SELF || !begin(&w, _i))
+		return;
+	lease = lease_shell(&w);
+	start_leased(&w, 1);
+	s = expect(&w, RUN_START_FAILED, 1);
+	ck_assert_int_eq(s->fault, FAULT_USER);
+	ck_assert_ptr_nonnull(strstr(s->text, "did not become the script"));
+	close(lease);
+	finish(&w);
+}
+END_TEST
+
+START_TEST(input_shows_nothing_of_the_shepherd)
+{
+	const struct seen *s;
+	struct world w;
+
+	if (!begin(&w, _i))
+		return;
+	start(&w, &(struct job){
+		      .id = 1, .script = "cat", .input = "/proc/self/maps" });
+	s = expect(&w, RUN_START_FAILED, 1);
+	ck_assert_int_eq(s->fault, FAULT_USER);
+	ck_assert_ptr_nonnull(strstr(s->text, "/proc"));
+	finish(&w);
+}
+END_TEST
+
+/* A key that can be seen only by who possesses its keyring. */
+START_TEST(a_job_does_not_possess_the_keys_of_the_daemon)
+{
+	const uint32_t possessor = 0x3f000000;
+	struct world w;
+	long key;
+
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	key = syscall(SYS_add_key, "user", "aisched-secret", "x", (size_t)1,
+	              KEY_SPEC_SESSION_KEYRING);
+	if (key < 0 && (errno == ENOSYS || errno == EPERM))
+		return;
+	ck_assert_int_ge(key, 0);
+	ck_assert_int_eq(syscall(SYS_keyctl, KEYCTL_SETPERM, key, possessor),
+	                 0);
+	ck_assert(file_has("/proc/keys", "aisched-secret"));
+	if (!begin(&w, _i))
+		return;
+	run_job(&w, &(struct job){ .id = 1, .script = "cat /proc/keys" });
+	ck_assert_ptr_nonnull(strstr(content(&w, "out"), "keyring"));
+	ck_assert_ptr_null(strstr(content(&w, "out"), "aisched-secret"));
+	finish(&w);
+}
+END_TEST
+
 SUITE(run_local)
 {
 	const TTest *const tests[] = {
@@ -1452,6 +1593,10 @@ SUITE(run_local)
 		many_starts_at_once_all_happen,
 		groups_limit_it_and_are_removed,
 		what_it_used_is_counted,
+		a_start_that_hangs_can_be_stopped,
+		a_start_that_hangs_ends_by_itself,
+		input_shows_nothing_of_the_shepherd,
+		a_job_does_not_possess_the_keys_of_the_daemon,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)

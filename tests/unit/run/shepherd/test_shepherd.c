@@ -101,7 +101,6 @@ static void fixture_init(struct fixture *f)
 		.host = "n0",
 	};
 	f->e = (struct env_of){ .order = &f->order,
-		                .pid = 99,
 		                .start = 1000,
 		                .tmpdir = "/t",
 		                .run_id = "abc",
@@ -128,6 +127,7 @@ static void check(struct fixture *f, const char *const want[][2])
 	struct arena *arena = arena_new();
 	char **env = env_build(&f->e, arena);
 
+	env_set_pid(env, 99);
 	for (; (*want)[0]; want++)
 		ck_assert_msg(!strcmp(value(env, (*want)[0]), (*want)[1]),
 		              "%s is '%s', not '%s'", (*want)[0],
@@ -156,6 +156,7 @@ START_TEST(what_was_not_asked_for_is_not_echoed)
 	                                    { "SLURMD_NODENAME", "n0" },
 	                                    { "SLURM_PROCID", "0" },
 	                                    { "SLURM_TASK_PID", "99" },
+	                                    { "AISCHED_TASK_PID", "99" },
 	                                    { "SLURM_JOB_START_TIME", "1000" },
 	                                    { "TMPDIR", "/t" },
 	                                    { RUN_ID_VAR, "abc" },
@@ -314,6 +315,31 @@ START_TEST(the_submitters_variables_go_along)
 		      { "LOGNAME", "alice" },
 		      { "SHELL", "/bin/sh" },
 		      { NULL, NULL } });
+}
+END_TEST
+
+#define MANY_VARS 200000
+
+/* To compare each with all others would take minutes. */
+START_TEST(an_environment_may_be_large)
+{
+	struct arena *arena = arena_new();
+	struct buf theirs = { 0 };
+	struct fixture f;
+	char **env;
+
+	fixture_init(&f);
+	for (int i = 0; i < 2 * MANY_VARS; i++) {
+		buf_printf(&theirs, "V%d=%d", i % MANY_VARS, i);
+		buf_add(&theirs, "", 1);
+	}
+	f.order.job.env = theirs.data;
+	f.order.job.env_len = theirs.len;
+	env = env_build(&f.e, arena);
+	ck_assert_str_eq(value(env, "V0"), "0");
+	ck_assert_str_eq(value(env, "V199999"), "199999");
+	arena_free(arena);
+	buf_free(&theirs);
 }
 END_TEST
 
@@ -675,6 +701,7 @@ SUITE(run)
 	tcase_add_test(tc, a_task_of_an_elastic_job_has_its_rank);
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
 	tcase_add_test(tc, the_submitters_variables_go_along);
+	tcase_add_test(tc, an_environment_may_be_large);
 	tcase_add_test(tc, an_order_arrives_as_it_was);
 	tcase_add_test(tc, another_version_of_an_order_is_refused);
 	tcase_add_test(tc, a_claim_is_exclusive_and_lives_with_its_owner);
