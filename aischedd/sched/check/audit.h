@@ -48,10 +48,14 @@ int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
 struct party {
 	uint32_t req, queue, user;
 	uint32_t tasks;   /* it asks for so many more */
-	int64_t standing; /* order_service.h */
+	int64_t standing; /* standing.c */
 	uint64_t job;
 	bool starts, firm;
 };
+
+/* A job may preempt one of its queue whose standing is lower. */
+int64_t check_standing_of_row(const struct snap *s, uint32_t row);
+int64_t check_standing_of_run(const struct snap *s, uint32_t run);
 
 struct party check_claimant(const struct audit *a, const struct plan_claim *c);
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "aischedd/sched/check/audit.h"
-#include "aischedd/sched/order_service.h"
 
 int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
 {
@@ -27,14 +26,14 @@ struct party check_claimant(const struct audit *a, const struct plan_claim *c)
 			               .user = s->run.user[c->run],
 			               .tasks = c->n,
 			               .standing =
-			                   order_standing_of_run(s, c->run),
+			                   check_standing_of_run(s, c->run),
 			               .job = s->run.job[c->run],
 			               .firm = !s->run.preemptible[c->run] };
 	return (struct party){ .req = s->pend.req[c->row],
 		               .queue = s->pend.queue[c->row],
 		               .user = s->pend.user[c->row],
 		               .tasks = c->n,
-		               .standing = order_standing_of_row(s, c->row),
+		               .standing = check_standing_of_row(s, c->row),
 		               .job = s->member[c->member].job,
 		               .starts = true,
 		               .firm = !s->pend.preemptible[c->row] };

@@ -6,7 +6,6 @@
  * have had at the time.
  */
 #include "aischedd/sched/check/audit.h"
-#include "aischedd/sched/order_service.h"
 
 /* What queues, and all below them, use. */
 struct use {
@@ -347,7 +346,7 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 		return check_bad(a, s->run.job[e->run],
 		                 "is of the same queue as job %llu",
 		                 (unsigned long long)by->job);
-	if (order_standing_of_run(s, e->run) >= by->standing)
+	if (check_standing_of_run(s, e->run) >= by->standing)
 		return check_bad(a, s->run.job[e->run],
 		                 "is not of lower priority than job %llu",
 		                 (unsigned long long)by->job);

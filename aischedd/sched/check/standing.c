@@ -1,0 +1,75 @@
+/*
+ * standing.c - who may preempt whom in a queue, reckoned anew
+ *
+ * order_service.h has the rule: the higher priority, then the lower rung.
+ */
+#include "aischedd/sched/check/audit.h"
+
+/* More rungs than there are. */
+enum { RUNGS_MAX = 1024 };
+
+/* More seconds than any job has. */
+static const int64_t FOREVER_S = (int64_t)1 << 36;
+
+/* Thousandths of a device for so many seconds; as much as fits. */
+static int64_t amount(const struct snap *s, uint32_t req, int64_t seconds)
+{
+	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
+	__int128 all = (__int128)each * s->req.min_tasks[req] * seconds;
+
+	return all < INT64_MAX ? (int64_t)all : INT64_MAX;
+}
+
+/* 0 up to 10 hours of a device, 1 up to 100, 2 up to 1000 ... */
+static int64_t rung_by_service(int64_t served)
+{
+	__int128 bound = (__int128)10 * 3600 * 1000;
+	int64_t rung = 0;
+
+	for (; served >= bound; bound *= 10)
+		rung++;
+	return rung;
+}
+
+/* Eight rungs from each power of two to the next; below 8 one for each. */
+static int64_t rung_by_rest(int64_t rest)
+{
+	int64_t power = 8, rung = 3 * 8;
+
+	if (rest < power)
+		return rung + rest;
+	for (; rest / 2 >= power; power *= 2)
+		rung += 8;
+	return rung + (rest - power) / (power / 8);
+}
+
+static int64_t rung_of(const struct snap *s, uint32_t req, uint32_t queue,
+                       int64_t served)
+{
+	int64_t length = s->req.time_limit[req];
+
+	if (s->policy.order == BY_SERVED)
+		return rung_by_service(amount(s, req, served));
+	if (s->policy.order != BY_REST)
+		return 0;
+	if (length == SNAP_NEVER)
+		length = s->queue.assumed_time[queue];
+	if (length == CONF_NONE || length > FOREVER_S)
+		length = FOREVER_S;
+	length = length > served ? length - served : 1;
+	return rung_by_rest(amount(s, req, length));
+}
+
+int64_t check_standing_of_row(const struct snap *s, uint32_t row)
+{
+	return s->pend.priority[row] * RUNGS_MAX - rung_of(s, s->pend.req[row],
+	                                                   s->pend.queue[row],
+	                                                   s->pend.served[row]);
+}
+
+int64_t check_standing_of_run(const struct snap *s, uint32_t run)
+{
+	return s->run.priority[run] * RUNGS_MAX - rung_of(s, s->run.req[run],
+	                                                  s->run.queue[run],
+	                                                  s->run.served[run]);
+}
