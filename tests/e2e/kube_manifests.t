@@ -120,8 +120,16 @@ like "and a configuration" "$out" '#ours'
 
 # --- others -----------------------------------------------------------------
 
-kube create clusterrolebinding all-edit --clusterrole=cluster-admin \
-	--user=alice >/dev/null
+# She may do what an admin of every namespace may, and what the policies forbid,
+# but change no nodes.
+kube create clusterrole pods-anyhow --verb=get,create,update,patch \
+	--resource=pods/binding,pods/resize >/dev/null
+for role in admin pods-anyhow; do
+	kube create clusterrolebinding "alice-$role" --clusterrole="$role" \
+		--user=alice >/dev/null
+done
+kube create clusterrolebinding root --clusterrole=cluster-admin \
+	--user=root >/dev/null
 queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
@@ -186,6 +194,49 @@ ok "elsewhere pods are as they like" try_pod alice default "" ""
 denied "but may not use the nodes of ours" "not be tolerated" \
 	try_pod alice default "" '"tolerations":
 		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
+all='"tolerations": [{"operator": "Exists"}],'
+denied "nor those of everybody" "every taint must not be tolerated" \
+	try_pod alice default "" "$all"
+denied "nor with an effect" "every taint must not be tolerated" \
+	try_pod alice default "" '"tolerations":
+		[{"operator": "Exists", "effect": "NoSchedule"}],'
+ok "unless it opens none of ours" try_pod alice default "" '"tolerations": [
+	{"operator": "Exists", "effect": "NoExecute"},
+	{"key": "nvidia.com/gpu", "operator": "Exists"}],'
+denied "nor a node by its name" "nodeName must not be set" \
+	try_pod alice default "" '"nodeName": "gpu-0",'
+kube --namespace default --as alice run later --image=a >/dev/null
+denied "nor by a toleration that comes later" "every taint" \
+	kube --namespace default --as alice patch pod later --type json -p \
+	'[{"op": "add", "path": "/spec/tolerations/-",
+		"value": {"operator": "Exists"}}]'
+kube --namespace default delete pod later --grace-period=0 --force \
+	>/dev/null 2>&1
+sets=system:serviceaccount:kube-system:replicaset-controller
+denied "nor through a Deployment" "every taint" try_pod "$sets" default "" "$all"
+ok "DaemonSets may tolerate all" try_pod \
+	system:serviceaccount:kube-system:daemon-set-controller default "" "$all"
+ok "and the cluster's own pods" try_pod "$sets" kube-system "" "$all"
+kube label namespace default aisched.io/system= >/dev/null
+ok "and where an admin says so" try_pod "$sets" default "" "$all"
+denied "but not the taint of ours" "not be tolerated" \
+	try_pod "$sets" default "" '"tolerations":
+		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
+kube label namespace default aisched.io/system- >/dev/null
+ok "whoever may change nodes may use them" try_pod root default "" \
+	"$all \"nodeName\": \"gpu-0\","
+ok "a node makes its static pods" kube --namespace default --as system:node:gpu-0 \
+	--as-group system:nodes --as-group system:authenticated create \
+	--dry-run=server -f - <<-END
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "static",
+		"annotations": {"kubernetes.io/config.mirror": "x",
+			"kubernetes.io/config.source": "file"},
+		"ownerReferences": [{"apiVersion": "v1", "kind": "Node",
+			"name": "gpu-0", "controller": true, "uid":
+			"$(kube get node gpu-0 -o 'jsonpath={.metadata.uid}')"}]},
+	"spec": {"nodeName": "gpu-0", $all
+		"containers": [{"name": "a", "image": "a"}]}}
+	END
 
 denied "others bind none" "only aischedd binds" try_bind alice
 denied "and resize none" "and resizes" kube --namespace "$ns" --as alice \
@@ -241,7 +292,7 @@ held()
 	# shellcheck disable=SC2046 # as words
 	set -- $(aiq --all --no-header -o job_id,name,user,reason)
 	id=$1
-	[ "$2 $3 $4" = "hers alice JobHeldUser" ] &&
+	[ "$2 $3 $4" = "hers k8s:user:alice JobHeldUser" ] &&
 		kube --namespace "$ns" get job hers -o yaml |
 		grep -q 'aisched.io/job-id: .'
 }
