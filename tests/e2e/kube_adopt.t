@@ -101,7 +101,8 @@ kube create namespace "$ns" >/dev/null
 
 configure "
 queue default { grace = \"1s\" }
-queue team { grace = \"1s\"  quota { gpus = 8 }  users = {\"k8s:jobs\", \"ann\"} }
+queue team { grace = \"1s\"  quota { gpus = 8 }  users = {\"k8s:jobs\",
+	\"k8s:user:ann\"} }
 queue others { grace = \"1s\"  users = {\"nobody\"} }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
@@ -221,6 +222,9 @@ like "which is told" "$note" nowhere
 queue=others make_job closed 1
 ok "and one in a queue of others" wait_for says closed Refused
 like "to whom it is told" "$note" k8s:jobs
+queue=others make_job namesake 1 '' '"aisched.io/user": "nobody"'
+ok "and one of whoever has the same name here" wait_for says namesake Refused
+like "who is somebody else" "$note" k8s:user:nobody
 make_job typo 1 '' '"aisched.io/tiem": "1h"'
 ok "and one that says what nobody knows" wait_for says typo Refused
 scheduler=default-scheduler make_job strange 1
@@ -229,11 +233,12 @@ like "which is told what to do" "$note" "schedulerName"
 like "the log says so" "$(cat "$log")" "job refuse job_of=jobs/strange"
 is "none of them is a job" "$(aiq --all --no-header)" ""
 $k label job huge aisched.io/queue- >/dev/null
-$k delete job lost closed typo strange >/dev/null
+$k delete job lost closed namesake typo strange >/dev/null
 
 make_job of-ann 1 '' '"aisched.io/user": "ann", "aisched.io/hold": "yes"'
 ann=$(id_of of-ann)
-is "who made it is known where that is believed" "$(field "$ann" user)" ann
+is "who made it is known where that is believed" "$(field "$ann" user)" \
+	k8s:user:ann
 is "what it says of itself holds" "$(field "$ann" reason)" JobHeldUser
 aictl release "$ann" >/dev/null
 ok "until that is over" wait_for is_state "$ann" RUNNING

@@ -130,11 +130,9 @@ fails "an array has none" 1 "name one task" aiq --log "$id"
 
 # --- much of it ------------------------------------------------------------------
 
-# It waits: a container may be said to have ended before all is in its log.
-id=$(sub --wrap "seq 100000; $(gate m)")
-wait_for eval "kube -n $ns logs -l aisched.io/job-id=$id --tail 1 |
-	grep -qx 100000"
-open_gate m
+# Its last line is there, though a runtime may lose what is in a pipe when the
+# first process of a container ends.
+id=$(sub --wrap "seq 100000")
 ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED
 ok "its output is read" eval "aiq --log $id >$dir/kept 2>$dir/said"
 ok "no more of it than the limit" [ "$(wc -c <"$dir/kept")" -le 65536 ]

@@ -76,6 +76,48 @@ id=$(aisub --parsable --pool here -J name script 'two words' "$work/local")
 ok "it ends on this machine" wait_for is_state "$id" FAILED
 is "and said the same" "$(cat "$work/local")" "$(cat "$work/cluster")"
 
+cat >words <<-'END'
+	#!/bin/sh
+	for word; do
+		echo "<$word>"
+	done >"$AISCHED_SUBMIT_DIR/words.out"
+END
+chmod 755 "$dir"
+# shellcheck disable=SC2016 # the kubelet would expand it
+id=$(sub --mount "$PWD" words '$(HOME)' '$$' '$(AISCHED_JOB_ID)' '' 'a$b')
+ok "words are what they were" wait_for is_state "$id" COMPLETED
+# shellcheck disable=SC2016
+is "whatever is in them" "$(cat words.out)" '<$(HOME)>
+<$$>
+<$(AISCHED_JOB_ID)>
+<>
+<a$b>'
+
+# --- what it may do -----------------------------------------------------------
+
+ln -s / "$work/root"
+mkdir "$work/folder"
+ln -s folder "$work/inside"
+id=$(aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M \
+	--mount "$work/root:/mnt" --wrap true)
+ok "a link out of the allowed folder is not followed" \
+	wait_for is_state "$id" FAILED
+like "which is told" "$(aiq "$id")" "container cannot start: .*subPath"
+id=$(aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M \
+	--mount "$work/inside:/mnt" --wrap 'echo here >/mnt/file')
+ok "one that stays in it is" wait_for is_state "$id" COMPLETED
+is "where it leads" "$(cat "$work/folder/file")" here
+
+id=$(as_user nobody aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M \
+	--mount "$work" \
+	--wrap "grep -E 'CapBnd|NoNewPrivs|Seccomp:' /proc/self/status \
+		>$work/rights")
+ok "a job of a user runs" wait_for is_state "$id" COMPLETED
+is "without any capability, and with a seccomp profile" \
+	"$(tr -d '\t' <"$work/rights")" "CapBnd:0000000000000000
+NoNewPrivs:1
+Seccomp:2"
+
 # --- the same script, in all that is told of it -------------------------------
 
 cat >same <<-'END'

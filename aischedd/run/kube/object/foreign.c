@@ -352,6 +352,7 @@ static int take_user(const struct wish *w, const char **ret, struct err *err)
 	const char *key = w->pool->user_annotation;
 	const char *s =
 	    key ? entry(json_object_get(w->meta, "annotations"), key) : "";
+	char *name;
 
 	*ret = NULL;
 	if (!*s)
@@ -363,7 +364,9 @@ static int take_user(const struct wish *w, const char **ret, struct err *err)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f)
 			return err_set(err, EINVAL, "%s: blanks in a name",
 			               key);
-	*ret = arena_strdup(w->arena, s);
+	name = xasprintf(KUBE_USER_PREFIX "%s", s);
+	*ret = arena_strdup(w->arena, name);
+	free(name);
 	return 0;
 }
 

@@ -21,6 +21,10 @@
 #define KUBE_SCHEDULER "aisched"
 #define KUBE_NOTE_USER "aisched.io/user"
 
+/* Before the name of a user of a cluster: who has that name on this machine is
+ * another.  No namespace is called so. */
+#define KUBE_USER_PREFIX "k8s:user:"
+
 enum { KUBE_USER_MAX = 253 };
 
 /* Where it stands; of texts, the caller's object is the owner. */
@@ -45,9 +49,9 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
                       struct kube_foreign *ret, struct err *err);
 
 /*
- * What it asks for.  *ret_user: as its annotation says, if the pool believes
- * that, else NULL.  Texts are in the arena.
- * Fails: EINVAL, it cannot be taken; the sentence is for who made it.
+ * What it asks for.  *ret_user: KUBE_USER_PREFIX and what its annotation says,
+ * if the pool believes that, else NULL.  Texts are in the arena. Fails: EINVAL,
+ * it cannot be taken; the sentence is for who made it.
  */
 int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
                       struct arena *arena, struct spec *ret,

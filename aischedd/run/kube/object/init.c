@@ -48,6 +48,9 @@ static const char run_script[] =
     "\tstatus=$?\n"
     "done\n"
     "aisched_used\n"
+    "# What is in the pipe when the first process ends, some runtimes lose.\n"
+    "[ -n \"$aisched_out\" ] && [ -n \"$aisched_err$aisched_join\" ] ||\n"
+    "\tsleep 0.3 || sleep 1\n"
     "exit \"$status\"\n";
 
 void kube_init_script(struct buf *out)

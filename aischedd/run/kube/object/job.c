@@ -36,8 +36,29 @@ static json_t *args_of(const struct run_job *job)
 {
 	json_t *args =
 	    job->spec->args ? json_loads(job->spec->args, 0, NULL) : NULL;
+	json_t *list = json_array(), *arg;
+	size_t i;
 
-	return args ? args : json_array();
+	json_array_foreach(args, i, arg)
+		json_array_append_new(
+		    list, kube_object_literal(json_string_value(arg)));
+	json_decref(args);
+	return list;
+}
+
+/* The restricted profile of the Pod Security Standards, but for root, who
+ * could not write to files of others without capabilities. */
+static json_t *security_of(const struct run_job *job)
+{
+	json_t *security =
+	    json_pack("{s:b}", "allowPrivilegeEscalation", false);
+
+	if (job->uid != 0)
+		json_object_update_new(
+		    security, json_pack("{s:{s:[s]}, s:{s:s}}", "capabilities",
+		                        "drop", "ALL", "seccompProfile", "type",
+		                        "RuntimeDefault"));
+	return security;
 }
 
 static json_t *container_of(const struct kube_home *home,
@@ -45,13 +66,12 @@ static json_t *container_of(const struct kube_home *home,
                             const char *workdir, json_t *mounts)
 {
 	return json_pack(
-	    "{s:s, s:s, s:s, s:[s, s], s:o, s:s, s:o, s:O, s:{s:b}, s:s}",
-	    "name", "main", "image", image, "imagePullPolicy", "IfNotPresent",
+	    "{s:s, s:s, s:s, s:[s, s], s:o, s:s, s:o, s:O, s:o, s:s}", "name",
+	    "main", "image", image, "imagePullPolicy", "IfNotPresent",
 	    "command", "/bin/sh", KUBE_JOB_DIR "/init", "args", args_of(job),
 	    "workingDir", workdir, "resources", resources_of(home, job),
-	    "volumeMounts", mounts, "securityContext",
-	    "allowPrivilegeEscalation", false, "terminationMessagePolicy",
-	    "File");
+	    "volumeMounts", mounts, "securityContext", security_of(job),
+	    "terminationMessagePolicy", "File");
 }
 
 /* A cluster deletes pods of a node that it does not hear of, after 5 minutes

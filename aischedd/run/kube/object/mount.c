@@ -12,21 +12,46 @@
 
 #define WORK_DIR "/aisched/work"
 
-void kube_volumes_add(struct kube_volumes *v, const char *path,
-                      const char *kind, json_t *source, bool read_only)
+/* sub: the part of the volume that is mounted; "": all of it. */
+static void add_volume(struct kube_volumes *v, const char *path,
+                       const char *sub, const char *kind, json_t *source,
+                       bool read_only)
 {
+	json_t *mount;
 	char name[16];
 
 	snprintf(name, sizeof(name), "v%u", v->n++);
 	json_array_append_new(
 	    v->volumes, json_pack("{s:s, s:o}", "name", name, kind, source));
-	json_array_append_new(v->mounts, json_pack("{s:s, s:s, s:b}", "name",
-	                                           name, "mountPath", path,
-	                                           "readOnly", read_only));
+	mount = json_pack("{s:s, s:s, s:b}", "name", name, "mountPath", path,
+	                  "readOnly", read_only);
+	if (*sub)
+		json_object_set_new(mount, "subPath", json_string(sub));
+	json_array_append_new(v->mounts, mount);
 }
 
-/* A folder on the host is allowed with all that is below. */
-static bool is_allowed(const struct strlist *allowed, const char *source)
+void kube_volumes_add(struct kube_volumes *v, const char *path,
+                      const char *kind, json_t *source, bool read_only)
+{
+	add_volume(v, path, "", kind, source, read_only);
+}
+
+/* The length of the folders that a pattern names without wildcards. */
+static size_t fixed_part(const char *pattern)
+{
+	size_t len = strcspn(pattern, "*?[\\");
+
+	while (pattern[len] && len && pattern[len - 1] != '/')
+		len--;
+	return len;
+}
+
+/*
+ * A folder on the host is allowed with all that is below.  *ret_top: the
+ * length of that part of source which the admin has named.
+ */
+static bool is_allowed(const struct strlist *allowed, const char *source,
+                       size_t *ret_top)
 {
 	bool claim = !strncmp(source, "pvc:", 4);
 
@@ -34,12 +59,32 @@ static bool is_allowed(const struct strlist *allowed, const char *source)
 		const char *s = allowed->s[i];
 		size_t len = strlen(s);
 
+		*ret_top = fixed_part(s);
 		if (!fnmatch(s, source, FNM_PATHNAME))
 			return true;
 		if (!claim && !strncmp(s, source, len) && source[len] == '/')
 			return true;
 	}
 	return false;
+}
+
+/*
+ * A user may have made links in the folder that is allowed.  So that folder is
+ * the volume, and the rest a subPath, of which the kubelet makes sure that it
+ * does not lead out of the volume.
+ */
+static void add_folder(struct kube_volumes *v, const char *source, size_t top,
+                       const char *path, bool read_only)
+{
+	const char *sub = source + top;
+	char *folder;
+
+	while (top > 1 && source[top - 1] == '/')
+		top--;
+	folder = xstrndup(source, top ? top : 1);
+	add_volume(v, path, sub + strspn(sub, "/"), "hostPath",
+	           json_pack("{s:s}", "path", folder), read_only);
+	free(folder);
 }
 
 /* One of the list; source and path point into text, which is the caller's. */
@@ -83,6 +128,7 @@ static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,
 {
 	char *copy = xstrdup(text), *asked;
 	struct mount m;
+	size_t top;
 	int rc = 0;
 
 	if (!parse_mount(copy, &m)) {
@@ -93,7 +139,7 @@ static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,
 		               text);
 	}
 	asked = xasprintf("%s%s", m.claim ? "pvc:" : "", m.source);
-	if (!is_allowed(&pool->allow_mounts, asked))
+	if (!is_allowed(&pool->allow_mounts, asked, &top))
 		rc = err_set(err, EINVAL,
 		             "mount '%s': pool '%s' does not allow it (its "
 		             "allow_mounts)",
@@ -103,9 +149,7 @@ static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,
 		                 json_pack("{s:s}", "claimName", m.source),
 		                 m.read_only);
 	else
-		kube_volumes_add(v, m.path, "hostPath",
-		                 json_pack("{s:s}", "path", m.source),
-		                 m.read_only);
+		add_folder(v, m.source, top, m.path, m.read_only);
 	free(asked);
 	free(copy);
 	return rc;

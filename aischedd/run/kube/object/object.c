@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "libcommon/buf.h"
 
 enum { CLUSTER_IN_NAME = 20 };
 
@@ -72,6 +73,22 @@ json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
 	                 "namespace", home->pool->namespace, "labels",
 	                 kube_object_labels(home, job), "annotations",
 	                 kube_object_notes(home, job));
+}
+
+json_t *kube_object_literal(const char *text)
+{
+	struct buf out = { 0 };
+	json_t *value;
+
+	buf_puts(&out, "");
+	for (; *text; text++) {
+		if (*text == '$')
+			buf_addc(&out, '$');
+		buf_addc(&out, *text);
+	}
+	value = json_stringn(out.data, out.len);
+	buf_free(&out);
+	return value;
 }
 
 void kube_object_own(json_t *obj, const char *name, const char *uid)

@@ -68,6 +68,10 @@ void kube_object_number(json_t *obj, const char *key, uint64_t n);
 json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
                         const char *version, const char *kind);
 
+/* A string that the kubelet leaves as it is: it replaces "$(NAME)" in arguments
+ * and environment by the value of that variable, and "$$" by "$". */
+json_t *kube_object_literal(const char *text);
+
 /* Let obj go when the Job goes that has this name and uid. */
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 

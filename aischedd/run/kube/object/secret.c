@@ -257,22 +257,6 @@ json_t *kube_object_secret(const struct kube_home *home,
 	return obj;
 }
 
-/* Where a cluster would put in values of other variables. */
-static json_t *literal(const char *text)
-{
-	struct buf out = { 0 };
-	json_t *value;
-
-	for (; *text; text++) {
-		if (*text == '$')
-			buf_addc(&out, '$');
-		buf_addc(&out, *text);
-	}
-	value = json_stringn(out.data, out.len);
-	buf_free(&out);
-	return value;
-}
-
 void kube_object_share(json_t *obj, const char *secret, const char *own)
 {
 	json_t *notes =
@@ -290,7 +274,7 @@ void kube_object_share(json_t *obj, const char *secret, const char *own)
 	main = json_array_get(json_object_get(pods, "containers"), 0);
 	json_object_set_new(main, "env",
 	                    json_pack("[{s:s, s:o}]", "name", KUBE_OWN_VAR,
-	                              "value", literal(own)));
+	                              "value", kube_object_literal(own)));
 }
 
 bool kube_object_may_share(const char *name, const struct kube_home *home)

@@ -172,7 +172,7 @@ START_TEST(says_more_in_labels_and_annotations)
 	ck_assert_str_eq(spec.class, "interactive");
 	ck_assert_str_eq(spec.topology, "rack");
 	ck_assert_str_eq(spec.constraint, "(ib|fast)&disk=ssd");
-	ck_assert_str_eq(user, "ann@x");
+	ck_assert_str_eq(user, "k8s:user:ann@x");
 	ck_assert_int_eq(spec.time_limit, 90);
 	ck_assert_int_eq(spec.hold, 1);
 	ck_assert_int_eq(spec.exclusive, SPEC_UNSET);

@@ -279,6 +279,113 @@ START_TEST(what_is_allowed)
 }
 END_TEST
 
+/* "PATH/SUBPATH" of what is mounted at /mnt. */
+static const struct {
+	const char *mount, *folder, *sub; /* sub: NULL: the whole folder */
+} links[] = {
+	{ "/data:/mnt", "/data", NULL },
+	{ "/data/:/mnt", "/data", NULL },
+	{ "/data//a/b:/mnt", "/data", "a/b" },
+	{ "/data/a:/mnt:ro", "/data", "a" },
+	{ "/home/me:/mnt", "/home", "me" },
+	{ "/home/me/x:/mnt", NULL, NULL },
+	{ "/scratch1/x:/mnt", "/", "scratch1/x" },
+};
+
+/* Of links that users have made below an allowed folder the kubelet makes sure
+ * that they do not lead out of it: if it knows which folder that is. */
+START_TEST(links_below_an_allowed_folder_stay_in_it)
+{
+	static const char *const these[] = { "/data", "/home/*",
+		                             "/scratch?/x" };
+	struct conf_pool open = pool;
+	const struct kube_home there = { &open, "c", "s", 600 };
+	const json_t *main, *mount;
+	struct kube_reader r;
+	struct err err;
+	json_t *obj, *pod;
+
+	open.allow_mounts = (struct strlist){ ARRAY_SIZE(these), these };
+	spec.mount = links[_i].mount;
+	obj = kube_object_job(&there, &job, &err);
+	ck_assert_int_eq(obj != NULL, links[_i].folder != NULL);
+	if (!obj)
+		return;
+	r = (struct kube_reader){ .obj = obj };
+	pod = kube_map(&r, "spec.template.spec");
+	main = json_array_get(json_object_get(pod, "containers"), 0);
+	mount = json_array_get(json_object_get(main, "volumeMounts"), 0);
+	ck_assert_str_eq(at(volume_at(pod, "/mnt"), "hostPath.path"),
+	                 links[_i].folder);
+	ck_assert_pstr_eq(at(mount, "subPath"), links[_i].sub);
+	json_decref(obj);
+}
+END_TEST
+
+/* "restricted" of the Pod Security Standards. */
+START_TEST(has_no_more_rights_than_it_needs)
+{
+	json_t *obj = made();
+	struct kube_reader r = { .obj = obj };
+	const json_t *pod = kube_map(&r, "spec.template.spec");
+	struct kube_reader c = { .obj = json_array_get(
+				     json_object_get(pod, "containers"), 0) };
+	const json_t *drop = kube_list(&c, "securityContext.capabilities.drop");
+
+	ck_assert_str_eq(json_string_value(json_array_get(drop, 0)), "ALL");
+	ck_assert_str_eq(at(c.obj, "securityContext.seccompProfile.type"),
+	                 "RuntimeDefault");
+	ck_assert(
+	    !kube_bool(&c, "securityContext.allowPrivilegeEscalation", true));
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(root_keeps_the_rights_of_a_container)
+{
+	struct conf_pool lax = pool;
+	const struct kube_home there = { &lax, "c", "s", 600 };
+	struct err err;
+	json_t *obj;
+	const json_t *pod;
+	struct kube_reader r;
+
+	lax.run_as_root = true;
+	job.uid = 0;
+	obj = kube_object_job(&there, &job, &err);
+	r = (struct kube_reader){ .obj = obj };
+	pod = kube_map(&r, "spec.template.spec");
+	pod = json_object_get(
+	    json_array_get(json_object_get(pod, "containers"), 0),
+	    "securityContext");
+	ck_assert_ptr_nonnull(pod);
+	ck_assert_ptr_null(json_object_get(pod, "capabilities"));
+	json_decref(obj);
+}
+END_TEST
+
+/* The kubelet puts in values of variables. */
+START_TEST(arguments_are_what_was_said)
+{
+	json_t *obj, *args;
+	struct kube_reader r;
+	const json_t *pod;
+
+	spec.args = "[\"$(HOME)\", \"$$\", \"plain\", \"\"]";
+	r = (struct kube_reader){ .obj = obj = made() };
+	pod = kube_map(&r, "spec.template.spec");
+	args = json_object_get(
+	    json_array_get(json_object_get(pod, "containers"), 0), "args");
+	ck_assert_uint_eq(json_array_size(args), 4);
+	ck_assert_str_eq(json_string_value(json_array_get(args, 0)),
+	                 "$$(HOME)");
+	ck_assert_str_eq(json_string_value(json_array_get(args, 1)), "$$$$");
+	ck_assert_str_eq(json_string_value(json_array_get(args, 2)), "plain");
+	ck_assert_str_eq(json_string_value(json_array_get(args, 3)), "");
+	json_decref(obj);
+}
+END_TEST
+
 START_TEST(without_image)
 {
 	struct conf_pool bare = pool;
@@ -527,6 +634,11 @@ SUITE(kube_object)
 	tcase_add_test(tc, has_folders_of_its_own);
 	tcase_add_test(tc, has_what_the_pool_gives_all);
 	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
+	tcase_add_loop_test(tc, links_below_an_allowed_folder_stay_in_it, 0,
+	                    ARRAY_SIZE(links));
+	tcase_add_test(tc, has_no_more_rights_than_it_needs);
+	tcase_add_test(tc, root_keeps_the_rights_of_a_container);
+	tcase_add_test(tc, arguments_are_what_was_said);
 	tcase_add_test(tc, without_image);
 	tcase_add_test(tc, secret_is_text);
 	tcase_add_test(tc, tasks_of_an_array_share_a_secret);
