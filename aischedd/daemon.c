@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "aischedd/sched/check/plan_check.h"
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/apply.h"
+#include "aischedd/state/snapshot.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"

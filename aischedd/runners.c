@@ -4,6 +4,11 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/load.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/pool.h"
+#include "aischedd/state/why.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/reconf.h"
 #include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"

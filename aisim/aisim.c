@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/node.h"
 #include "aisim/cluster.h"
 #include "aisim/sim.h"
 #include "libcommon/err.h"

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "aischedd/state/node.h"
+#include "aischedd/state/pool.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 

@@ -5,6 +5,13 @@
 #include <time.h>
 
 #include "aischedd/sched/check/plan_check.h"
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/apply.h"
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/reserve.h"
+#include "aischedd/state/snapshot.h"
+#include "aischedd/state/submit.h"
 #include "aisim/cluster.h"
 #include "aisim/shares.h"
 #include "libcommon/clock.h"

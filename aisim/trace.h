@@ -15,6 +15,7 @@
 
 #include "aischedd/state/reserve.h"
 #include "aischedd/state/state.h"
+#include "libcommon/map.h"
 
 #define TRACE_NEVER INT64_MAX
 #define TRACE_MAX_S ((int64_t)1 << 40)    /* no time is after it */

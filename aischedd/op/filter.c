@@ -1,6 +1,8 @@
 /* filter.c - lists of texts in a request, which choose jobs */
 #include "aischedd/op/filter.h"
 
+#include "aischedd/state/node.h"
+
 #include <string.h>
 
 bool filter_has_text(const json_t *list, const char *text)

@@ -4,6 +4,10 @@
 
 #include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/split.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/update.h"
 #include "libcommon/clock.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "aischedd/op/op.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/queue.h"
 #include "libcommon/clock.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"

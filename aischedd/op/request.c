@@ -4,6 +4,7 @@
 
 #include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
+#include "aischedd/state/pool.h"
 #include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"

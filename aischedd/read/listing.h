@@ -13,6 +13,7 @@
 
 #include "aischedd/read/shares.h"
 #include "aischedd/state/state.h"
+#include "aischedd/state/used.h"
 #include "aischedd/store/store.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"

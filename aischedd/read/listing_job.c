@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "aischedd/read/listing_row.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/why.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"

@@ -1,5 +1,6 @@
 /* listing_node.c - the fields of a node */
 #include "aischedd/read/listing_row.h"
+#include "aischedd/state/node.h"
 #include "aischedd/state/reserve.h"
 
 static const struct node *node_of(const struct row_view *v)

@@ -3,6 +3,8 @@
 
 #include "aischedd/op/filter.h"
 #include "aischedd/read/read.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/used.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 

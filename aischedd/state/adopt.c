@@ -1,4 +1,6 @@
 /* adopt.c - jobs that others made in a cluster */
+#include "aischedd/state/adopt.h"
+
 #include <string.h>
 
 #include "aischedd/state/state_priv.h"

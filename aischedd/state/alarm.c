@@ -1,4 +1,11 @@
 /* alarm.c - what is due when, and what is done about it */
+#include "aischedd/state/alarm.h"
+
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/reserve.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

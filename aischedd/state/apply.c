@@ -1,7 +1,17 @@
 /* apply.c - what becomes of a plan */
+#include "aischedd/state/apply.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/order_score.h"
+#include "aischedd/state/evict.h"
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/round.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/snap_node.h"
+#include "aischedd/state/snapshot.h"
+#include "aischedd/state/split.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

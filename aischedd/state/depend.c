@@ -1,7 +1,12 @@
 /* depend.c - jobs that wait for jobs */
+#include "aischedd/state/depend.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/split.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

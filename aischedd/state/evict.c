@@ -1,7 +1,13 @@
 /* evict.c - who leaves for others, and the nodes held for them meanwhile */
+#include "aischedd/state/evict.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"

@@ -1,4 +1,6 @@
 /* license.c - licences, as they are asked for */
+#include "aischedd/state/license.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,13 @@
 /* lifecycle.c - what happens to a job: one table of state x event */
 #include "aischedd/state/lifecycle.h"
 
+#include "aischedd/state/lifecycle_end.h"
+#include "aischedd/state/lifecycle_start.h"
+#include "aischedd/state/lifecycle_stop.h"
+#include "aischedd/state/lifecycle_tasks.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/state_priv.h"
+
 /* --- waiting ----------------------------------------------------------- */
 
 static int hold(struct state *state, struct job *job, const struct event_in *ev,
@@ -86,7 +93,7 @@ static int noted(struct state *state, struct job *job,
 
 #define ENDED [EV_cancel] = nothing
 
-static life_fn *const table[JOB_NSTATES][EV_N] = {
+static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_PENDING] = {
 		[EV_hold] = hold,
 		[EV_release] = release,
@@ -186,7 +193,7 @@ static const char *const refusal[EV_N] = {
 int state_event(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
-	life_fn *handler = table[job->state][ev->kind];
+	life_handler *handler = table[job->state][ev->kind];
 
 	if (ev->attempt && ev->attempt != job->attempt)
 		return 0;

@@ -1,48 +1,85 @@
 /*
- * lifecycle.h - what happens to a job, as the files of its life share it
- *
- * lifecycle.c has the table; each entry is a life_fn of one of the others:
- * lifecycle_start.c, lifecycle_stop.c what is asked of it while it runs,
- * lifecycle_tasks.c tasks that come and go, lifecycle_end.c.
+ * lifecycle.h - events of one job
  */
 #ifndef AISCHEDD_STATE_LIFECYCLE_H
 #define AISCHEDD_STATE_LIFECYCLE_H
 
-#include "aischedd/state/state_priv.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-typedef int life_fn(struct state *state, struct job *job,
-                    const struct event_in *ev, struct err *err);
+#include "aischedd/state/job.h"
+#include "libcommon/err.h"
 
-/* lifecycle_start.c */
-life_fn life_start, life_started, life_start_failed, life_start_again;
-/* Nodes are its own from now on, or no longer. */
-void life_place(struct state *state, struct job *job, const struct placement *p,
-                int64_t now);
-void life_unplace(struct state *state, struct job *job, int64_t now);
+struct state;
 
-/* lifecycle_stop.c */
-life_fn life_cancel, life_cancel_completing, life_time_limit, life_deadline;
-life_fn life_requeue, life_preempt, life_signal;
-life_fn life_suspend, life_suspend_again, life_resume, life_resumed;
-void life_effect_stop(struct state *state, const struct job *job);
-void life_effect_suspend(struct state *state, const struct job *job,
-                         enum effect_kind kind);
+/* X(event): lifecycle.c has one table of job state x event. */
+#define EVENTS(X)       \
+	X(hold)         \
+	X(release)      \
+	X(start)        \
+	X(started)      \
+	X(start_failed) \
+	X(ended)        \
+	X(lost)         \
+	X(unknown)      \
+	X(suspend)      \
+	X(resume)       \
+	X(resumed)      \
+	X(requeue)      \
+	X(preempt)      \
+	X(signal)       \
+	X(cancel)       \
+	X(time_limit)   \
+	X(deadline)     \
+	X(shrink)       \
+	X(shrunk)       \
+	X(grow)         \
+	X(replaced)     \
+	X(noted)
 
-/* lifecycle_tasks.c */
-life_fn life_shrink, life_shrunk, life_grow, life_replaced;
-life_fn life_found_running, life_found_suspended, life_found_completing;
+enum event_kind {
+#define X(sym) EV_##sym,
+	EVENTS(X)
+#undef X
+	    EV_N
+};
 
-/* lifecycle_end.c */
-life_fn life_ended, life_lost;
-void life_stop_clock(struct job *job, int64_t now);
-/* NULL or empty: there is nothing to be said. */
-void life_set_text(struct job *job, const char *text);
-void life_back_to_queue(struct state *state, struct job *job, int64_t now);
+struct event_in {
+	enum event_kind kind;
+	int64_t now;
+	uint32_t attempt;       /* of runners; 0: the one that runs */
+	bool by_operator;       /* hold, release */
+	int signo;              /* signal */
+	bool script_only;       /* signal */
+	bool suspended;         /* started, after a recovery */
+	bool rebooted;          /* lost */
+	enum evict evict;       /* preempt, suspend, shrink */
+	uint64_t evict_by;      /* the same: for this job, 0: none */
+	const uint32_t *loss;   /* shrink: tasks, ascending; not all */
+	uint32_t nlosses;       /* shrunk: as many, of those told first; 0:
+	                         * all that were told */
+	uint32_t resize;        /* shrunk: answers this one; 0: none */
+	uint32_t replaced;      /* replaced: so many by now */
+	enum start_fault fault; /* start_failed */
+	struct strlist nodes;   /* the same: whose it is; none: all */
+	int64_t time;           /* started */
+	const char *text;       /* start_failed, lost, replaced, noted */
+	const struct outcome *outcome; /* ended */
+	const struct placement *place; /* start, resumed, grow: copied */
+};
+
 /*
- * Nothing of the attempt runs any more: what its stop was for decides, else
- * `to` and `why`, which say how it ended by itself.
+ * Apply one event.  Events of runners that are stale or repeated change
+ * nothing and do not fail.
+ * Fails: EINVAL, "job 12 is RUNNING: ...".
  */
-void life_settle(struct state *state, struct job *job, enum job_state to,
-                 enum reason why, int64_t now);
+int state_event(struct state *state, struct job *job, const struct event_in *ev,
+                struct err *err);
+
+/* --- for the other files of the life cycle ------------------------------ */
+
+/* An entry of the table; lifecycle_*.c have them. */
+typedef int life_handler(struct state *state, struct job *job,
+                         const struct event_in *ev, struct err *err);
 
 #endif

@@ -1,8 +1,19 @@
 /* lifecycle_end.c - how a job ends, and whether it comes back */
+#include "aischedd/state/lifecycle_end.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/adopt.h"
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
+#include "aischedd/state/lifecycle_start.h"
+#include "aischedd/state/placement.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
 #include "libcommon/mem.h"
 
 void life_stop_clock(struct job *job, int64_t now)

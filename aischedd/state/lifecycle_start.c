@@ -1,7 +1,16 @@
 /* lifecycle_start.c - a job gets its nodes, and starts */
+#include "aischedd/state/lifecycle_start.h"
+
 #include <stdlib.h>
 
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
+#include "aischedd/state/lifecycle_end.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/state_priv.h"
+#include "aischedd/state/usage.h"
 
 void life_place(struct state *state, struct job *job, const struct placement *p,
                 int64_t now)

@@ -1,7 +1,14 @@
 /* lifecycle_stop.c - what is asked of a job that runs */
+#include "aischedd/state/lifecycle_stop.h"
+
 #include <stdlib.h>
 
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
+#include "aischedd/state/lifecycle_end.h"
+#include "aischedd/state/state_priv.h"
+#include "aischedd/state/usage.h"
 
 void life_effect_stop(struct state *state, const struct job *job)
 {

@@ -1,7 +1,14 @@
 /* lifecycle_tasks.c - tasks that come and go while a job runs */
+#include "aischedd/state/lifecycle_tasks.h"
+
 #include <stdlib.h>
 
+#include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
+#include "aischedd/state/lifecycle_end.h"
+#include "aischedd/state/lifecycle_stop.h"
+#include "aischedd/state/state_priv.h"
+#include "aischedd/state/usage.h"
 
 static void effect_resize(struct state *state, const struct job *job)
 {

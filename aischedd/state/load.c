@@ -1,8 +1,19 @@
 /* load.c - the state as the store has it, and what runners are told of it */
+#include "aischedd/state/load.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/adopt.h"
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/placement.h"
+#include "aischedd/state/reserve.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
 
 /* --- as text ----------------------------------------------------------- */

@@ -1,4 +1,6 @@
 /* node.c - nodes: as their runners see them, as configured, drained */
+#include "aischedd/state/node.h"
+
 #include <stdlib.h>
 #include <string.h>
 

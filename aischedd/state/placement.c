@@ -1,7 +1,10 @@
 /* placement.c - where the tasks of a job are, as text for the store */
+#include "aischedd/state/placement.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

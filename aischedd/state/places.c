@@ -1,6 +1,9 @@
 /* places.c - levels and domains of the topology, for snapshots */
+#include "aischedd/state/places.h"
+
 #include <string.h>
 
+#include "aischedd/state/node.h"
 #include "aischedd/state/state_priv.h"
 
 /* Domains as they are found; each path adds at most one a level. */

@@ -1,4 +1,8 @@
 /* pool.c - pools: what their runners say, and which may take a job */
+#include "aischedd/state/pool.h"
+
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

@@ -1,4 +1,7 @@
 /* queue.c - queues: closed or open, and who is below which */
+#include "aischedd/state/queue.h"
+
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
 
 bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top)

@@ -1,8 +1,16 @@
 /* reconf.c - another configuration, applied to what is there */
+#include "aischedd/state/reconf.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/apply.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/queue.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
 
 /* jobs: of each queue, with those that have ended and are not yet written. */

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/snap_node.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/window.h"
 #include "libcommon/conf_keys.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"

@@ -74,4 +74,15 @@ const struct reservation *state_node_reserved(const struct state *state,
 int state_load_reservation(struct state *state, const struct reserve_ask *ask,
                            const char *guests, struct err *err);
 
+/* --- for this folder ---------------------------------------------------- */
+
+struct reservation *reserve_find(const struct state *state, const char *name);
+
+/* Handle what begins or ends by now. */
+void reserve_tick(struct state *state, int64_t now);
+
+/* Set when the next one begins or ends. */
+void reserve_arm(struct state *state, int64_t now);
+void reserve_free(struct state *state);
+
 #endif

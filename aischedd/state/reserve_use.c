@@ -1,8 +1,12 @@
 /* reserve_use.c - who may use a reservation, and who does */
+#include "aischedd/state/reserve_use.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/reserve.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 

@@ -8,8 +8,11 @@
  * What has changed meanwhile is seen by the round that begins when this one is
  * over.
  */
+#include "aischedd/state/round.h"
+
 #include <stdlib.h>
 
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
 
 /* Claims, answered in some tenths of a second. */

@@ -1,8 +1,15 @@
 /* row.c - pending jobs that are alike, and why others are not among them */
+#include "aischedd/state/row.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/sched/order_service.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
+#include "aischedd/state/pool.h"
+#include "aischedd/state/queue.h"
+#include "aischedd/state/reserve_use.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"

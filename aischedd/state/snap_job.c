@@ -1,5 +1,12 @@
 /* snap_job.c - who runs and who waits, for the scheduler */
+#include "aischedd/state/snap_job.h"
+
+#include "aischedd/state/evict.h"
+#include "aischedd/state/lifecycle_stop.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/snap_build.h"
+#include "aischedd/state/snap_req.h"
+#include "aischedd/state/usage.h"
 
 #include "aischedd/sched/order_service.h"
 

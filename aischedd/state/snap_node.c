@@ -1,5 +1,12 @@
 /* snap_node.c - what there is, for the scheduler */
+#include "aischedd/state/snap_node.h"
+
+#include "aischedd/state/node.h"
+#include "aischedd/state/places.h"
+#include "aischedd/state/reserve.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/snap_build.h"
+#include "aischedd/state/snapshot.h"
 
 #include <string.h>
 

@@ -1,5 +1,12 @@
 /* snap_req.c - what jobs ask for, for the scheduler */
+#include "aischedd/state/snap_req.h"
+
+#include "aischedd/state/job.h"
+#include "aischedd/state/license.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/snap_build.h"
+#include "aischedd/state/snapshot.h"
 
 #include <string.h>
 

@@ -1,7 +1,15 @@
 /* snapshot.c - what the scheduler sees */
+#include "aischedd/state/snapshot.h"
+
 #include <string.h>
 
+#include "aischedd/state/license.h"
+#include "aischedd/state/round.h"
 #include "aischedd/state/snap_build.h"
+#include "aischedd/state/snap_job.h"
+#include "aischedd/state/snap_node.h"
+#include "aischedd/state/snap_req.h"
+#include "aischedd/state/usage.h"
 
 int32_t snapshot_word(const char *text, size_t len, void *arg)
 {

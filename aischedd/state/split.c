@@ -1,6 +1,11 @@
 /* split.c - records of arrays that are divided */
+#include "aischedd/state/split.h"
+
 #include <string.h>
 
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

@@ -3,7 +3,13 @@
 
 #include <stdlib.h>
 
+#include "aischedd/state/depend.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/reserve.h"
+#include "aischedd/state/round.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
 
 struct state *state_new(const struct conf *conf, past_fn *past, void *arg)

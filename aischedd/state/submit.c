@@ -1,7 +1,15 @@
 /* submit.c - the record of a new job */
+#include "aischedd/state/submit.h"
+
 #include <stdlib.h>
 
+#include "aischedd/state/adopt.h"
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/pool.h"
+#include "aischedd/state/reserve_use.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit_check.h"
 #include "libcommon/mem.h"
 #include "libcommon/spec_opt.h"
 

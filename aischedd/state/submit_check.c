@@ -1,8 +1,19 @@
 /* submit_check.c - whether a job is taken: may he, and is it possible? */
+#include "aischedd/state/submit_check.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/depend.h"
+#include "aischedd/state/license.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/pool.h"
+#include "aischedd/state/queue.h"
+#include "aischedd/state/reserve_use.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/usage.h"
+#include "aischedd/state/what_if.h"
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/parse.h"

@@ -1,9 +1,18 @@
 /* update.c - records that are changed */
+#include "aischedd/state/update.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/alarm.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
+#include "aischedd/state/reserve_use.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/submit_check.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"

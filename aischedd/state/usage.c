@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/node.h"
+#include "aischedd/state/pool.h"
+#include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

@@ -1,7 +1,11 @@
 /* used.c - what jobs hold of nodes and queues, summed up for people */
+#include "aischedd/state/used.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/node.h"
+#include "aischedd/state/queue.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 

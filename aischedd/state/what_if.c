@@ -1,9 +1,16 @@
 /* what_if.c - plans of what might be */
+#include "aischedd/state/what_if.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/sched/verdict.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/snapshot.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/why.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 

@@ -1,8 +1,16 @@
 /* why.c - why a job waits or ended, for a person */
+#include "aischedd/state/why.h"
+
 #include <stdlib.h>
 
 #include "aischedd/sched/verdict.h"
+#include "aischedd/state/apply.h"
+#include "aischedd/state/evict.h"
+#include "aischedd/state/queue.h"
+#include "aischedd/state/row.h"
+#include "aischedd/state/snapshot.h"
 #include "aischedd/state/state_priv.h"
+#include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 

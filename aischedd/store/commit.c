@@ -1,4 +1,7 @@
 /* commit.c - all that changed in a turn, in one transaction */
+#include "aischedd/state/node.h"
+#include "aischedd/state/queue.h"
+#include "aischedd/state/usage.h"
 #include "aischedd/store/own.h"
 
 #include <time.h>

@@ -1,4 +1,6 @@
 /* load.c - what has not ended, when the daemon starts */
+#include "aischedd/state/load.h"
+#include "aischedd/state/usage.h"
 #include "aischedd/store/own.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* row_job.c - a job record as a row: one table of columns */
 #include <string.h>
 
+#include "aischedd/state/load.h"
+#include "aischedd/state/placement.h"
 #include "aischedd/store/row.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"

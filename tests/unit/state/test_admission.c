@@ -2,6 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/node.h"
+#include "aischedd/state/pool.h"
+#include "aischedd/state/reconf.h"
+#include "aischedd/state/submit_check.h"
+#include "aischedd/state/what_if.h"
 #include "libcommon/parse.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

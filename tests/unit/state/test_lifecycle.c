@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/node.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

@@ -1,3 +1,5 @@
+#include "aischedd/state/reconf.h"
+#include "aischedd/state/snapshot.h"
 #include "aischedd/state/usage.h"
 
 #include <stdlib.h>

@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/state/lifecycle.h"
 #include "aischedd/state/reserve.h"
 #include "aischedd/state/state.h"
+#include "aischedd/state/submit.h"
 
 /* A job that has left the state. */
 struct over {

@@ -2,6 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/apply.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/snapshot.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

@@ -1,4 +1,10 @@
 /* test_store.c - what is written comes back */
+#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/load.h"
+#include "aischedd/state/node.h"
+#include "aischedd/state/placement.h"
+#include "aischedd/state/submit.h"
+#include "aischedd/state/usage.h"
 #include "aischedd/store/store.h"
 
 #include <ftw.h>

@@ -1,0 +1,34 @@
+/*
+ * apply.h - a plan becomes the state
+ */
+#ifndef AISCHEDD_STATE_APPLY_H
+#define AISCHEDD_STATE_APPLY_H
+
+#include <stdint.h>
+
+struct arena;
+struct plan;
+struct snap;
+struct state;
+
+/* What a plan said of one job rather than of its row: when it starts, and
+ * behind which other job. */
+struct turn_told {
+	uint64_t job, behind;
+	int64_t expected;
+	uint32_t position;
+};
+
+/*
+ * Check each start against the present and apply it; keep the verdicts.  If
+ * nodes or limits have changed since the snapshot, no start is applied.  Takes
+ * the arena that holds snapshot and plan: it lives until the next plan.
+ */
+void state_apply_plan(struct state *state, const struct snap *snap,
+                      const struct plan *plan, struct arena **arena,
+                      int64_t now);
+
+/* Drop what is kept of the last plan. */
+void state_forget_plan(struct state *state);
+
+#endif

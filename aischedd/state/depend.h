@@ -1,0 +1,49 @@
+/*
+ * depend.h - jobs that wait for jobs
+ */
+#ifndef AISCHEDD_STATE_DEPEND_H
+#define AISCHEDD_STATE_DEPEND_H
+
+#include <stdint.h>
+
+#include "aischedd/state/job.h"
+#include "libcommon/err.h"
+
+struct state;
+
+/*
+ * dependency_parse(); state NULL: do not look up the jobs that it names.
+ * Fails: EINVAL, ENOENT no such job.  Owns: the caller, free().
+ */
+int deps_parse(const struct state *state, const char *text, struct deps **ret,
+               struct err *err);
+
+/* Register the job with the jobs it waits for. */
+void deps_watch(struct state *state, struct job *job);
+
+/* Drop the conditions that are met by now; may split an array record. */
+void deps_judge(struct state *state, struct job *job, int64_t now);
+
+/* Watch and judge a job that is new in the state, then put it in its row. */
+void deps_begin(struct state *state, struct job *job, int64_t now);
+
+/* Judge a job that is not in the state, as if it were new. */
+void deps_try(struct state *state, struct job *job, int64_t now);
+
+/* Free the job's conditions, and no longer watch for them. */
+void deps_forget(struct state *state, struct job *job);
+
+/* Judge the jobs that wait for this one, which has started or ended. */
+void deps_started(struct state *state, const struct job *job, int64_t now);
+void deps_ended(struct state *state, const struct job *job, int64_t now);
+
+enum reason deps_reason(const struct job *job);
+
+/* The jobs of the same user and name, for singleton. */
+void names_add(struct state *state, struct job *job);
+void names_del(struct state *state, struct job *job);
+
+/* Judge the jobs that wait for this name, of which one has ended. */
+void names_tell(struct state *state, uint64_t name_key, int64_t now);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * placement.h - where tasks are, as text for the store
+ */
+#ifndef AISCHEDD_STATE_PLACEMENT_H
+#define AISCHEDD_STATE_PLACEMENT_H
+
+#include "aischedd/state/job.h"
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+struct state;
+
+/* NODE:GPUS:MILLI:CPU/MILLI,... joined by ';', one for each task; GPUS is a
+ * hexadecimal mask. */
+void state_placement_format(const struct state *state,
+                            const struct placement *place, struct buf *out);
+
+/* Nodes that are not known yet become known, as gone.  Returns NULL with
+ * EINVAL. */
+struct placement *state_placement_parse(struct state *state, const char *text,
+                                        struct err *err);
+
+#endif
