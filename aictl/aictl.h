@@ -31,6 +31,9 @@ struct ctl {
 		const char *nodes, *count, *pool, *users;
 		bool maintenance, daily, weekly;
 	} resv; /* reserve create */
+	struct {
+		const char *zone, *from, *count;
+	} cron; /* cron next */
 };
 
 /* What a command's words name, for completion. */
@@ -56,6 +59,10 @@ struct command {
 /* Options of reserve; what it does. */
 extern const struct opt reserve_opts[];
 int run_reserve(struct ctl *ctl, int argc, char **argv);
+
+/* The same of cron. */
+extern const struct opt cron_opts[];
+int run_cron(struct ctl *ctl, int argc, char **argv);
 
 /* For commands: send req (taken) and print the answer if JSON is wanted; NULL:
  * reported.  The exit status from an answer, which is taken. */

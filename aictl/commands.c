@@ -306,6 +306,8 @@ const struct command commands[] = {
 	{ "reserve", "create|list|delete",
 	  "keep nodes for some users, or for nobody", run_reserve,
 	  .opts = reserve_opts, .least = 1, .most = 2, .kind = WORDS_RESERVE },
+	{ "cron", "next SCHEDULE", "print the next times of a schedule",
+	  run_cron, .opts = cron_opts, .least = 2, .most = 2 },
 	{ "reload", "", "read the configuration again, whole or not at all",
 	  .run = run_reload },
 	{ "ping", "[--wait=TIME]", "ask whether the daemon answers",

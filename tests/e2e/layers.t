@@ -14,6 +14,7 @@ cd "$top_srcdir" || exit 1
 # plans knows the snapshot and the plan, so it shares no code with the planner.
 layers='
 libcommon
+libcommon/cron            libcommon
 aischedd/sched            libcommon
 aischedd/sched/text       libcommon aischedd/sched
 aischedd/sched/check      libcommon aischedd/sched/snap.h aischedd/sched/plan.h
@@ -33,7 +34,7 @@ aisim                     libcommon aischedd/sched aischedd/sched/check aischedd
 aisub                     libcommon
 aiq                       libcommon
 aicancel                  libcommon
-aictl                     libcommon'
+aictl                     libcommon libcommon/cron'
 
 # What the core may call: its own, values and text of libcommon, and what
 # only looks at memory or fills it.  No I/O, no clock, no allocator but the

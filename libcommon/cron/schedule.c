@@ -1,0 +1,320 @@
+/* schedule.c - the times of recurring work */
+#include "libcommon/cron/schedule.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "libcommon/cron/civil.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+enum { MINUTE_S = 60, DAY_MINUTES = 24 * 60, DAY_S = DAY_MINUTES * 60 };
+
+/* --- the text ---------------------------------------------------------- */
+
+static const char *const month_names[] = { "jan", "feb", "mar", "apr", "may",
+	                                   "jun", "jul", "aug", "sep", "oct",
+	                                   "nov", "dec", NULL };
+static const char *const day_names[] = { "sun", "mon", "tue", "wed",
+	                                 "thu", "fri", "sat", NULL };
+
+static const struct field {
+	const char *name;
+	int min, max;
+	const char *const *names; /* of min, min + 1, ...; or NULL */
+} fields[] = {
+	{ "minute", 0, 59, NULL },          { "hour", 0, 23, NULL },
+	{ "day of month", 1, 31, NULL },    { "month", 1, 12, month_names },
+	{ "day of week", 0, 7, day_names },
+};
+
+enum { NFIELDS = ARRAY_SIZE(fields) };
+
+static const struct {
+	const char *name, *fields;
+} macros[] = {
+	{ "@hourly", "0 * * * *" },   { "@daily", "0 0 * * *" },
+	{ "@midnight", "0 0 * * *" }, { "@weekly", "0 0 * * 0" },
+	{ "@monthly", "0 0 1 * *" },  { "@yearly", "0 0 1 1 *" },
+	{ "@annually", "0 0 1 1 *" },
+};
+
+static int bad_field(const struct field *f, const char *text, size_t len,
+                     struct err *err)
+{
+	return err_set(err, EINVAL, "%s '%.*s': give %d-%d, lists and /steps%s",
+	               f->name, (int)len, text, f->min, f->max,
+	               f->names ? ", or names of three letters" : "");
+}
+
+/* Take a number, or a name where the field has names. */
+static bool take_value(const struct field *f, const char **s, int *ret)
+{
+	const char *begin = *s;
+
+	if (f->names && isalpha((unsigned char)*begin)) {
+		for (int i = 0; f->names[i]; i++) {
+			if (!strncasecmp(begin, f->names[i], 3) &&
+			    !isalpha((unsigned char)begin[3])) {
+				*ret = f->min + i;
+				*s += 3;
+				return true;
+			}
+		}
+		return false;
+	}
+	for (*ret = 0; isdigit((unsigned char)**s); ++*s)
+		if (*s - begin < 4)
+			*ret = *ret * 10 + (**s - '0');
+	return *s > begin && *s - begin < 4 && *ret >= f->min && *ret <= f->max;
+}
+
+/* Take "*", "n", "a-b", each with "/step". */
+static bool take_part(const struct field *f, const char **s, uint64_t *set)
+{
+	static const struct field steps = { "step", 1, 999, NULL };
+	int a = f->min, b = f->max, step = 1;
+
+	if (**s == '*') {
+		++*s;
+	} else {
+		if (!take_value(f, s, &a))
+			return false;
+		if (**s == '-') {
+			++*s;
+			if (!take_value(f, s, &b) || a > b)
+				return false;
+		} else if (**s != '/') {
+			b = a;
+		}
+	}
+	if (**s == '/') {
+		++*s;
+		if (!take_value(&steps, s, &step))
+			return false;
+	}
+	for (; a <= b; a += step)
+		*set |= UINT64_C(1) << a;
+	return true;
+}
+
+static int parse_field(const struct field *f, const char *s, size_t len,
+                       uint64_t *ret, struct err *err)
+{
+	const char *at = s, *end = s + len;
+
+	*ret = 0;
+	do {
+		if (!take_part(f, &at, ret) || at > end)
+			return bad_field(f, s, len, err);
+	} while (at < end && *at == ',' && at++ < end);
+	return at == end ? 0 : bad_field(f, s, len, err);
+}
+
+/* Whether some month of the set has such a day. */
+static bool has_date(const struct schedule *s)
+{
+	if (s->either_day)
+		return true;
+	for (int m = 1; m <= 12; m++)
+		if (s->months >> m & 1 &&
+		    s->days &
+		        ((UINT64_C(1) << (civil_month_days(2000, m) + 1)) - 1))
+			return true;
+	return false;
+}
+
+static int parse_fields(struct schedule *ret, const char *text, struct err *err)
+{
+	uint64_t set[NFIELDS];
+	bool star[NFIELDS];
+	const char *at = text;
+
+	for (size_t i = 0; i < NFIELDS; i++) {
+		size_t len;
+
+		at += strspn(at, " \t");
+		len = strcspn(at, " \t");
+		if (!len)
+			return err_set(err, EINVAL,
+			               "'%s' has %zu fields of 5: minute hour "
+			               "day-of-month month day-of-week",
+			               text, i);
+		star[i] = *at == '*';
+		if (parse_field(&fields[i], at, len, &set[i], err) < 0)
+			return -1;
+		at += len;
+	}
+	if (at[strspn(at, " \t")])
+		return err_set(err, EINVAL,
+		               "'%s' has more than 5 fields: minute hour "
+		               "day-of-month month day-of-week",
+		               text);
+	*ret = (struct schedule){
+		.minutes = set[0],
+		.hours = (uint32_t)set[1],
+		.days = (uint32_t)set[2],
+		.months = (uint32_t)set[3],
+		.weekdays = (uint8_t)((set[4] | set[4] >> 7) & 0x7f),
+		.either_day = !star[2] && !star[4],
+		.fixed = !star[0] && !star[1],
+	};
+	if (!has_date(ret))
+		return err_set(err, EINVAL, "'%s': no month has such a day",
+		               text);
+	return 0;
+}
+
+static int parse_every(struct schedule *ret, const char *text, struct err *err)
+{
+	int64_t s;
+
+	text += strspn(text, " \t");
+	if (parse_duration(text, &s, err) < 0)
+		return -1;
+	if (s <= 0 || s > MAX_SECONDS / 2)
+		return err_set(err, EINVAL, "@every needs a time above 0");
+	*ret = (struct schedule){ .every_s = s };
+	return 0;
+}
+
+int schedule_parse(struct schedule *ret, const char *text, struct err *err)
+{
+	static const char every[] = "@every";
+	const char *s = text + strspn(text, " \t");
+	size_t len = strcspn(s, " \t");
+
+	if (*s != '@')
+		return parse_fields(ret, s, err);
+	if (len == sizeof(every) - 1 && !strncmp(s, every, len))
+		return parse_every(ret, s + len, err);
+	for (size_t i = 0; i < ARRAY_SIZE(macros); i++)
+		if (strlen(macros[i].name) == len &&
+		    !strncmp(s, macros[i].name, len) &&
+		    !s[len + strspn(s + len, " \t")])
+			return parse_fields(ret, macros[i].fields, err);
+	return err_set(err, EINVAL,
+	               "'%s': only @hourly @daily @midnight @weekly @monthly "
+	               "@yearly @annually and '@every TIME' begin with @",
+	               text);
+}
+
+/* --- the local clock --------------------------------------------------- */
+
+static bool day_matches(const struct schedule *s, struct civil c, int64_t days)
+{
+	bool day = s->days >> c.day & 1;
+	bool weekday = s->weekdays >> civil_weekday(days) & 1;
+
+	if (!(s->months >> c.month & 1))
+		return false;
+	return s->either_day ? day || weekday : day && weekday;
+}
+
+/* The first matching minute of a day from this one on, or -1. */
+static int minute_from(const struct schedule *s, int minute)
+{
+	for (int h = minute / 60; h < 24; h++, minute = h * 60) {
+		uint64_t left = s->minutes >> minute % 60;
+
+		if (s->hours >> h & 1 && left)
+			return minute + __builtin_ctzll(left);
+	}
+	return -1;
+}
+
+/* The first matching local time from `from` on and before `before`, at the
+ * begin of its minute; or SCHEDULE_NEVER. */
+static int64_t local_from(const struct schedule *s, int64_t from,
+                          int64_t before)
+{
+	int64_t minutes = from / MINUTE_S + (from % MINUTE_S > 0);
+	int64_t days = minutes / DAY_MINUTES - (minutes % DAY_MINUTES < 0);
+	int minute = (int)(minutes - days * DAY_MINUTES);
+
+	for (; days * DAY_S < before; days++, minute = 0) {
+		struct civil c = civil_of_days(days);
+		int64_t local;
+
+		if (!(s->months >> c.month & 1)) {
+			/* To the last day of the month. */
+			days += civil_month_days(c.year, c.month) - c.day;
+			continue;
+		}
+		if (!day_matches(s, c, days))
+			continue;
+		minute = minute_from(s, minute);
+		if (minute < 0)
+			continue;
+		local = days * DAY_S + (int64_t)minute * MINUTE_S;
+		return local < before ? local : SCHEDULE_NEVER;
+	}
+	return SCHEDULE_NEVER;
+}
+
+/* --- instants ---------------------------------------------------------- */
+
+/* The first instant in [from, before), between which the offset is the same. */
+static int64_t next_in_stretch(const struct schedule *s,
+                               const struct zone *zone, int64_t from,
+                               int64_t before)
+{
+	int64_t offset = zone_offset(zone, from), local = from + offset, first;
+
+	for (;;) {
+		local = local_from(s, local, before + offset);
+		if (local == SCHEDULE_NEVER)
+			return SCHEDULE_NEVER;
+		/* A fixed schedule has run when the clock showed it before. */
+		if (!s->fixed || (zone_first(zone, local, &first) &&
+		                  first == local - offset))
+			return local - offset;
+		local += MINUTE_S;
+	}
+}
+
+/* Whether a fixed schedule has a time that the clock skips at this instant. */
+static bool skips_time(const struct schedule *s, const struct zone *zone,
+                       int64_t at)
+{
+	int64_t end = at + zone_offset(zone, at), first;
+	int64_t local = at + zone_offset(zone, at - 1);
+
+	for (; s->fixed; local += MINUTE_S) {
+		local = local_from(s, local, end);
+		if (local == SCHEDULE_NEVER)
+			return false;
+		if (!zone_first(zone, local, &first))
+			return true;
+	}
+	return false;
+}
+
+int64_t schedule_next(const struct schedule *s, const struct zone *zone,
+                      int64_t created, int64_t after)
+{
+	int64_t from = after + 1,
+		end = from + SCHEDULE_YEARS * INT64_C(366) * DAY_S;
+
+	if (s->every_s) {
+		int64_t n =
+		    after < created ? 0 : (after - created) / s->every_s;
+
+		return created + (n + 1) * s->every_s;
+	}
+	if (skips_time(s, zone, from))
+		return from;
+	while (from < end) {
+		int64_t next = zone_next(zone, from), found;
+
+		found = next_in_stretch(s, zone, from, next < end ? next : end);
+		if (found != SCHEDULE_NEVER)
+			return found;
+		from = next;
+		if (from < end && skips_time(s, zone, from))
+			return from;
+	}
+	return SCHEDULE_NEVER;
+}
