@@ -41,13 +41,12 @@ struct demand admit_demand_more(const struct snap *s, uint32_t run,
 }
 
 static enum reason say(struct verdict *ret, enum reason why, uint32_t name,
-                       int what, const int64_t need_have_total[3])
+                       int what, struct verdict_limit limit)
 {
 	ret->why = why;
 	ret->name = name;
-	ret->num[NUM_WHAT] = what;
-	for (int i = 0; i < 3; i++)
-		ret->num[NUM_NEED + i] = need_have_total[i];
+	ret->what = what;
+	ret->limit = limit;
 	return why;
 }
 
@@ -88,8 +87,10 @@ static enum reason check_licenses(const struct snap *s, uint32_t req,
 
 		if (need > have[name])
 			return say(ret, why, name, WHAT_LICENSES,
-			           (int64_t[]){ need, have[name],
-			                        s->license.total[name] });
+			           (struct verdict_limit){
+				       need,
+				       s->license.total[name] - have[name],
+				       s->license.total[name] });
 	}
 	return WHY_None;
 }
@@ -106,12 +107,13 @@ enum reason admit_ever(const struct snap *s, uint32_t row, struct verdict *ret)
 		int r = over_limit(s->queue.limit[q], nothing, amount);
 
 		if (r < RES_N)
-			return say(
-			    ret, WHY_ExceedsQueueLimit, q, r,
-			    (int64_t[]){ amount[r], 0, s->queue.limit[q][r] });
+			return say(ret, WHY_ExceedsQueueLimit, q, r,
+			           (struct verdict_limit){
+				       amount[r], 0, s->queue.limit[q][r] });
 		if (gpus != CONF_NONE && amount[RES_GPU] > gpus)
-			return say(ret, WHY_ExceedsQueueLimit, q, RES_GPU,
-			           (int64_t[]){ amount[RES_GPU], 0, gpus });
+			return say(
+			    ret, WHY_ExceedsQueueLimit, q, RES_GPU,
+			    (struct verdict_limit){ amount[RES_GPU], 0, gpus });
 	}
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return WHY_None;
@@ -128,8 +130,9 @@ static enum reason check_jobs(const struct work *w, uint32_t queue,
 		int64_t max = s->queue.max_jobs[q];
 
 		if (max != CONF_NONE && w->jobs[q] >= max)
-			return say(ret, WHY_QueueMaxJobs, q, WHAT_JOBS,
-			           (int64_t[]){ 1, w->jobs[q], max });
+			return say(
+			    ret, WHY_QueueMaxJobs, q, WHAT_JOBS,
+			    (struct verdict_limit){ 1, w->jobs[q], max });
 	}
 	return WHY_None;
 }
@@ -148,11 +151,13 @@ static enum reason check_user(struct work *w, const struct demand *d,
 			continue;
 		use = work_user(w, q, d->user);
 		if (d->starts && jobs != CONF_NONE && use[USER_JOBS] >= jobs)
-			return say(ret, WHY_UserLimit, q, WHAT_JOBS,
-			           (int64_t[]){ 1, use[USER_JOBS], jobs });
+			return say(
+			    ret, WHY_UserLimit, q, WHAT_JOBS,
+			    (struct verdict_limit){ 1, use[USER_JOBS], jobs });
 		if (gpus != CONF_NONE && more && use[USER_GPUS] + more > gpus)
 			return say(ret, WHY_UserLimit, q, RES_GPU,
-			           (int64_t[]){ more, use[USER_GPUS], gpus });
+			           (struct verdict_limit){ more, use[USER_GPUS],
+			                                   gpus });
 	}
 	return WHY_None;
 }
@@ -168,8 +173,8 @@ static enum reason check_amounts(const struct snap *s, const struct demand *d,
 
 		if (r < RES_N)
 			return say(ret, why, q, r,
-			           (int64_t[]){ d->amount[r], used[q][r],
-			                        most[q][r] });
+			           (struct verdict_limit){
+				       d->amount[r], used[q][r], most[q][r] });
 	}
 	return WHY_None;
 }
@@ -221,7 +226,7 @@ struct admit_due {
 	uint64_t job;
 	enum reason why;
 	uint32_t name, user; /* queue or licence; UserLimit: whose */
-	int64_t what;
+	int what;
 };
 
 static bool is_same(const struct admit_due *a, const struct admit_due *b)
@@ -238,13 +243,12 @@ void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit)
 		.why = limit->why,
 		.name = limit->name,
 		.user = user ? p->snap->pend.user[row] : 0,
-		.what = limit->num[NUM_WHAT],
+		.what = limit->what,
 	};
 	const struct admit_due *had = p->due.p;
 
 	/* What is never enough is nobody's. */
-	if (limit->num[NUM_NEED] > limit->num[NUM_TOTAL] ||
-	    p->due.n == DUES_MAX)
+	if (limit->limit.need > limit->limit.max || p->due.n == DUES_MAX)
 		return;
 	for (size_t i = 0; i < p->due.n; i++) {
 		if (is_same(&had[i], &due))
@@ -288,8 +292,8 @@ enum reason admit_due_check(const struct pass *p, const struct demand *d,
 			                 .job = due[i].job,
 			                 .name = due[i].name,
 			                 .expected = SNAP_NEVER };
-		ret->num[NUM_WHAT] = WAY_IS_DUE;
-		ret->num[NUM_NEED] = due[i].why == WHY_Licenses;
+		ret->keep.whom = KEPT_LIMIT;
+		ret->keep.license = due[i].why == WHY_Licenses;
 		return WHY_Priority;
 	}
 	return WHY_None;

@@ -209,7 +209,7 @@ static void hold(struct pass *p, const struct holder *h)
 		admit_charge(place->work, &d, 1);
 		v->why = WHY_Preempting;
 		v->name = h->node[0];
-		v->num[NUM_GOT] = h->n;
+		v->held = h->n;
 		p->order->begun[h->row]++;
 		p->order->claimed[h->row]++;
 	} else if (!is_mover(p, h)) {

@@ -408,7 +408,7 @@ static bool clear_limits(struct evictor *e)
 	enum reason why;
 
 	while ((why = admit_now(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
-		int64_t what = v.num[NUM_WHAT];
+		int what = v.what;
 
 		if (e->mode == MOVE || (!take_below(e, v.name, what, false) &&
 		                        !take_below(e, v.name, what, true)))

@@ -312,12 +312,12 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 			    !count_on(e, req, node, 1))
 				continue;
 			fit_best_numa(e->empty, req, node, &gpus, &cpus);
-			if (found && gpus <= v->num[NUM_HAVE] &&
-			    (gpus < v->num[NUM_HAVE] ||
-			     cpus <= v->num[NUM_TOTAL]))
+			if (found && gpus <= v->lack.numa_gpus &&
+			    (gpus < v->lack.numa_gpus ||
+			     cpus <= v->lack.numa_cpus))
 				continue;
-			v->num[NUM_HAVE] = gpus;
-			v->num[NUM_TOTAL] = cpus;
+			v->lack.numa_gpus = gpus;
+			v->lack.numa_cpus = cpus;
 			v->name = node;
 			found = true;
 		}
@@ -334,46 +334,46 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 	const struct snap_reqs *r = &e->snap->req;
 	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
 
-	v->name = largest(e, req, RES_CPU, &v->num[NUM_HAVE]);
-	v->num[NUM_WHAT] = WHAT_FEATURES;
+	v->name = largest(e, req, RES_CPU, &v->lack.have);
+	v->what = WHAT_FEATURES;
 	for (size_t i = 0; v->name != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
 	     i++) {
 		enum resource res = by_scarcity[i];
 
-		v->name = largest(e, req, res, &v->num[NUM_HAVE]);
-		v->num[NUM_WHAT] = res;
-		v->num[NUM_NEED] = need[res];
-		if (need[res] > v->num[NUM_HAVE])
+		v->name = largest(e, req, res, &v->lack.have);
+		v->what = (int)res;
+		v->lack.need = need[res];
+		if (need[res] > v->lack.have)
 			return;
-		v->num[NUM_WHAT] = WHAT_DEVICES;
+		v->what = WHAT_DEVICES;
 	}
 	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
-		v->num[NUM_WHAT] = WHAT_PART_OF_GPU;
+		v->what = WHAT_PART_OF_GPU;
 	else if (r->numa[req] == NUMA_STRICT && explain_numa(e, req, v))
-		v->num[NUM_WHAT] = WHAT_NUMA;
+		v->what = WHAT_NUMA;
 }
 
 /* What of the whole job there is not, even when all is empty. */
 static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
-	uint32_t got = (uint32_t)v->num[NUM_GOT], part, nodes;
+	uint32_t got = v->lack.got, part, nodes;
 
 	if (e->snap->req.need[req] != LEVEL_NONE &&
 	    count_tasks(e, req, LEVEL_NONE, EVER_ALL) > got) {
-		v->num[NUM_WHAT] = WHAT_DOMAIN;
+		v->what = WHAT_DOMAIN;
 		return;
 	}
 	if (!got) {
 		explain_never(e, req, v);
 		return;
 	}
-	v->num[NUM_WHAT] = WHAT_GANG;
+	v->what = WHAT_GANG;
 	part = too_few(e, req, EVER_ALL, &nodes);
 	if (got == e->snap->req.min_tasks[req] && part < a->ncounts) {
-		v->num[NUM_WHAT] = WHAT_COUNTS;
-		v->num[NUM_NEED] = a->count[part];
-		v->num[NUM_HAVE] = nodes;
+		v->what = WHAT_COUNTS;
+		v->lack.need = a->count[part];
+		v->lack.have = nodes;
 	}
 }
 
@@ -387,7 +387,7 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	if (e->fits[req])
 		return true;
 	pool = unready_pool(e->snap, req);
-	v->num[NUM_GOT] = got;
+	v->lack.got = got;
 	v->why = WHY_NeverFits;
 	if (pool != SNAP_NONE) {
 		/* It may have nodes that nobody has told of yet. */
@@ -406,7 +406,7 @@ bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
 
 	if (could_hold(e, req, EVER_USABLE, &got))
 		return true;
-	v->num[NUM_GOT] = got;
+	v->lack.got = got;
 	if (could_hold(e, req, EVER_UP, &up)) {
 		v->why = WHY_RunnerDown;
 		v->name = unready_pool(e->snap, req);

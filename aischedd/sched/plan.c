@@ -86,8 +86,7 @@ static void name_blockers(struct pass *p)
 		     v->why == WHY_NumaAlignment) &&
 		    !v->job && v->expected == SNAP_NEVER &&
 		    v->name != SNAP_NONE)
-			v->job = promise_blocker(p->promises, v->name,
-			                         v->num[NUM_WHAT]);
+			v->job = promise_blocker(p->promises, v->name, v->what);
 	}
 }
 

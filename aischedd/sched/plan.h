@@ -10,27 +10,7 @@
 
 #include <stdint.h>
 
-#include "aischedd/sched/snap.h"
-#include "libcommon/buf.h"
-#include "libcommon/names.h"
-
-/*
- * Why the row's first job that did not start waits; WHY_None: all started.
- * An array that runs as many tasks as it may (member.room) is passed over as
- * long as another of the row waits for something else.  What num and name
- * mean depends on why; verdict_text() knows.
- */
-struct verdict {
-	enum reason why;
-	uint32_t started; /* jobs of the row that start in this plan */
-	uint64_t job;     /* the one in the way, 0: none in particular */
-	int64_t num[6];
-	uint32_t name;     /* node, queue, pool or licence they speak of */
-	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
-	uint32_t position; /* 1: the next of its queue */
-	bool kept;         /* the row was judged by an earlier pass: what that
-	                    * said still holds.  why is WHY_Unevaluated */
-};
+#include "aischedd/sched/verdict.h"
 
 /* A job of a row, behind the one that its verdict speaks of, is promised a
  * start of its own. */

@@ -91,9 +91,9 @@ bool promise_is_open(const struct snap *s, uint32_t row, struct verdict *v)
 		return true;
 	v->why = WHY_Reservation;
 	v->name = resv;
-	v->num[NUM_WHAT] = !invited                     ? RESV_OF_OTHERS
-	                   : s->now < s->resv.end[resv] ? RESV_BEGINS
-	                                                : RESV_IS_OVER;
+	v->resv = !invited                     ? RESV_OF_OTHERS
+	          : s->now < s->resv.end[resv] ? RESV_BEGINS
+	                                       : RESV_IS_OVER;
 	return false;
 }
 
@@ -286,18 +286,18 @@ bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v)
 	v->why = WHY_Priority;
 	v->name = r->node;
 	v->job = 0;
-	v->num[NUM_WHAT] = WAY_IS_CLOSED;
-	v->num[NUM_NEED] = s->req.reservation[s->pend.req[row]];
+	v->keep.whom = KEPT_OWN_END;
+	v->keep.resv = s->req.reservation[s->pend.req[row]];
 	if (r->bar) {
-		v->num[NUM_WHAT] = WAY_IS_BARRED;
+		v->keep.whom = KEPT_WAITER;
 		v->job = r->bar;
 	} else if (r->due && r->due->resv != SNAP_NONE) {
-		v->num[NUM_WHAT] = WAY_IS_RESERVED;
-		v->num[NUM_NEED] = r->due->resv;
-		v->num[NUM_HAVE] = ps->p->until;
+		v->keep.whom = KEPT_RESERVATION;
+		v->keep.resv = r->due->resv;
+		v->keep.end = ps->p->until;
 	} else if (r->due) {
-		v->num[NUM_WHAT] = WAY_IS_PROMISED;
-		v->num[NUM_NEED] = r->due->start;
+		v->keep.whom = KEPT_PROMISE;
+		v->keep.start = r->due->start;
 		v->job = r->due->job;
 	}
 	return true;

@@ -38,7 +38,7 @@ static void say_preempting(struct pass *p, uint32_t row)
 	while (claim->row != row)
 		claim--;
 	say(p, row, WHY_Preempting, node[claim->node_first]);
-	p->verdict[row].num[NUM_GOT] = claim->n;
+	p->verdict[row].held = claim->n;
 }
 
 static void say_lack(struct pass *p, uint32_t row,
@@ -52,12 +52,13 @@ static void say_lack(struct pass *p, uint32_t row,
 	    : lack->got       ? WHY_GangPartial
 	                      : WHY_Resources,
 	    lack->node);
-	v->num[NUM_WHAT] = lack->what;
-	v->num[NUM_NEED] = lack->need;
-	v->num[NUM_HAVE] = lack->have;
-	v->num[NUM_TOTAL] = lack->total;
-	v->num[NUM_SUM] = lack->why == WHY_Topology ? lack->domain : lack->sum;
-	v->num[NUM_GOT] = lack->got;
+	v->what = lack->what;
+	v->lack = (struct verdict_lack){ .need = lack->need,
+		                         .have = lack->have,
+		                         .total = lack->total,
+		                         .sum = lack->sum,
+		                         .got = lack->got,
+		                         .domain = lack->domain };
 }
 
 static void say_start_failed(struct pass *p, uint32_t row)
@@ -68,9 +69,8 @@ static void say_start_failed(struct pass *p, uint32_t row)
 	while (place_index_tree(place->index, place->task[i].node) != TREE_LATE)
 		i++;
 	say(p, row, WHY_StartFailed, place->task[i].node);
-	p->verdict[row].num[NUM_TOTAL] =
-	    p->snap->node.retry_at[place->task[i].node];
-	pass_wake(p, p->verdict[row].num[NUM_TOTAL]);
+	p->verdict[row].retry_at = p->snap->node.retry_at[place->task[i].node];
+	pass_wake(p, p->verdict[row].retry_at);
 	place_undo(p->place);
 }
 

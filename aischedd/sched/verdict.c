@@ -1,6 +1,6 @@
 /* verdict.c - why a job waits, as a sentence with its numbers */
 #include "aischedd/sched/verdict.h"
-#include "aischedd/sched/plan.h"
+
 #include "libcommon/parse.h"
 
 /* "2h 10m": the two largest units will do. */
@@ -51,9 +51,9 @@ static void put_best_node(const struct snap *s, const struct verdict *v,
                           struct buf *out)
 {
 	buf_printf(out, "%s has most free with ", s->node.name[v->name]);
-	put_number(out, v->num[NUM_WHAT], v->num[NUM_HAVE]);
+	put_number(out, v->what, v->lack.have);
 	buf_puts(out, " of ");
-	put_number(out, v->num[NUM_WHAT], v->num[NUM_TOTAL]);
+	put_number(out, v->what, v->lack.total);
 }
 
 /* Nodes that have what not all nodes need to have. */
@@ -62,22 +62,22 @@ static void put_counted(const struct verdict *v, struct buf *out)
 	buf_printf(out,
 	           "%lld nodes that have what its constraint counts, and finds "
 	           "room on %lld",
-	           (long long)v->num[NUM_NEED], (long long)v->num[NUM_HAVE]);
+	           (long long)v->lack.need, (long long)v->lack.have);
 }
 
 /* What is short and where. */
 static void put_lack(const struct snap *s, uint32_t req,
                      const struct verdict *v, struct buf *out)
 {
-	switch (v->num[NUM_WHAT]) {
+	switch (v->what) {
 	case WHAT_NODE:
 		if (s->req.exclusive[req])
 			buf_puts(out, "a node without other jobs, and no "
 			              "other is free");
 		else if (s->req.nodes[req])
 			buf_printf(out, "%lld nodes, and %lld have room",
-			           (long long)v->num[NUM_NEED],
-			           (long long)v->num[NUM_HAVE]);
+			           (long long)v->lack.need,
+			           (long long)v->lack.have);
 		else if (s->req.tasks_per_node[req])
 			buf_puts(out, "another node, and no other has room");
 		else
@@ -90,21 +90,21 @@ static void put_lack(const struct snap *s, uint32_t req,
 		buf_printf(out,
 		           "a node that takes another task: %s, which has most "
 		           "free, has all %lld that it may run at once",
-		           s->node.name[v->name], (long long)v->num[NUM_TOTAL]);
+		           s->node.name[v->name], (long long)v->lack.total);
 		break;
 	case WHAT_DEVICES:
-		put_amount(out, RES_CPU, v->num[NUM_NEED]);
+		put_amount(out, RES_CPU, v->lack.need);
 		buf_printf(out, " on one node, and %s has as much free, but ",
 		           s->node.name[v->name]);
-		if (v->num[NUM_NEED] < 1000) {
+		if (v->lack.need < 1000) {
 			buf_puts(out, "not on one CPU");
 			break;
 		}
-		format_milli(out, v->num[NUM_HAVE]);
+		format_milli(out, v->lack.have);
 		buf_puts(out, " of it in whole CPUs");
 		break;
 	default:
-		put_amount(out, v->num[NUM_WHAT], v->num[NUM_NEED]);
+		put_amount(out, v->what, v->lack.need);
 		buf_puts(out, " on one node, and ");
 		put_best_node(s, v, out);
 	}
@@ -140,25 +140,25 @@ static void put_resources(const struct snap *s, uint32_t row,
 
 	if (s->pend.resumes[row] != SNAP_NONE) {
 		buf_puts(out, "needs its ");
-		put_amount(out, RES_CPU, v->num[NUM_NEED]);
+		put_amount(out, RES_CPU, v->lack.need);
 		buf_printf(out, " on %s again; ", s->node.name[v->name]);
-		put_number(out, RES_CPU, v->num[NUM_HAVE]);
+		put_number(out, RES_CPU, v->lack.have);
 		buf_puts(out, " of ");
-		put_number(out, RES_CPU, v->num[NUM_TOTAL]);
+		put_number(out, RES_CPU, v->lack.total);
 		buf_puts(out, " free there");
 		put_blocker(s, v, out);
 		return;
 	}
-	if (v->num[NUM_GOT])
+	if (v->lack.got)
 		buf_printf(out, "%lld of its %u tasks would fit; the next ",
-		           (long long)v->num[NUM_GOT], (unsigned)tasks);
+		           (long long)v->lack.got, (unsigned)tasks);
 	else if (tasks > 1)
 		buf_printf(out, "each of its %u tasks ", (unsigned)tasks);
 	buf_puts(out, "needs ");
 	put_lack(s, req, v, out);
-	if (v->why == WHY_Fragmentation && v->num[NUM_WHAT] < RES_N) {
+	if (v->why == WHY_Fragmentation && v->what < RES_N) {
 		buf_puts(out, "; ");
-		put_amount(out, v->num[NUM_WHAT], v->num[NUM_SUM]);
+		put_amount(out, v->what, v->lack.sum);
 		buf_puts(out, " free in all");
 	}
 	put_blocker(s, v, out);
@@ -169,19 +169,18 @@ static void put_topology(const struct snap *s, uint32_t row,
                          const struct verdict *v, struct buf *out)
 {
 	uint32_t req = s->pend.req[row], tasks = s->req.min_tasks[req];
-	int64_t domain = v->num[NUM_SUM];
+	uint32_t domain = v->lack.domain;
 
 	buf_printf(out, "no %s has room for ", s->level[s->req.need[req]]);
 	if (tasks == 1)
 		buf_puts(out, "it, though other nodes have");
 	else
 		buf_printf(out, "%s %u tasks",
-		           v->num[NUM_GOT] ? "its" : "any of its",
-		           (unsigned)tasks);
-	if (v->num[NUM_GOT] && v->num[NUM_GOT] < tasks)
+		           v->lack.got ? "its" : "any of its", (unsigned)tasks);
+	if (v->lack.got && v->lack.got < tasks)
 		buf_printf(out, "; %s has most, for %lld",
-		           s->domain.name[domain], (long long)v->num[NUM_GOT]);
-	else if (v->num[NUM_GOT])
+		           s->domain.name[domain], (long long)v->lack.got);
+	else if (v->lack.got)
 		buf_puts(out, " on nodes as it asks for them");
 	put_blocker(s, v, out);
 }
@@ -202,14 +201,14 @@ static void put_task(const struct snap *s, uint32_t req, struct buf *out)
 static void put_best_numa(const struct snap *s, uint32_t req,
                           const struct verdict *v, struct buf *out)
 {
-	bool gpus = s->req.gpus[req] > 0, cpus = v->num[NUM_TOTAL] >= 0;
+	bool gpus = s->req.gpus[req] > 0, cpus = v->lack.numa_cpus >= 0;
 
 	if (gpus)
-		put_amount(out, RES_GPU, 1000 * v->num[NUM_HAVE]);
+		put_amount(out, RES_GPU, 1000 * v->lack.numa_gpus);
 	if (gpus && cpus)
 		buf_puts(out, " and ");
 	if (cpus)
-		put_amount(out, RES_CPU, 1000 * v->num[NUM_TOTAL]);
+		put_amount(out, RES_CPU, 1000 * v->lack.numa_cpus);
 }
 
 static void put_numa(const struct snap *s, uint32_t row,
@@ -235,9 +234,9 @@ static void put_never_together(const struct snap *s, uint32_t row,
 
 	buf_printf(out, "were all nodes empty, no %s would have room for ",
 	           s->level[s->req.need[req]]);
-	if (v->num[NUM_GOT])
+	if (v->lack.got)
 		buf_printf(out, "more than %lld of its %u tasks",
-		           (long long)v->num[NUM_GOT],
+		           (long long)v->lack.got,
 		           (unsigned)s->req.min_tasks[req]);
 	else
 		buf_puts(out, "any task of it, though other nodes would");
@@ -248,7 +247,7 @@ static void put_never(const struct snap *s, uint32_t row,
 {
 	uint32_t req = s->pend.req[row];
 
-	switch (v->num[NUM_WHAT]) {
+	switch (v->what) {
 	case WHAT_FEATURES:
 		buf_puts(out, "no node of its pools has the features, GPU "
 		              "type or names that it asks for");
@@ -257,8 +256,7 @@ static void put_never(const struct snap *s, uint32_t row,
 		buf_printf(out,
 		           "has %u tasks; no more than %lld fit, were "
 		           "all nodes empty",
-		           (unsigned)s->req.tasks[req],
-		           (long long)v->num[NUM_GOT]);
+		           (unsigned)s->req.tasks[req], (long long)v->lack.got);
 		break;
 	case WHAT_DOMAIN:
 		put_never_together(s, row, v, out);
@@ -274,14 +272,12 @@ static void put_never(const struct snap *s, uint32_t row,
 		buf_printf(out,
 		           "needs %lld nodes that have what its constraint "
 		           "counts; %lld that it may use have that",
-		           (long long)v->num[NUM_NEED],
-		           (long long)v->num[NUM_HAVE]);
+		           (long long)v->lack.need, (long long)v->lack.have);
 		break;
 	case WHAT_LICENSES:
 		buf_printf(out, "needs %lld of licence '%s', which has %lld",
-		           (long long)v->num[NUM_NEED],
-		           s->license.name[v->name],
-		           (long long)v->num[NUM_TOTAL]);
+		           (long long)v->limit.need, s->license.name[v->name],
+		           (long long)v->limit.max);
 		break;
 	case WHAT_PART_OF_GPU:
 		buf_puts(out, "asks for ");
@@ -301,9 +297,9 @@ static void put_never(const struct snap *s, uint32_t row,
 		break;
 	default:
 		buf_puts(out, "needs ");
-		put_amount(out, v->num[NUM_WHAT], v->num[NUM_NEED]);
+		put_amount(out, v->what, v->lack.need);
 		buf_puts(out, " on one node; the largest that it may use has ");
-		put_number(out, v->num[NUM_WHAT], v->num[NUM_HAVE]);
+		put_number(out, v->what, v->lack.have);
 		buf_printf(out, " (%s)", s->node.name[v->name]);
 	}
 }
@@ -313,37 +309,37 @@ static void put_limit(const struct snap *s, uint32_t row,
 {
 	const char *user = s->user.name[s->pend.user[row]];
 	const char *queue = s->queue.name[v->name];
-	int64_t what = v->num[NUM_WHAT];
+	int64_t what = v->what;
 
 	if (what == WHAT_JOBS) {
 		if (v->why == WHY_UserLimit)
 			buf_printf(out,
 			           "user '%s' runs %lld of at most %lld "
 			           "jobs in queue '%s'",
-			           user, (long long)v->num[NUM_HAVE],
-			           (long long)v->num[NUM_TOTAL], queue);
+			           user, (long long)v->limit.used,
+			           (long long)v->limit.max, queue);
 		else
 			buf_printf(out,
 			           "queue '%s' runs %lld of at most %lld jobs",
-			           queue, (long long)v->num[NUM_HAVE],
-			           (long long)v->num[NUM_TOTAL]);
+			           queue, (long long)v->limit.used,
+			           (long long)v->limit.max);
 		return;
 	}
 	buf_puts(out, "needs ");
-	put_amount(out, what, v->num[NUM_NEED]);
+	put_amount(out, what, v->limit.need);
 	if (v->why == WHY_ExceedsQueueLimit) {
 		buf_printf(out, " in all; queue '%s' never allows more than ",
 		           queue);
-		put_number(out, what, v->num[NUM_TOTAL]);
+		put_number(out, what, v->limit.max);
 		return;
 	}
 	if (v->why == WHY_UserLimit)
 		buf_printf(out, "; user '%s' uses ", user);
 	else
 		buf_printf(out, "; queue '%s' uses ", queue);
-	put_number(out, what, v->num[NUM_HAVE]);
+	put_number(out, what, v->limit.used);
 	buf_puts(out, " of at most ");
-	put_number(out, what, v->num[NUM_TOTAL]);
+	put_number(out, what, v->limit.max);
 	if (v->why == WHY_UserLimit)
 		buf_printf(out, " in queue '%s'", queue);
 }
@@ -352,17 +348,17 @@ static void put_limit(const struct snap *s, uint32_t row,
 static void put_quota(const struct snap *s, const struct verdict *v,
                       struct buf *out)
 {
-	int64_t what = v->num[NUM_WHAT];
+	int64_t what = v->what;
 
 	buf_puts(out, "needs ");
-	put_amount(out, what, v->num[NUM_NEED]);
+	put_amount(out, what, v->limit.need);
 	buf_printf(out, " and may not be preempted; queue '%s' has a quota of ",
 	           s->queue.name[v->name]);
-	put_number(out, what, v->num[NUM_TOTAL]);
-	if (!v->num[NUM_HAVE])
+	put_number(out, what, v->limit.max);
+	if (!v->limit.used)
 		return;
 	buf_puts(out, ", of which such jobs use ");
-	put_number(out, what, v->num[NUM_HAVE]);
+	put_number(out, what, v->limit.used);
 }
 
 static void put_down(const struct snap *s, uint32_t row,
@@ -373,11 +369,11 @@ static void put_down(const struct snap *s, uint32_t row,
 		                             [NODE_DOWN] = "down" };
 	uint32_t tasks = s->req.tasks[s->pend.req[row]];
 
-	if (v->num[NUM_GOT])
+	if (v->lack.got)
 		buf_printf(out,
 		           "only %lld of its %u tasks fit on nodes that "
 		           "are up",
-		           (long long)v->num[NUM_GOT], (unsigned)tasks);
+		           (long long)v->lack.got, (unsigned)tasks);
 	else
 		buf_puts(out, "no node that could run it is up");
 	if (v->name != SNAP_NONE)
@@ -389,7 +385,7 @@ static void put_down(const struct snap *s, uint32_t row,
 static void put_reserved(const struct snap *s, const struct verdict *v,
                          struct buf *out)
 {
-	int64_t resv = v->num[NUM_NEED];
+	uint32_t resv = v->keep.resv;
 
 	buf_printf(out, "would fit on %s, ", s->node.name[v->name]);
 	if (s->resv.start[resv] <= s->now) {
@@ -398,7 +394,7 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 		put_span(out, s->resv.end[resv] - s->now);
 		return;
 	}
-	if (v->num[NUM_HAVE] == SNAP_NEVER)
+	if (v->keep.end == SNAP_NEVER)
 		buf_puts(out, "but has no time limit, and");
 	else
 		buf_puts(out, "but would not end before");
@@ -411,46 +407,46 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {
-	bool due = v->num[NUM_WHAT] == WAY_IS_DUE;
+	bool due = v->keep.whom == KEPT_LIMIT;
 	const char *node = due ? NULL : s->node.name[v->name];
 	unsigned long long job = v->job;
 
-	switch (v->num[NUM_WHAT]) {
-	case WAY_IS_DUE:
+	switch (v->keep.whom) {
+	case KEPT_LIMIT:
 		buf_printf(out,
 		           "is within the limits, but job %llu ahead of it has "
 		           "waited longer for ",
 		           job);
-		if (v->num[NUM_NEED])
+		if (v->keep.license)
 			buf_printf(out, "licence '%s'",
 			           s->license.name[v->name]);
 		else
 			buf_printf(out, "what queue '%s' may use",
 			           s->queue.name[v->name]);
 		break;
-	case WAY_IS_PROMISED:
+	case KEPT_PROMISE:
 		buf_printf(out,
 		           "would fit on %s, but that would delay job %llu, "
 		           "which is promised to start there ",
 		           node, job);
-		if (v->num[NUM_NEED] <= s->now) {
+		if (v->keep.start <= s->now) {
 			buf_puts(out, "next");
 			break;
 		}
 		buf_puts(out, "in ");
-		put_span(out, v->num[NUM_NEED] - s->now);
+		put_span(out, v->keep.start - s->now);
 		break;
-	case WAY_IS_RESERVED:
+	case KEPT_RESERVATION:
 		put_reserved(s, v, out);
 		break;
-	case WAY_IS_CLOSED:
+	case KEPT_OWN_END:
 		buf_printf(out,
 		           "would fit on %s, but not within its reservation "
 		           "'%s', which ends in ",
-		           node, s->resv.name[v->num[NUM_NEED]]);
-		put_span(out, s->resv.end[v->num[NUM_NEED]] - s->now);
+		           node, s->resv.name[v->keep.resv]);
+		put_span(out, s->resv.end[v->keep.resv] - s->now);
 		break;
-	default:
+	case KEPT_WAITER:
 		buf_printf(out,
 		           "would fit on %s, which job %llu ahead of it "
 		           "waits for",
@@ -462,7 +458,7 @@ static void put_reservation(const struct snap *s, const struct verdict *v,
                             struct buf *out)
 {
 	buf_printf(out, "reservation '%s' ", s->resv.name[v->name]);
-	switch (v->num[NUM_WHAT]) {
+	switch (v->resv) {
 	case RESV_OF_OTHERS:
 		buf_puts(out, "is not for its user");
 		break;
@@ -486,10 +482,9 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		break;
 	case WHY_Preempting:
 		buf_printf(out, "jobs leave for it and have not ended yet; ");
-		if (v->num[NUM_GOT] > 1)
+		if (v->held > 1)
 			buf_printf(out, "%lld places are held, the first on %s",
-			           (long long)v->num[NUM_GOT],
-			           s->node.name[v->name]);
+			           (long long)v->held, s->node.name[v->name]);
 		else
 			buf_printf(out, "%s is held", s->node.name[v->name]);
 		break;
@@ -509,10 +504,10 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		put_never(s, row, v, out);
 		break;
 	case WHY_Licenses:
-		buf_printf(
-		    out, "needs %lld of licence '%s'; %lld of %lld free",
-		    (long long)v->num[NUM_NEED], s->license.name[v->name],
-		    (long long)v->num[NUM_HAVE], (long long)v->num[NUM_TOTAL]);
+		buf_printf(out, "needs %lld of licence '%s'; %lld of %lld free",
+		           (long long)v->limit.need, s->license.name[v->name],
+		           (long long)(v->limit.max - v->limit.used),
+		           (long long)v->limit.max);
 		break;
 	case WHY_ExceedsQueueLimit:
 	case WHY_QueueLimit:
@@ -530,7 +525,7 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 	case WHY_StartFailed:
 		buf_printf(out, "a start on %s failed; the next try is in ",
 		           s->node.name[v->name]);
-		put_span(out, v->num[NUM_TOTAL] - s->now);
+		put_span(out, v->retry_at - s->now);
 		break;
 	case WHY_NodeDown:
 		put_down(s, row, v, out);

@@ -1,60 +1,96 @@
 /*
- * verdict.h - the numbers in a verdict, for those who fill in and read them
- *
- * Resources, Fragmentation, GangPartial, NeverFits: what is short (a resource
- * or WHAT_*), how much of it a task needs, what the node `name` has free (for
- * NeverFits: in all) and in total, what is free in the pool, and how many
- * tasks fit.  QueueLimit, ExceedsQueueLimit: what, how much the job asks for,
- * how much the queue `name` uses, its limit.  Licenses: how many it needs,
- * are free, exist of `name`.  QueueMaxJobs, UserLimit: how many run and may.
- * Topology: as Resources, but the domain that has most room for it instead of
- * what is free in the pool, and for how many tasks.  NumaAlignment: what the
- * NUMA node of node `name` has that has most, GPUs as what is free, CPUs as
- * total.  NodeDown, RunnerDown: tasks that fit on what is there; node or pool
- * `name`. StartFailed: the time of the next try, on `name`.  Priority: in what
- * way (WAY_*) node `name` is not for it: with the time of the promise, with the
- * reservation and the time by which it would end.  Reservation: what is the
- * matter (RESV_*) with reservation `name`.
+ * verdict.h - why a job waits: the reason, its numbers and the sentence
  */
 #ifndef AISCHEDD_SCHED_VERDICT_H
 #define AISCHEDD_SCHED_VERDICT_H
 
-#include "aischedd/sched/plan.h"
+#include "aischedd/sched/snap.h"
+#include "libcommon/buf.h"
+#include "libcommon/names.h"
 
-enum { NUM_WHAT, NUM_NEED, NUM_HAVE, NUM_TOTAL, NUM_SUM, NUM_GOT, NUM_N };
-
-_Static_assert(sizeof(((struct verdict *)0)->num) == NUM_N * sizeof(int64_t),
-               "a verdict has room for its numbers");
-
-/* Beyond enum resource. */
+/* What is short or limited, beyond enum resource. */
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
-	WHAT_DEVICES,  /* not in whole CPUs; NeverFits: not all on one node */
-	WHAT_FEATURES, /* no node has what is asked for by name */
-	WHAT_GANG,     /* each task, but not all together */
+	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */
+	WHAT_FEATURES,     /* a node with the features, GPU type or name */
+	WHAT_GANG,         /* each task fits, but not all of them together */
 	WHAT_LICENSES,
 	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
-	WHAT_JOBS,        /* UserLimit: a count of jobs */
-	WHAT_NUMA,        /* not all on one NUMA node */
-	WHAT_COUNTS,      /* too few nodes that a constraint counts */
-	WHAT_DOMAIN,      /* not all in one domain of the level it needs */
-	WHAT_SLOT         /* the node has as many tasks as it may */
+	WHAT_JOBS,        /* a count of jobs */
+	WHAT_NUMA,        /* everything on one NUMA node */
+	WHAT_COUNTS,      /* nodes that the constraint counts */
+	WHAT_DOMAIN,      /* one domain of the level that the job needs */
+	WHAT_SLOT         /* one more task on the node */
 };
 
-/* Priority. */
-enum {
-	WAY_IS_PROMISED, /* to a job, from NUM_NEED on */
-	WAY_IS_BARRED,   /* by a job that waits for it */
-	WAY_IS_RESERVED, /* NUM_NEED: which; NUM_HAVE: its end would be */
-	WAY_IS_CLOSED,   /* not within the reservation NUM_NEED, its own */
-	WAY_IS_DUE       /* to a job, within the limit of queue `name`, or
-	                  * (NUM_NEED) as licence `name` */
+/* For whom a node or a limit is kept. */
+enum kept_for {
+	KEPT_PROMISE,     /* a job that is promised to start there */
+	KEPT_WAITER,      /* a job that has waited for the node for long */
+	KEPT_RESERVATION, /* the users of a reservation */
+	KEPT_OWN_END,     /* nobody: the job would outlast its reservation */
+	KEPT_LIMIT        /* a job that has waited for the limit for long */
 };
 
-/* Reservation. */
-enum { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
+/* Why a job may not start within the reservation that it names. */
+enum resv_fault { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
 
-/* The sentence, with its numbers, for a person; appended to out. */
+/*
+ * Why the row's first job that does not start waits; WHY_None: all start.
+ * A job whose array runs as many tasks as it may (member.room) is passed over
+ * while another job of the row waits for something else.
+ */
+struct verdict {
+	enum reason why;
+	uint32_t started; /* jobs of the row that start in this plan */
+	uint64_t job;     /* the one that it waits for, 0: none in particular */
+	int64_t expected; /* expected start, SNAP_NEVER: cannot be known */
+	uint32_t position; /* 1: the next of its queue */
+	bool kept;         /* an earlier pass judged the row, and that still
+	                    * holds.  why is WHY_Unevaluated */
+	uint32_t name;     /* node, queue, pool, licence or reservation that
+	                    * the sentence names, or SNAP_NONE */
+	int what;          /* enum resource or WHAT_*: short or limited */
+	union {
+		/* Resources, Fragmentation, GangPartial, Topology,
+		 * NumaAlignment, NodeDown, and NeverFits but for licences. */
+		struct verdict_lack {
+			int64_t need; /* for one task; or that many nodes */
+			union {
+				int64_t have;      /* free on node `name`;
+				                    * NeverFits: there at all */
+				int64_t numa_gpus; /* on the best NUMA node */
+			};
+			union {
+				int64_t total;     /* of node `name` */
+				int64_t numa_cpus; /* -1: not counted */
+			};
+			int64_t sum;     /* free in the pool */
+			uint32_t got;    /* tasks that fit */
+			uint32_t domain; /* Topology: the one with most room */
+		} lack;
+		/* QueueLimit, ExceedsQueueLimit, QueueQuota, QueueMaxJobs,
+		 * UserLimit, Licenses, and NeverFits for want of licences. */
+		struct verdict_limit {
+			int64_t need, used, max;
+		} limit;
+		/* Priority */
+		struct {
+			enum kept_for whom;
+			uint32_t resv; /* KEPT_RESERVATION, KEPT_OWN_END */
+			int64_t start; /* KEPT_PROMISE: promised for then */
+			int64_t end;   /* KEPT_RESERVATION: when the waiting job
+			                * would end, or SNAP_NEVER */
+			bool license;  /* KEPT_LIMIT: `name` is a licence, not a
+			                * queue */
+		} keep;
+		enum resv_fault resv; /* Reservation */
+		int64_t retry_at;     /* StartFailed: the next try */
+		uint32_t held;        /* Preempting: places that are held */
+	};
+};
+
+/* Append the reason as a sentence with its numbers. */
 void verdict_text(const struct snap *snap, uint32_t row,
                   const struct verdict *v, struct buf *out);
 
