@@ -33,8 +33,8 @@ uint32_t state_foreign_uid(const struct state *state, const char *name)
 	/* Two names seldom meet; then the one that came first keeps it. */
 	for (;; hash++) {
 		uid = FOREIGN_UID_MIN + (uint32_t)(hash % FOREIGN_UIDS);
-		known = (uintptr_t)map_find(&state->users, uid);
-		if (!known || !strcmp(state->user[known - 1].name, name))
+		known = (uintptr_t)map_find(&state->users.by_uid, uid);
+		if (!known || !strcmp(state->users.user[known - 1].name, name))
 			return uid;
 	}
 }

@@ -11,35 +11,36 @@
 
 static void sift_up(struct state *state, struct alarm alarm)
 {
-	size_t i = state->nalarms++;
+	size_t i = state->alarms.n++;
 
-	for (; i && state->alarm[(i - 1) / 2].at > alarm.at; i = (i - 1) / 2)
-		state->alarm[i] = state->alarm[(i - 1) / 2];
-	state->alarm[i] = alarm;
+	for (; i && state->alarms.heap[(i - 1) / 2].at > alarm.at;
+	     i = (i - 1) / 2)
+		state->alarms.heap[i] = state->alarms.heap[(i - 1) / 2];
+	state->alarms.heap[i] = alarm;
 }
 
 /* Most jobs end long before their limit: what is left of them goes. */
 static void drop_stale_alarms(struct state *state)
 {
-	size_t n = state->nalarms;
+	size_t n = state->alarms.n;
 
-	state->nalarms = 0;
+	state->alarms.n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!state->alarm[i].job ||
-		    state_job(state, state->alarm[i].job))
-			sift_up(state, state->alarm[i]);
+		if (!state->alarms.heap[i].job ||
+		    state_job(state, state->alarms.heap[i].job))
+			sift_up(state, state->alarms.heap[i]);
 }
 
 void state_alarm(struct state *state, int64_t at, uint64_t job)
 {
 	if (at == NO_TIME)
 		return;
-	if (state->nalarms == state->alarm_cap) {
+	if (state->alarms.n == state->alarms.cap) {
 		drop_stale_alarms(state);
-		if (state->nalarms >= state->alarm_cap / 2)
-			state->alarm =
-			    grow_array(state->alarm, &state->alarm_cap,
-			               sizeof(*state->alarm));
+		if (state->alarms.n >= state->alarms.cap / 2)
+			state->alarms.heap =
+			    grow_array(state->alarms.heap, &state->alarms.cap,
+			               sizeof(*state->alarms.heap));
 	}
 	sift_up(state, (struct alarm){ at, job });
 }
@@ -64,32 +65,34 @@ void state_arm(struct state *state, const struct job *job)
 
 int64_t state_next_tick(const struct state *state)
 {
-	int64_t at = state->nalarms ? state->alarm[0].at : NO_TIME;
+	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
-	if (at == NO_TIME || (state->wake != NO_TIME && state->wake < at))
-		at = state->wake;
 	if (at == NO_TIME ||
-	    (state->resv_next != NO_TIME && state->resv_next < at))
-		at = state->resv_next;
+	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
+		at = state->last_plan.wake;
+	if (at == NO_TIME || (state->reservations.next != NO_TIME &&
+	                      state->reservations.next < at))
+		at = state->reservations.next;
 	return at;
 }
 
 static struct alarm pop_alarm(struct state *state)
 {
-	struct alarm first = state->alarm[0];
-	struct alarm last = state->alarm[--state->nalarms];
+	struct alarm first = state->alarms.heap[0];
+	struct alarm last = state->alarms.heap[--state->alarms.n];
 	size_t i = 0, child;
 
-	while ((child = 2 * i + 1) < state->nalarms) {
-		if (child + 1 < state->nalarms &&
-		    state->alarm[child + 1].at < state->alarm[child].at)
+	while ((child = 2 * i + 1) < state->alarms.n) {
+		if (child + 1 < state->alarms.n &&
+		    state->alarms.heap[child + 1].at <
+		        state->alarms.heap[child].at)
 			child++;
-		if (last.at <= state->alarm[child].at)
+		if (last.at <= state->alarms.heap[child].at)
 			break;
-		state->alarm[i] = state->alarm[child];
+		state->alarms.heap[i] = state->alarms.heap[child];
 		i = child;
 	}
-	state->alarm[i] = last;
+	state->alarms.heap[i] = last;
 	return first;
 }
 
@@ -142,13 +145,14 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 
 void state_tick(struct state *state, int64_t now)
 {
-	if (state->wake != NO_TIME && state->wake <= now) {
-		state->wake = NO_TIME;
+	if (state->last_plan.wake != NO_TIME && state->last_plan.wake <= now) {
+		state->last_plan.wake = NO_TIME;
 		state_replan(state);
 	}
-	if (state->resv_next != NO_TIME && state->resv_next <= now)
+	if (state->reservations.next != NO_TIME &&
+	    state->reservations.next <= now)
 		reserve_tick(state, now);
-	while (state->nalarms && state->alarm[0].at <= now) {
+	while (state->alarms.n && state->alarms.heap[0].at <= now) {
 		uint64_t id = pop_alarm(state).job;
 		struct job *job = state_job(state, id);
 

@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_STATE_ALARM_H
 #define AISCHEDD_STATE_ALARM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct job;
@@ -12,6 +13,11 @@ struct state;
 struct alarm {
 	int64_t at;
 	uint64_t job; /* 0: plan again */
+};
+
+struct alarm_heap {
+	struct alarm *heap; /* the earliest first */
+	size_t n, cap;
 };
 
 /* When state_tick() has something to do, or NO_TIME. */

@@ -35,7 +35,7 @@ static bool nodes_are_up(const struct state *state,
                          const struct snap_task *task, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (node_status(&state->node[task[i].node]) != NODE_UP)
+		if (node_status(&state->nodes.node[task[i].node]) != NODE_UP)
 			return false;
 	return true;
 }
@@ -46,7 +46,7 @@ static bool waits_as_planned(const struct state *state, const struct job *job,
 {
 	const struct row *row = job->row;
 
-	return row && row->planned == state->plan_serial &&
+	return row && row->planned == state->last_plan.serial &&
 	       row->verdict == planned_row;
 }
 
@@ -196,7 +196,7 @@ static void apply_run_claim(struct apply *a, uint32_t claim)
 
 	/* It has left meanwhile: what it had is still its. */
 	if (job && job->state == JOB_PENDING && job->claim)
-		job->claim->serial = a->state->plan_serial;
+		job->claim->serial = a->state->last_plan.serial;
 	if (!a->as_planned[run])
 		return;
 	a->as_planned[run] = false; /* done */
@@ -263,14 +263,14 @@ static void apply_all(struct apply *a)
 
 void state_forget_plan(struct state *state)
 {
-	arena_free(state->plan_arena);
-	state->plan_arena = NULL;
-	state->plan_names = NULL;
-	state->verdict = NULL;
-	state->told = NULL;
-	state->ntold = 0;
-	state->plan_share = NULL;
-	state->plan_serial++;
+	arena_free(state->last_plan.arena);
+	state->last_plan.arena = NULL;
+	state->last_plan.names = NULL;
+	state->last_plan.verdict = NULL;
+	state->last_plan.told = NULL;
+	state->last_plan.ntold = 0;
+	state->last_plan.share = NULL;
+	state->last_plan.serial++;
 }
 
 static void keep_shares(struct state *state, const struct plan *plan)
@@ -280,9 +280,9 @@ static void keep_shares(struct state *state, const struct plan *plan)
 
 	if (plan->gen != state->gen || !plan->share)
 		return; /* queues may be others by now */
-	share = arena_alloc(state->plan_arena, n, sizeof(*share));
+	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
-	state->plan_share = (const int64_t(*)[RES_N])share;
+	state->last_plan.share = (const int64_t(*)[RES_N])share;
 }
 
 static int by_job(const void *a, const void *b)
@@ -295,21 +295,22 @@ static int by_job(const void *a, const void *b)
 static void keep_told(struct state *state, const struct snap *snap,
                       const struct plan *plan)
 {
-	state->ntold = plan->npromised;
-	state->told =
-	    arena_array(state->plan_arena, struct turn_told, plan->npromised);
+	state->last_plan.ntold = plan->npromised;
+	state->last_plan.told = arena_array(state->last_plan.arena,
+	                                    struct turn_told, plan->npromised);
 	for (uint32_t i = 0; i < plan->npromised; i++) {
 		const struct promised *it = &plan->promised[i];
 
-		state->told[i] = (struct turn_told){
+		state->last_plan.told[i] = (struct turn_told){
 			.job = snap->member[it->member].job,
 			.behind = it->job,
 			.expected = it->expected,
 			.position = it->position,
 		};
 	}
-	if (state->ntold)
-		qsort(state->told, state->ntold, sizeof(*state->told), by_job);
+	if (state->last_plan.ntold)
+		qsort(state->last_plan.told, state->last_plan.ntold,
+		      sizeof(*state->last_plan.told), by_job);
 }
 
 /* A million rows may wait: of a plan only this outlives it. */
@@ -319,18 +320,20 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	struct verdict *v;
 	struct snap *names;
 
-	state->plan_arena = arena_new();
-	names = arena_array(state->plan_arena, struct snap, 1);
-	*names = *snap_build(state, snap->now, state->plan_arena, NULL, true);
-	snap_keep_reservations(names, snap, state->plan_arena);
-	state->plan_names = names;
-	v = arena_array(state->plan_arena, struct verdict, plan->nverdicts);
+	state->last_plan.arena = arena_new();
+	names = arena_array(state->last_plan.arena, struct snap, 1);
+	*names =
+	    *snap_build(state, snap->now, state->last_plan.arena, NULL, true);
+	snap_keep_reservations(names, snap, state->last_plan.arena);
+	state->last_plan.names = names;
+	v = arena_array(state->last_plan.arena, struct verdict,
+	                plan->nverdicts);
 	if (plan->nverdicts)
 		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
 	round_keep(state, v, plan->nverdicts);
-	state->verdict = v;
+	state->last_plan.verdict = v;
 	keep_told(state, snap, plan);
-	snap_capacity(snap, state->plan_capacity);
+	snap_capacity(snap, state->last_plan.capacity);
 	keep_shares(state, plan);
 }
 
@@ -347,7 +350,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	keep_verdicts(state, snap, plan);
 	if (plan->gen == state->gen)
 		apply_all(&a);
-	state->wake = plan->wake > now ? plan->wake : NO_TIME;
+	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
 	/* It may have come while there was planned. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;

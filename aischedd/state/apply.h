@@ -6,10 +6,12 @@
 
 #include <stdint.h>
 
+#include "aischedd/sched/snap.h"
+
 struct arena;
 struct plan;
-struct snap;
 struct state;
+struct verdict;
 
 /* What a plan said of one job rather than of its row: when it starts, and
  * behind which other job. */
@@ -17,6 +19,20 @@ struct turn_told {
 	uint64_t job, behind;
 	int64_t expected;
 	uint32_t position;
+};
+
+/* What is kept of the last plan: the verdicts, and a snapshot without jobs
+ * that has the names of which they speak. */
+struct last_plan {
+	struct arena *arena;
+	const struct snap *names;
+	const struct verdict *verdict;
+	struct turn_told *told; /* by job; others of rows with a verdict */
+	uint32_t ntold;
+	const int64_t (*share)[RES_N]; /* by queue, or NULL */
+	int64_t capacity[RES_N];
+	uint64_t serial;
+	int64_t wake; /* it wants another plan then, or NO_TIME */
 };
 
 /*

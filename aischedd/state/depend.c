@@ -61,13 +61,13 @@ static void watch(struct state *state, uint64_t target, uint64_t job)
 {
 	struct watch *w = xmalloc(sizeof(*w));
 
-	*w = (struct watch){ map_find(&state->waiting, target), job };
-	map_set(&state->waiting, target, w);
+	*w = (struct watch){ map_find(&state->waits.waiting, target), job };
+	map_set(&state->waits.waiting, target, w);
 }
 
 static void unwatch(struct state *state, uint64_t target, uint64_t job)
 {
-	struct watch *first = map_find(&state->waiting, target), *w, **at;
+	struct watch *first = map_find(&state->waits.waiting, target), *w, **at;
 
 	for (at = &first; (w = *at); at = &w->next)
 		if (w->job == job) {
@@ -76,16 +76,16 @@ static void unwatch(struct state *state, uint64_t target, uint64_t job)
 			break;
 		}
 	if (first)
-		map_set(&state->waiting, target, first);
+		map_set(&state->waits.waiting, target, first);
 	else
-		map_del(&state->waiting, target);
+		map_del(&state->waits.waiting, target);
 }
 
 void deps_watch(struct state *state, struct job *job)
 {
 	for (uint32_t i = 0; job->deps && i < job->deps->n; i++) {
 		if (job->deps->dep[i].kind == DEP_SINGLETON)
-			state->nsingletons++;
+			state->waits.nsingletons++;
 		else
 			watch(state, job->deps->dep[i].job, job->id);
 	}
@@ -96,7 +96,7 @@ static void drop_dep(struct state *state, struct job *job, uint32_t i)
 	struct deps *deps = job->deps;
 
 	if (deps->dep[i].kind == DEP_SINGLETON)
-		state->nsingletons--;
+		state->waits.nsingletons--;
 	else
 		unwatch(state, deps->dep[i].job, job->id);
 	deps->dep[i] = deps->dep[--deps->n];
@@ -181,7 +181,7 @@ static bool is_older(const struct job *job, const struct job *than)
 
 static bool alone(const struct state *state, const struct job *job)
 {
-	const struct job *first = map_find(&state->names, job->name_key);
+	const struct job *first = map_find(&state->waits.names, job->name_key);
 
 	/* The newest come first: what is behind it is almost always older. */
 	for (const struct job *o = job->name_next; o; o = o->name_next)
@@ -341,7 +341,7 @@ static void tell(struct state *state, uint64_t target, uint32_t task,
 	uint64_t *waiting = NULL;
 
 	/* Judging changes the list: walk a copy. */
-	for (struct watch *w = map_find(&state->waiting, target); w;
+	for (struct watch *w = map_find(&state->waits.waiting, target); w;
 	     w = w->next) {
 		waiting = GROW(waiting, n, &cap);
 		waiting[n++] = w->job;
@@ -381,11 +381,11 @@ void names_add(struct state *state, struct job *job)
 	struct job *first;
 
 	job->name_key = name_key(job);
-	first = map_find(&state->names, job->name_key);
+	first = map_find(&state->waits.names, job->name_key);
 	job->name_next = first;
 	if (first)
 		first->name_prev = job;
-	map_set(&state->names, job->name_key, job);
+	map_set(&state->waits.names, job->name_key, job);
 }
 
 void names_del(struct state *state, struct job *job)
@@ -393,9 +393,9 @@ void names_del(struct state *state, struct job *job)
 	if (job->name_prev)
 		job->name_prev->name_next = job->name_next;
 	else if (job->name_next)
-		map_set(&state->names, job->name_key, job->name_next);
+		map_set(&state->waits.names, job->name_key, job->name_next);
 	else
-		map_del(&state->names, job->name_key);
+		map_del(&state->waits.names, job->name_key);
 	if (job->name_next)
 		job->name_next->name_prev = job->name_prev;
 	job->name_prev = job->name_next = NULL;
@@ -405,9 +405,9 @@ void names_tell(struct state *state, uint64_t name_key, int64_t now)
 {
 	struct job *next;
 
-	if (!state->nsingletons)
+	if (!state->waits.nsingletons)
 		return;
-	for (struct job *job = map_find(&state->names, name_key); job;
+	for (struct job *job = map_find(&state->waits.names, name_key); job;
 	     job = next) {
 		next = job->name_next;
 		if (!job->deps)

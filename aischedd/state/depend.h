@@ -8,8 +8,15 @@
 
 #include "aischedd/state/job.h"
 #include "libcommon/err.h"
+#include "libcommon/map.h"
 
 struct state;
+
+struct dep_index {
+	struct map names;     /* jobs by user and name */
+	struct map waiting;   /* jobs that wait, by the job they wait for */
+	uint64_t nsingletons; /* jobs that wait for their name alone */
+};
 
 /*
  * dependency_parse(); state NULL: do not look up the jobs that it names.

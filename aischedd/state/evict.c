@@ -47,9 +47,9 @@ struct held *held_new(const uint32_t *node, uint32_t n)
 void claim_hold(struct state *state, struct job *job, struct held *claim)
 {
 	if (!job->claim) {
-		state->holder =
-		    GROW(state->holder, state->nholders, &state->holder_cap);
-		state->holder[state->nholders++] = job;
+		state->claims.holder = GROW(
+		    state->claims.holder, state->claims.n, &state->claims.cap);
+		state->claims.holder[state->claims.n++] = job;
 	}
 	free(job->claim);
 	job->claim = claim;
@@ -64,7 +64,7 @@ void claim_set(struct state *state, struct job *job, const uint32_t *node,
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, now);
 	}
-	job->claim->serial = state->plan_serial;
+	job->claim->serial = state->last_plan.serial;
 }
 
 void claim_drop(struct state *state, struct job *job)
@@ -73,9 +73,9 @@ void claim_drop(struct state *state, struct job *job)
 
 	if (!job->claim)
 		return;
-	while (state->holder[i] != job)
+	while (state->claims.holder[i] != job)
 		i++;
-	state->holder[i] = state->holder[--state->nholders];
+	state->claims.holder[i] = state->claims.holder[--state->claims.n];
 	free(job->claim);
 	job->claim = NULL;
 	state_touch(state, job);
@@ -93,19 +93,19 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
 static bool is_out_of_sight(const struct state *state, const struct held *claim)
 {
 	for (uint32_t i = 0; i < claim->n; i++)
-		if (!state->pool_ready[state->node[claim->node[i]].pool])
+		if (!state->pools.ready[state->nodes.node[claim->node[i]].pool])
 			return true;
 	return false;
 }
 
 void claims_expire(struct state *state, int64_t now)
 {
-	for (size_t i = state->nholders; i-- > 0;) {
-		const struct held *claim = state->holder[i]->claim;
+	for (size_t i = state->claims.n; i-- > 0;) {
+		const struct held *claim = state->claims.holder[i]->claim;
 
-		if (claim->serial != state->plan_serial &&
+		if (claim->serial != state->last_plan.serial &&
 		    !is_out_of_sight(state, claim))
-			drop_and_wait(state, state->holder[i], now);
+			drop_and_wait(state, state->claims.holder[i], now);
 	}
 }
 
@@ -119,9 +119,9 @@ static bool is_claimed(const struct held *claim, uint32_t node)
 
 static void void_claims_on(struct state *state, uint32_t node, int64_t now)
 {
-	for (size_t i = state->nholders; i-- > 0;)
-		if (is_claimed(state->holder[i]->claim, node))
-			drop_and_wait(state, state->holder[i], now);
+	for (size_t i = state->claims.n; i-- > 0;)
+		if (is_claimed(state->claims.holder[i]->claim, node))
+			drop_and_wait(state, state->claims.holder[i], now);
 }
 
 /* --- evictions --------------------------------------------------------- */
@@ -218,7 +218,8 @@ void nodes_blame(struct state *state, const struct job *job,
                  const struct strlist *whose, int64_t now)
 {
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
-		struct node *node = &state->node[job->place->task[i].node];
+		struct node *node =
+		    &state->nodes.node[job->place->task[i].node];
 		uint64_t before = node->failed_job;
 		struct buf why = { 0 };
 
@@ -238,7 +239,8 @@ void nodes_blame(struct state *state, const struct job *job,
 void nodes_absolve(struct state *state, const struct job *job)
 {
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
-		struct node *node = &state->node[job->place->task[i].node];
+		struct node *node =
+		    &state->nodes.node[job->place->task[i].node];
 
 		free(node->avoid_reason);
 		node->avoid_reason = NULL;
@@ -256,7 +258,7 @@ void evict_overdue(struct state *state, struct job *job, int64_t now)
 	buf_printf(&why, "job %llu was told to leave it and has not",
 	           (unsigned long long)job->id);
 	for (uint32_t i = 0; i < p->ntasks; i++) {
-		struct node *node = &state->node[p->task[i].node];
+		struct node *node = &state->nodes.node[p->task[i].node];
 
 		if (i && p->task[i].node == p->task[i - 1].node)
 			continue;
@@ -282,8 +284,8 @@ static void list_jobs(const struct state *state, uint64_t by, uint32_t n,
 
 	buf_printf(text, n == 1 ? "%u job leaves" : "%u jobs leave", n);
 	buf_puts(text, " for it (");
-	for (const struct job *job = state->placed; job && named < NAMED;
-	     job = job->row_next)
+	for (const struct job *job = state->records.placed;
+	     job && named < NAMED; job = job->row_next)
 		if (leaves_for(job, by))
 			buf_printf(text, "%sjob %llu", named++ ? ", " : "",
 			           (unsigned long long)job->id);
@@ -301,7 +303,7 @@ static void list_nodes(const struct state *state, const struct held *claim,
 			continue;
 		if (n++ < NAMED)
 			buf_printf(text, "%s%s", n > 1 ? ", " : "",
-			           state->node[claim->node[i]].name);
+			           state->nodes.node[claim->node[i]].name);
 	}
 	if (n > NAMED)
 		buf_printf(text, " and %u more nodes", n - NAMED);
@@ -314,7 +316,7 @@ void evict_why(const struct state *state, const struct job *job,
 	int64_t timeout = state->conf->scheduling.evict_timeout;
 	uint32_t n = 0;
 
-	for (const struct job *j = state->placed; j; j = j->row_next) {
+	for (const struct job *j = state->records.placed; j; j = j->row_next) {
 		if (!leaves_for(j, job->id))
 			continue;
 		n++;

@@ -13,6 +13,12 @@
 
 struct state;
 
+/* The jobs that have claims. */
+struct claim_list {
+	struct job **holder;
+	size_t n, cap;
+};
+
 /* Seconds until the next try after so many failures. */
 int64_t backoff_s(uint32_t fails);
 

@@ -19,10 +19,10 @@ void life_place(struct state *state, struct job *job, const struct placement *p,
 	row_remove(state, job);
 	job->place = placement_new(p->ntasks, p->task, p->cpu_use);
 	job->row_prev = NULL;
-	job->row_next = state->placed;
-	if (state->placed)
-		state->placed->row_prev = job;
-	state->placed = job;
+	job->row_next = state->records.placed;
+	if (state->records.placed)
+		state->records.placed->row_prev = job;
+	state->records.placed = job;
 	usage_charge(state, job, now);
 	if (job->array)
 		state_array(state, job->array)->running++;
@@ -32,7 +32,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 {
 	if (!job->place)
 		return;
-	*(job->row_prev ? &job->row_prev->row_next : &state->placed) =
+	*(job->row_prev ? &job->row_prev->row_next : &state->records.placed) =
 	    job->row_next;
 	if (job->row_next)
 		job->row_next->row_prev = job->row_prev;

@@ -143,7 +143,7 @@ void life_effect_suspend(struct state *state, const struct job *job,
 
 bool job_can_freeze(const struct state *state, const struct job *job)
 {
-	uint32_t pool = state->node[job->place->task[0].node].pool;
+	uint32_t pool = state->nodes.node[job->place->task[0].node].pool;
 
 	return state->conf->pools[pool].runner == RUNNER_LOCAL;
 }

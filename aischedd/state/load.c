@@ -26,7 +26,7 @@ void state_claim_format(const struct state *state, const struct held *claim,
 			if (claim->node[i + same] != claim->node[i])
 				break;
 		buf_printf(out, "%s%s", i ? "," : "",
-		           state->node[claim->node[i]].name);
+		           state->nodes.node[claim->node[i]].name);
 		if (same > 1)
 			buf_printf(out, "*%u", same);
 	}
@@ -143,10 +143,10 @@ int state_load_job(struct state *state, struct job **taken,
 	state_add_job(state, job);
 	usage_of(state, job->queue, job->user)->rate += job->charge;
 	if (job->place) {
-		job->row_next = state->placed;
-		if (state->placed)
-			state->placed->row_prev = job;
-		state->placed = job;
+		job->row_next = state->records.placed;
+		if (state->records.placed)
+			state->records.placed->row_prev = job;
+		state->records.placed = job;
 	}
 	return 0;
 }
@@ -156,7 +156,7 @@ void state_load_array(struct state *state, const struct array *array)
 	struct array *copy = xmalloc(sizeof(*copy));
 
 	*copy = *array;
-	map_set(&state->arrays, copy->id, copy);
+	map_set(&state->records.arrays, copy->id, copy);
 }
 
 uint32_t state_load_node(struct state *state, const char *name,
@@ -165,9 +165,9 @@ uint32_t state_load_node(struct state *state, const char *name,
 	int p = conf_pool_find(state->conf, pool);
 	uint32_t n = node_intern(state, name, p < 0 ? 0 : (uint32_t)p);
 
-	state->node[n].drained = drained;
+	state->nodes.node[n].drained = drained;
 	if (drained && reason)
-		state->node[n].drain_reason = xstrdup(reason);
+		state->nodes.node[n].drain_reason = xstrdup(reason);
 	return n;
 }
 
@@ -177,7 +177,7 @@ void state_load_queue(struct state *state, const char *name, bool open,
 	int q = conf_queue_find(state->conf, name);
 
 	if (q >= 0 && state->conf->queues[q].closed == !configured)
-		state->queue[q].closed = !open;
+		state->queues.queue[q].closed = !open;
 }
 
 void state_load_next_id(struct state *state, uint64_t next_id)
@@ -191,9 +191,9 @@ static void count_tasks(struct state *state)
 	struct array *array;
 	size_t at = 0;
 
-	while ((array = map_each(&state->arrays, &at)))
+	while ((array = map_each(&state->records.arrays, &at)))
 		array->unfinished = 0;
-	for (struct job *job = state->first; job; job = job->all_next)
+	for (struct job *job = state->records.first; job; job = job->all_next)
 		if (job->array)
 			state_array(state, job->array)->unfinished +=
 			    job_count(job);
@@ -202,20 +202,21 @@ static void count_tasks(struct state *state)
 void state_loaded(struct state *state, int64_t now)
 {
 	/* Judging may divide arrays: what comes of that has been judged. */
-	const struct job *last = state->last;
+	const struct job *last = state->records.last;
 	struct job *next;
 
 	count_tasks(state);
 	state_committed(state); /* what was loaded is on disk */
 	reserve_arm(state, now);
-	for (struct job *job = state->placed; job; job = job->row_next) {
+	for (struct job *job = state->records.placed; job;
+	     job = job->row_next) {
 		if (job->array)
 			state_array(state, job->array)->running++;
 		/* They have their time to leave again. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}
-	for (struct job *job = state->first; job; job = next) {
+	for (struct job *job = state->records.first; job; job = next) {
 		next = job == last ? NULL : job->all_next;
 		state_arm(state, job);
 		if (job->adopted)
@@ -223,8 +224,8 @@ void state_loaded(struct state *state, int64_t now)
 		if (job->state == JOB_PENDING)
 			deps_begin(state, job, now); /* it may be no more */
 	}
-	for (uint32_t n = 0; n < state->nnodes; n++)
-		if (state->node[n].drained)
+	for (uint32_t n = 0; n < state->nodes.n; n++)
+		if (state->nodes.node[n].drained)
 			node_tell_drain(state, n);
 }
 
@@ -241,7 +242,7 @@ void state_run_job(const struct state *state, const struct job *job,
 	spec_unpack(spec, job->packed);
 	spec_request(spec, job->mem_default, req);
 	for (uint32_t i = 0; i < p->ntasks; i++)
-		node_names[i] = state->node[p->task[i].node].name;
+		node_names[i] = state->nodes.node[p->task[i].node].name;
 	*ret = (struct run_job){
 		.job = job->id,
 		.attempt = job->attempt,
@@ -254,7 +255,7 @@ void state_run_job(const struct state *state, const struct job *job,
 		.restarts = job->restarts + job->preemptions,
 		.uid = job->uid,
 		.gid = job->gid,
-		.user = state->user[job->user].name,
+		.user = state->users.user[job->user].name,
 		.spec = spec,
 		.req = req,
 		.queue = state->conf->queues[job->queue].name,
@@ -277,8 +278,9 @@ size_t state_attempts(const struct state *state, uint32_t pool,
 
 	*ret_job = NULL;
 	*ret_attempt = NULL;
-	for (const struct job *job = state->placed; job; job = job->row_next) {
-		if (state->node[job->place->task[0].node].pool != pool)
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		if (state->nodes.node[job->place->task[0].node].pool != pool)
 			continue;
 		*ret_job = GROW(*ret_job, n, &cap);
 		*ret_attempt = GROW(*ret_attempt, n, &cap2);

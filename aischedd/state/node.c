@@ -9,12 +9,12 @@
 
 size_t state_nnodes(const struct state *state)
 {
-	return state->nnodes;
+	return state->nodes.n;
 }
 
 struct node *state_node(const struct state *state, uint32_t node)
 {
-	return &state->node[node];
+	return &state->nodes.node[node];
 }
 
 static uint64_t name_key(const char *name)
@@ -26,7 +26,7 @@ int state_node_find(const struct state *state, const char *name)
 {
 	/* The number is kept plus one: the map cannot hold NULL. */
 	uintptr_t known =
-	    (uintptr_t)map_find(&state->node_names, name_key(name));
+	    (uintptr_t)map_find(&state->nodes.by_name, name_key(name));
 
 	return (int)known - 1;
 }
@@ -37,12 +37,13 @@ uint32_t node_intern(struct state *state, const char *name, uint32_t pool)
 
 	if (known >= 0)
 		return (uint32_t)known;
-	state->node = GROW(state->node, state->nnodes, &state->node_cap);
-	state->node[state->nnodes] =
+	state->nodes.node =
+	    GROW(state->nodes.node, state->nodes.n, &state->nodes.cap);
+	state->nodes.node[state->nodes.n] =
 	    (struct node){ .name = xstrdup(name), .pool = pool, .gone = true };
-	map_set(&state->node_names, name_key(name),
-	        (void *)(uintptr_t)(state->nnodes + 1));
-	return (uint32_t)state->nnodes++;
+	map_set(&state->nodes.by_name, name_key(name),
+	        (void *)(uintptr_t)(state->nodes.n + 1));
+	return (uint32_t)state->nodes.n++;
 }
 
 static void *copy(const void *from, size_t n, size_t size)
@@ -54,7 +55,7 @@ static void *copy(const void *from, size_t n, size_t size)
 	return to;
 }
 
-void node_free_words(struct strlist *list)
+static void free_words(struct strlist *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		free((char *)list->s[i]);
@@ -68,7 +69,7 @@ static void set_words(struct strlist *list, const struct strlist *to)
 
 	for (size_t i = 0; i < to->n; i++)
 		s[i] = xstrdup(to->s[i]);
-	node_free_words(list);
+	free_words(list);
 	*list = (struct strlist){ to->n, s };
 }
 
@@ -133,16 +134,16 @@ void node_index_sections(struct state *state)
 {
 	const struct conf *conf = state->conf;
 
-	map_free(&state->sections);
+	map_free(&state->nodes.sections);
 	for (size_t i = 0; i < conf->nnodes; i++)
-		map_set(&state->sections, name_key(conf->nodes[i].name),
+		map_set(&state->nodes.sections, name_key(conf->nodes[i].name),
 		        (void *)(uintptr_t)(i + 1));
 }
 
 void node_apply_conf(struct state *state, struct node *node)
 {
 	uintptr_t section =
-	    (uintptr_t)map_find(&state->sections, name_key(node->name));
+	    (uintptr_t)map_find(&state->nodes.sections, name_key(node->name));
 
 	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
 	node->cpu_milli = node->cpu_found;
@@ -175,7 +176,7 @@ void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info)
 {
 	uint32_t n = node_intern(state, info->name, pool);
-	struct node *node = &state->node[n];
+	struct node *node = &state->nodes.node[n];
 
 	free(node->cpu_numa);
 	free(node->cpu_core);
@@ -183,7 +184,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->gpu_numa);
 	free(node->gpu_link);
 	if (node->gone || node->pool != pool)
-		node->dirty = state->nodes_dirty = true;
+		node->dirty = state->nodes.dirty = true;
 	node->pool = pool;
 	node->gone = info->gone;
 	node->down = info->down;
@@ -208,7 +209,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->gpus_others = info->used_gpus;
 	node->slots_others = info->used_slots;
 	node_apply_conf(state, node);
-	map_free(&state->fits);
+	map_free(&state->nodes.fits);
 	state->gen++;
 	state_replan(state);
 }
@@ -229,15 +230,40 @@ const char *node_reason(const struct node *node)
 int state_drain(struct state *state, uint32_t n, bool drained,
                 const char *reason, struct err *err)
 {
-	struct node *node = &state->node[n];
+	struct node *node = &state->nodes.node[n];
 
 	if (drained && (!reason || !*reason))
 		return err_set(err, EINVAL, "draining needs a reason: -r TEXT");
 	node->drained = drained;
 	text_set(&node->drain_reason, drained ? reason : NULL);
 	node_tell_drain(state, n);
-	node->dirty = state->nodes_dirty = true;
+	node->dirty = state->nodes.dirty = true;
 	state->gen++;
 	state_replan(state);
 	return 0;
+}
+
+void nodes_free(struct node_table *nodes)
+{
+	for (size_t i = 0; i < nodes->n; i++) {
+		struct node *node = &nodes->node[i];
+
+		free((char *)node->name);
+		free(node->drain_reason);
+		free(node->seen_reason);
+		free(node->avoid_reason);
+		free(node->cpu_numa);
+		free(node->gpu_numa);
+		free(node->gpu_link);
+		free(node->cpu_core);
+		free(node->cpu_reserved);
+		free(node->gpu_type);
+		free(node->topology);
+		free_words(&node->features);
+		free_words(&node->taints);
+	}
+	free(nodes->node);
+	map_free(&nodes->by_name);
+	map_free(&nodes->sections);
+	map_free(&nodes->fits);
 }

@@ -11,6 +11,7 @@
 #include "aischedd/run/runner.h"
 #include "libcommon/conf.h"
 #include "libcommon/err.h"
+#include "libcommon/map.h"
 
 struct state;
 
@@ -48,6 +49,15 @@ struct node {
 	int64_t retry_at;
 };
 
+struct node_table {
+	struct node *node;
+	size_t n, cap;
+	struct map by_name;
+	struct map sections; /* of the configuration, by node name */
+	struct map fits;     /* hashes of shapes that fit the empty cluster */
+	bool dirty;          /* some are to be written */
+};
+
 size_t state_nnodes(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
 
@@ -83,6 +93,6 @@ void node_index_sections(struct state *state);
 
 /* Leave an effect that tells the node's runner whether it is drained. */
 void node_tell_drain(struct state *state, uint32_t node);
-void node_free_words(struct strlist *list);
+void nodes_free(struct node_table *nodes);
 
 #endif

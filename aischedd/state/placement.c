@@ -15,7 +15,7 @@ void state_placement_format(const struct state *state,
 		const struct snap_task *t = &place->task[i];
 
 		buf_printf(out, "%s%s:%llx:%u:", i ? ";" : "",
-		           state->node[t->node].name,
+		           state->nodes.node[t->node].name,
 		           (unsigned long long)t->gpus, t->gpu_milli);
 		for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
 			buf_printf(out, "%s%u/%u", c > t->cpu_first ? "," : "",

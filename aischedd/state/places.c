@@ -64,8 +64,8 @@ uint32_t *places_build(const struct state *state, struct snap *snap,
                        struct arena *arena)
 {
 	const struct strlist *levels = &state->conf->topology_levels;
-	size_t most = levels->n * state->nnodes + 1;
-	uint32_t *of_node = arena_array(arena, uint32_t, state->nnodes + 1);
+	size_t most = levels->n * state->nodes.n + 1;
+	uint32_t *of_node = arena_array(arena, uint32_t, state->nodes.n + 1);
 	const char **level = arena_array(arena, const char *, levels->n + 1);
 	struct places p = {
 		.arena = arena,
@@ -76,8 +76,8 @@ uint32_t *places_build(const struct state *state, struct snap *snap,
 
 	for (size_t i = 0; i < levels->n; i++)
 		level[i] = arena_strdup(arena, levels->s[i]);
-	for (size_t i = 0; i < state->nnodes; i++) {
-		const char *path = node_place(&state->node[i]);
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const char *path = node_place(&state->nodes.node[i]);
 
 		of_node[i] = path ? follow(&p, path, levels->n) : SNAP_NONE;
 	}

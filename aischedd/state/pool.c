@@ -8,7 +8,7 @@
 
 void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 {
-	state->pool_ready[pool] = ready;
+	state->pools.ready[pool] = ready;
 	state->gen++;
 	state_replan(state);
 }
@@ -17,9 +17,9 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
 {
 	struct job *next;
 
-	for (struct job *job = state->placed; job; job = next) {
+	for (struct job *job = state->records.placed; job; job = next) {
 		const struct node *node =
-		    &state->node[job->place->task[0].node];
+		    &state->nodes.node[job->place->task[0].node];
 		struct event_in ev = { .kind = EV_lost,
 			               .now = now,
 			               .text = "its node is no longer there" };
@@ -32,12 +32,12 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
 
 bool state_pool_is_ready(const struct state *state, uint32_t pool)
 {
-	return state->pool_ready[pool];
+	return state->pools.ready[pool];
 }
 
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 {
-	text_set(&state->pool_trouble[pool], text);
+	text_set(&state->pools.trouble[pool], text);
 }
 
 /* Images are for containers; and a device of a cluster is not shared. */
@@ -90,19 +90,19 @@ static void add_to_sum(struct pool_sum *sum, const struct node *node)
 
 const struct pool_sum *pool_sums(struct state *state)
 {
-	if (state->pool_sum_gen == state->gen + 1)
-		return state->pool_sum;
+	if (state->pools.sum_gen == state->gen + 1)
+		return state->pools.sum;
 	for (size_t i = 0; i < LIMIT_POOLS; i++)
-		state->pool_sum[i] =
+		state->pools.sum[i] =
 		    (struct pool_sum){ .mem_per_cpu = INT64_MAX };
-	for (size_t i = 0; i < state->nnodes; i++) {
-		const struct node *node = &state->node[i];
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const struct node *node = &state->nodes.node[i];
 
 		if (!node->gone)
-			add_to_sum(&state->pool_sum[node->pool], node);
+			add_to_sum(&state->pools.sum[node->pool], node);
 	}
-	state->pool_sum_gen = state->gen + 1;
-	return state->pool_sum;
+	state->pools.sum_gen = state->gen + 1;
+	return state->pools.sum;
 }
 
 int64_t state_default_mem(struct state *state, uint64_t pools)

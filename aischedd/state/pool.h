@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "aischedd/sched/snap.h"
+#include "libcommon/limits.h"
 #include "libcommon/spec.h"
 
 struct state;
@@ -16,6 +17,13 @@ struct state;
 struct pool_sum {
 	int64_t total[RES_N];
 	int64_t mem_per_cpu; /* MiB, least of them; INT64_MAX: no CPUs */
+};
+
+struct pool_table {
+	struct pool_sum sum[LIMIT_POOLS];
+	uint64_t sum_gen; /* gen + 1 when they were summed */
+	bool ready[LIMIT_POOLS];
+	char *trouble[LIMIT_POOLS]; /* NULL: there is none */
 };
 
 /* Whether the runner of the pool has told all that it has. */

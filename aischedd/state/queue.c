@@ -17,7 +17,7 @@ int queue_closed_by(const struct state *state, uint32_t queue)
 {
 	int q = (int)queue;
 
-	while (q >= 0 && !state->queue[q].closed)
+	while (q >= 0 && !state->queues.queue[q].closed)
 		q = state->conf->queues[q].parent;
 	return q;
 }
@@ -25,11 +25,11 @@ int queue_closed_by(const struct state *state, uint32_t queue)
 void state_queue_set_open(struct state *state, uint32_t queue, bool open,
                           int64_t now)
 {
-	if (state->queue[queue].closed == !open)
+	if (state->queues.queue[queue].closed == !open)
 		return;
-	state->queue[queue].closed = !open;
-	state->queues_dirty = true;
-	for (struct job *job = state->first; job; job = job->all_next)
+	state->queues.queue[queue].closed = !open;
+	state->queues.dirty = true;
+	for (struct job *job = state->records.first; job; job = job->all_next)
 		if (job->state == JOB_PENDING &&
 		    queue_is_below(state->conf, job->queue, queue))
 			state_reindex(state, job, now);
@@ -37,14 +37,14 @@ void state_queue_set_open(struct state *state, uint32_t queue, bool open,
 
 bool state_queue_open(const struct state *state, uint32_t queue)
 {
-	return !state->queue[queue].closed;
+	return !state->queues.queue[queue].closed;
 }
 
 uint64_t state_queue_count(const struct state *state, uint32_t queue,
                            bool running)
 {
-	uint64_t n =
-	    running ? state->queue[queue].running : state->queue[queue].jobs;
+	uint64_t n = running ? state->queues.queue[queue].running
+	                     : state->queues.queue[queue].jobs;
 
 	for (size_t i = queue + 1; i < state->conf->nqueues; i++)
 		if (state->conf->queues[i].parent == (int)queue)

@@ -16,6 +16,11 @@ struct queue_state {
 	uint64_t jobs, running; /* not ended; holding nodes */
 };
 
+struct queue_table {
+	struct queue_state *queue; /* [conf->nqueues] */
+	bool dirty;                /* some are to be written */
+};
+
 bool state_queue_open(const struct state *state, uint32_t queue);
 void state_queue_set_open(struct state *state, uint32_t queue, bool open,
                           int64_t now);

@@ -29,10 +29,11 @@ static int remap(const struct state *state, const struct conf *conf,
 			               "queue '%s' still has %u jobs", name,
 			               jobs[q]);
 	}
-	for (size_t i = 0; i < state->nnodes; i++) {
-		const char *pool = old->pools[state->node[i].pool].name;
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const char *pool = old->pools[state->nodes.node[i].pool].name;
 
-		if (conf_pool_find(conf, pool) < 0 && !state->node[i].gone)
+		if (conf_pool_find(conf, pool) < 0 &&
+		    !state->nodes.node[i].gone)
 			return err_set(err, EBUSY,
 			               "pool '%s' has nodes: removing it takes "
 			               "a restart",
@@ -53,13 +54,14 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==
 		        conf->queues[queue_to[q]].closed)
-			queue[queue_to[q]].closed = state->queue[q].closed;
-	free(state->queue);
-	state->queue = queue;
-	state->queues_dirty = true;
+			queue[queue_to[q]].closed =
+			    state->queues.queue[q].closed;
+	free(state->queues.queue);
+	state->queues.queue = queue;
+	state->queues.dirty = true;
 	usage_reconf(state, queue_to, now);
-	memset(state->counts, 0, sizeof(state->counts));
-	for (struct job *job = state->first; job; job = job->all_next) {
+	memset(state->records.counts, 0, sizeof(state->records.counts));
+	for (struct job *job = state->records.first; job; job = job->all_next) {
 		job->queue = queue_to[job->queue];
 		state_count(state, job, 1);
 	}
@@ -70,8 +72,8 @@ static void reconf_pools(struct state *state, const struct conf *conf)
 	bool ready[LIMIT_POOLS] = { false };
 	char *trouble[LIMIT_POOLS] = { NULL };
 
-	for (size_t i = 0; i < state->nnodes; i++) {
-		struct node *node = &state->node[i];
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		struct node *node = &state->nodes.node[i];
 		int pool =
 		    conf_pool_find(conf, state->conf->pools[node->pool].name);
 
@@ -81,14 +83,14 @@ static void reconf_pools(struct state *state, const struct conf *conf)
 		int pool = conf_pool_find(conf, state->conf->pools[i].name);
 
 		if (pool >= 0) {
-			ready[pool] = state->pool_ready[i];
-			trouble[pool] = state->pool_trouble[i];
+			ready[pool] = state->pools.ready[i];
+			trouble[pool] = state->pools.trouble[i];
 		} else {
-			free(state->pool_trouble[i]);
+			free(state->pools.trouble[i]);
 		}
 	}
-	memcpy(state->pool_ready, ready, sizeof(ready));
-	memcpy(state->pool_trouble, trouble, sizeof(trouble));
+	memcpy(state->pools.ready, ready, sizeof(ready));
+	memcpy(state->pools.trouble, trouble, sizeof(trouble));
 }
 
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,
@@ -99,7 +101,8 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 	uint32_t *jobs = xcalloc(n, sizeof(*jobs));
 	int result;
 
-	for (const struct job *job = state->first; job; job = job->all_next)
+	for (const struct job *job = state->records.first; job;
+	     job = job->all_next)
 		jobs[job->queue] += job_count(job);
 	result = remap(state, conf, jobs, queue_to, err);
 	if (result == 0)
@@ -111,11 +114,11 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 	reconf_pools(state, conf);
 	state->conf = conf;
 	node_index_sections(state);
-	map_free(&state->fits);
+	map_free(&state->nodes.fits);
 	state_forget_plan(state);
-	for (size_t i = 0; i < state->nnodes; i++)
-		node_apply_conf(state, &state->node[i]);
-	for (struct job *job = state->first; job; job = job->all_next) {
+	for (size_t i = 0; i < state->nodes.n; i++)
+		node_apply_conf(state, &state->nodes.node[i]);
+	for (struct job *job = state->records.first; job; job = job->all_next) {
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);

@@ -29,19 +29,19 @@ static struct window window_of(const struct reservation *r)
 
 size_t state_nreservations(const struct state *state)
 {
-	return state->nresv;
+	return state->reservations.n;
 }
 
 const struct reservation *state_reservation(const struct state *state, size_t i)
 {
-	return &state->resv[i];
+	return &state->reservations.resv[i];
 }
 
 struct reservation *reserve_find(const struct state *state, const char *name)
 {
-	for (size_t i = 0; i < state->nresv; i++)
-		if (!strcmp(state->resv[i].name, name))
-			return &state->resv[i];
+	for (size_t i = 0; i < state->reservations.n; i++)
+		if (!strcmp(state->reservations.resv[i].name, name))
+			return &state->reservations.resv[i];
 	return NULL;
 }
 
@@ -56,8 +56,8 @@ static bool keeps(const struct reservation *r, uint32_t node)
 const struct reservation *state_node_reserved(const struct state *state,
                                               uint32_t node, int64_t at)
 {
-	for (size_t i = 0; i < state->nresv; i++) {
-		const struct reservation *r = &state->resv[i];
+	for (size_t i = 0; i < state->reservations.n; i++) {
+		const struct reservation *r = &state->reservations.resv[i];
 
 		if (r->start <= at && at < r->end && keeps(r, node))
 			return r;
@@ -71,7 +71,7 @@ void state_reservation_nodes(const struct state *state,
 	const char **name = xcalloc(r->nnodes + 1, sizeof(*name));
 
 	for (uint32_t i = 0; i < r->nnodes; i++)
-		name[i] = state->node[r->node[i]].name;
+		name[i] = state->nodes.node[r->node[i]].name;
 	hostlist_format(name, r->nnodes, out);
 	free(name);
 }
@@ -86,31 +86,32 @@ static void resv_fini(struct reservation *r)
 
 void reserve_free(struct state *state)
 {
-	for (size_t i = 0; i < state->nresv; i++)
-		resv_fini(&state->resv[i]);
-	free(state->resv);
+	for (size_t i = 0; i < state->reservations.n; i++)
+		resv_fini(&state->reservations.resv[i]);
+	free(state->reservations.resv);
 }
 
 /* --- what follows from a change ---------------------------------------- */
 
 void reserve_arm(struct state *state, int64_t now)
 {
-	state->resv_next = NO_TIME;
-	for (size_t i = 0; i < state->nresv; i++) {
-		const struct reservation *r = &state->resv[i];
+	state->reservations.next = NO_TIME;
+	for (size_t i = 0; i < state->reservations.n; i++) {
+		const struct reservation *r = &state->reservations.resv[i];
 		int64_t at = r->start > now ? r->start : r->end;
 
-		if (state->resv_next == NO_TIME || at < state->resv_next)
-			state->resv_next = at;
+		if (state->reservations.next == NO_TIME ||
+		    at < state->reservations.next)
+			state->reservations.next = at;
 	}
 }
 
 /* Plans that were begun before do not know of it. */
 static void changed(struct state *state, int64_t now)
 {
-	state->resv_dirty = true;
+	state->reservations.dirty = true;
 	reserve_arm(state, now);
-	for (struct job *job = state->first; job; job = job->all_next)
+	for (struct job *job = state->records.first; job; job = job->all_next)
 		if (job->reserved && job->state == JOB_PENDING)
 			state_reindex(state, job, now);
 	state->gen++;
@@ -123,8 +124,8 @@ static void changed(struct state *state, int64_t now)
 static const struct reservation *kept_by(const struct state *state,
                                          uint32_t node, struct window w)
 {
-	for (size_t i = 0; i < state->nresv; i++) {
-		const struct reservation *r = &state->resv[i];
+	for (size_t i = 0; i < state->reservations.n; i++) {
+		const struct reservation *r = &state->reservations.resv[i];
 
 		if (keeps(r, node) && windows_meet(w, window_of(r)))
 			return r;
@@ -156,7 +157,7 @@ static int named_node(const struct state *state, struct reservation *r,
 	int node = state_node_find(state, name);
 	const struct reservation *other;
 
-	if (node < 0 || state->node[node].gone)
+	if (node < 0 || state->nodes.node[node].gone)
 		return err_set(err, ENOENT,
 		               "there is no node '%s'; `aiq --nodes` lists "
 		               "them",
@@ -196,10 +197,11 @@ static void mark(const struct placement *p, bool *busy)
 /* How little a node suits: it does not work, somebody is there till then. */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
-	int *rank = xcalloc(state->nnodes + 1, sizeof(*rank));
-	bool *busy = xcalloc(state->nnodes + 1, sizeof(*busy));
+	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));
+	bool *busy = xcalloc(state->nodes.n + 1, sizeof(*busy));
 
-	for (const struct job *job = state->placed; job; job = job->row_next) {
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
 		int64_t due = job_due(job);
 
 		if (due != NO_TIME && due <= start)
@@ -207,9 +209,9 @@ static int *rank_nodes(const struct state *state, int64_t start)
 		mark(job->place, busy);
 		mark(job->leaving, busy);
 	}
-	for (size_t i = 0; i < state->nnodes; i++)
-		rank[i] =
-		    2 * (node_status(&state->node[i]) != NODE_UP) + busy[i];
+	for (size_t i = 0; i < state->nodes.n; i++)
+		rank[i] = 2 * (node_status(&state->nodes.node[i]) != NODE_UP) +
+		          busy[i];
 	free(busy);
 	return rank;
 }
@@ -235,12 +237,12 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 	if (pool < 0)
 		return -1;
 	rank = rank_nodes(state, r->start);
-	r->node = xcalloc(state->nnodes + 1, sizeof(*r->node));
+	r->node = xcalloc(state->nodes.n + 1, sizeof(*r->node));
 	for (int worst = 0; worst < 4; worst++)
-		for (uint32_t i = 0; i < state->nnodes; i++)
+		for (uint32_t i = 0; i < state->nodes.n; i++)
 			if (r->nnodes < ask->count && rank[i] == worst &&
-			    (int)state->node[i].pool == pool &&
-			    !state->node[i].gone &&
+			    (int)state->nodes.node[i].pool == pool &&
+			    !state->nodes.node[i].gone &&
 			    !kept_by(state, i, window_of(r)))
 				r->node[r->nnodes++] = i;
 	free(rank);
@@ -285,7 +287,7 @@ static int check_ask(const struct state *state, const struct reserve_ask *ask,
 		return err_set(err, EEXIST,
 		               "there is a reservation '%s' already",
 		               ask->name);
-	if (state->nresv == LIMIT_RESERVATIONS)
+	if (state->reservations.n == LIMIT_RESERVATIONS)
 		return err_set(err, EAGAIN,
 		               "there are %d reservations, as many as may be",
 		               LIMIT_RESERVATIONS);
@@ -303,8 +305,10 @@ static void add(struct state *state, struct reservation *r,
 	r->name = xstrdup(ask->name);
 	r->users = xstrdup(ask->users);
 	r->guests = xstrdup(guests);
-	state->resv = GROW(state->resv, state->nresv, &state->resv_cap);
-	state->resv[state->nresv++] = *r;
+	state->reservations.resv =
+	    GROW(state->reservations.resv, state->reservations.n,
+	         &state->reservations.cap);
+	state->reservations.resv[state->reservations.n++] = *r;
 }
 
 int state_reserve(struct state *state, const struct reserve_ask *ask,
@@ -329,10 +333,10 @@ int state_reserve(struct state *state, const struct reserve_ask *ask,
 
 static void drop(struct state *state, struct reservation *r)
 {
-	size_t at = (size_t)(r - state->resv);
+	size_t at = (size_t)(r - state->reservations.resv);
 
 	resv_fini(r);
-	memmove(r, r + 1, (--state->nresv - at) * sizeof(*r));
+	memmove(r, r + 1, (--state->reservations.n - at) * sizeof(*r));
 }
 
 int state_unreserve(struct state *state, const char *name, int64_t now,
@@ -383,7 +387,7 @@ static void clear(struct state *state, const struct reservation *r, int64_t now)
 {
 	struct event_in ev = { .kind = EV_time_limit, .now = now };
 
-	for (struct job *job = state->placed, *next; job; job = next) {
+	for (struct job *job = state->records.placed, *next; job; job = next) {
 		next = job->row_next;
 		if (job->time_limit == TIME_UNLIMITED && names(job, r->name))
 			state_event(state, job, &ev, NULL);
@@ -392,8 +396,8 @@ static void clear(struct state *state, const struct reservation *r, int64_t now)
 
 void reserve_tick(struct state *state, int64_t now)
 {
-	for (size_t i = 0; i < state->nresv;) {
-		struct reservation *r = &state->resv[i];
+	for (size_t i = 0; i < state->reservations.n;) {
+		struct reservation *r = &state->reservations.resv[i];
 		struct window w = window_of(r);
 
 		if (w.end <= now)

@@ -33,6 +33,13 @@ struct reservation {
 	uint32_t nnodes;
 };
 
+struct reservation_list {
+	struct reservation *resv;
+	size_t n, cap;
+	int64_t next; /* one begins or ends, or NO_TIME */
+	bool dirty;   /* to be written */
+};
+
 /* What is wanted.  Texts are copied. */
 struct reserve_ask {
 	const char *name;

@@ -90,7 +90,7 @@ void reserve_admit(struct state *state, const struct spec *spec,
 	    xasprintf("%s%s%s", r->guests, *r->guests ? "," : "", who->user);
 	free(r->guests);
 	r->guests = guests;
-	state->resv_dirty = true;
+	state->reservations.dirty = true;
 }
 
 bool reserve_is_gone(const struct state *state, const struct job *job)

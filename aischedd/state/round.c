@@ -60,17 +60,17 @@ static const uint8_t *recall(struct state *state, const struct snap *snap,
 {
 	uint8_t *ret = arena_array(arena, uint8_t, snap->pend.n + 1);
 
-	state->round.was = xcalloc(state->nrows + 1, sizeof(struct verdict));
-	for (size_t i = 0; i < state->nrows; i++) {
-		const struct row *row = state->row[i];
+	state->round.was = xcalloc(state->rows.n + 1, sizeof(struct verdict));
+	for (size_t i = 0; i < state->rows.n; i++) {
+		const struct row *row = state->rows.row[i];
 
-		if (row->planned != state->plan_serial)
+		if (row->planned != state->last_plan.serial)
 			continue;
-		state->round.was[i] = state->verdict[row->verdict];
+		state->round.was[i] = state->last_plan.verdict[row->verdict];
 		ret[i] = (uint8_t)judged(&state->round.was[i]);
 	}
 	/* Those that are to go on come last: they are asked each time. */
-	for (size_t i = state->nrows; i < snap->pend.n; i++)
+	for (size_t i = state->rows.n; i < snap->pend.n; i++)
 		ret[i] = JUDGED_PROMISED;
 	return ret;
 }
@@ -79,7 +79,7 @@ void round_begin(struct state *state, struct snap *snap, struct arena *arena)
 {
 	struct round *r = &state->round;
 
-	r->goes_on &= state->verdict && r->gen == state->gen;
+	r->goes_on &= state->last_plan.verdict && r->gen == state->gen;
 	r->stale = r->goes_on && (r->stale || r->noted != state->nchanges);
 	r->noted = state->nchanges;
 	snap->policy.budget = r->budget;

@@ -63,7 +63,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
 	if (job->array)
-		array = map_find(&state->arrays, job->array);
+		array = map_find(&state->records.arrays, job->array);
 	key.tasks = req.tasks;
 	key.min_tasks = req.min_tasks;
 	key.nodes = req.nodes;
@@ -135,7 +135,7 @@ void placed_key_forget(struct job *job)
 static struct row *row_find(const struct state *state, uint64_t hash,
                             const struct buf *key)
 {
-	struct row *row = map_find(&state->rows, hash);
+	struct row *row = map_find(&state->rows.by_hash, hash);
 
 	while (row && (row->key_len != key->len ||
 	               memcmp(row->key, key->data, key->len)))
@@ -152,33 +152,37 @@ static struct row *row_new(struct state *state, uint64_t hash,
 	row->req_hash = row_req_hash(key->data, key->len);
 	row->key_len = (uint32_t)key->len;
 	memcpy(row->key, key->data, key->len);
-	row->chain = map_find(&state->rows, hash);
-	map_set(&state->rows, hash, row);
-	state->row = GROW(state->row, state->nrows, &state->row_cap);
-	row->at = (uint32_t)state->nrows;
-	state->row[state->nrows++] = row;
-	row->slot = state->nfree_slots ? state->slot[--state->nfree_slots]
-	                               : ++state->nslots;
+	row->chain = map_find(&state->rows.by_hash, hash);
+	map_set(&state->rows.by_hash, hash, row);
+	state->rows.row =
+	    GROW(state->rows.row, state->rows.n, &state->rows.cap);
+	row->at = (uint32_t)state->rows.n;
+	state->rows.row[state->rows.n++] = row;
+	row->slot = state->rows.nfree_slots
+	                ? state->rows.slot[--state->rows.nfree_slots]
+	                : ++state->rows.nslots;
 	return row;
 }
 
 static void row_free(struct state *state, struct row *row)
 {
-	struct row *first = map_find(&state->rows, row->hash), *at = first;
+	struct row *first = map_find(&state->rows.by_hash, row->hash),
+		   *at = first;
 
 	if (first != row) {
 		while (at->chain != row)
 			at = at->chain;
 		at->chain = row->chain;
 	} else if (row->chain) {
-		map_set(&state->rows, row->hash, row->chain);
+		map_set(&state->rows.by_hash, row->hash, row->chain);
 	} else {
-		map_del(&state->rows, row->hash);
+		map_del(&state->rows.by_hash, row->hash);
 	}
-	state->row[row->at] = state->row[--state->nrows];
-	state->row[row->at]->at = row->at;
-	state->slot = GROW(state->slot, state->nfree_slots, &state->slot_cap);
-	state->slot[state->nfree_slots++] = row->slot;
+	state->rows.row[row->at] = state->rows.row[--state->rows.n];
+	state->rows.row[row->at]->at = row->at;
+	state->rows.slot = GROW(state->rows.slot, state->rows.nfree_slots,
+	                        &state->rows.slot_cap);
+	state->rows.slot[state->rows.nfree_slots++] = row->slot;
 	free(row);
 }
 
@@ -227,9 +231,10 @@ static bool row_waits(const struct state *state, const struct row *row)
 {
 	enum reason why;
 
-	if (!state->verdict || row->planned != state->plan_serial)
+	if (!state->last_plan.verdict ||
+	    row->planned != state->last_plan.serial)
 		return false;
-	why = state->verdict[row->verdict].why;
+	why = state->last_plan.verdict[row->verdict].why;
 	return why != WHY_None && why != WHY_ArrayLimit;
 }
 
@@ -273,4 +278,14 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 		return;
 	row_remove(state, job);
 	row_insert(row, job);
+}
+
+void rows_free(struct row_index *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		free(rows->row[i]);
+	}
+	free(rows->row);
+	free(rows->slot);
+	map_free(&rows->by_hash);
 }

@@ -13,6 +13,7 @@
 
 #include "aischedd/state/job.h"
 #include "libcommon/buf.h"
+#include "libcommon/map.h"
 
 struct state;
 
@@ -22,10 +23,19 @@ struct row {
 	struct job *head, *tail, *hint; /* by id; hint: the last one put in */
 	uint64_t planned;               /* serial of the plan that judged it */
 	uint32_t verdict;               /* its row there */
-	uint32_t njobs, at;             /* at: in state->row */
+	uint32_t njobs, at;             /* at: in state->rows.row */
 	uint32_t slot;                  /* > 0, the same as long as it is */
 	uint32_t key_len;
 	_Alignas(uint64_t) char key[];
+};
+
+/* All rows.  A slot is a small number that a row has while it exists. */
+struct row_index {
+	struct map by_hash; /* of the key */
+	struct row **row;
+	size_t n, cap;
+	uint32_t nslots, *slot; /* ever used; those that no row has now */
+	size_t nfree_slots, slot_cap;
 };
 
 /* What is asked for, then by whom. */
@@ -62,6 +72,8 @@ struct placed_key {
 	size_t len;
 	_Alignas(struct row_key) char text[];
 };
+
+void rows_free(struct row_index *rows);
 
 /* Why the job may not be planned; WHY_None: it may. */
 enum reason state_ineligible(const struct state *state, const struct job *job);

@@ -13,7 +13,7 @@
 /* A bit for each. */
 static uint64_t gpus_of(const struct state *state, uint32_t node)
 {
-	uint32_t n = state->node[node].ngpus;
+	uint32_t n = state->nodes.node[node].ngpus;
 
 	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
 }
@@ -26,7 +26,7 @@ static uint32_t cpus_held(const struct state *state, const struct placement *p,
 	uint32_t n = 0;
 
 	for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
-		if (p->cpu_use[c].cpu < state->node[t->node].ncpus)
+		if (p->cpu_use[c].cpu < state->nodes.node[t->node].ncpus)
 			ret[n++] = p->cpu_use[c];
 	return n;
 }
@@ -257,11 +257,11 @@ static void list_members(struct build *b, const struct pend_columns *c)
 {
 	const struct state *state = b->state;
 	uint32_t *next =
-	    arena_array(b->scratch, uint32_t, (size_t)state->nslots + 1);
+	    arena_array(b->scratch, uint32_t, (size_t)state->rows.nslots + 1);
 	const struct job *job;
 
-	for (size_t i = 0; i < state->nrows; i++)
-		next[state->row[i]->slot] = c->first[i];
+	for (size_t i = 0; i < state->rows.n; i++)
+		next[state->rows.row[i]->slot] = c->first[i];
 	for (job = state_first_job(state); job; job = job->all_next) {
 		fetch_ahead(job);
 		if (job->slot)
@@ -276,14 +276,14 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 	uint32_t run = 0;
 	struct pend_columns c;
 
-	for (size_t i = 0; !only && i < state->nrows; i++)
-		members += state->row[i]->njobs;
-	map_reserve(&b->req_of, b->req_of.n + state->nrows);
-	rows += only ? 0 : state->nrows + b->snap->run.n;
+	for (size_t i = 0; !only && i < state->rows.n; i++)
+		members += state->rows.row[i]->njobs;
+	map_reserve(&b->req_of, b->req_of.n + state->rows.n);
+	rows += only ? 0 : state->rows.n + b->snap->run.n;
 	members += only ? 0 : b->snap->run.n;
 	c = pend_columns(b, rows, members);
-	for (size_t i = 0; !only && i < state->nrows; i++) {
-		const struct row *row = state->row[i];
+	for (size_t i = 0; !only && i < state->rows.n; i++) {
+		const struct row *row = state->rows.row[i];
 
 		pend_row(b, &c, row->head,
 		         snapshot_req(b, row->key, row->req_hash), SNAP_NONE);

@@ -64,14 +64,15 @@ static void take_off(const struct build *b, struct job *job,
 
 		c->mem_free[t->node] -= req->mem;
 		c->slots_free[t->node]--;
-		for (uint32_t g = 0; g < state->node[t->node].ngpus; g++)
+		for (uint32_t g = 0; g < state->nodes.node[t->node].ngpus; g++)
 			if (t->gpus >> g & 1)
 				gpu[g] -= t->gpu_milli;
 		if (job->state == JOB_SUSPENDED)
 			continue;
 		c->cpu_free[t->node] -= req->cpus;
 		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
-			if (p->cpu_use[u].cpu < state->node[t->node].ncpus)
+			if (p->cpu_use[u].cpu <
+			    state->nodes.node[t->node].ncpus)
 				take_thread(&thread[p->cpu_use[u].cpu],
 				            p->cpu_use[u].milli);
 	}
@@ -113,7 +114,7 @@ static struct columns node_columns(struct build *b, size_t n)
 
 static void put_node(struct build *b, struct columns *c, size_t i)
 {
-	const struct node *node = &b->state->node[i];
+	const struct node *node = &b->state->nodes.node[i];
 
 	c->name[i] = node->name;
 	c->pool[i] = node->pool;
@@ -152,7 +153,7 @@ static void device_columns(struct build *b, struct columns *c)
 
 static void put_devices(struct build *b, struct columns *c, size_t i)
 {
-	const struct node *node = &b->state->node[i];
+	const struct node *node = &b->state->nodes.node[i];
 	uint32_t type = snapshot_word_or_none(b, node->gpu_type);
 	uint32_t gpu = c->gpu_first[i], cpu = c->cpu_first[i];
 
@@ -199,7 +200,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 void snapshot_nodes(struct build *b)
 {
 	const struct state *state = b->state;
-	size_t n = state->nnodes;
+	size_t n = state->nodes.n;
 	struct columns c = node_columns(b, n);
 
 	for (size_t i = 0; i < n; i++)
@@ -217,7 +218,8 @@ void snapshot_nodes(struct build *b)
 			take_off(b, job, job->leaving, &c);
 	}
 	for (size_t i = 0; i < n; i++)
-		take_for_others(&state->node[i], c.gpu_free + c.gpu_first[i]);
+		take_for_others(&state->nodes.node[i],
+		                c.gpu_free + c.gpu_first[i]);
 	hand_over(b->snap, &c, n, places_build(state, b->snap, b->arena));
 }
 
@@ -243,8 +245,8 @@ static void push_guests(struct build *b, const struct map *index,
 
 static void index_users(const struct state *state, struct map *ret)
 {
-	for (size_t i = 0; state->nresv && i < state->nusers; i++) {
-		const char *name = state->user[i].name;
+	for (size_t i = 0; state->reservations.n && i < state->users.n; i++) {
+		const char *name = state->users.user[i].name;
 
 		map_set(ret, hash_bytes(3, name, strlen(name)),
 		        (void *)(uintptr_t)(i + 1));
@@ -254,7 +256,7 @@ static void index_users(const struct state *state, struct map *ret)
 void snapshot_reservations(struct build *b)
 {
 	const struct state *state = b->state;
-	size_t n = state->nresv, nodes = 0, at = 0;
+	size_t n = state->reservations.n, nodes = 0, at = 0;
 	const char **name = COLUMN(const char *, n);
 	int64_t *start = COLUMN(int64_t, n), *end = COLUMN(int64_t, n);
 	uint32_t *first = COLUMN(uint32_t, n), *user = COLUMN(uint32_t, n);
@@ -262,11 +264,11 @@ void snapshot_reservations(struct build *b)
 	struct map users = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		nodes += state->resv[i].nnodes;
+		nodes += state->reservations.resv[i].nnodes;
 	node = COLUMN(uint32_t, nodes);
 	index_users(state, &users);
 	for (size_t i = 0; i < n; i++) {
-		const struct reservation *r = &state->resv[i];
+		const struct reservation *r = &state->reservations.resv[i];
 
 		name[i] = arena_strdup(b->arena, r->name);
 		start[i] = r->start;

@@ -59,7 +59,7 @@ static void build_pools(struct build *b)
 	for (size_t i = 0; i < conf->npools; i++) {
 		name[i] = arena_strdup(b->arena, conf->pools[i].name);
 		order[i] = (uint8_t)conf->pools[i].order;
-		ready[i] = b->state->pool_ready[i];
+		ready[i] = b->state->pools.ready[i];
 	}
 	b->snap->pool =
 	    (struct snap_pools){ (uint32_t)conf->npools, name, order, ready };
@@ -112,11 +112,11 @@ static void build_queues(struct build *b)
 static void build_users(struct build *b)
 {
 	const struct state *state = b->state;
-	const char **name = COLUMN(const char *, state->nusers);
+	const char **name = COLUMN(const char *, state->users.n);
 
-	for (size_t i = 0; i < state->nusers; i++)
-		name[i] = state->user[i].name;
-	b->snap->user = (struct snap_users){ (uint32_t)state->nusers, name };
+	for (size_t i = 0; i < state->users.n; i++)
+		name[i] = state->users.user[i].name;
+	b->snap->user = (struct snap_users){ (uint32_t)state->users.n, name };
 }
 
 static void build_licenses(struct build *b)
@@ -161,7 +161,7 @@ static struct snap *build(const struct state *state, int64_t now,
                           bool only)
 {
 	struct build b = { .state = state,
-		           .placed = only ? NULL : state->placed,
+		           .placed = only ? NULL : state->records.placed,
 		           .arena = arena,
 		           .scratch = arena_new() };
 
@@ -213,9 +213,9 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 	state_judge_usage(state, now);
 	snap = build(state, now, arena, NULL, false);
 	round_begin(state, snap, arena);
-	for (size_t i = 0; i < state->nrows; i++) {
-		state->row[i]->planned = state->plan_serial + 1;
-		state->row[i]->verdict = (uint32_t)i;
+	for (size_t i = 0; i < state->rows.n; i++) {
+		state->rows.row[i]->planned = state->last_plan.serial + 1;
+		state->rows.row[i]->verdict = (uint32_t)i;
 	}
 	state->want_plan = false;
 	return snap;

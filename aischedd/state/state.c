@@ -21,47 +21,16 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->past_arg = arg;
 	state->next_id = 1;
 	round_init(&state->round);
-	state->wake = state->resv_next = NO_TIME;
-	state->queue = xcalloc(conf->nqueues, sizeof(*state->queue));
+	state->last_plan.wake = state->reservations.next = NO_TIME;
+	state->queues.queue =
+	    xcalloc(conf->nqueues, sizeof(*state->queues.queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
-		state->queue[i].closed = conf->queues[i].closed;
+		state->queues.queue[i].closed = conf->queues[i].closed;
 	/* Without a runner there is nothing to wait for. */
 	for (size_t i = 0; i < conf->npools; i++)
-		state->pool_ready[i] = conf->pools[i].runner == RUNNER_NONE;
+		state->pools.ready[i] = conf->pools[i].runner == RUNNER_NONE;
 	node_index_sections(state);
 	return state;
-}
-
-static void free_rows(struct state *state)
-{
-	for (size_t i = 0; i < state->nrows; i++) {
-		free(state->row[i]);
-	}
-	free(state->row);
-	free(state->slot);
-	map_free(&state->rows);
-}
-
-static void free_nodes(struct state *state)
-{
-	for (size_t i = 0; i < state->nnodes; i++) {
-		struct node *node = &state->node[i];
-
-		free((char *)node->name);
-		free(node->drain_reason);
-		free(node->seen_reason);
-		free(node->avoid_reason);
-		free(node->cpu_numa);
-		free(node->gpu_numa);
-		free(node->gpu_link);
-		free(node->cpu_core);
-		free(node->cpu_reserved);
-		free(node->gpu_type);
-		free(node->topology);
-		node_free_words(&node->features);
-		node_free_words(&node->taints);
-	}
-	free(state->node);
 }
 
 void state_free(struct state *state)
@@ -73,39 +42,36 @@ void state_free(struct state *state)
 	if (!state)
 		return;
 	for (size_t i = 0; i < LIMIT_POOLS; i++)
-		free(state->pool_trouble[i]);
-	for (struct job *job = state->first; job; job = next) {
+		free(state->pools.trouble[i]);
+	for (struct job *job = state->records.first; job; job = next) {
 		next = job->all_next;
 		deps_forget(state, job);
 		job_free(job);
 	}
-	while ((array = map_each(&state->arrays, &at)))
+	while ((array = map_each(&state->records.arrays, &at)))
 		free(array);
-	free_rows(state);
-	free_nodes(state);
-	for (size_t i = 0; i < state->nusers; i++)
-		free((char *)state->user[i].name);
-	free(state->user);
-	free(state->queue);
-	map_free(&state->jobs);
-	map_free(&state->arrays);
-	map_free(&state->tasks);
-	map_free(&state->users);
-	map_free(&state->names);
-	map_free(&state->waiting);
+	rows_free(&state->rows);
+	nodes_free(&state->nodes);
+	for (size_t i = 0; i < state->users.n; i++)
+		free((char *)state->users.user[i].name);
+	free(state->users.user);
+	free(state->queues.queue);
+	map_free(&state->records.jobs);
+	map_free(&state->records.arrays);
+	map_free(&state->records.tasks);
+	map_free(&state->users.by_uid);
+	map_free(&state->waits.names);
+	map_free(&state->waits.waiting);
 	usage_free(state);
 	reserve_free(state);
-	map_free(&state->node_names);
-	map_free(&state->sections);
-	map_free(&state->fits);
-	free(state->alarm);
-	free(state->holder);
-	free(state->dirty);
-	free(state->gone);
-	free(state->array_dirty);
-	free(state->effect);
-	free(state->taken);
-	arena_free(state->plan_arena);
+	free(state->alarms.heap);
+	free(state->claims.holder);
+	free(state->unwritten.job);
+	free(state->unwritten.gone);
+	free(state->unwritten.array);
+	free(state->effects.effect);
+	free(state->effects.taken);
+	arena_free(state->last_plan.arena);
 	round_fini(&state->round);
 	free(state);
 }
@@ -117,12 +83,12 @@ const struct conf *state_conf(const struct state *state)
 
 struct job *state_job(const struct state *state, uint64_t id)
 {
-	return map_find(&state->jobs, id);
+	return map_find(&state->records.jobs, id);
 }
 
 struct array *state_array(const struct state *state, uint64_t id)
 {
-	return map_find(&state->arrays, id);
+	return map_find(&state->records.arrays, id);
 }
 
 uint64_t task_key(uint64_t array, uint32_t task)
@@ -133,7 +99,8 @@ uint64_t task_key(uint64_t array, uint32_t task)
 
 struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 {
-	struct job *job = map_find(&state->tasks, task_key(array, task));
+	struct job *job =
+	    map_find(&state->records.tasks, task_key(array, task));
 
 	if (job || !state_array(state, array))
 		return job;
@@ -146,12 +113,12 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 
 struct job *state_first_job(const struct state *state)
 {
-	return state->first;
+	return state->records.first;
 }
 
 const struct user *state_user(const struct state *state, uint32_t user)
 {
-	return &state->user[user];
+	return &state->users.user[user];
 }
 
 uint64_t state_next_id(const struct state *state)
@@ -161,21 +128,23 @@ uint64_t state_next_id(const struct state *state)
 
 const uint64_t *state_counts(const struct state *state)
 {
-	return state->counts;
+	return state->records.counts;
 }
 
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 {
 	/* The number is kept plus one: the map cannot hold NULL. */
-	uintptr_t known = (uintptr_t)map_find(&state->users, uid);
+	uintptr_t known = (uintptr_t)map_find(&state->users.by_uid, uid);
 
 	if (known)
 		return (uint32_t)known - 1;
-	state->user = GROW(state->user, state->nusers, &state->user_cap);
-	state->user[state->nusers] =
+	state->users.user =
+	    GROW(state->users.user, state->users.n, &state->users.cap);
+	state->users.user[state->users.n] =
 	    (struct user){ .uid = uid, .name = xstrdup(name) };
-	map_set(&state->users, uid, (void *)(uintptr_t)(state->nusers + 1));
-	return (uint32_t)state->nusers++;
+	map_set(&state->users.by_uid, uid,
+	        (void *)(uintptr_t)(state->users.n + 1));
+	return (uint32_t)state->users.n++;
 }
 
 /* --- what is to be written and done ------------------------------------ */
@@ -185,8 +154,10 @@ void state_touch(struct state *state, struct job *job)
 	if (job->dirty)
 		return;
 	job->dirty = true;
-	state->dirty = GROW(state->dirty, state->ndirty, &state->dirty_cap);
-	state->dirty[state->ndirty++] = job;
+	state->unwritten.job =
+	    GROW(state->unwritten.job, state->unwritten.njobs,
+	         &state->unwritten.job_cap);
+	state->unwritten.job[state->unwritten.njobs++] = job;
 }
 
 void state_touch_array(struct state *state, struct array *array)
@@ -194,9 +165,10 @@ void state_touch_array(struct state *state, struct array *array)
 	if (array->dirty)
 		return;
 	array->dirty = true;
-	state->array_dirty = GROW(state->array_dirty, state->narray_dirty,
-	                          &state->array_dirty_cap);
-	state->array_dirty[state->narray_dirty++] = array;
+	state->unwritten.array =
+	    GROW(state->unwritten.array, state->unwritten.narrays,
+	         &state->unwritten.array_cap);
+	state->unwritten.array[state->unwritten.narrays++] = array;
 }
 
 void state_replan(struct state *state)
@@ -212,47 +184,48 @@ bool state_wants_plan(const struct state *state)
 
 void state_effect(struct state *state, struct effect effect)
 {
-	state->effect =
-	    GROW(state->effect, state->neffects, &state->effect_cap);
-	state->effect[state->neffects++] = effect;
+	state->effects.effect =
+	    GROW(state->effects.effect, state->effects.n, &state->effects.cap);
+	state->effects.effect[state->effects.n++] = effect;
 }
 
 size_t state_take_effects(struct state *state, const struct effect **ret)
 {
-	struct effect *was = state->taken;
-	size_t cap = state->taken_cap, n = state->neffects;
+	struct effect *was = state->effects.taken;
+	size_t cap = state->effects.taken_cap, n = state->effects.n;
 
-	state->taken = state->effect;
-	state->taken_cap = state->effect_cap;
-	state->effect = was;
-	state->effect_cap = cap;
-	state->neffects = 0;
-	*ret = state->taken;
+	state->effects.taken = state->effects.effect;
+	state->effects.taken_cap = state->effects.cap;
+	state->effects.effect = was;
+	state->effects.cap = cap;
+	state->effects.n = 0;
+	*ret = state->effects.taken;
 	return n;
 }
 
 void state_changes(const struct state *state, struct changes *ret)
 {
 	*ret = (struct changes){
-		.njobs = state->ndirty,
-		.job = state->dirty,
-		.ngone = state->ngone,
-		.gone = state->gone,
-		.narrays = state->narray_dirty,
-		.array = state->array_dirty,
+		.njobs = state->unwritten.njobs,
+		.job = state->unwritten.job,
+		.ngone = state->unwritten.ngone,
+		.gone = state->unwritten.gone,
+		.narrays = state->unwritten.narrays,
+		.array = state->unwritten.array,
 		.next_id = state->next_id,
-		.nodes = state->nodes_dirty,
-		.queues = state->queues_dirty,
-		.usages = state->usages_dirty,
-		.reservations = state->resv_dirty,
+		.nodes = state->nodes.dirty,
+		.queues = state->queues.dirty,
+		.usages = state->usages.dirty,
+		.reservations = state->reservations.dirty,
 	};
 }
 
 bool state_is_dirty(const struct state *state)
 {
-	return state->ndirty || state->ngone || state->narray_dirty ||
-	       state->nodes_dirty || state->queues_dirty ||
-	       state->usages_dirty || state->resv_dirty;
+	return state->unwritten.njobs || state->unwritten.ngone ||
+	       state->unwritten.narrays || state->nodes.dirty ||
+	       state->queues.dirty || state->usages.dirty ||
+	       state->reservations.dirty;
 }
 
 /* --- records ----------------------------------------------------------- */
@@ -285,16 +258,16 @@ void state_count(struct state *state, const struct job *job, int sign)
 	uint64_t n = job_count(job) * (uint64_t)(int64_t)sign;
 	struct usage *usage;
 
-	state->counts[job->state] += n;
+	state->records.counts[job->state] += n;
 	if (job_state_is_final(job->state))
 		return;
 	usage = usage_of(state, job->queue, job->user);
 	usage->jobs += n;
-	state->queue[job->queue].jobs += n;
+	state->queues.queue[job->queue].jobs += n;
 	if (job->state == JOB_PENDING)
 		return;
 	usage->running += n;
-	state->queue[job->queue].running += n;
+	state->queues.queue[job->queue].running += n;
 }
 
 void state_set(struct state *state, struct job *job, enum job_state to)
@@ -324,12 +297,14 @@ static void unlink_array(struct array *array, struct job *job)
 
 void state_add_job(struct state *state, struct job *job)
 {
-	map_set(&state->jobs, job->id, job);
+	map_set(&state->records.jobs, job->id, job);
 	if (job->task != NO_TASK)
-		map_set(&state->tasks, task_key(job->array, job->task), job);
-	job->all_prev = state->last;
-	*(state->last ? &state->last->all_next : &state->first) = job;
-	state->last = job;
+		map_set(&state->records.tasks, task_key(job->array, job->task),
+		        job);
+	job->all_prev = state->records.last;
+	*(state->records.last ? &state->records.last->all_next
+	                      : &state->records.first) = job;
+	state->records.last = job;
 	if (job->array)
 		link_array(state_array(state, job->array), job);
 	state_count(state, job, 1);
@@ -341,12 +316,12 @@ static void unlink_job(struct state *state, struct job *job)
 {
 	if (job->array)
 		unlink_array(state_array(state, job->array), job);
-	map_del(&state->jobs, job->id);
+	map_del(&state->records.jobs, job->id);
 	if (job->task != NO_TASK)
-		map_del(&state->tasks, task_key(job->array, job->task));
-	*(job->all_prev ? &job->all_prev->all_next : &state->first) =
+		map_del(&state->records.tasks, task_key(job->array, job->task));
+	*(job->all_prev ? &job->all_prev->all_next : &state->records.first) =
 	    job->all_next;
-	*(job->all_next ? &job->all_next->all_prev : &state->last) =
+	*(job->all_next ? &job->all_next->all_prev : &state->records.last) =
 	    job->all_prev;
 }
 
@@ -359,21 +334,24 @@ void state_drop_job(struct state *state, struct job *job)
 	if (job->dirty) {
 		size_t i = 0;
 
-		while (state->dirty[i] != job)
+		while (state->unwritten.job[i] != job)
 			i++;
-		state->dirty[i] = state->dirty[--state->ndirty];
+		state->unwritten.job[i] =
+		    state->unwritten.job[--state->unwritten.njobs];
 	}
 	if (!job->is_new) {
-		state->gone = GROW(state->gone, state->ngone, &state->gone_cap);
-		state->gone[state->ngone++] = job->id;
+		state->unwritten.gone =
+		    GROW(state->unwritten.gone, state->unwritten.ngone,
+		         &state->unwritten.gone_cap);
+		state->unwritten.gone[state->unwritten.ngone++] = job->id;
 	}
 	job_free(job);
 }
 
 void state_committed(struct state *state)
 {
-	for (size_t i = 0; i < state->ndirty; i++) {
-		struct job *job = state->dirty[i];
+	for (size_t i = 0; i < state->unwritten.njobs; i++) {
+		struct job *job = state->unwritten.job[i];
 
 		job->dirty = job->is_new = false;
 		if (!job_state_is_final(job->state))
@@ -382,21 +360,21 @@ void state_committed(struct state *state)
 		unlink_job(state, job);
 		job_free(job);
 	}
-	for (size_t i = 0; i < state->narray_dirty; i++) {
-		struct array *array = state->array_dirty[i];
+	for (size_t i = 0; i < state->unwritten.narrays; i++) {
+		struct array *array = state->unwritten.array[i];
 
 		array->dirty = array->is_new = false;
 		if (array->unfinished)
 			continue;
-		map_del(&state->arrays, array->id);
+		map_del(&state->records.arrays, array->id);
 		free(array);
 	}
-	for (size_t i = 0; i < state->nnodes; i++)
-		state->node[i].dirty = false;
-	for (size_t i = 0; i < state->nusages; i++)
-		state->usage[i]->dirty = false;
-	state->ndirty = state->ngone = 0;
-	state->narray_dirty = 0;
-	state->nodes_dirty = state->queues_dirty = false;
-	state->usages_dirty = state->resv_dirty = false;
+	for (size_t i = 0; i < state->nodes.n; i++)
+		state->nodes.node[i].dirty = false;
+	for (size_t i = 0; i < state->usages.n; i++)
+		state->usages.usage[i]->dirty = false;
+	state->unwritten.njobs = state->unwritten.ngone = 0;
+	state->unwritten.narrays = 0;
+	state->nodes.dirty = state->queues.dirty = false;
+	state->usages.dirty = state->reservations.dirty = false;
 }

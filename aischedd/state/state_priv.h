@@ -5,15 +5,49 @@
 #define AISCHEDD_STATE_STATE_PRIV_H
 
 #include "aischedd/state/alarm.h"
+#include "aischedd/state/apply.h"
+#include "aischedd/state/depend.h"
+#include "aischedd/state/evict.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/pool.h"
 #include "aischedd/state/queue.h"
+#include "aischedd/state/reserve.h"
 #include "aischedd/state/round.h"
 #include "aischedd/state/row.h"
 #include "aischedd/state/state.h"
-#include "libcommon/limits.h"
+#include "aischedd/state/usage.h"
 #include "libcommon/map.h"
 
+/* All records of jobs, and who is in which state. */
+struct job_table {
+	struct map jobs, arrays, tasks; /* by id; tasks: task_key() */
+	struct job *first, *last;       /* all, by id */
+	struct job *placed;             /* all that hold nodes */
+	uint64_t counts[JOB_NSTATES];
+};
+
+struct user_table {
+	struct map by_uid;
+	struct user *user;
+	size_t n, cap;
+};
+
+/* The records that are to be written. */
+struct unwritten {
+	struct job **job;
+	size_t njobs, job_cap;
+	uint64_t *gone;
+	size_t ngone, gone_cap;
+	struct array **array;
+	size_t narrays, array_cap;
+};
+
+struct effect_queue {
+	struct effect *effect, *taken;
+	size_t n, cap, taken_cap;
+};
+
+/* Each part is changed by the file whose header declares it. */
 struct state {
 	const struct conf *conf;
 	past_fn *past;
@@ -21,68 +55,26 @@ struct state {
 	uint64_t gen; /* grows when what may be given out changes */
 	uint64_t next_id;
 
-	struct map jobs, arrays, tasks, rows, users, names, waiting, usages;
-	uint64_t nsingletons;     /* jobs that wait for their name alone */
-	struct job *first, *last; /* all, by id */
-	struct job *placed;       /* all that hold nodes */
-	uint64_t counts[JOB_NSTATES];
+	struct job_table records;
+	struct dep_index waits;
+	struct row_index rows;
+	struct alarm_heap alarms;
+	struct claim_list claims;
 
-	struct row **row;
-	size_t nrows, row_cap;
-	uint32_t nslots, *slot; /* ever used; those that nobody has now */
-	size_t nfree_slots, slot_cap;
+	struct node_table nodes;
+	struct pool_table pools;
+	struct queue_table queues;
+	struct reservation_list reservations;
+	struct user_table users;
+	struct usage_table usages;
 
-	struct user *user;
-	size_t nusers, user_cap;
-	struct node *node;
-	size_t nnodes, node_cap;
-	struct map node_names;
-	struct map sections; /* of the configuration, by node name */
-	struct map fits;     /* hashes of shapes that fit the empty cluster */
-	struct queue_state *queue; /* [conf->nqueues] */
-	struct usage **usage;      /* of each user and queue there is one of */
-	size_t nusages, usage_cap;
-	struct pool_sum pool_sum[LIMIT_POOLS];
-	uint64_t pool_sum_gen; /* gen + 1 when they were summed */
-	bool pool_ready[LIMIT_POOLS];
-	char *pool_trouble[LIMIT_POOLS]; /* NULL: there is none */
-
-	struct alarm *alarm; /* heap, the earliest first; of job 0: plan */
-	size_t nalarms, alarm_cap;
-	int64_t wake; /* the last plan wants another one then, or NO_TIME */
-
-	struct reservation *resv;
-	size_t nresv, resv_cap;
-	int64_t resv_next; /* one begins or ends, or NO_TIME */
-	bool resv_dirty;
-
-	struct job **holder; /* jobs that have claims */
-	size_t nholders, holder_cap;
-
-	struct job **dirty;
-	size_t ndirty, dirty_cap;
-	uint64_t *gone;
-	size_t ngone, gone_cap;
-	struct array **array_dirty;
-	size_t narray_dirty, array_dirty_cap;
-	bool nodes_dirty, queues_dirty, usages_dirty;
-
-	struct effect *effect, *taken;
-	size_t neffects, effect_cap, taken_cap;
+	struct unwritten unwritten;
+	struct effect_queue effects;
 
 	bool want_plan;
 	uint64_t nchanges; /* that had to do with what is planned */
 	struct round round;
-	/* Of the last plan: the verdicts, and a snapshot without jobs that has
-	 * the names of which they speak. */
-	struct arena *plan_arena;
-	const struct snap *plan_names;
-	const struct verdict *verdict;
-	struct turn_told *told; /* by job; others of rows with a verdict */
-	uint32_t ntold;
-	const int64_t (*plan_share)[RES_N]; /* by queue, or NULL */
-	int64_t plan_capacity[RES_N];
-	uint64_t plan_serial;
+	struct last_plan last_plan;
 };
 
 /* The record is to be written. */
@@ -99,7 +91,7 @@ void state_set(struct state *state, struct job *job, enum job_state to);
 void state_count(struct state *state, const struct job *job, int sign);
 struct job *state_new_job(uint64_t id);
 void state_add_job(struct state *state, struct job *job);
-uint64_t task_key(uint64_t array, uint32_t task); /* in state->tasks */
+uint64_t task_key(uint64_t array, uint32_t task); /* in state->records.tasks */
 
 /* Remove and free a record that dissolved into others.  The counters no
  * longer count it. */

@@ -72,7 +72,7 @@ static void new_array(struct state *state, struct job *job,
 	array->step = job->tasks.range[0].step;
 	array->started = NO_TIME;
 	array->is_new = true;
-	map_set(&state->arrays, array->id, array);
+	map_set(&state->records.arrays, array->id, array);
 	state_touch_array(state, array);
 }
 

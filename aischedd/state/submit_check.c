@@ -73,7 +73,7 @@ int submit_check_access(const struct state *state, uint32_t queue,
 			return err_set(err, EACCES,
 			               "user '%s' may not use queue '%s'",
 			               who->user, queues[q].name);
-		if (state->queue[q].closed)
+		if (state->queues.queue[q].closed)
 			return err_set(err, EAGAIN, "queue '%s' is closed",
 			               queues[q].name);
 	}
@@ -102,7 +102,7 @@ static int check_counts(struct state *state, uint32_t queue,
 
 	for (int s = 0; s < JOB_NSTATES; s++)
 		if (!job_state_is_final((enum job_state)s))
-			all += state->counts[s];
+			all += state->records.counts[s];
 	if (all + more > (uint64_t)conf->max_jobs)
 		return err_set(err, EAGAIN,
 		               "%llu jobs are in the queues, at most %lld may "

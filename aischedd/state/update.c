@@ -33,8 +33,8 @@ int state_top(struct state *state, struct job *job, struct err *err)
 		               "the top",
 		               (unsigned long long)job->id,
 		               job_state_name(job->state));
-	for (size_t i = 0; i < state->nrows; i++) {
-		const struct job *first = state->row[i]->head;
+	for (size_t i = 0; i < state->rows.n; i++) {
+		const struct job *first = state->rows.row[i]->head;
 		int64_t above =
 		    first->priority + margin(&state->conf->scheduling);
 

@@ -105,7 +105,7 @@ static void hold_task(const struct state *state, const struct job *job,
                       int64_t held[RES_N])
 {
 	const struct snap_task *t = &job->place->task[task];
-	const struct node *node = &state->node[t->node];
+	const struct node *node = &state->nodes.node[t->node];
 
 	if (!req->exclusive) {
 		held[RES_CPU] += req->cpus;
@@ -126,12 +126,12 @@ static int64_t charge_of(struct state *state, struct job *job)
 	int64_t held[RES_N] = { 0 }, part[RES_N] = { 0 }, most = 0;
 
 	for (uint32_t i = 0; i < job->place->ntasks; i++) {
-		uint32_t pool = state->node[t[i].node].pool;
+		uint32_t pool = state->nodes.node[t[i].node].pool;
 		const int64_t *total = sum[pool].total;
 
 		hold_task(state, job, req, i, held);
 		if (i + 1 < job->place->ntasks &&
-		    state->node[t[i + 1].node].pool == pool)
+		    state->nodes.node[t[i + 1].node].pool == pool)
 			continue;
 		for (int r = 0; r < RES_N; r++) {
 			if (total[r] > 0)
@@ -150,7 +150,7 @@ static int64_t charge_of(struct state *state, struct job *job)
 
 static void touch(struct state *state, struct usage *u)
 {
-	u->dirty = state->usages_dirty = true;
+	u->dirty = state->usages.dirty = true;
 }
 
 static void change(struct state *state, const struct job *job, int64_t by,
@@ -190,7 +190,7 @@ static uint64_t usage_key(uint32_t queue, uint32_t user)
 struct usage *usage_find(const struct state *state, uint32_t queue,
                          uint32_t user)
 {
-	return map_find(&state->usages, usage_key(queue, user));
+	return map_find(&state->usages.by_key, usage_key(queue, user));
 }
 
 struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user)
@@ -202,18 +202,19 @@ struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user)
 	u = xmalloc(sizeof(*u));
 	*u =
 	    (struct usage){ .queue = queue, .user = user, .light = LIGHT_MOST };
-	map_set(&state->usages, usage_key(queue, user), u);
-	state->usage = GROW(state->usage, state->nusages, &state->usage_cap);
-	state->usage[state->nusages++] = u;
+	map_set(&state->usages.by_key, usage_key(queue, user), u);
+	state->usages.usage =
+	    GROW(state->usages.usage, state->usages.n, &state->usages.cap);
+	state->usages.usage[state->usages.n++] = u;
 	return u;
 }
 
 static void drop(struct state *state, size_t i)
 {
-	struct usage *u = state->usage[i];
+	struct usage *u = state->usages.usage[i];
 
-	map_del(&state->usages, usage_key(u->queue, u->user));
-	state->usage[i] = state->usage[--state->nusages];
+	map_del(&state->usages.by_key, usage_key(u->queue, u->user));
+	state->usages.usage[i] = state->usages.usage[--state->usages.n];
 	free(u);
 }
 
@@ -229,8 +230,8 @@ void state_judge_usage(struct state *state, int64_t now)
 	int64_t *all = xcalloc(state->conf->nqueues, sizeof(*all));
 	uint32_t *users = xcalloc(state->conf->nqueues, sizeof(*users));
 
-	for (size_t i = state->nusages; i-- > 0;) {
-		struct usage *u = state->usage[i];
+	for (size_t i = state->usages.n; i-- > 0;) {
+		struct usage *u = state->usages.usage[i];
 
 		u->used = usage_at(u, half_life, now);
 		if (u->used < USAGE_NOTHING && !u->jobs && !u->dirty) {
@@ -240,8 +241,8 @@ void state_judge_usage(struct state *state, int64_t now)
 		all[u->queue] = add(all[u->queue], u->used);
 		users[u->queue]++;
 	}
-	for (size_t i = 0; i < state->nusages; i++) {
-		struct usage *u = state->usage[i];
+	for (size_t i = 0; i < state->usages.n; i++) {
+		struct usage *u = state->usages.usage[i];
 
 		u->part = 0;
 		if (u->used)
@@ -256,12 +257,12 @@ void state_judge_usage(struct state *state, int64_t now)
 void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now)
 {
 	int64_t half_life = state->conf->scheduling.fairshare_half_life;
-	size_t n = state->nusages;
+	size_t n = state->usages.n;
 
-	map_free(&state->usages);
-	state->nusages = 0;
+	map_free(&state->usages.by_key);
+	state->usages.n = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct usage *u = state->usage[i];
+		struct usage *u = state->usages.usage[i];
 
 		usage_change(u, half_life, 0, now);
 		touch(state, u);
@@ -271,29 +272,29 @@ void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now)
 			free(u);
 			continue;
 		}
-		map_set(&state->usages, usage_key(u->queue, u->user), u);
-		state->usage[state->nusages++] = u;
+		map_set(&state->usages.by_key, usage_key(u->queue, u->user), u);
+		state->usages.usage[state->usages.n++] = u;
 	}
 }
 
 void usage_free(struct state *state)
 {
-	for (size_t i = 0; i < state->nusages; i++)
-		free(state->usage[i]);
-	free(state->usage);
-	map_free(&state->usages);
+	for (size_t i = 0; i < state->usages.n; i++)
+		free(state->usages.usage[i]);
+	free(state->usages.usage);
+	map_free(&state->usages.by_key);
 }
 
 /* --- for others -------------------------------------------------------- */
 
 size_t state_nusages(const struct state *state)
 {
-	return state->nusages;
+	return state->usages.n;
 }
 
 const struct usage *state_usage(const struct state *state, size_t i)
 {
-	return state->usage[i];
+	return state->usages.usage[i];
 }
 
 void state_load_usage(struct state *state, const char *queue, uint32_t uid,

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libcommon/map.h"
+
 struct job;
 struct state;
 
@@ -38,6 +40,14 @@ struct usage {
 	int64_t used;
 	uint32_t part;
 	uint16_t light; /* 0 .. LIGHT_MOST */
+};
+
+/* The entries: one for each pair of user and queue that has been used. */
+struct usage_table {
+	struct map by_key;
+	struct usage **usage;
+	size_t n, cap;
+	bool dirty; /* some are to be written */
 };
 
 /* The usage at that time, which is not before u->at. */

@@ -38,10 +38,10 @@ static void take(struct node_left *left, const struct job **last,
 
 void state_nodes_left(const struct state *state, struct node_left *ret)
 {
-	const struct job **last = xcalloc(state->nnodes + 1, sizeof(*last));
+	const struct job **last = xcalloc(state->nodes.n + 1, sizeof(*last));
 
-	for (size_t i = 0; i < state->nnodes; i++) {
-		const struct node *node = &state->node[i];
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const struct node *node = &state->nodes.node[i];
 		int64_t gpus = (int64_t)node->ngpus - node->gpus_others;
 
 		ret[i] = (struct node_left){
@@ -52,7 +52,8 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 		};
 	}
 	/* What leaves is still there. */
-	for (const struct job *job = state->placed; job; job = job->row_next) {
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
 		int64_t task[RES_N];
 
 		ask_of(job, task);
@@ -78,7 +79,8 @@ void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])
 	const struct conf *conf = state->conf;
 
 	memset(ret, 0, conf->nqueues * sizeof(*ret));
-	for (const struct job *job = state->placed; job; job = job->row_next) {
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
 		int64_t used[RES_N] = { 0 };
 
 		add_used(job, used);
@@ -93,12 +95,13 @@ void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N])
 {
 	memset(ret, 0, RES_N * sizeof(*ret));
-	for (const struct job *job = state->placed; job; job = job->row_next)
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next)
 		if (queue_is_below(state->conf, job->queue, queue))
 			add_used(job, ret);
 }
 
 const int64_t *state_queue_share(const struct state *state, uint32_t queue)
 {
-	return state->plan_share ? state->plan_share[queue] : NULL;
+	return state->last_plan.share ? state->last_plan.share[queue] : NULL;
 }

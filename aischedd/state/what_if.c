@@ -31,7 +31,7 @@ static void last_row_nodes(const struct state *state, const struct plan *plan,
 			continue;
 		for (uint32_t t = 0; t < s->ntasks; t++) {
 			name = GROW(name, n, &cap);
-			name[n++] = state->node[task[t].node].name;
+			name[n++] = state->nodes.node[task[t].node].name;
 		}
 	}
 	hostlist_format(name, n, out);
@@ -100,7 +100,7 @@ enum { FITS_MAX = 4096 };
 static bool all_ready(const struct state *state, uint64_t pools)
 {
 	for (size_t i = 0; i < state->conf->npools; i++)
-		if (pools >> i & 1 && !state->pool_ready[i])
+		if (pools >> i & 1 && !state->pools.ready[i])
 			return false;
 	return true;
 }
@@ -122,7 +122,8 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 	hash =
 	    hash_bytes(hash, key.data + sizeof(shape), key.len - sizeof(shape));
 	buf_free(&key);
-	if (!all_ready(state, shape.pools) || map_find(&state->fits, hash))
+	if (!all_ready(state, shape.pools) ||
+	    map_find(&state->nodes.fits, hash))
 		return 0;
 	arena = arena_new();
 	result =
@@ -130,8 +131,8 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 	arena_free(arena);
 	if (result < 0)
 		return -1;
-	if (state->fits.n == FITS_MAX)
-		map_free(&state->fits);
-	map_set(&state->fits, hash, state);
+	if (state->nodes.fits.n == FITS_MAX)
+		map_free(&state->nodes.fits);
+	map_set(&state->nodes.fits, hash, state);
 	return 0;
 }

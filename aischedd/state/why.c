@@ -89,8 +89,8 @@ static void planned_text(const struct state *state, const struct job *job,
 {
 	struct arena *arena = arena_new();
 
-	verdict_text(snap_of_job(state, state->plan_names, job, arena), 0, v,
-	             text);
+	verdict_text(snap_of_job(state, state->last_plan.names, job, arena), 0,
+	             v, text);
 	arena_free(arena);
 }
 
@@ -98,8 +98,8 @@ static void planned_text(const struct state *state, const struct job *job,
 static void trouble_text(const struct state *state, size_t pool,
                          const char *before, struct buf *text)
 {
-	if (pool < LIMIT_POOLS && state->pool_trouble[pool])
-		buf_printf(text, "%s%s", before, state->pool_trouble[pool]);
+	if (pool < LIMIT_POOLS && state->pools.trouble[pool])
+		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
 }
 
 /* Reasons that say less of a job than that its last start failed. */
@@ -117,10 +117,10 @@ static const struct verdict *verdict_on(const struct state *state,
 {
 	const struct verdict *v;
 
-	if (!job->row || !state->verdict ||
-	    job->row->planned != state->plan_serial)
+	if (!job->row || !state->last_plan.verdict ||
+	    job->row->planned != state->last_plan.serial)
 		return NULL;
-	v = &state->verdict[job->row->verdict];
+	v = &state->last_plan.verdict[job->row->verdict];
 	return v->why == WHY_None ? NULL : v;
 }
 
@@ -140,9 +140,10 @@ static struct verdict own_verdict(const struct state *state,
 	const struct turn_told *told = NULL;
 	struct verdict own = *row;
 
-	if (state->ntold)
-		told = bsearch(&job->id, state->told, state->ntold,
-		               sizeof(*state->told), by_job);
+	if (state->last_plan.ntold)
+		told = bsearch(&job->id, state->last_plan.told,
+		               state->last_plan.ntold,
+		               sizeof(*state->last_plan.told), by_job);
 	if (told) {
 		own.expected = told->expected;
 		own.position = told->position;
@@ -205,9 +206,10 @@ enum reason state_why(const struct state *state, const struct job *job,
 		if (text && job->text)
 			buf_puts(text, job->text);
 		else if (text && job->place && job->state != JOB_RUNNING)
-			trouble_text(state,
-			             state->node[job->place->task[0].node].pool,
-			             "", text);
+			trouble_text(
+			    state,
+			    state->nodes.node[job->place->task[0].node].pool,
+			    "", text);
 		return WHY_None;
 	}
 	why = state_ineligible(state, job);
@@ -245,16 +247,16 @@ bool state_score(const struct state *state, const struct job *job, int64_t now,
 	struct request req;
 	struct spec spec;
 
-	if (!job->row || !state->plan_names)
+	if (!job->row || !state->last_plan.names)
 		return false;
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
 	ask[RES_CPU] = req.tasks * req.cpus_milli;
 	ask[RES_MEM] = req.tasks * req.mem_mib;
 	ask[RES_GPU] = req.tasks * req.gpus_milli;
-	*ret = order_score_make(&state->plan_names->policy, job->priority,
-	                        now - job->eligible, ask, state->plan_capacity,
-	                        usage->light);
+	*ret = order_score_make(&state->last_plan.names->policy, job->priority,
+	                        now - job->eligible, ask,
+	                        state->last_plan.capacity, usage->light);
 	ret->overdue = is_overdue(state->conf, job, now);
 	return true;
 }

@@ -296,7 +296,7 @@ struct job *world_split(struct world *w, uint64_t array, const char *tasks)
 
 size_t world_alarms(const struct world *w)
 {
-	return w->state->nalarms;
+	return w->state->alarms.n;
 }
 
 /* --- as text ----------------------------------------------------------- */
@@ -673,18 +673,18 @@ static void check_array(const struct state *state, const struct array *array)
 
 static void check_rows(const struct state *state)
 {
-	for (size_t i = 0; i < state->nrows; i++) {
+	for (size_t i = 0; i < state->rows.n; i++) {
 		uint32_t n = 0;
 
-		for (const struct job *job = state->row[i]->head; job;
+		for (const struct job *job = state->rows.row[i]->head; job;
 		     job = job->row_next, n++) {
-			ck_assert_ptr_eq(job->row, state->row[i]);
+			ck_assert_ptr_eq(job->row, state->rows.row[i]);
 			ck_assert(!job->row_next ||
 			          job->row_next->id > job->id);
 		}
-		ck_assert_uint_eq(state->row[i]->njobs, n);
+		ck_assert_uint_eq(state->rows.row[i]->njobs, n);
 		ck_assert_uint_gt(n, 0);
-		ck_assert_uint_eq(state->row[i]->at, i);
+		ck_assert_uint_eq(state->rows.row[i]->at, i);
 	}
 }
 
@@ -696,25 +696,27 @@ void world_check(const struct world *w)
 	size_t at = 0, placed = 0, users = 0;
 	const struct usage *usage;
 
-	for (const struct job *job = state->first; job; job = job->all_next) {
+	for (const struct job *job = state->records.first; job;
+	     job = job->all_next) {
 		ck_assert(!job->all_next || job->all_next->id > job->id);
 		count(job, &c);
 	}
-	for (const struct job *job = state->placed; job; job = job->row_next)
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next)
 		placed++;
 	ck_assert_uint_eq(placed, c.placed);
-	ck_assert_uint_eq(state->nholders, c.holders);
+	ck_assert_uint_eq(state->claims.n, c.holders);
 	for (int s = 0; s < JOB_NSTATES; s++)
 		ck_assert_uint_eq(state_counts(state)[s], c.state[s]);
 	for (uint32_t q = 0; q < state->conf->nqueues; q++) {
-		ck_assert_uint_eq(state->queue[q].jobs, c.jobs[q]);
-		ck_assert_uint_eq(state->queue[q].running, c.running[q]);
+		ck_assert_uint_eq(state->queues.queue[q].jobs, c.jobs[q]);
+		ck_assert_uint_eq(state->queues.queue[q].running, c.running[q]);
 		users += c.jobs[q];
 	}
-	while ((usage = map_each(&state->usages, &at)))
+	while ((usage = map_each(&state->usages.by_key, &at)))
 		users -= usage->jobs;
 	ck_assert_uint_eq(users, 0);
-	for (at = 0; (array = map_each(&state->arrays, &at));)
+	for (at = 0; (array = map_each(&state->records.arrays, &at));)
 		check_array(state, array);
 	check_rows(state);
 }
