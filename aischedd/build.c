@@ -148,7 +148,7 @@ static void new_timers(struct daemon *d)
 	daemon_arm(d->hourly, 10e3);
 }
 
-static int build(struct daemon *d, struct err *err)
+static int build(struct daemon *d, bool accept_loss, struct err *err)
 {
 	double began = clock_fine_ms();
 	const struct rpc_calls calls = { .handler = daemon_request,
@@ -158,7 +158,7 @@ static int build(struct daemon *d, struct err *err)
 
 	if (make_dirs(d->state_dir, err) < 0 || lock_dir(d, err) < 0 ||
 	    !(d->base = new_base(err)) ||
-	    !(d->store = store_open(d->state_dir, err)))
+	    !(d->store = store_open(d->state_dir, accept_loss, err)))
 		return -1;
 	d->state = state_new(d->conf, store_past, d->store);
 	if (store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
@@ -191,7 +191,7 @@ static void raise_files(void)
 }
 
 struct daemon *daemon_new(struct conf **conf, const char *conf_path,
-                          struct err *err)
+                          bool accept_loss, struct err *err)
 {
 	struct daemon *d = xcalloc(1, sizeof(*d));
 
@@ -204,7 +204,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
 	raise_files();
-	if (build(d, err) == 0)
+	if (build(d, accept_loss, err) == 0)
 		return d;
 	*conf = d->conf;
 	d->first_conf = d->conf = NULL;

@@ -171,9 +171,10 @@ json_t *daemon_status(struct daemon *d);
 int daemon_new_runners(struct daemon *d, struct err *err);
 void daemon_do_effect(struct daemon *d, const struct effect *e);
 
-/* build.c: takes the configuration.  Fails: *conf is the caller's again. */
+/* build.c: takes the configuration; accept_loss as in store_open().
+ * Fails: *conf is the caller's again. */
 struct daemon *daemon_new(struct conf **conf, const char *conf_path,
-                          struct err *err);
+                          bool accept_loss, struct err *err);
 void daemon_free(struct daemon *d);
 
 /* daemon.c */

@@ -14,7 +14,7 @@ enum { MMAP_BYTES = 128 * 1024 };
 
 struct args {
 	const char *config;
-	bool check_config, print_config, verbose;
+	bool check_config, print_config, accept_loss, verbose;
 };
 
 #define INTO(member) .offset = offsetof(struct args, member)
@@ -34,6 +34,10 @@ static const struct opt opts[] = {
 	  .help = "print every value in force and exit",
 	  .set = opt_set_true,
 	  INTO(print_config) },
+	{ .name = "accept-loss",
+	  .help = "start with a database older than what ran here",
+	  .set = opt_set_true,
+	  INTO(accept_loss) },
 	{ .letter = 'v',
 	  .name = "verbose",
 	  .help = "log each job too",
@@ -65,7 +69,7 @@ static int serve(struct conf **conf, const struct args *args, struct err *err)
 
 	if (keyring_join() < 0)
 		return err_sys(err, "cannot begin a session keyring");
-	d = daemon_new(conf, args->config, err);
+	d = daemon_new(conf, args->config, args->accept_loss, err);
 	if (!d)
 		return -1;
 	status = daemon_run(d);

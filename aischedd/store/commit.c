@@ -7,8 +7,10 @@
 #include <time.h>
 
 #include "aischedd/state/reserve.h"
+#include "aischedd/store/loss.h"
 #include "aischedd/store/row.h"
 #include "libcommon/clock.h"
+#include "libcommon/mem.h"
 
 /* What it was given, for as long as it had it; once, when it ends. */
 static int add_total(struct store *store, const struct state *state,
@@ -174,11 +176,23 @@ static int put_reservations(struct store *store, const struct state *state,
 static int put_meta(struct store *store, const struct changes *changes,
                     struct err *err)
 {
-	struct stmt s = db_use(&store->db, PUT_META);
+	const struct {
+		const char *key;
+		int64_t value;
+	} rows[] = {
+		{ "next_id", (int64_t)changes->next_id },
+		{ "commits", store->commits + 1 },
+	};
 
-	db_text(&s, 1, "next_id");
-	db_i64(&s, 2, (int64_t)changes->next_id);
-	return db_run(&store->db, &s, err);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct stmt s = db_use(&store->db, PUT_META);
+
+		db_text(&s, 1, rows[i].key);
+		db_i64(&s, 2, rows[i].value);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int put_all(struct store *store, const struct state *state,
@@ -218,6 +232,8 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 			db_exec(&store->db, "ROLLBACK", NULL);
 		return err_wrap(err, "database '%s'", store->path);
 	}
+	store->commits++;
+	loss_note(store);
 	blob_forget_new(store);
 	state_committed(state);
 	took = clock_fine_ms() - began;

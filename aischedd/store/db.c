@@ -29,8 +29,8 @@ static int code_of(sqlite3 *sql)
 int db_corrupt(const char *why, struct err *err)
 {
 	return err_set(err, EINVAL,
-	               "is corrupt (%s): restore a copy, or move it away to "
-	               "begin anew",
+	               "is corrupt (%s): restore a copy, or move it away and "
+	               "start with --accept-loss to begin anew",
 	               why);
 }
 

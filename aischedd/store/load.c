@@ -52,6 +52,8 @@ static int load_meta(struct store *store, struct state *state, struct err *err)
 	    db_get_i64(&store->db, "SELECT coalesce(max(id), 0) FROM job",
 	               &last, err) < 0)
 		return -1;
+	if (last < (int64_t)store->last_ran)
+		last = (int64_t)store->last_ran;
 	state_load_next_id(state, (uint64_t)(next > last ? next : last + 1));
 	return 0;
 }

@@ -66,6 +66,9 @@ struct new_token {
 
 struct store {
 	struct db db;
+	int64_t commits;   /* so many in all; loss.h */
+	int commits_fd;    /* state_dir/commits */
+	uint64_t last_ran; /* ids up to this one are not given out */
 	char *path, *id;
 	const char *sql[NSQL];
 	char *put_job, *load_jobs;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "aischedd/store/loss.h"
 #include "aischedd/store/migrate.h"
 #include "aischedd/store/row.h"
 #include "libcommon/mem.h"
@@ -184,7 +186,8 @@ static int open_db(struct store *store, struct err *err)
 	return result;
 }
 
-struct store *store_open(const char *state_dir, struct err *err)
+struct store *store_open(const char *state_dir, bool accept_loss,
+                         struct err *err)
 {
 	struct store *store = xcalloc(1, sizeof(*store));
 
@@ -198,7 +201,9 @@ struct store *store_open(const char *state_dir, struct err *err)
 	store->sql[PUT_JOB] = store->put_job;
 	store->sql[LOAD_JOBS] = store->load_jobs;
 	store->path = xasprintf("%s/aisched.db", state_dir);
-	if (open_db(store, err) < 0) {
+	store->commits_fd = -1;
+	if (open_db(store, err) < 0 ||
+	    loss_check(store, state_dir, accept_loss, err) < 0) {
 		err_wrap(err, "database '%s'", store->path);
 		store_close(store);
 		return NULL;
@@ -214,6 +219,8 @@ void store_close(struct store *store)
 	checkpoints_stop(store->checkpoints);
 	if (store->db.sql)
 		db_close(&store->db);
+	if (store->commits_fd >= 0)
+		close(store->commits_fd);
 	blob_forget_new(store);
 	free(store->blob);
 	free(store->token);

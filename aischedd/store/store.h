@@ -25,11 +25,12 @@ struct store;
 
 /*
  * Open or make state_dir/aisched.db, bring it to this version's schema and
- * check it.
- * Fails: EINVAL not our database, corrupt, or newer than this program; EIO,
- * EACCES, ENOSPC.
+ * check it.  accept_loss: also a database that lacks what was once committed.
+ * Fails: EINVAL not our database, corrupt, newer than this program, or older
+ * than what it last held; EIO, EACCES, ENOSPC.
  */
-struct store *store_open(const char *state_dir, struct err *err);
+struct store *store_open(const char *state_dir, bool accept_loss,
+                         struct err *err);
 void store_close(struct store *store); /* NULL is fine */
 
 /* What tells this database from all others, as long as the store is open. */

@@ -164,6 +164,28 @@ is "nothing was changed in it" "$(state_of "$id")" PENDING
 is "nobody else reads it" "$(stat -c %a "$dir/state/aisched.db")" 600
 aicancel "$id"
 
+# --- a database that lacks something ---------------------------------------
+
+id=$(submit --wrap "exec sleep 1000")
+wait_for is_state "$id" RUNNING
+kill_daemon
+mkdir "$dir/lost"
+mv "$dir/state/aisched.db-wal" "$dir/lost"
+no_start "its log is gone" "lacks what was committed: '$dir/state/commits' is at "
+cp "$dir/lost/aisched.db-wal" "$dir/state"
+mv "$dir/state/aisched.db"* "$dir/state/commits" "$dir/lost"
+no_start "all of it is gone, and a job runs" \
+	"lacks what was committed: '$dir/state/run' is at $id"
+rm -f "$dir/state/aisched.db"* "$dir/state/commits"
+cp "$dir/lost/"* "$dir/state"
+start_daemon
+is "put back, nothing was lost" "$(state_of "$id")" RUNNING
+kill_daemon
+rm -f "$dir/state/aisched.db"*
+start_daemon --accept-loss
+ok "begun anew, no id is given out again" [ "$(submit --wrap true)" -gt "$id" ]
+fails "what was lost is not known" 1 "$id" aiq "$id"
+
 # --- a full disk -----------------------------------------------------------
 
 stop_daemon

@@ -31,8 +31,8 @@ struct disk {
 
 static void disk_start(struct disk *d, const char *conf)
 {
-	ck_assert_msg((d->store = store_open(d->dir, &d->err)) != NULL, "%s",
-	              d->err.text);
+	ck_assert_msg((d->store = store_open(d->dir, false, &d->err)) != NULL,
+	              "%s", d->err.text);
 	world_init_past(&d->w, conf, store_past, d->store);
 }
 
@@ -592,7 +592,7 @@ static int use(struct disk *d)
 {
 	int result;
 
-	if (!(d->store = store_open(d->dir, &d->err)))
+	if (!(d->store = store_open(d->dir, false, &d->err)))
 		return -1;
 	world_init_past(&d->w, NULL, store_past, d->store);
 	result = store_load(d->store, d->w.state, 2000, &d->err);
@@ -685,7 +685,7 @@ static const struct {
 
 static void refused_by_open(struct disk *d, const char *name, const char *want)
 {
-	d->store = store_open(d->dir, &d->err);
+	d->store = store_open(d->dir, false, &d->err);
 	ck_assert_msg(!d->store, "%s", name);
 	ck_assert_int_eq(d->err.code, EINVAL);
 	ck_assert_msg(glob_match(want, d->err.text), "%s: %s", name,
@@ -740,12 +740,101 @@ START_TEST(damaged_databases)
 	overwrite(&d, 4096, 20000);
 	refused_by_open(&d, "pages",
 	                "database '*': *: restore a copy, or move "
-	                "it away to begin anew");
+	                "it away and *");
 	overwrite(&d, 0, 20);
 	refused_by_open(&d, "the header",
-	                "database '*': *: restore a copy, or move it away to "
-	                "begin anew");
+	                "database '*': *: restore a copy, or move it away and "
+	                "start with --accept-loss to begin anew");
 	disk_remove(&d);
+}
+END_TEST
+
+/* --- databases that lack something -------------------------------------- */
+
+/* PATH in the folder gets another name. */
+static void move_file(const struct disk *d, const char *from, const char *to)
+{
+	char *a = xasprintf("%s/%s", d->dir, from);
+	char *b = xasprintf("%s/%s", d->dir, to);
+
+	ck_assert_int_eq(rename(a, b), 0);
+	free(a);
+	free(b);
+}
+
+static void copy_file(const struct disk *d, const char *from, const char *to)
+{
+	char *a = xasprintf("%s/%s", d->dir, from);
+	char *b = xasprintf("%s/%s", d->dir, to);
+	FILE *in = fopen(a, "r"), *out = fopen(b, "w");
+	int c;
+
+	ck_assert(in && out);
+	while ((c = fgetc(in)) != EOF)
+		fputc(c, out);
+	fclose(in);
+	ck_assert_int_eq(fclose(out), 0);
+	free(a);
+	free(b);
+}
+
+static void accept_loss(struct disk *d)
+{
+	d->store = store_open(d->dir, true, &d->err);
+	ck_assert_msg(d->store != NULL, "%s", d->err.text);
+	world_init_past(&d->w, NULL, store_past, d->store);
+	load(d);
+}
+
+START_TEST(a_log_that_is_gone_is_noticed)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit");
+	save(&d);
+	copy_file(&d, "aisched.db", "old");
+	copy_file(&d, "aisched.db-wal", "old-wal");
+	PLAY(&d, "submit");
+	save(&d);
+	/* As a kill leaves it, and without the last of its log. */
+	disk_stop(&d);
+	move_file(&d, "aisched.db", "new");
+	move_file(&d, "old", "aisched.db");
+	move_file(&d, "old-wal", "aisched.db-wal");
+	refused_by_open(&d, "the log",
+	                "database '*': lacks what was committed: '*/commits' "
+	                "is at 2: put back the newest copy with its -wal file, "
+	                "or start once with --accept-loss");
+	accept_loss(&d);
+	ck_assert_str_eq(world_jobs(&d.w), "1 PD Unevaluated");
+	disk_stop(&d);
+	/* That was for once and for all. */
+	disk_start(&d, NULL);
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(a_database_that_is_gone_is_noticed)
+{
+	struct disk d;
+	char *run;
+
+	disk_init(&d);
+	disk_stop(&d);
+	run = xasprintf("%s/run", d.dir);
+	ck_assert_int_eq(mkdir(run, 0700), 0);
+	free(run);
+	run = xasprintf("%s/run/12.1", d.dir);
+	ck_assert_int_eq(mkdir(run, 0700), 0);
+	free(run);
+	move_file(&d, "aisched.db", "gone");
+	refused_by_open(&d, "the database",
+	                "database '*': lacks *: '*/run' is at 12: *");
+	accept_loss(&d);
+	/* Not a second job 12. */
+	ck_assert_uint_eq(world_submit(&d.w, ""), 13);
+	disk_fini(&d);
 }
 END_TEST
 
@@ -753,7 +842,7 @@ START_TEST(no_folder)
 {
 	struct err err;
 
-	ck_assert_ptr_null(store_open("/nonexistent/folder", &err));
+	ck_assert_ptr_null(store_open("/nonexistent/folder", false, &err));
 	ck_assert_msg(glob_match("database '/nonexistent/folder/aisched.db': *",
 	                         err.text),
 	              "%s", err.text);
@@ -1154,6 +1243,8 @@ SUITE(store)
 	tcase_add_test(tc, no_value_ends_it);
 	tcase_add_loop_test(tc, foreign_databases, 0, ARRAY_SIZE(foreign));
 	tcase_add_test(tc, damaged_databases);
+	tcase_add_test(tc, a_log_that_is_gone_is_noticed);
+	tcase_add_test(tc, a_database_that_is_gone_is_noticed);
 	tcase_add_test(tc, no_folder);
 	tcase_add_test(tc, blobs_are_kept_once);
 	tcase_add_test(tc, tokens_are_known);
