@@ -3,31 +3,27 @@
 
 #include <stdlib.h>
 
+#include "libcommon/heap.h"
 #include "libcommon/mem.h"
 
-static bool before(const struct calendar_entry *a,
-                   const struct calendar_entry *b)
+static bool before(struct calendar_entry a, struct calendar_entry b)
 {
-	if (a->at != b->at)
-		return a->at < b->at;
-	if (a->job != b->job)
-		return a->job < b->job;
-	return a->turn < b->turn;
+	if (a.at != b.at)
+		return a.at < b.at;
+	if (a.job != b.job)
+		return a.job < b.job;
+	return a.turn < b.turn;
 }
+
+#define AT(of, i)        ((of)[i])
+#define BEFORE(of, a, b) before(a, b)
+#define PUT(of, i, item) ((of)[i] = (item))
+HEAP(entries, struct calendar_entry, struct calendar_entry *, AT, BEFORE, PUT)
 
 void calendar_add(struct calendar *c, struct calendar_entry entry)
 {
-	size_t i = c->n, up;
-
 	c->entry = GROW(c->entry, c->n, &c->cap);
-	c->n++;
-	for (; i; i = up) {
-		up = (i - 1) / 2;
-		if (!before(&entry, &c->entry[up]))
-			break;
-		c->entry[i] = c->entry[up];
-	}
-	c->entry[i] = entry;
+	entries_rise(c->entry, c->n++, entry);
 }
 
 const struct calendar_entry *calendar_first(const struct calendar *c)
@@ -38,18 +34,8 @@ const struct calendar_entry *calendar_first(const struct calendar *c)
 void calendar_drop_first(struct calendar *c)
 {
 	struct calendar_entry last = c->entry[--c->n];
-	size_t i = 0, child;
 
-	while ((child = 2 * i + 1) < c->n) {
-		if (child + 1 < c->n &&
-		    before(&c->entry[child + 1], &c->entry[child]))
-			child++;
-		if (before(&last, &c->entry[child]))
-			break;
-		c->entry[i] = c->entry[child];
-		i = child;
-	}
-	c->entry[i] = last;
+	entries_sink(c->entry, c->n, 0, last);
 }
 
 void calendar_fini(struct calendar *c)

@@ -10,6 +10,7 @@
 #include "aischedd/sched/evict_spare.h"
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
+#include "libcommon/heap.h"
 
 /* A node with room, once those who cost so much have left. */
 struct offer {
@@ -32,43 +33,29 @@ static struct offer *offer_at(const struct evictor *e, size_t i)
 }
 
 /* The cheaper; among equals in the order of the pool. */
-static bool cheaper(const struct evictor *e, const struct offer *a,
-                    const struct offer *b)
+static bool cheaper(const struct evictor *e, struct offer a, struct offer b)
 {
-	if (a->cost != b->cost)
-		return a->cost < b->cost;
-	return place_index_before(e->p->place->index, a->node, b->node);
+	if (a.cost != b.cost)
+		return a.cost < b.cost;
+	return place_index_before(e->p->place->index, a.node, b.node);
 }
+
+#define AT(e, i)         (*offer_at(e, i))
+#define PUT(e, i, offer) (*offer_at(e, i) = (offer))
+HEAP(offers, struct offer, const struct evictor *, AT, cheaper, PUT)
 
 static void offer_push(struct evictor *e, struct offer offer)
 {
-	size_t i;
-
 	arena_push(e->p->arena, &e->offers, sizeof(offer));
-	for (i = e->offers.n - 1; i; i = (i - 1) / 2) {
-		if (!cheaper(e, &offer, offer_at(e, (i - 1) / 2)))
-			break;
-		*offer_at(e, i) = *offer_at(e, (i - 1) / 2);
-	}
-	*offer_at(e, i) = offer;
+	offers_rise(e, e->offers.n - 1, offer);
 }
 
 static struct offer offer_pop(struct evictor *e)
 {
 	struct offer first = *offer_at(e, 0);
-	struct offer last = *offer_at(e, --e->offers.n);
-	size_t n = e->offers.n, i = 0;
 
-	for (size_t kid; (kid = 2 * i + 1) < n; i = kid) {
-		if (kid + 1 < n &&
-		    cheaper(e, offer_at(e, kid + 1), offer_at(e, kid)))
-			kid++;
-		if (!cheaper(e, offer_at(e, kid), &last))
-			break;
-		*offer_at(e, i) = *offer_at(e, kid);
-	}
-	if (n)
-		*offer_at(e, i) = last;
+	e->offers.n--;
+	offers_sink(e, e->offers.n, 0, *offer_at(e, e->offers.n));
 	return first;
 }
 

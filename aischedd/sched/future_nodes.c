@@ -1,5 +1,6 @@
 /* future_nodes.c - which nodes could have room first */
 #include "aischedd/sched/future_nodes.h"
+#include "libcommon/heap.h"
 
 /* Orders of one resource: for nothing, for less than one, for each up to
  * eight, then for one and a half and two times as much, again and again. */
@@ -126,23 +127,19 @@ static struct supply *supply_new(struct future_nodes *soon, enum resource res)
 }
 
 /* Place i of the heap. */
-static uint64_t *heap_at(const struct future_nodes_order *o, uint32_t i)
+static uint64_t *heap_at(const struct future_nodes_order *o, size_t i)
 {
 	return &o->key[o->nheap - 1 - i];
 }
 
-static void sink(struct future_nodes_order *o, uint32_t i, uint64_t it)
-{
-	uint32_t n = o->nheap - o->nsorted;
+#define AT(o, i)        (*heap_at(o, i))
+#define BEFORE(o, a, b) ((a) < (b))
+#define PUT(o, i, key)  (*heap_at(o, i) = (key))
+HEAP(keys, uint64_t, struct future_nodes_order *, AT, BEFORE, PUT)
 
-	for (uint32_t kid; (kid = 2 * i + 1) < n; i = kid) {
-		if (kid + 1 < n && *heap_at(o, kid + 1) < *heap_at(o, kid))
-			kid++;
-		if (*heap_at(o, kid) >= it)
-			break;
-		*heap_at(o, i) = *heap_at(o, kid);
-	}
-	*heap_at(o, i) = it;
+static void sink(struct future_nodes_order *o, size_t i, uint64_t key)
+{
+	keys_sink(o, o->nheap - o->nsorted, i, key);
 }
 
 /* What follows the sorted ones, up to this one, becomes a heap. */

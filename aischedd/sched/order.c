@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "aischedd/sched/order_service.h"
+#include "libcommon/heap.h"
 
 /* More than all points that a job can have otherwise. */
 static const int64_t boost = (int64_t)1 << 60;
@@ -109,30 +110,40 @@ static int compare_growers(const struct row_order *o, uint32_t a, uint32_t b)
 	                                     : s->run.job[a] > s->run.job[b];
 }
 
-typedef int compare_fn(const struct row_order *o, uint32_t a, uint32_t b);
+struct ordered {
+	const struct row_order *o;
+	uint32_t *at;
+};
 
-static void sink(const struct row_order *o, struct order_heap *h, uint32_t i,
-                 compare_fn *compare)
+#define AT(of, i)               ((of).at[i])
+#define PUT(of, i, item)        ((of).at[i] = (item))
+#define ROW_BEFORE(of, a, b)    (compare_rows((of).o, a, b) < 0)
+#define GROWER_BEFORE(of, a, b) (compare_growers((of).o, a, b) < 0)
+HEAP(rows, uint32_t, struct ordered, AT, ROW_BEFORE, PUT)
+HEAP(growers, uint32_t, struct ordered, AT, GROWER_BEFORE, PUT)
+
+static void sink_row(const struct row_order *o, struct order_heap *h,
+                     uint32_t i, uint32_t row)
 {
-	uint32_t x = h->at[i];
-
-	for (uint32_t kid; (kid = 2 * i + 1) < h->n; i = kid) {
-		if (kid + 1 < h->n &&
-		    compare(o, h->at[kid + 1], h->at[kid]) < 0)
-			kid++;
-		if (compare(o, h->at[kid], x) >= 0)
-			break;
-		h->at[i] = h->at[kid];
-	}
-	h->at[i] = x;
+	rows_sink((struct ordered){ o, h->at }, h->n, i, row);
 }
 
-static void drop(const struct row_order *o, struct order_heap *h,
-                 compare_fn *compare)
+static void drop_row(const struct row_order *o, struct order_heap *h)
 {
-	h->at[0] = h->at[--h->n];
-	if (h->n)
-		sink(o, h, 0, compare);
+	h->n--;
+	sink_row(o, h, 0, h->at[h->n]);
+}
+
+static void sink_grower(const struct row_order *o, struct order_heap *h,
+                        uint32_t i, uint32_t run)
+{
+	growers_sink((struct ordered){ o, h->at }, h->n, i, run);
+}
+
+static void drop_grower(const struct row_order *o, struct order_heap *h)
+{
+	h->n--;
+	sink_grower(o, h, 0, h->at[h->n]);
 }
 
 /* --- rows -------------------------------------------------------------- */
@@ -164,9 +175,9 @@ static void next_of_row(struct row_order *o, uint32_t queue)
 
 	o->begun[row]++;
 	if (advance(o, row))
-		sink(o, h, 0, compare_rows);
+		sink_row(o, h, 0, h->at[0]);
 	else
-		drop(o, h, compare_rows);
+		drop_row(o, h);
 }
 
 void order_started(struct row_order *o, uint32_t queue)
@@ -199,17 +210,17 @@ void order_grown(struct row_order *o, uint32_t queue)
 
 	o->grown[run]++;
 	if (order_tasks(o, run) < o->snap->req.tasks[o->snap->run.req[run]])
-		sink(o, h, 0, compare_growers);
+		sink_grower(o, h, 0, h->at[0]);
 	else
-		drop(o, h, compare_growers);
+		drop_grower(o, h);
 }
 
 void order_drop(struct row_order *o, uint32_t queue)
 {
 	if (o->rows[queue].n)
-		drop(o, &o->rows[queue], compare_rows);
+		drop_row(o, &o->rows[queue]);
 	else
-		drop(o, &o->growers[queue], compare_growers);
+		drop_grower(o, &o->growers[queue]);
 }
 
 bool order_has(const struct row_order *o, uint32_t queue)
@@ -285,9 +296,9 @@ void order_open(struct row_order *o)
 	}
 	for (uint32_t q = 0; q < s->queue.n; q++) {
 		for (uint32_t i = o->rows[q].n / 2; i-- > 0;)
-			sink(o, &o->rows[q], i, compare_rows);
+			sink_row(o, &o->rows[q], i, o->rows[q].at[i]);
 		for (uint32_t i = o->growers[q].n / 2; i-- > 0;)
-			sink(o, &o->growers[q], i, compare_growers);
+			sink_grower(o, &o->growers[q], i, o->growers[q].at[i]);
 	}
 }
 

@@ -5,6 +5,7 @@
 
 #include "aischedd/sched/admit.h"
 #include "aischedd/sched/share.h"
+#include "libcommon/heap.h"
 
 /* --- shares ------------------------------------------------------------ */
 
@@ -158,35 +159,21 @@ static bool before(const struct order_queues *t, uint32_t a, uint32_t b)
 	return cmp ? cmp < 0 : a < b;
 }
 
-static void put(struct order_queues *t, uint32_t *heap, uint32_t i,
-                uint32_t queue)
+/* The heap of a queue's children; each child knows its place in it. */
+struct siblings {
+	struct order_queues *t;
+	uint32_t *heap;
+};
+
+static void put(struct siblings of, size_t i, uint32_t queue)
 {
-	heap[i] = queue;
-	t->at[queue] = i;
+	of.heap[i] = queue;
+	of.t->at[queue] = (uint32_t)i;
 }
 
-static void sink(struct order_queues *t, uint32_t *heap, uint32_t n, uint32_t i)
-{
-	uint32_t queue = heap[i];
-
-	for (uint32_t kid; (kid = 2 * i + 1) < n; i = kid) {
-		if (kid + 1 < n && before(t, heap[kid + 1], heap[kid]))
-			kid++;
-		if (!before(t, heap[kid], queue))
-			break;
-		put(t, heap, i, heap[kid]);
-	}
-	put(t, heap, i, queue);
-}
-
-static void rise(struct order_queues *t, uint32_t *heap, uint32_t i)
-{
-	uint32_t queue = heap[i];
-
-	for (; i && before(t, queue, heap[(i - 1) / 2]); i = (i - 1) / 2)
-		put(t, heap, i, heap[(i - 1) / 2]);
-	put(t, heap, i, queue);
-}
+#define AT(of, i)        ((of).heap[i])
+#define BEFORE(of, a, b) before((of).t, a, b)
+HEAP(siblings, uint32_t, struct siblings, AT, BEFORE, put)
 
 static bool has_claim(const struct order_queues *t, uint32_t queue)
 {
@@ -208,18 +195,17 @@ static void measure(struct order_queues *t, uint32_t queue)
 /* Put a queue where it belongs among its siblings, in or out. */
 static void settle(struct order_queues *t, uint32_t queue)
 {
-	uint32_t parent = t->snap->queue.parent[queue], *heap, *n, at;
+	uint32_t parent = t->snap->queue.parent[queue], *n, at;
+	struct siblings of = { .t = t };
 
 	if (parent == SNAP_NONE)
 		parent = t->snap->queue.n;
-	heap = t->kid + t->kid_first[parent];
+	of.heap = t->kid + t->kid_first[parent];
 	n = &t->nkids[parent];
 	measure(t, queue);
 	if (t->at[queue] == SNAP_NONE) {
-		if (has_claim(t, queue)) {
-			put(t, heap, *n, queue);
-			rise(t, heap, (*n)++);
-		}
+		if (has_claim(t, queue))
+			siblings_rise(of, (*n)++, queue);
 		return;
 	}
 	at = t->at[queue];
@@ -227,10 +213,10 @@ static void settle(struct order_queues *t, uint32_t queue)
 		t->at[queue] = SNAP_NONE;
 		if (at == --*n)
 			return;
-		put(t, heap, at, heap[*n]);
+		queue = of.heap[*n];
 	}
-	rise(t, heap, at);
-	sink(t, heap, *n, t->at[heap[at]]);
+	siblings_rise(of, at, queue);
+	siblings_sink(of, *n, t->at[queue], queue);
 }
 
 void order_queues_update(struct order_queues *t, uint32_t queue)

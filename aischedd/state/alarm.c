@@ -7,19 +7,20 @@
 #include "aischedd/state/reserve.h"
 #include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
+#include "libcommon/heap.h"
 #include "libcommon/mem.h"
 
-static void sift_up(struct state *state, struct alarm alarm)
-{
-	size_t i = state->alarms.n++;
+#define AT(of, i)        ((of)[i])
+#define BEFORE(of, a, b) ((a).at < (b).at)
+#define PUT(of, i, item) ((of)[i] = (item))
+HEAP(alarms, struct alarm, struct alarm *, AT, BEFORE, PUT)
 
-	for (; i && state->alarms.heap[(i - 1) / 2].at > alarm.at;
-	     i = (i - 1) / 2)
-		state->alarms.heap[i] = state->alarms.heap[(i - 1) / 2];
-	state->alarms.heap[i] = alarm;
+static void push(struct state *state, struct alarm alarm)
+{
+	alarms_rise(state->alarms.heap, state->alarms.n++, alarm);
 }
 
-/* Most jobs end long before their limit: what is left of them goes. */
+/* Most jobs end long before their limit: drop the alarms of ended ones. */
 static void drop_stale_alarms(struct state *state)
 {
 	size_t n = state->alarms.n;
@@ -28,7 +29,7 @@ static void drop_stale_alarms(struct state *state)
 	for (size_t i = 0; i < n; i++)
 		if (!state->alarms.heap[i].job ||
 		    state_job(state, state->alarms.heap[i].job))
-			sift_up(state, state->alarms.heap[i]);
+			push(state, state->alarms.heap[i]);
 }
 
 void state_alarm(struct state *state, int64_t at, uint64_t job)
@@ -42,7 +43,7 @@ void state_alarm(struct state *state, int64_t at, uint64_t job)
 			    grow_array(state->alarms.heap, &state->alarms.cap,
 			               sizeof(*state->alarms.heap));
 	}
-	sift_up(state, (struct alarm){ at, job });
+	push(state, (struct alarm){ at, job });
 }
 
 void state_arm(struct state *state, const struct job *job)
@@ -80,19 +81,8 @@ static struct alarm pop_alarm(struct state *state)
 {
 	struct alarm first = state->alarms.heap[0];
 	struct alarm last = state->alarms.heap[--state->alarms.n];
-	size_t i = 0, child;
 
-	while ((child = 2 * i + 1) < state->alarms.n) {
-		if (child + 1 < state->alarms.n &&
-		    state->alarms.heap[child + 1].at <
-		        state->alarms.heap[child].at)
-			child++;
-		if (last.at <= state->alarms.heap[child].at)
-			break;
-		state->alarms.heap[i] = state->alarms.heap[child];
-		i = child;
-	}
-	state->alarms.heap[i] = last;
+	alarms_sink(state->alarms.heap, state->alarms.n, 0, last);
 	return first;
 }
 
