@@ -16,9 +16,9 @@ static const struct {
 
 static const struct {
 	const char *name, *text;
-	char kind[2];
+	enum reason_kind kind;
 } reasons[] = {
-#define X(sym, kind, text) { #sym, text, #kind },
+#define X(sym, kind, text) { #sym, text, REASON_##kind },
 	REASONS(X)
 #undef X
 };
@@ -62,10 +62,15 @@ const char *reason_text(enum reason why)
 	return reasons[why].text;
 }
 
-bool reason_is_pending(enum reason why)
+enum reason_kind reason_kind(enum reason why)
 {
 	assert(why < WHY_NREASONS);
-	return reasons[why].kind[0] == 'P';
+	return reasons[why].kind;
+}
+
+bool reason_is_pending(enum reason why)
+{
+	return reason_kind(why) != REASON_ENDED;
 }
 
 int reason_parse(const char *s)

@@ -33,45 +33,60 @@ enum job_state {
 	    JOB_NSTATES
 };
 
-/* X(symbol, kind, what `aiq JOB` and the man page say about it).
- * kind: P why a job is pending, E how a job ended. */
+/* What a job with this reason waits for: passes treat it accordingly. */
+enum reason_kind {
+	REASON_ENDED,   /* nothing: it has ended, or all of its row start */
+	REASON_UNASKED, /* the next pass */
+	REASON_ROOM,    /* other jobs end: too little is free */
+	REASON_PLACE,   /* other jobs end or move: enough is free elsewhere */
+	REASON_DOMAIN,  /* the same, in one domain of the topology */
+	REASON_TURN,    /* jobs that are ahead of it start */
+	REASON_LIMIT,   /* jobs that count towards the same limit end */
+	REASON_DOWN,    /* its nodes or their runner come back, a delay ends */
+	REASON_OWN      /* something that no other job could take from it */
+};
+
+/* X(symbol, kind, what `aiq JOB` and the man page say about it) */
 #define REASONS(X)                                                             \
-	X(None, E, "nothing to explain")                                       \
-	X(Unevaluated, P, "this pass has not looked at it yet")                \
-	X(Resources, P, "it would fit if others ended")                        \
-	X(Priority, P, "starting it would delay a job ahead of it")            \
-	X(Fragmentation, P, "enough is free in total, not where it is needed") \
-	X(Topology, P, "no domain of the level it requires has room")          \
-	X(NumaAlignment, P, "no node has the alignment it requires")           \
-	X(GangPartial, P, "only some of its tasks would fit")                  \
-	X(QueueLimit, P, "a limit of its queue is reached")                    \
-	X(QueueQuota, P, "it may not be preempted and the quota is used up")   \
-	X(ExceedsQueueLimit, P, "it asks for more than its queue may have")    \
-	X(NeverFits, P, "no node is large enough or has its features")         \
-	X(UserLimit, P, "a limit of its user is reached")                      \
-	X(QueueMaxJobs, P, "its queue runs as many jobs as it may")            \
-	X(Licenses, P, "its licences are in use")                              \
-	X(ArrayLimit, P, "its array runs as many tasks as it may")             \
-	X(Preempting, P, "victims are ending; their space is held for it")     \
-	X(StartFailed, P, "its last start failed")                             \
-	X(JobHeldUser, P, "it was held by its user")                           \
-	X(JobHeldAdmin, P, "it was held by an operator")                       \
-	X(Dependency, P, "it waits for other jobs")                            \
-	X(DependencyNeverSatisfied, P, "a job it needs ended otherwise")       \
-	X(BeginTime, P, "its begin time is in the future")                     \
-	X(Reservation, P, "its reservation has not begun")                     \
-	X(QueueClosed, P, "its queue is closed")                               \
-	X(NodeDown, P, "the nodes it asks for are down or drained")            \
-	X(RunnerDown, P, "the runner of its pool is not ready")                \
-	X(NonZeroExitCode, E, "it ended with an exit status other than 0")     \
-	X(RaisedSignal, E, "a signal ended it")                                \
-	X(TimeLimit, E, "it reached its time limit")                           \
-	X(OutOfMemory, E, "it used more memory than it asked for")             \
-	X(JobLaunchFailure, E, "it could not be started")                      \
-	X(NodeFail, E, "its node failed")                                      \
-	X(DeadLine, E, "it could not end before its deadline")                 \
-	X(Cancelled, E, "it was cancelled")                                    \
-	X(Preempted, E, "others needed its resources")
+	X(None, ENDED, "nothing to explain")                                   \
+	X(Unevaluated, UNASKED, "this pass has not looked at it yet")          \
+	X(Resources, ROOM, "it would fit if others ended")                     \
+	X(Priority, TURN, "starting it would delay a job ahead of it")         \
+	X(Fragmentation, PLACE,                                                \
+	  "enough is free in total, not where it is needed")                   \
+	X(Topology, DOMAIN, "no domain of the level it requires has room")     \
+	X(NumaAlignment, PLACE, "no node has the alignment it requires")       \
+	X(GangPartial, ROOM, "only some of its tasks would fit")               \
+	X(QueueLimit, LIMIT, "a limit of its queue is reached")                \
+	X(QueueQuota, LIMIT,                                                   \
+	  "it may not be preempted and the quota is used up")                  \
+	X(ExceedsQueueLimit, OWN, "it asks for more than its queue may have")  \
+	X(NeverFits, OWN, "no node is large enough or has its features")       \
+	X(UserLimit, LIMIT, "a limit of its user is reached")                  \
+	X(QueueMaxJobs, LIMIT, "its queue runs as many jobs as it may")        \
+	X(Licenses, LIMIT, "its licences are in use")                          \
+	X(ArrayLimit, OWN, "its array runs as many tasks as it may")           \
+	X(Preempting, UNASKED,                                                 \
+	  "victims are ending; their space is held for it")                    \
+	X(StartFailed, DOWN, "its last start failed")                          \
+	X(JobHeldUser, OWN, "it was held by its user")                         \
+	X(JobHeldAdmin, OWN, "it was held by an operator")                     \
+	X(Dependency, OWN, "it waits for other jobs")                          \
+	X(DependencyNeverSatisfied, OWN, "a job it needs ended otherwise")     \
+	X(BeginTime, OWN, "its begin time is in the future")                   \
+	X(Reservation, OWN, "its reservation has not begun")                   \
+	X(QueueClosed, OWN, "its queue is closed")                             \
+	X(NodeDown, DOWN, "the nodes it asks for are down or drained")         \
+	X(RunnerDown, DOWN, "the runner of its pool is not ready")             \
+	X(NonZeroExitCode, ENDED, "it ended with an exit status other than 0") \
+	X(RaisedSignal, ENDED, "a signal ended it")                            \
+	X(TimeLimit, ENDED, "it reached its time limit")                       \
+	X(OutOfMemory, ENDED, "it used more memory than it asked for")         \
+	X(JobLaunchFailure, ENDED, "it could not be started")                  \
+	X(NodeFail, ENDED, "its node failed")                                  \
+	X(DeadLine, ENDED, "it could not end before its deadline")             \
+	X(Cancelled, ENDED, "it was cancelled")                                \
+	X(Preempted, ENDED, "others needed its resources")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,
@@ -88,6 +103,7 @@ int job_state_parse(const char *s);
 
 const char *reason_name(enum reason why);
 const char *reason_text(enum reason why);
+enum reason_kind reason_kind(enum reason why);
 bool reason_is_pending(enum reason why);
 int reason_parse(const char *s); /* -1 when there is none of this name */
 

@@ -80,12 +80,10 @@ static void name_blockers(struct pass *p)
 {
 	for (uint32_t row = 0; row < p->snap->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
+		enum reason_kind kind = reason_kind(v->why);
 
-		if ((v->why == WHY_Resources || v->why == WHY_Fragmentation ||
-		     v->why == WHY_GangPartial ||
-		     v->why == WHY_NumaAlignment) &&
-		    !v->job && v->expected == SNAP_NEVER &&
-		    v->name != SNAP_NONE)
+		if ((kind == REASON_ROOM || kind == REASON_PLACE) && !v->job &&
+		    v->expected == SNAP_NEVER && v->name != SNAP_NONE)
 			v->job = promise_blocker(p->promises, v->name, v->what);
 	}
 }

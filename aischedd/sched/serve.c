@@ -1,6 +1,8 @@
 /* serve.c - one claim: admit, place, evict, promise, say why not */
 #include "aischedd/sched/serve.h"
 
+#include <stdlib.h>
+
 #include "aischedd/sched/admit.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
@@ -190,28 +192,31 @@ static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 	       s->pend.user[a] == s->pend.user[b];
 }
 
-/* Whether it is not for want of anything that others hold that it waits, but
- * for where they are. */
+/* Whether the job waits because of where other jobs are placed, not because too
+ * little is free. */
 static bool may_fit_if_moved(const struct pass *p, uint32_t row)
 {
-	switch (p->verdict[row].why) {
-	case WHY_Fragmentation:
-	case WHY_Topology:
-	case WHY_NumaAlignment:
+	switch (reason_kind(p->verdict[row].why)) {
+	case REASON_PLACE:
+	case REASON_DOMAIN:
 		return true;
-	case WHY_Resources:
-	case WHY_GangPartial:
+	case REASON_ROOM:
 		return p->snap->req.exclusive[p->snap->pend.req[row]];
-	default:
+	case REASON_ENDED:
+	case REASON_UNASKED:
+	case REASON_TURN:
+	case REASON_LIMIT:
+	case REASON_DOWN:
+	case REASON_OWN:
 		return false;
 	}
+	abort();
 }
 
 static enum serve_answer serve_request(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	uint32_t req = s->pend.req[row];
-	enum reason why;
 
 	place_for(p->place, row, s->member[p->order->next[row]].job);
 	/* Nothing becomes free in a pass: once is enough. */
@@ -225,9 +230,7 @@ static enum serve_answer serve_request(struct pass *p, uint32_t row)
 	}
 	if (!order_is_waiting(p->order, row))
 		say_blocked(p, row);
-	why = p->verdict[row].why;
-	if (why == WHY_NodeDown || why == WHY_RunnerDown ||
-	    why == WHY_StartFailed)
+	if (reason_kind(p->verdict[row].why) == REASON_DOWN)
 		return WAITS;
 	if (evicts(p, row, may_fit_if_moved(p, row)))
 		return CLAIMS;

@@ -1,13 +1,4 @@
-/*
- * round.c - passes that go on where the one before stopped
- *
- * A pass that spends its budget leaves rows that it has not looked at.  The
- * next one follows at once and asks for these first: whoever was found to wait
- * is told so in the snapshot, keeps what was said of him, and is not asked
- * again.  So all have had their turn in the end, however short a pass is.
- * What has changed meanwhile is seen by the round that begins when this one is
- * over.
- */
+/* round.c - passes that go on where the one before stopped */
 #include "aischedd/state/round.h"
 
 #include <stdlib.h>
@@ -32,26 +23,21 @@ static enum judged judged(const struct verdict *v)
 {
 	if (v->expected != SNAP_NEVER)
 		return JUDGED_PROMISED;
-	switch (v->why) {
-	case WHY_None:
-	case WHY_Unevaluated:
-	case WHY_Preempting:
+	switch (reason_kind(v->why)) {
+	case REASON_ENDED:
+	case REASON_UNASKED:
 		return JUDGED_NO;
-	case WHY_Resources:
-	case WHY_Fragmentation:
-	case WHY_GangPartial:
-	case WHY_Topology:
-	case WHY_NumaAlignment:
-	case WHY_Priority:
-	case WHY_QueueLimit:
-	case WHY_QueueQuota:
-	case WHY_QueueMaxJobs:
-	case WHY_UserLimit:
-	case WHY_Licenses:
+	case REASON_ROOM:
+	case REASON_PLACE:
+	case REASON_DOMAIN:
+	case REASON_TURN:
+	case REASON_LIMIT:
 		return JUDGED_BLOCKED;
-	default:
+	case REASON_DOWN:
+	case REASON_OWN:
 		return JUDGED_WAITS;
 	}
+	abort();
 }
 
 /* What the last plan said, by row of this snapshot. */

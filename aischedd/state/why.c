@@ -102,12 +102,13 @@ static void trouble_text(const struct state *state, size_t pool,
 		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
 }
 
-/* Reasons that say less of a job than that its last start failed. */
+/* Whether this says less of a job than that its last start failed. */
 static bool is_want_of_room(enum reason why)
 {
-	return why == WHY_Topology || why == WHY_NumaAlignment ||
-	       why == WHY_Fragmentation || why == WHY_GangPartial ||
-	       why == WHY_Resources || why == WHY_Priority;
+	enum reason_kind kind = reason_kind(why);
+
+	return kind == REASON_ROOM || kind == REASON_PLACE ||
+	       kind == REASON_DOMAIN || kind == REASON_TURN;
 }
 
 /* Of the plan in force, or NULL.  One that started all of the row said
