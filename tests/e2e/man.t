@@ -115,14 +115,46 @@ done
 [ -z "$missing" ]
 result $? "the completion has all states${missing:+, but for$missing}"
 
-# HACKING.md leads to all files that are compiled, by their own names or that
-# of their header, and to none that is not there.
+# A README with a part "The files" has a line for each file of its folder, and of
+# the folders below that have none of their own, and no other: - `name` for
+# name.c, name.h or both.
+toured=$(cd "$top_srcdir" && find aischedd libcommon ai* -name README.md \
+	-exec grep -l '^## The files$' {} + | sed 's,/README.md$,,' | sort -u)
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+# FOLDER: its files, and those of folders below that have no tour
+files_of()
+{
+	(cd "$top_srcdir" && find "$1" -name '*.[ch]') | while read -r file; do
+		dir=${file%/*}
+		until echo "$toured" | grep -qx "$dir"; do
+			dir=${dir%/*}
+		done
+		[ "$dir" != "$1" ] || echo "${file#"$1"/}"
+	done | sed 's/\.[ch]$//' | sort -u
+}
+for folder in $toured; do
+	# shellcheck disable=SC2016 # it is Markdown
+	sed -n '/^## The files$/,/^## /s/^- `\([a-z_/0-9]*\)`.*/\1/p' \
+		"$top_srcdir/$folder/README.md" | sort >"$tmp/told"
+	files_of "$folder" >"$tmp/there"
+	differ=$(diff "$tmp/told" "$tmp/there" | sed -n 's/^</told:/p; s/^>/there:/p')
+	[ -z "$differ" ]
+	result $? "$folder/README.md has a line for each file" || diag "$differ"
+done
+
+# HACKING.md leads to all other files that are compiled, by their own names or
+# that of their header, and to none that is not there.
 hacking=$top_srcdir/HACKING.md
 # shellcheck disable=SC2016 # it is Markdown
 named=$(grep -oE '`[a-z_/*0-9]+\.[ch]`' "$hacking" | tr -d '`')
 set -f # op_*.c is a pattern
 missing=
 for file in $(cd "$top_srcdir" && find aischedd libcommon aisim -name '*.c'); do
+	for folder in $toured; do
+		case $file in "$folder"/*) continue 2 ;; esac
+	done
 	file=${file##*/}
 	for word in $named; do
 		word=${word##*/}
