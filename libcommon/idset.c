@@ -7,6 +7,7 @@
 
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 static struct idrange range_of(uint32_t lo, uint32_t hi, uint32_t step)
 {
@@ -162,12 +163,16 @@ static void gather_each(struct idset *set, const struct idset *terms,
 		if (has[id])
 			append(set, range_of(id, id, 1));
 	free(has);
+	steps_add(max / 8);
 }
 
-/* The same; in one go as long as ranges that overlap are without steps. */
-static void gather(struct idset *set, struct idset *terms)
+/* The same; in one go as long as ranges that overlap are without steps.
+ * False: they overlap and name more ids than an array has, some of them many
+ * times. */
+static bool gather(struct idset *set, struct idset *terms)
 {
 	uint32_t max = 0;
+	uint64_t named = 0;
 	bool tangled = false;
 
 	qsort(terms->range, terms->n, sizeof(*terms->range), by_lo);
@@ -182,11 +187,16 @@ static void gather(struct idset *set, struct idset *terms)
 		else
 			tangled = true;
 		max = r->hi > max ? r->hi : max;
+		named += (r->hi - r->lo) / r->step + 1;
 	}
-	if (tangled) {
-		idset_free(set);
-		gather_each(set, terms, max);
-	}
+	steps_add(terms->n);
+	if (!tangled)
+		return true;
+	idset_free(set);
+	if (named > LIMIT_ARRAY)
+		return false;
+	gather_each(set, terms, max);
+	return true;
 }
 
 int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
@@ -217,7 +227,13 @@ int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
 		        LIMIT_ARRAY - 1);
 		goto out;
 	}
-	gather(&set, &terms);
+	if (!gather(&set, &terms)) {
+		err_set(err, ERANGE,
+		        "task ids '%s': ranges with steps overlap and name "
+		        "more than %d ids: name each once",
+		        s, LIMIT_ARRAY);
+		goto out;
+	}
 	*ret = set;
 	if (ret_max)
 		*ret_max = at_once;
@@ -332,30 +348,98 @@ bool idset_del(struct idset *set, uint32_t id)
 	return true;
 }
 
+/* Append what is left of r from lo on up to the one before id. */
+static void append_before(struct idset *set, const struct idrange *r,
+                          int64_t lo, int64_t id)
+{
+	if (lo < id)
+		append(set,
+		       range_of((uint32_t)lo, (uint32_t)id - r->step, r->step));
+}
+
+/* Divide the members of r between those that which has, and the rest.  Go from
+ * each member of the one to the next that the other may have: the work is that
+ * of the smaller of both. */
+static void divide(const struct idrange *r, const struct idset *which,
+                   struct idset *taken, struct idset *rest)
+{
+	int64_t lo = r->lo, id = r->lo;
+
+	while (id <= r->hi) {
+		int64_t at = idset_next(which, id - 1);
+
+		if (at < 0)
+			break;
+		steps_add(1);
+		if (at > id) {
+			id = r->lo +
+			     (at - r->lo + r->step - 1) / r->step * r->step;
+			continue;
+		}
+		append(taken, range_of((uint32_t)id, (uint32_t)id, 1));
+		append_before(rest, r, lo, id);
+		id += r->step;
+		lo = id;
+	}
+	append_before(rest, r, lo, (int64_t)r->hi + r->step);
+}
+
 void idset_take(struct idset *set, const struct idset *which, struct idset *ret)
 {
+	struct idset rest = { 0 };
+
 	*ret = (struct idset){ 0 };
-	for (size_t i = 0; i < which->n; i++) {
-		const struct idrange *r = &which->range[i];
+	for (size_t i = 0; i < set->n; i++)
+		divide(&set->range[i], which, ret, &rest);
+	steps_add(set->n);
+	idset_free(set);
+	*set = rest;
+}
 
-		/* Go from each member of the one to the next that the other
-		 * may have: the work is that of the smaller of both. */
-		for (int64_t id = r->lo; id <= r->hi;) {
-			int64_t at = idset_next(set, id - 1);
+/* The first member of r that is not below id; above hi when there is none. */
+static int64_t range_from(const struct idrange *r, int64_t id)
+{
+	return id <= r->lo
+	           ? r->lo
+	           : r->lo + (id - r->lo + r->step - 1) / r->step * r->step;
+}
 
-			if (at < 0)
-				return;
-			if (at == id) {
-				idset_del(set, (uint32_t)id);
-				append(ret,
-				       range_of((uint32_t)id, (uint32_t)id, 1));
-				id += r->step;
-			} else {
-				id = r->lo + (at - r->lo + r->step - 1) /
-				                 r->step * r->step;
-			}
-		}
+/* Steps repeat after their product, so what has not met by then never does. */
+static bool ranges_meet(const struct idrange *a, const struct idrange *b)
+{
+	const struct idrange *wide = a->step > b->step ? a : b;
+	const struct idrange *narrow = wide == a ? b : a;
+	int64_t id = range_from(wide, narrow->lo);
+	uint32_t tries = narrow->step;
+
+	for (; tries && id <= wide->hi && id <= narrow->hi; tries--) {
+		if (range_has(narrow, (uint32_t)id))
+			return true;
+		id += wide->step;
+		steps_add(1);
 	}
+	return false;
+}
+
+bool idset_meets(const struct idset *a, const struct idset *b)
+{
+	size_t i = 0, j;
+
+	if (!a->n || !b->n)
+		return false;
+	j = find(b, a->range[0].lo);
+	while (i < a->n && j < b->n) {
+		const struct idrange *x = &a->range[i], *y = &b->range[j];
+
+		if (x->lo <= y->hi && y->lo <= x->hi && ranges_meet(x, y))
+			return true;
+		if (x->hi < y->hi)
+			i++;
+		else
+			j++;
+		steps_add(1);
+	}
+	return false;
 }
 
 void idset_copy(struct idset *ret, const struct idset *set)

@@ -45,6 +45,8 @@ bool idset_del(struct idset *set, uint32_t id); /* false: was not there */
 /* Move what is in both out of set into *ret (overwritten). */
 void idset_take(struct idset *set, const struct idset *which,
                 struct idset *ret);
+/* Whether they have a member in common. */
+bool idset_meets(const struct idset *a, const struct idset *b);
 void idset_copy(struct idset *ret, const struct idset *set);
 
 /* The next member above after, or -1; start with -1. */

@@ -34,11 +34,18 @@ static int parse_tasks(struct idset *ret, const char *s, struct err *err)
 int jobid_parse(struct jobid *ret, const char *s, struct err *err)
 {
 	size_t len = strcspn(s, "_");
-	char *number = xstrndup(s, len);
+	char *number;
 	struct idset tasks = { 0 };
 	int64_t job;
-	int rc = parse_int(number, 1, INT64_MAX, &job, NULL);
+	int rc;
 
+	if (strlen(s) > LIMIT_TEXT)
+		return err_set(err, EINVAL,
+		               "a job id has at most %d bytes: name some tasks "
+		               "of '%.32s...' in another",
+		               LIMIT_TEXT, s);
+	number = xstrndup(s, len);
+	rc = parse_int(number, 1, INT64_MAX, &job, NULL);
 	free(number);
 	if (rc < 0)
 		return err_set(err, EINVAL,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 
 static const struct {
@@ -144,6 +145,63 @@ START_TEST(take_moves_what_is_in_both)
 }
 END_TEST
 
+START_TEST(take_keeps_what_many_ranges_leave)
+{
+	struct idset set = set_of("0-9,20,22,30-90:10"), got;
+	struct idset which = set_of("0,9,22,40-80:20,95");
+
+	idset_take(&set, &which, &got);
+	ck_assert_str_eq(text_of(&got), "0,9,22,40,60,80");
+	ck_assert_str_eq(text_of(&set), "1-8,20,30,50-90:20");
+	idset_free(&which);
+}
+END_TEST
+
+static const struct {
+	const char *a, *b;
+	bool meet;
+} meetings[] = {
+	{ "0-9", "9", true },
+	{ "0-9", "10", false },
+	{ "0-1000000:2", "1-999999:2", false },
+	{ "0-1000000:2", "3-1000000:3", true },
+	{ "0-100:7", "5,12,19,25,27", false },
+	{ "0-100:7", "5,12,19,28", true },
+	{ "1,3,5,100-200:10", "2,4,6-99,101-109,150", true },
+	{ "1,3,5,100-200:10", "2,4,6-99,101-109", false },
+	{ "4-1000000:6", "1-1000000:9", true },
+	{ "4-1000000:6", "2-1000000:9", false },
+};
+
+START_TEST(sets_meet_or_do_not)
+{
+	struct idset a = set_of(meetings[_i].a), b = set_of(meetings[_i].b);
+	uint64_t before = steps_so_far;
+
+	ck_assert_int_eq(idset_meets(&a, &b), meetings[_i].meet);
+	ck_assert_int_eq(idset_meets(&b, &a), meetings[_i].meet);
+	ck_assert_uint_lt(steps_so_far - before, 100);
+	idset_free(&a);
+	idset_free(&b);
+}
+END_TEST
+
+START_TEST(overlaps_are_bounded)
+{
+	struct idset set;
+	struct err err;
+
+	ck_assert_int_eq(
+	    idset_parse(&set, NULL, "0-1000000:2,0-1000000:3,1", &err), 0);
+	idset_free(&set);
+	ck_assert_int_eq(idset_parse(&set, NULL,
+	                             "0-1000000:2,0-1000000:3,0-1000000:5",
+	                             &err),
+	                 -1);
+	ck_assert_int_eq(err.code, ERANGE);
+}
+END_TEST
+
 START_TEST(copies_are_separate)
 {
 	struct idset set = set_of("0-9"), copy;
@@ -250,6 +308,9 @@ SUITE(idset)
 	tcase_add_test(tc, percent_needs_to_be_asked_for);
 	tcase_add_test(tc, ids_come_and_go);
 	tcase_add_test(tc, take_moves_what_is_in_both);
+	tcase_add_test(tc, take_keeps_what_many_ranges_leave);
+	tcase_add_loop_test(tc, sets_meet_or_do_not, 0, ARRAY_SIZE(meetings));
+	tcase_add_test(tc, overlaps_are_bounded);
 	tcase_add_test(tc, copies_are_separate);
 	tcase_add_test(tc, a_million_tasks_are_one_range);
 	tcase_add_test(tc, every_second_one_is_one_range);

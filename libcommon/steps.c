@@ -1,0 +1,4 @@
+/* steps.c - how much was done */
+#include "libcommon/steps.h"
+
+_Thread_local uint64_t steps_so_far;
