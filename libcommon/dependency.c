@@ -6,8 +6,10 @@
 
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
+#include "libcommon/steps.h"
 
 static const char *const kind_name[] = {
 	[DEP_AFTER] = "after",    [DEP_ANY] = "afterany",
@@ -53,18 +55,40 @@ static bool take_job(const char **s, struct dep *dep)
 	return true;
 }
 
-static void add(struct deps **deps, const struct dep *dep)
-{
-	uint32_t n = *deps ? (*deps)->n : 0;
+/* What is read so far; known: conditions by their hash, from 1 on. */
+struct reading_deps {
+	struct deps *deps;
+	struct map known;
+};
 
-	*deps =
-	    xrealloc(*deps, sizeof(**deps) + (n + 1) * sizeof(struct dep), 1);
-	(*deps)->n = n + 1;
-	(*deps)->dep[n] = *dep;
+static bool same(const struct dep *a, const struct dep *b)
+{
+	return a->kind == b->kind && a->task == b->task && a->job == b->job &&
+	       a->delay_s == b->delay_s;
+}
+
+static void add(struct reading_deps *r, const struct dep *dep)
+{
+	const uint64_t key[] = { dep->kind, dep->task, dep->job,
+		                 (uint64_t)dep->delay_s };
+	uint64_t hash = hash_bytes(0, key, sizeof(key));
+	uintptr_t known = (uintptr_t)map_find(&r->known, hash);
+	uint32_t n = r->deps ? r->deps->n : 0;
+
+	steps_add(1);
+	if (known && same(&r->deps->dep[known - 1], dep))
+		return;
+	if (!(n & (n - 1))) /* room for twice as many */
+		r->deps = xrealloc(
+		    r->deps,
+		    sizeof(*r->deps) + (n ? 2 * n : 1) * sizeof(struct dep), 1);
+	r->deps->n = n + 1;
+	r->deps->dep[n] = *dep;
+	map_set(&r->known, hash, (void *)(uintptr_t)(n + 1));
 }
 
 /* KIND:JOB[:JOB]... or singleton */
-static bool take_condition(const char **s, struct deps **deps)
+static bool take_condition(const char **s, struct reading_deps *r)
 {
 	int kind = take_kind(s);
 	struct dep dep = { .kind = (uint8_t)kind,
@@ -72,16 +96,16 @@ static bool take_condition(const char **s, struct deps **deps)
 		           .at = NO_TIME };
 
 	if (kind == DEP_SINGLETON)
-		add(deps, &dep);
+		add(r, &dep);
 	if (kind < 0 || kind == DEP_SINGLETON)
 		return kind >= 0;
 	if (**s != ':')
 		return false;
-	while (**s == ':' && (!*deps || (*deps)->n <= LIMIT_DEPS)) {
+	while (**s == ':' && (!r->deps || r->deps->n <= LIMIT_DEPS)) {
 		++*s;
 		if (!take_job(s, &dep))
 			return false;
-		add(deps, &dep);
+		add(r, &dep);
 	}
 	return true;
 }
@@ -96,15 +120,15 @@ static int bad(const char *text, struct err *err)
 
 int dependency_parse(const char *text, struct deps **ret, struct err *err)
 {
-	struct deps *deps = NULL;
+	struct reading_deps r = { 0 };
 	const char *s = text;
 	char between = 0;
 	int rc = 0;
 
 	while (rc == 0) {
-		if (!take_condition(&s, &deps))
+		if (!take_condition(&s, &r))
 			rc = bad(text, err);
-		else if (deps->n > LIMIT_DEPS)
+		else if (r.deps->n > LIMIT_DEPS)
 			rc = err_set(err, EINVAL,
 			             "a dependency names at most %d jobs",
 			             LIMIT_DEPS);
@@ -120,12 +144,14 @@ int dependency_parse(const char *text, struct deps **ret, struct err *err)
 		else
 			between = *s++;
 	}
+	map_free(&r.known);
 	if (rc < 0) {
-		free(deps);
+		free(r.deps);
 		return -1;
 	}
-	deps->any = between == '?';
-	*ret = deps;
+	r.deps->alarm = NO_TIME;
+	r.deps->any = between == '?';
+	*ret = r.deps;
 	return 0;
 }
 

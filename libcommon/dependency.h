@@ -27,15 +27,19 @@ struct dep {
 	uint64_t job;    /* 0: singleton */
 	int64_t delay_s; /* after:JOB+MINUTES */
 	int64_t at;      /* the delay runs until then, or NO_TIME */
+	/* For state/depend.c: who is told about that job, or NULL. */
+	struct dep_watch *watch;
 };
 
 struct deps {
-	bool any; /* '?': one is enough */
+	bool any;      /* '?': one is enough */
+	int64_t alarm; /* set for the first of the delays, or NO_TIME */
 	uint32_t n;
 	struct dep dep[];
 };
 
-/* Owns: the caller, free().  Fails with EINVAL. */
+/* Each condition is taken once.  Owns: the caller, free().  Fails with EINVAL.
+ */
 int dependency_parse(const char *text, struct deps **ret, struct err *err);
 
 void dependency_format(const struct deps *deps, struct buf *out);

@@ -2,6 +2,7 @@
 #include "aischedd/state/alarm.h"
 
 #include "aischedd/state/depend.h"
+#include "aischedd/state/depend_watch.h"
 #include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/reserve.h"
@@ -9,6 +10,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/heap.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 #define AT(of, i)        ((of)[i])
 #define BEFORE(of, a, b) ((a).at < (b).at)
@@ -68,6 +70,8 @@ int64_t state_next_tick(const struct state *state)
 {
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
+	if (!deps_are_told(state))
+		return 0; /* at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
 		at = state->last_plan.wake;
@@ -135,6 +139,10 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 
 void state_tick(struct state *state, int64_t now)
 {
+	uint64_t until = steps_so_far + STEPS_SLICE;
+
+	deps_refill(state);
+	deps_go_on(state, now);
 	if (state->last_plan.wake != NO_TIME && state->last_plan.wake <= now) {
 		state->last_plan.wake = NO_TIME;
 		state_replan(state);
@@ -142,7 +150,8 @@ void state_tick(struct state *state, int64_t now)
 	if (state->reservations.next != NO_TIME &&
 	    state->reservations.next <= now)
 		reserve_tick(state, now);
-	while (state->alarms.n && state->alarms.heap[0].at <= now) {
+	while (state->alarms.n && state->alarms.heap[0].at <= now &&
+	       steps_so_far < until) {
 		uint64_t id = pop_alarm(state).job;
 		struct job *job = state_job(state, id);
 
@@ -150,5 +159,6 @@ void state_tick(struct state *state, int64_t now)
 			state_replan(state);
 		else if (job && !job_state_is_final(job->state))
 			tick_job(state, job, now);
+		steps_add(10);
 	}
 }

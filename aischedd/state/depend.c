@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "aischedd/state/alarm.h"
+#include "aischedd/state/depend_watch.h"
 #include "aischedd/state/row.h"
 #include "aischedd/state/split.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 /* Whether there is or was such a job, or such a task of an array. */
 static bool exists(const struct state *state, const struct dep *dep)
@@ -21,7 +23,7 @@ static bool exists(const struct state *state, const struct dep *dep)
 	        ? state_job(state, dep->job) || state_array(state, dep->job)
 	        : state_task(state, dep->job, dep->task) != NULL)
 		return true;
-	return state->past(dep->job, dep->task, &past, state->past_arg) == 0;
+	return deps_past(state, dep->job, dep->task, &past) == 0;
 }
 
 static int no_such_job(const struct dep *dep, struct err *err)
@@ -50,44 +52,13 @@ int deps_parse(const struct state *state, const char *text, struct deps **ret,
 	return 0;
 }
 
-/* --- who hears of whom ------------------------------------------------- */
-
-struct watch {
-	struct watch *next;
-	uint64_t job; /* that waits */
-};
-
-static void watch(struct state *state, uint64_t target, uint64_t job)
-{
-	struct watch *w = xmalloc(sizeof(*w));
-
-	*w = (struct watch){ map_find(&state->waits.waiting, target), job };
-	map_set(&state->waits.waiting, target, w);
-}
-
-static void unwatch(struct state *state, uint64_t target, uint64_t job)
-{
-	struct watch *first = map_find(&state->waits.waiting, target), *w, **at;
-
-	for (at = &first; (w = *at); at = &w->next)
-		if (w->job == job) {
-			*at = w->next;
-			free(w);
-			break;
-		}
-	if (first)
-		map_set(&state->waits.waiting, target, first);
-	else
-		map_del(&state->waits.waiting, target);
-}
-
 void deps_watch(struct state *state, struct job *job)
 {
 	for (uint32_t i = 0; job->deps && i < job->deps->n; i++) {
 		if (job->deps->dep[i].kind == DEP_SINGLETON)
 			state->waits.nsingletons++;
 		else
-			watch(state, job->deps->dep[i].job, job->id);
+			dep_watch(state, &job->deps->dep[i], job->id);
 	}
 }
 
@@ -98,7 +69,7 @@ static void drop_dep(struct state *state, struct job *job, uint32_t i)
 	if (deps->dep[i].kind == DEP_SINGLETON)
 		state->waits.nsingletons--;
 	else
-		unwatch(state, deps->dep[i].job, job->id);
+		dep_unwatch(state, &deps->dep[i]);
 	deps->dep[i] = deps->dep[--deps->n];
 	state_touch(state, job);
 }
@@ -161,9 +132,8 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 		see_job(job, ret);
 	} else if (array && task == NO_TASK) {
 		see_array(array, ret);
-	} else if (state->past(target, task, &past, state->past_arg) == 0 ||
-	           (!array && state->past(target, NO_TASK, &past,
-	                                  state->past_arg) == 0)) {
+	} else if (deps_past(state, target, task, &past) == 0 ||
+	           (!array && deps_past(state, target, NO_TASK, &past) == 0)) {
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
@@ -184,12 +154,16 @@ static bool alone(const struct state *state, const struct job *job)
 	const struct job *first = map_find(&state->waits.names, job->name_key);
 
 	/* The newest come first: what is behind it is almost always older. */
-	for (const struct job *o = job->name_next; o; o = o->name_next)
+	for (const struct job *o = job->name_next; o; o = o->name_next) {
+		steps_add(1);
 		if (is_older(o, job))
 			return false;
-	for (const struct job *o = first; o && o != job; o = o->name_next)
+	}
+	for (const struct job *o = first; o && o != job; o = o->name_next) {
+		steps_add(1);
 		if (is_older(o, job))
 			return false;
+	}
 	return true;
 }
 
@@ -198,6 +172,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 {
 	struct seen seen;
 
+	steps_add(1);
 	if (dep->kind == DEP_SINGLETON)
 		return alone(state, job) ? MET : NOT_YET;
 	if (dep->kind == DEP_CORR && job->tasks.n)
@@ -209,10 +184,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 		if (seen.start == NO_TIME)
 			return seen.over ? MET : NOT_YET;
 		dep->at = seen.start + dep->delay_s;
-		if (dep->at <= now)
-			return MET;
-		state_alarm(state, dep->at, job->id);
-		return NOT_YET;
+		return dep->at <= now ? MET : NOT_YET;
 	case DEP_ANY:
 		return seen.over ? MET : NOT_YET;
 	case DEP_OK:
@@ -235,40 +207,40 @@ static const struct dep *corresponds(const struct job *job)
 	return NULL;
 }
 
-/* Those of an array whose counterparts have ended; only: of this one, if it
- * is a number. */
-static void find_over(const struct state *state, const struct job *job,
-                      uint64_t target, uint32_t only, struct idset *ret)
-{
-	int64_t task = only == NO_TASK ? -1 : (int64_t)only - 1;
-
-	while ((task = idset_next(&job->tasks, task)) >= 0 &&
-	       (only == NO_TASK || task == only)) {
-		struct seen seen;
-
-		see(state, target, (uint32_t)task, &seen);
-		if (seen.over)
-			idset_add(ret, (uint32_t)task);
-	}
-}
-
-/* They leave it, each with the condition met or never to be. */
-static void divide(struct state *state, struct job *job, uint32_t only,
-                   int64_t now)
+/* One task of an array leaves it when its counterpart has ended, with the
+ * condition met or never to be. */
+void deps_divide(struct state *state, struct job *job, uint32_t task,
+                 int64_t now)
 {
 	const struct dep *dep = corresponds(job);
-	struct idset over = { 0 };
+	struct seen seen;
+	struct job *split;
 
-	if (dep)
-		find_over(state, job, dep->job, only, &over);
-	for (int64_t task = -1; (task = idset_next(&over, task)) >= 0;) {
-		struct job *split =
-		    state_split_task(state, job, (uint32_t)task);
+	if (!dep || !idset_has(&job->tasks, task))
+		return;
+	see(state, dep->job, task, &seen);
+	if (!seen.over)
+		return;
+	split = state_split_task(state, job, task);
+	deps_judge(state, split, now);
+	state_reindex(state, split, now);
+}
 
-		deps_judge(state, split, now);
-		state_reindex(state, split, now);
+/* One alarm for the first delay that is over: it sets the next. */
+static void arm_delay(struct state *state, struct job *job)
+{
+	int64_t first = NO_TIME;
+
+	for (uint32_t i = 0; job->deps && i < job->deps->n; i++) {
+		int64_t at = job->deps->dep[i].at;
+
+		if (at != NO_TIME && (first == NO_TIME || at < first))
+			first = at;
 	}
-	idset_free(&over);
+	if (!job->deps || first == job->deps->alarm)
+		return;
+	job->deps->alarm = first;
+	state_alarm(state, first, job->id);
 }
 
 void deps_judge(struct state *state, struct job *job, int64_t now)
@@ -288,6 +260,7 @@ void deps_judge(struct state *state, struct job *job, int64_t now)
 	}
 	if (job->deps && !job->deps->n)
 		deps_forget(state, job);
+	arm_delay(state, job);
 }
 
 enum reason deps_reason(const struct job *job)
@@ -324,8 +297,8 @@ void deps_begin(struct state *state, struct job *job, int64_t now)
 	uint64_t id = job->id;
 
 	deps_watch(state, job);
-	if (job->deps && job->tasks.n)
-		divide(state, job, NO_TASK, now);
+	if (job->deps && job->tasks.n && corresponds(job))
+		deps_divide_later(state, job, now);
 	job = state_job(state, id);
 	if (!job)
 		return;
@@ -333,45 +306,21 @@ void deps_begin(struct state *state, struct job *job, int64_t now)
 	state_reindex(state, job, now);
 }
 
-/* task: of the target, which is an array, or NO_TASK. */
-static void tell(struct state *state, uint64_t target, uint32_t task,
-                 int64_t now)
+void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now)
 {
-	size_t n = 0, cap = 0;
-	uint64_t *waiting = NULL;
+	struct job *job = state_job(state, id);
 
-	/* Judging changes the list: walk a copy. */
-	for (struct watch *w = map_find(&state->waits.waiting, target); w;
-	     w = w->next) {
-		waiting = GROW(waiting, n, &cap);
-		waiting[n++] = w->job;
+	if (job && job->deps && job->tasks.n && corresponds(job)) {
+		if (task == NO_TASK)
+			deps_divide_later(state, job, now);
+		else
+			deps_divide(state, job, task, now);
+		job = state_job(state, id);
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct job *job = state_job(state, waiting[i]);
-
-		if (!job || !job->deps)
-			continue;
-		if (job->tasks.n)
-			divide(state, job, task, now);
-		job = state_job(state, waiting[i]);
-		if (!job)
-			continue;
-		deps_judge(state, job, now);
-		state_reindex(state, job, now);
-	}
-	free(waiting);
-}
-
-void deps_started(struct state *state, const struct job *job, int64_t now)
-{
-	tell(state, job->id, NO_TASK, now);
-	if (job->array)
-		tell(state, job->array, job->task, now);
-}
-
-void deps_ended(struct state *state, const struct job *job, int64_t now)
-{
-	deps_started(state, job, now);
+	if (!job || !job->deps)
+		return;
+	deps_judge(state, job, now);
+	state_reindex(state, job, now);
 }
 
 /* --- names ------------------------------------------------------------- */
@@ -410,6 +359,7 @@ void names_tell(struct state *state, uint64_t name_key, int64_t now)
 	for (struct job *job = map_find(&state->waits.names, name_key); job;
 	     job = next) {
 		next = job->name_next;
+		steps_add(1);
 		if (!job->deps)
 			continue;
 		deps_judge(state, job, now);

@@ -14,7 +14,6 @@ struct state;
 
 struct dep_index {
 	struct map names;     /* jobs by user and name */
-	struct map waiting;   /* jobs that wait, by the job they wait for */
 	uint64_t nsingletons; /* jobs that wait for their name alone */
 };
 
@@ -40,9 +39,13 @@ void deps_try(struct state *state, struct job *job, int64_t now);
 /* Free the job's conditions, and no longer watch for them. */
 void deps_forget(struct state *state, struct job *job);
 
-/* Judge the jobs that wait for this one, which has started or ended. */
-void deps_started(struct state *state, const struct job *job, int64_t now);
-void deps_ended(struct state *state, const struct job *job, int64_t now);
+/* Judge the job, as something happened to one that it waits for: to this task
+ * of an array, or task is NO_TASK. */
+void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now);
+
+/* Split this task off if its counterpart has ended; the record may dissolve. */
+void deps_divide(struct state *state, struct job *job, uint32_t task,
+                 int64_t now);
 
 enum reason deps_reason(const struct job *job);
 

@@ -7,6 +7,7 @@
 #include "aischedd/state/adopt.h"
 #include "aischedd/state/alarm.h"
 #include "aischedd/state/depend.h"
+#include "aischedd/state/depend_watch.h"
 #include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/lifecycle_start.h"
@@ -83,7 +84,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	state_set(state, job, to);
 	if (job->array)
 		array_lost_tasks(state, job);
-	deps_ended(state, job, now);
+	deps_happened(state, job, now);
 	names_tell(state, job->name_key, now);
 	if (job->adopted)
 		adopt_tell(state, job);

@@ -5,6 +5,7 @@
 
 #include "aischedd/state/alarm.h"
 #include "aischedd/state/depend.h"
+#include "aischedd/state/depend_watch.h"
 #include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/lifecycle_end.h"
@@ -103,7 +104,7 @@ int life_started(struct state *state, struct job *job,
 	state_arm(state, job);
 	if (job->array)
 		array_started(state, job);
-	deps_started(state, job, ev->now);
+	deps_happened(state, job, ev->now);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "aischedd/state/depend.h"
+#include "aischedd/state/depend_watch.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/reserve.h"
 #include "aischedd/state/round.h"
@@ -11,6 +12,7 @@
 #include "aischedd/state/state_priv.h"
 #include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 {
@@ -20,6 +22,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->past = past;
 	state->past_arg = arg;
 	state->next_id = 1;
+	deps_init(&state->watches);
 	round_init(&state->round);
 	state->last_plan.wake = state->reservations.next = NO_TIME;
 	state->queues.queue =
@@ -61,7 +64,7 @@ void state_free(struct state *state)
 	map_free(&state->records.tasks);
 	map_free(&state->users.by_uid);
 	map_free(&state->waits.names);
-	map_free(&state->waits.waiting);
+	deps_fini(&state->watches);
 	usage_free(state);
 	reserve_free(state);
 	free(state->alarms.heap);
@@ -105,9 +108,12 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 	if (job || !state_array(state, array))
 		return job;
 	/* Not started: in one of the parts. */
-	for (job = state_array(state, array)->first; job; job = job->array_next)
+	for (job = state_array(state, array)->first; job;
+	     job = job->array_next) {
+		steps_add(1);
 		if (idset_has(&job->tasks, task))
 			return job;
+	}
 	return NULL;
 }
 

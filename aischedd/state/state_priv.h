@@ -7,6 +7,7 @@
 #include "aischedd/state/alarm.h"
 #include "aischedd/state/apply.h"
 #include "aischedd/state/depend.h"
+#include "aischedd/state/depend_watch.h"
 #include "aischedd/state/evict.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/pool.h"
@@ -57,6 +58,7 @@ struct state {
 
 	struct job_table records;
 	struct dep_index waits;
+	struct dep_lists watches;
 	struct row_index rows;
 	struct alarm_heap alarms;
 	struct claim_list claims;

@@ -1,4 +1,6 @@
 /* test_depend.c - jobs that wait for jobs */
+#include "aischedd/state/alarm.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -180,7 +182,136 @@ START_TEST(depend_case)
 }
 END_TEST
 
+/* --- how much work it is ------------------------------------------------- */
+
+enum { MANY = 400 };
+
+static void put_ids(struct buf *out, const char *before, int n)
+{
+	buf_clear(out);
+	buf_puts(out, before);
+	for (int i = 1; i <= n; i++)
+		buf_printf(out, ":%d", i);
+}
+
+/* What one call did must fit into a turn. */
+static void check_steps(uint64_t *before)
+{
+	ck_assert_uint_lt(steps_so_far - *before, 2 * STEPS_SLICE);
+	*before = steps_so_far;
+}
+
+static void tell_all(struct world *w)
+{
+	uint64_t before = steps_so_far;
+
+	while (state_next_tick(w->state) == 0) {
+		world_tick(w, 0);
+		check_steps(&before);
+	}
+}
+
+/* Many jobs that each wait for the same many. */
+START_TEST(many_hear_of_many_in_slices)
+{
+	struct world w;
+	struct buf text = { 0 };
+	uint64_t before;
+
+	world_with_node(&w, NULL);
+	for (int i = 0; i < MANY; i++)
+		world_submit(&w, "hold");
+	put_ids(&text, "dependency=afterany", MANY);
+	before = steps_so_far;
+	for (int i = 0; i < MANY; i++) {
+		world_submit(&w, text.data);
+		check_steps(&before);
+	}
+	for (uint64_t id = 1; id <= MANY; id++) {
+		world_event(&w, id, EV_cancel);
+		check_steps(&before);
+	}
+	tell_all(&w);
+	for (uint64_t id = MANY + 1; id <= 2 * MANY; id++)
+		ck_assert_ptr_null(state_job(w.state, id)->deps);
+	buf_free(&text);
+	world_fini(&w);
+}
+END_TEST
+
+/* Jobs that the store alone knows are asked for once. */
+START_TEST(what_has_gone_is_asked_for_once)
+{
+	struct world w;
+	struct buf text = { 0 };
+	uint64_t before;
+
+	world_with_node(&w, NULL);
+	for (int i = 1; i <= MANY; i++) {
+		world_submit(&w, "hold");
+		world_event(&w, (uint64_t)i, EV_cancel);
+	}
+	world_play(&w, "", (const char *[]){ "commit", NULL });
+	put_ids(&text, "dependency=afterok", MANY);
+	before = steps_so_far;
+	for (int i = 0; i < MANY; i++) {
+		world_submit(&w, text.data);
+		check_steps(&before);
+	}
+	buf_free(&text);
+	world_fini(&w);
+}
+END_TEST
+
+/* Delays that end one after the other. */
+START_TEST(delays_take_an_alarm_each)
+{
+	struct world w;
+	struct buf text = { 0 };
+	uint64_t before;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	world_run(&w);
+	buf_puts(&text, "dependency=after");
+	for (int i = 1; i <= 50; i++)
+		buf_printf(&text, ":1+%d", i);
+	world_submit(&w, text.data);
+	before = steps_so_far;
+	for (int i = 1; i <= 50; i++) {
+		ck_assert_ptr_nonnull(state_job(w.state, 2)->deps);
+		world_tick(&w, 60);
+	}
+	ck_assert_ptr_null(state_job(w.state, 2)->deps);
+	ck_assert_uint_lt(steps_so_far - before, 10000);
+	buf_free(&text);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(corresponding_tasks_leave_in_slices)
+{
+	struct world w;
+	uint64_t before;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "array=0-49999 hold");
+	world_event(&w, 1, EV_cancel);
+	world_play(&w, "", (const char *[]){ "commit", NULL });
+	before = steps_so_far;
+	world_submit(&w, "array=0-49999 dependency=aftercorr:1");
+	check_steps(&before);
+	tell_all(&w);
+	ck_assert_ptr_null(state_job(w.state, 2));
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(depend)
 {
+	tcase_add_test(tc, many_hear_of_many_in_slices);
+	tcase_add_test(tc, what_has_gone_is_asked_for_once);
+	tcase_add_test(tc, delays_take_an_alarm_each);
+	tcase_add_test(tc, corresponding_tasks_leave_in_slices);
 	tcase_add_loop_test(tc, depend_case, 0, ARRAY_SIZE(cases));
 }
