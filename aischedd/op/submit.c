@@ -150,14 +150,16 @@ static json_t *batch_test(struct daemon *d, const struct peer *peer,
 		                  clock_wall_s(), &t, &text);
 		json_array_append_new(
 		    tests,
-		    json_pack("{s:b, s:s, s:s, s:o, s:s, s:o}", "starts",
-		              t.starts, "reason", reason_name(t.why),
-		              "reason_text", text.data ? text.data : "",
-		              "expected_start",
-		              t.expected == NO_TIME ? json_null()
-		                                    : json_integer(t.expected),
-		              "nodes", t.nodes.data ? t.nodes.data : "",
-		              "evicts", id_list(t.evict, t.nevicts)));
+		    json_pack(
+			"{s:b, s:s, s:s, s:o, s:o, s:s, s:o}", "starts",
+			t.starts, "reason", reason_name(t.why), "reason_text",
+			text.data ? text.data : "", "expected_start",
+			t.expected == NO_TIME ? json_null()
+					      : json_integer(t.expected),
+			"position",
+			t.position ? json_integer(t.position) : json_null(),
+			"nodes", t.nodes.data ? t.nodes.data : "", "evicts",
+			id_list(t.evict, t.nevicts)));
 		free(t.evict);
 		buf_free(&text);
 		buf_free(&t.nodes);

@@ -49,14 +49,6 @@ int64_t future_patience(const struct future *a)
 	return a->patience;
 }
 
-int64_t future_set_patience(struct future *a, int64_t points)
-{
-	int64_t was = a->patience;
-
-	a->patience = points;
-	return was;
-}
-
 void future_spend(struct future *a, size_t points)
 {
 	a->patience -= (int64_t)points;

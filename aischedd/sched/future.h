@@ -114,10 +114,9 @@ struct future *future_new(struct place *place, bool changes);
 /* Whether anything that is there ends at a time that is known. */
 bool future_changes(const struct future *a);
 
-/* How much looking is left in this pass; and there was some. */
+/* How much looking is left in this pass; and some is done. */
 int64_t future_patience(const struct future *a);
 void future_spend(struct future *a, size_t points);
-int64_t future_set_patience(struct future *a, int64_t points); /* was */
 
 /* Which nodes could have room first; for what is told to leave, too. */
 struct future_nodes *future_nodes_of(struct future *a);

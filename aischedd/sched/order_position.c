@@ -130,26 +130,76 @@ static void count_between(const struct row_order *o, struct waiter *w,
 	}
 }
 
-void order_position_find(const struct row_order *o, struct verdict *verdict,
-                         struct promised *promised, uint32_t npromised,
-                         struct arena *arena)
+/* The last member of each row that has a position by now, or SNAP_NONE. */
+static uint32_t *last_listed(const struct row_order *o,
+                             const struct arena_list *promised,
+                             struct arena *arena)
 {
-	const struct snap *s = o->snap;
-	struct waiter *w =
-	    arena_array(arena, struct waiter, s->pend.n + npromised);
-	uint32_t n = 0;
+	uint32_t *last = arena_array(arena, uint32_t, o->snap->pend.n);
+	const struct promised *it = promised->p;
 
-	for (uint32_t row = 0; row < s->pend.n; row++) {
+	for (uint32_t row = 0; row < o->snap->pend.n; row++)
+		last[row] = order_waiting(o, row);
+	for (size_t i = 0; i < promised->n; i++)
+		last[it[i].row] = it[i].member;
+	return last;
+}
+
+/* Those behind them. */
+static void list_queued(const struct row_order *o,
+                        const struct arena_list *promised,
+                        struct arena_list *queued, struct arena *arena)
+{
+	const uint32_t *last = last_listed(o, promised, arena);
+
+	for (uint32_t row = 0; row < o->snap->pend.n; row++) {
+		uint32_t end = o->snap->pend.member_first[row + 1];
+
+		for (uint32_t i = 1;
+		     i <= LINE_ROW && queued->n < LINE_MAX &&
+		     last[row] != SNAP_NONE && last[row] + i < end;
+		     i++)
+			*(struct queued *)arena_push(arena, queued,
+			                             sizeof(struct queued)) =
+			    (struct queued){ row, last[row] + i, 0 };
+	}
+}
+
+static uint32_t list_waiters(const struct row_order *o, struct verdict *verdict,
+                             const struct arena_list *promised,
+                             const struct arena_list *queued, struct waiter *w)
+{
+	struct promised *p = promised->p;
+	struct queued *q = queued->p;
+	uint32_t n = 0, nfirst;
+
+	for (uint32_t row = 0; row < o->snap->pend.n; row++) {
 		uint32_t m = order_waiting(o, row);
 
 		if (m != SNAP_NONE)
 			w[n++] = waiter_of(o, row, m, &verdict[row].position);
 	}
-	for (uint32_t i = 0; i < npromised; i++) {
-		w[n] = waiter_of(o, promised[i].row, promised[i].member,
-		                 &promised[i].position);
-		w[n++].other = true;
-	}
+	nfirst = n;
+	for (size_t i = 0; i < promised->n; i++)
+		w[n++] = waiter_of(o, p[i].row, p[i].member, &p[i].position);
+	for (size_t i = 0; i < queued->n; i++)
+		w[n++] = waiter_of(o, q[i].row, q[i].member, &q[i].position);
+	for (uint32_t i = nfirst; i < n; i++)
+		w[i].other = true;
+	return n;
+}
+
+void order_position_find(const struct row_order *o, struct verdict *verdict,
+                         const struct arena_list *promised,
+                         struct arena_list *queued, struct arena *arena)
+{
+	struct waiter *w;
+	uint32_t n;
+
+	list_queued(o, promised, queued, arena);
+	w = arena_array(arena, struct waiter,
+	                o->snap->pend.n + promised->n + queued->n);
+	n = list_waiters(o, verdict, promised, queued, w);
 	qsort(w, n, sizeof(*w), by_turn);
 	for (uint32_t i = 0, end; i < n; i = end) {
 		uint64_t ahead = 0;

@@ -1,9 +1,10 @@
 /*
  * order_position.h - how many jobs of its queue wait before another
  *
- * When all had their turn: the place of the first waiting job of each row (0
- * where none waits) and of the others that are promised a start, from 1 on, in
- * the order in which they would be asked now.
+ * When all rows had their turn: the position of the first waiting job of each
+ * row (0 where none waits), of the others that are promised a start, and of the
+ * next LINE_ROW of each row, at most LINE_MAX in all.  Positions count from 1,
+ * in the order in which jobs would be served now.
  */
 #ifndef AISCHEDD_SCHED_ORDER_POSITION_H
 #define AISCHEDD_SCHED_ORDER_POSITION_H
@@ -11,8 +12,11 @@
 #include "aischedd/sched/order.h"
 #include "aischedd/sched/plan.h"
 
+enum { LINE_ROW = 1000, LINE_MAX = 10000 };
+
+/* promised: struct promised; queued: struct queued, filled here. */
 void order_position_find(const struct row_order *o, struct verdict *verdict,
-                         struct promised *promised, uint32_t npromised,
-                         struct arena *arena);
+                         const struct arena_list *promised,
+                         struct arena_list *queued, struct arena *arena);
 
 #endif

@@ -36,11 +36,10 @@ struct pass {
 	int64_t wake;
 	size_t nsettled; /* starts on claims of earlier plans */
 	int64_t spent;   /* of the budget */
-	uint32_t asked;  /* row whose expected start somebody wants to know */
 
 	/* What is decided. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
-	struct arena_list promised;
+	struct arena_list promised, queued;
 	struct arena_list more_node; /* struct more, of all runs */
 	struct arena_list due;       /* admit.h */
 };

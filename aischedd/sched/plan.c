@@ -111,12 +111,14 @@ static void complete_verdicts(struct pass *p)
 	const struct snap *s = p->snap;
 
 	name_blockers(p);
-	order_position_find(p->order, p->verdict, p->promised.p,
-	                    (uint32_t)p->promised.n, p->arena);
+	order_position_find(p->order, p->verdict, &p->promised, &p->queued,
+	                    p->arena);
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		struct verdict *v = &p->verdict[row];
-		uint32_t m = p->order->limited[row];
+		uint32_t m = order_waiting(p->order, row);
 
+		v->first = m != SNAP_NONE ? s->member[m].job : 0;
+		m = p->order->limited[row];
 		if (v->why == WHY_None && m != SNAP_NONE) {
 			v->why = WHY_ArrayLimit;
 			v->job = s->member[m].job;
@@ -156,6 +158,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	plan->verdict = p->verdict;
 	plan->promised = copy_list(arena, &p->promised, &plan->npromised,
 	                           sizeof(struct promised));
+	plan->queued =
+	    copy_list(arena, &p->queued, &plan->nqueued, sizeof(struct queued));
 	plan->share = copy(arena, p->queues->share, p->snap->queue.n,
 	                   sizeof(*p->queues->share));
 	plan->start =
@@ -176,15 +180,13 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
-                                    struct arena *arena)
+const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 {
 	struct arena *scratch = arena_new();
 	struct pass *p = pass_new(snap, scratch);
 	const struct plan *plan;
 	uint32_t queue;
 
-	p->asked = row;
 	p->verdict = verdicts_new(snap, arena);
 	claim_settle(p);
 	p->nsettled = p->start.n;
@@ -198,11 +200,6 @@ const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
 	plan = plan_of(p, arena);
 	arena_free(scratch);
 	return plan;
-}
-
-const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
-{
-	return sched_plan_asked(snap, SNAP_NONE, arena);
 }
 
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)

@@ -12,14 +12,20 @@
 
 #include "aischedd/sched/verdict.h"
 
-/* A job of a row, behind the one that its verdict speaks of, is promised a
- * start of its own. */
+/* A waiting job of a row that is not the one its verdict is about, and is
+ * promised a start of its own. */
 struct promised {
 	uint32_t row;
 	uint32_t member;   /* index in snap.member */
 	uint32_t position; /* as in the verdict, and so on */
 	int64_t expected;
 	uint64_t job;
+};
+
+/* Another one that is promised nothing: only the first of each row are
+ * listed. */
+struct queued {
+	uint32_t row, member, position;
 };
 
 /* One job starts (or goes on, for a row that resumes). */
@@ -67,9 +73,11 @@ struct plan_claim {
 
 struct plan {
 	uint64_t gen; /* the snapshot's */
-	uint32_t nverdicts, npromised, nstarts, ngrows, nevictions, nclaims;
+	uint32_t nverdicts, npromised, nqueued;
+	uint32_t nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;
 	const struct promised *promised;
+	const struct queued *queued;
 	const int64_t (*share)[RES_N]; /* fair, by queue; CONF_NONE: not
 	                                * rationed there */
 	const struct start *start;
@@ -93,11 +101,6 @@ struct plan {
  * The plan lives in the arena and refers to nothing else.
  */
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
-
-/* The same; the expected start of this row is worked out however many are
- * promised one before it. */
-const struct plan *sched_plan_asked(const struct snap *snap, uint32_t row,
-                                    struct arena *arena);
 
 /*
  * Would this row's first job ever fit, were the cluster empty?  For refusals

@@ -10,9 +10,6 @@
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
 
-/* For one search when somebody asks, see future_patience(). */
-enum { PATIENCE_ASKED = 2000000 };
-
 /* A job behind which nobody passes on certain nodes. */
 struct barred {
 	uint32_t req;
@@ -229,17 +226,8 @@ int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
 	*ret_blocker = 0;
 	if (ps->nmade == s->policy.backfill_depth)
 		return SNAP_NEVER;
-	at = promise_keep_start(ps->seeker, row, true, ret_blocker);
+	at = promise_keep_start(ps->seeker, row, ret_blocker);
 	ps->nmade += at != SNAP_NEVER;
-	return at;
-}
-
-int64_t promise_expect(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
-{
-	int64_t left = future_set_patience(ps->future, PATIENCE_ASKED);
-	int64_t at = promise_keep_start(ps->seeker, row, false, ret_blocker);
-
-	future_set_patience(ps->future, left);
 	return at;
 }
 

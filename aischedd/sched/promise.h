@@ -30,11 +30,6 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
  */
 int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker);
 
-/* The same, but keep nothing and however many are promised: for those who
- * ask when the pass is over. */
-int64_t promise_expect(struct promises *ps, uint32_t row,
-                       uint64_t *ret_blocker);
-
 /* From now on nobody behind this job takes a node which it could use; of its
  * queue, or (SNAP_NONE) of any. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,

@@ -61,7 +61,7 @@ static uint32_t choose(struct promise_seek *sk, struct promise_room **ret)
 	return used;
 }
 
-static int64_t keep_room(struct promise_seek *sk, int64_t at, bool keep,
+static int64_t keep_room(struct promise_seek *sk, int64_t at,
                          uint64_t *ret_blocker)
 {
 	struct promise_seeker *sr = sk->sr;
@@ -77,7 +77,7 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at, bool keep,
 	/* What would fit now but does not start is not understood here. */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
-	for (uint32_t i = 0; keep && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		future_keep(
 		    sr->future, room[i].node,
 		    &(struct future_due){ .start = at,
@@ -90,8 +90,7 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at, bool keep,
 	return at;
 }
 
-static int64_t seek_room(struct promise_seek *sk, bool keep,
-                         uint64_t *ret_blocker)
+static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 {
 	const struct snap *s = sk->sr->s;
 	uint32_t req = sk->ask.req, per_node = s->req.tasks_per_node[req];
@@ -105,7 +104,7 @@ static int64_t seek_room(struct promise_seek *sk, bool keep,
 	promise_start_search(sk);
 	if (!sk->nbest || future_patience(sk->sr->future) <= 0)
 		return SNAP_NEVER;
-	return keep_room(sk, sk->best[sk->nbest - 1].at, keep, ret_blocker);
+	return keep_room(sk, sk->best[sk->nbest - 1].at, ret_blocker);
 }
 
 /* --- a job that goes on where it was ----------------------------------- */
@@ -159,7 +158,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int64_t seek_resume(struct promise_seek *sk, uint32_t run, bool keep,
+static int64_t seek_resume(struct promise_seek *sk, uint32_t run,
                            uint64_t *ret_blocker)
 {
 	struct promise_seeker *sr = sk->sr;
@@ -200,7 +199,7 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run, bool keep,
 	if (at == s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t t = s->run.task_first[run];
-	     keep && at != SNAP_NEVER && t < s->run.task_first[run + 1]; t++)
+	     at != SNAP_NEVER && t < s->run.task_first[run + 1]; t++)
 		future_keep(
 		    sr->future, s->task[t].node,
 		    &(struct future_due){ .start = at,
@@ -213,7 +212,7 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run, bool keep,
 	return at;
 }
 
-int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row, bool keep,
+int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
                            uint64_t *ret_blocker)
 {
 	const struct snap *s = sr->s;
@@ -230,6 +229,6 @@ int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row, bool keep,
 	if (!future_changes(sr->future) || future_patience(sr->future) <= 0)
 		return SNAP_NEVER;
 	if (run != SNAP_NONE)
-		return seek_resume(&sk, run, keep, ret_blocker);
-	return seek_room(&sk, keep, ret_blocker);
+		return seek_resume(&sk, run, ret_blocker);
+	return seek_room(&sk, ret_blocker);
 }

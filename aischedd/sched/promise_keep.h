@@ -8,10 +8,10 @@
 
 /*
  * The time at which the row's next job, for which place_for() was said, can
- * start at the latest, or SNAP_NEVER; keep: room is kept for it from then on.
+ * start at the latest, or SNAP_NEVER; room is kept for it from then on.
  * *ret_blocker: the job whose end it waits for, or 0.
  */
-int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row, bool keep,
+int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
                            uint64_t *ret_blocker);
 
 #endif

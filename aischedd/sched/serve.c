@@ -126,9 +126,6 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	at = promise_make(p->promises, row, &blocker);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
-		if (at == SNAP_NEVER && row == p->asked)
-			v->expected =
-			    promise_expect(p->promises, row, &blocker);
 		v->job = blocker ? blocker : v->job;
 	} else if (at != SNAP_NEVER) {
 		tell_promised(p, row, at, blocker);

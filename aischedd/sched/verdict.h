@@ -43,6 +43,7 @@ enum resv_fault { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
 struct verdict {
 	enum reason why;
 	uint32_t started; /* jobs of the row that start in this plan */
+	uint64_t first;   /* the waiting job that this is about, 0: none */
 	uint64_t job;     /* the one that it waits for, 0: none in particular */
 	int64_t expected; /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the next of its queue */

@@ -267,8 +267,7 @@ void state_forget_plan(struct state *state)
 	state->last_plan.arena = NULL;
 	state->last_plan.names = NULL;
 	state->last_plan.verdict = NULL;
-	state->last_plan.told = NULL;
-	state->last_plan.ntold = 0;
+	state->last_plan.told = (struct turns_told){ 0 };
 	state->last_plan.share = NULL;
 	state->last_plan.serial++;
 }
@@ -283,34 +282,6 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->last_plan.share = (const int64_t(*)[RES_N])share;
-}
-
-static int by_job(const void *a, const void *b)
-{
-	const struct turn_told *x = a, *y = b;
-
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static void keep_told(struct state *state, const struct snap *snap,
-                      const struct plan *plan)
-{
-	state->last_plan.ntold = plan->npromised;
-	state->last_plan.told = arena_array(state->last_plan.arena,
-	                                    struct turn_told, plan->npromised);
-	for (uint32_t i = 0; i < plan->npromised; i++) {
-		const struct promised *it = &plan->promised[i];
-
-		state->last_plan.told[i] = (struct turn_told){
-			.job = snap->member[it->member].job,
-			.behind = it->job,
-			.expected = it->expected,
-			.position = it->position,
-		};
-	}
-	if (state->last_plan.ntold)
-		qsort(state->last_plan.told, state->last_plan.ntold,
-		      sizeof(*state->last_plan.told), by_job);
 }
 
 /* A million rows may wait: of a plan only this outlives it. */
@@ -332,7 +303,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
 	round_keep(state, v, plan->nverdicts);
 	state->last_plan.verdict = v;
-	keep_told(state, snap, plan);
+	state->last_plan.told = told_list(snap, plan, state->last_plan.arena);
 	snap_capacity(snap, state->last_plan.capacity);
 	keep_shares(state, plan);
 }

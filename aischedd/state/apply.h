@@ -7,19 +7,10 @@
 #include <stdint.h>
 
 #include "aischedd/sched/snap.h"
+#include "aischedd/state/told.h"
 
 struct arena;
-struct plan;
 struct state;
-struct verdict;
-
-/* What a plan said of one job rather than of its row: when it starts, and
- * behind which other job. */
-struct turn_told {
-	uint64_t job, behind;
-	int64_t expected;
-	uint32_t position;
-};
 
 /* What is kept of the last plan: the verdicts, and a snapshot without jobs
  * that has the names of which they speak. */
@@ -27,8 +18,7 @@ struct last_plan {
 	struct arena *arena;
 	const struct snap *names;
 	const struct verdict *verdict;
-	struct turn_told *told; /* by job; others of rows with a verdict */
-	uint32_t ntold;
+	struct turns_told told;
 	const int64_t (*share)[RES_N]; /* by queue, or NULL */
 	int64_t capacity[RES_N];
 	uint64_t serial;

@@ -277,55 +277,58 @@ static bool leaves_for(const struct job *job, uint64_t by)
 	return job->evict_by == by && (evict_is_ending(job) || job->leaving);
 }
 
-static void list_jobs(const struct state *state, uint64_t by, uint32_t n,
-                      struct buf *text)
+static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
 {
-	uint32_t named = 0;
-
 	buf_printf(text, n == 1 ? "%u job leaves" : "%u jobs leave", n);
 	buf_puts(text, " for it (");
-	for (const struct job *job = state->records.placed;
-	     job && named < NAMED; job = job->row_next)
-		if (leaves_for(job, by))
-			buf_printf(text, "%sjob %llu", named++ ? ", " : "",
-			           (unsigned long long)job->id);
-	buf_puts(text, n > named ? ", ...); " : "); ");
+	for (uint32_t i = 0; i < n && i < NAMED; i++)
+		buf_printf(text, "%sjob %llu", i ? ", " : "",
+		           (unsigned long long)job[i]);
+	buf_puts(text, n > NAMED ? ", ...); " : "); ");
 }
 
 /* Nodes that follow one another are named once. */
-static void list_nodes(const struct state *state, const struct held *claim,
-                       struct buf *text)
+static void list_nodes(const struct state *state, const uint32_t *node,
+                       uint32_t nnodes, struct buf *text)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < claim->n; i++) {
-		if (i && claim->node[i] == claim->node[i - 1])
+	for (uint32_t i = 0; i < nnodes; i++) {
+		if (i && node[i] == node[i - 1])
 			continue;
 		if (n++ < NAMED)
 			buf_printf(text, "%s%s", n > 1 ? ", " : "",
-			           state->nodes.node[claim->node[i]].name);
+			           state->nodes.node[node[i]].name);
 	}
 	if (n > NAMED)
 		buf_printf(text, " and %u more nodes", n - NAMED);
 	buf_puts(text, n > 1 ? " are held" : " is held");
 }
 
+void evict_text(const struct state *state, const uint64_t *job, uint32_t njobs,
+                const uint32_t *node, uint32_t nnodes, struct buf *text)
+{
+	if (njobs)
+		list_jobs(job, njobs, text);
+	list_nodes(state, node, nnodes, text);
+}
+
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected)
 {
 	int64_t timeout = state->conf->scheduling.evict_timeout;
+	uint64_t victim[NAMED];
 	uint32_t n = 0;
 
 	for (const struct job *j = state->records.placed; j; j = j->row_next) {
 		if (!leaves_for(j, job->id))
 			continue;
-		n++;
+		if (n++ < NAMED)
+			victim[n - 1] = j->id;
 		if (j->leave_by - timeout > *ret_expected)
 			*ret_expected = j->leave_by - timeout;
 	}
-	if (!text)
-		return;
-	if (n)
-		list_jobs(state, job->id, n, text);
-	list_nodes(state, job->claim, text);
+	if (text)
+		evict_text(state, victim, n, job->claim->node, job->claim->n,
+		           text);
 }

@@ -64,4 +64,8 @@ void nodes_absolve(struct state *state, const struct job *job);
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 
+/* Append the same sentence on a job for which these would be evicted. */
+void evict_text(const struct state *state, const uint64_t *job, uint32_t njobs,
+                const uint32_t *node, uint32_t nnodes, struct buf *text);
+
 #endif

@@ -77,11 +77,13 @@ void round_keep(struct state *state, struct verdict *verdict, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t position = verdict[i].position;
+		uint64_t first = verdict[i].first;
 
 		if (!verdict[i].kept)
 			continue;
 		verdict[i] = state->round.was[i];
 		verdict[i].position = position;
+		verdict[i].first = first;
 		verdict[i].started = 0;
 	}
 	free(state->round.was);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/order_position.h"
 #include "aischedd/sched/order_service.h"
 #include "aischedd/state/depend.h"
 #include "aischedd/state/evict.h"
@@ -226,16 +227,28 @@ void row_remove(struct state *state, struct job *job)
 		row_free(state, row);
 }
 
-/* Whether the plan in force already says why a job of this row waits. */
+/* Whether the plan in force already says all there is to say of one more job of
+ * this row: why it waits.  So far back nobody is told a position. */
 static bool row_waits(const struct state *state, const struct row *row)
 {
 	enum reason why;
 
 	if (!state->last_plan.verdict ||
-	    row->planned != state->last_plan.serial)
+	    row->planned != state->last_plan.serial || row->njobs < LINE_ROW)
 		return false;
 	why = state->last_plan.verdict[row->verdict].why;
 	return why != WHY_None && why != WHY_ArrayLimit;
+}
+
+const struct row *row_like(const struct state *state, const struct job *job)
+{
+	struct buf key = { 0 };
+	const struct row *row;
+
+	row_key_build(state, job, &key);
+	row = row_find(state, hash_bytes(0, key.data, key.len), &key);
+	buf_free(&key);
+	return row;
 }
 
 static struct row *row_for(struct state *state, const struct job *job)

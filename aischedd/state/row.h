@@ -84,6 +84,10 @@ void state_reindex(struct state *state, struct job *job, int64_t now);
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out);
 const char *row_text(const char *key, int which);
+
+/* The row in which the job would wait if it were eligible, or NULL. */
+const struct row *row_like(const struct state *state, const struct job *job);
+
 uint64_t row_req_hash(const char *key, size_t len);
 const struct placed_key *placed_key(const struct state *state, struct job *job);
 void placed_key_forget(struct job *job); /* what it asks for has changed */

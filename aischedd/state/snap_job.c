@@ -253,7 +253,8 @@ static void fetch_ahead(const struct job *job)
 /* Those of all rows, by id: so they lie in memory one after the other, and so
  * they are in the order of each row.  Rows are not looked at: with many of them
  * none would be in the cache. */
-static void list_members(struct build *b, const struct pend_columns *c)
+static void list_members(struct build *b, const struct pend_columns *c,
+                         const struct job *extra, uint32_t slot)
 {
 	const struct state *state = b->state;
 	uint32_t *next =
@@ -267,13 +268,53 @@ static void list_members(struct build *b, const struct pend_columns *c)
 		if (job->slot)
 			c->member[next[job->slot]++] = member_of(state, job);
 	}
+	if (slot)
+		c->member[next[slot]] = member_of(state, extra);
+}
+
+/* A job by itself. */
+static void alone_row(struct build *b, struct pend_columns *c,
+                      const struct job *job)
+{
+	pend_row(b, c, job, snapshot_req_of_other(b, job), SNAP_NONE);
+	c->member[c->nmembers++] = member_of(b->state, job);
+}
+
+/* All rows, with the extra job in the one that is like it. */
+static void list_rows(struct build *b, struct pend_columns *c,
+                      const struct job *extra, const struct row *like)
+{
+	const struct state *state = b->state;
+
+	for (size_t i = 0; i < state->rows.n; i++) {
+		const struct row *row = state->rows.row[i];
+
+		pend_row(b, c, row->head,
+		         snapshot_req(b, row->key, row->req_hash), SNAP_NONE);
+		c->nmembers += row->njobs + (row == like);
+	}
+	list_members(b, c, extra, like ? like->slot : 0);
+}
+
+static void list_resuming(struct build *b, struct pend_columns *c)
+{
+	uint32_t run = 0;
+
+	for (const struct job *job = b->placed; job;
+	     run += job->leaving ? 2 : 1, job = job->row_next) {
+		if (!job->wants_resume)
+			continue;
+		pend_row(b, c, job, b->snap->run.req[run], run);
+		c->member[c->nmembers++] =
+		    (struct snap_member){ job->id, 1, 1, job->eligible };
+	}
 }
 
 void snapshot_pend(struct build *b, const struct job *extra, bool only)
 {
 	const struct state *state = b->state;
+	const struct row *like = extra && !only ? row_like(state, extra) : NULL;
 	size_t rows = extra ? 1 : 0, members = rows;
-	uint32_t run = 0;
 	struct pend_columns c;
 
 	for (size_t i = 0; !only && i < state->rows.n; i++)
@@ -282,29 +323,12 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 	rows += only ? 0 : state->rows.n + b->snap->run.n;
 	members += only ? 0 : b->snap->run.n;
 	c = pend_columns(b, rows, members);
-	for (size_t i = 0; !only && i < state->rows.n; i++) {
-		const struct row *row = state->rows.row[i];
-
-		pend_row(b, &c, row->head,
-		         snapshot_req(b, row->key, row->req_hash), SNAP_NONE);
-		c.nmembers += row->njobs;
+	if (!only) {
+		list_rows(b, &c, extra, like);
+		list_resuming(b, &c);
 	}
-	if (!only)
-		list_members(b, &c);
-	for (const struct job *job = b->placed; job;
-	     run += job->leaving ? 2 : 1, job = job->row_next) {
-		if (!job->wants_resume)
-			continue;
-		pend_row(b, &c, job, b->snap->run.req[run], run);
-		c.member[c.nmembers++] =
-		    (struct snap_member){ job->id, 1, 1, job->eligible };
-	}
-	if (extra) {
-		pend_row(b, &c, extra, snapshot_req_of_other(b, extra),
-		         SNAP_NONE);
-		c.member[c.nmembers++] =
-		    (struct snap_member){ extra->id, 1, 1, extra->eligible };
-	}
+	if (extra && !like)
+		alone_row(b, &c, extra);
 	c.first[c.n] = (uint32_t)c.nmembers;
 	c.claim[c.n] = (uint32_t)b->claims.n;
 	b->snap->pend = (struct snap_pend){

@@ -10,7 +10,8 @@
 
 void snapshot_run(struct build *b);
 
-/* Add all rows, then suspended jobs that are to go on, then `extra` if any. */
+/* Add all rows, then suspended jobs that are to go on, then `extra` unless
+ * there is a row for it. */
 void snapshot_pend(struct build *b, const struct job *extra, bool only);
 
 #endif

@@ -24,8 +24,8 @@ const struct snap *state_peek(struct state *state, int64_t now,
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* A snapshot with one more pending job, extra, if not NULL; only: nothing
- * runs and nothing else waits. */
+/* A snapshot with one more pending job, extra, if not NULL, as the last of its
+ * row; only: nothing runs and nothing else waits. */
 const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only);

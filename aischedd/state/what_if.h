@@ -16,9 +16,10 @@
 struct what_if {
 	bool starts;
 	enum reason why;
-	int64_t expected; /* unix seconds or NO_TIME */
-	struct buf nodes; /* "n0*2,n1" */
-	uint64_t *evict;  /* jobs that would be evicted; the caller frees */
+	int64_t expected;  /* unix seconds or NO_TIME */
+	uint32_t position; /* 0: none */
+	struct buf nodes;  /* "n0*2,n1" */
+	uint64_t *evict;   /* jobs that would be evicted; the caller frees */
 	size_t nevicts;
 };
 

@@ -1,8 +1,6 @@
 /* why.c - why a job waits or ended, for a person */
 #include "aischedd/state/why.h"
 
-#include <stdlib.h>
-
 #include "aischedd/sched/verdict.h"
 #include "aischedd/state/apply.h"
 #include "aischedd/state/evict.h"
@@ -125,34 +123,6 @@ static const struct verdict *verdict_on(const struct state *state,
 	return v->why == WHY_None ? NULL : v;
 }
 
-static int by_job(const void *key, const void *told)
-{
-	uint64_t job = *(const uint64_t *)key;
-	uint64_t other = ((const struct turn_told *)told)->job;
-
-	return job < other ? -1 : job > other;
-}
-
-/* What was said of its row, but for what is its own. */
-static struct verdict own_verdict(const struct state *state,
-                                  const struct job *job,
-                                  const struct verdict *row)
-{
-	const struct turn_told *told = NULL;
-	struct verdict own = *row;
-
-	if (state->last_plan.ntold)
-		told = bsearch(&job->id, state->last_plan.told,
-		               state->last_plan.ntold,
-		               sizeof(*state->last_plan.told), by_job);
-	if (told) {
-		own.expected = told->expected;
-		own.position = told->position;
-		own.job = told->behind ? told->behind : own.job;
-	}
-	return own;
-}
-
 /* Of one that waits for its turn: what the last plan and later events say. */
 static enum reason turn_why(const struct state *state, const struct job *job,
                             struct buf *text, int64_t *ret_expected,
@@ -163,7 +133,7 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 	enum reason why = row ? row->why : WHY_Unevaluated;
 
 	if (row) {
-		own = own_verdict(state, job, row);
+		own = told_verdict(&state->last_plan.told, job->id, row);
 		v = &own;
 		*ret_expected =
 		    v->expected == SNAP_NEVER ? NO_TIME : v->expected;

@@ -369,6 +369,21 @@ const char *world_why(struct world *w, uint64_t id)
 	return done(w);
 }
 
+/* "2 at 600": its place among those that wait, and its start if it is known */
+static const char *turn(struct world *w, const struct job *job)
+{
+	int64_t expected;
+	uint32_t position;
+
+	state_why(w->state, job, w->now, NULL, &expected, &position);
+	buf_clear(&w->text);
+	buf_printf(&w->text, "%u", position);
+	if (expected != NO_TIME)
+		buf_printf(&w->text, " at %lld",
+		           (long long)(expected - w->now));
+	return done(w);
+}
+
 /* --- steps ------------------------------------------------------------- */
 
 static const char *const event_names[] = {
@@ -564,6 +579,8 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	ck_assert_msg(job, "%s: there is no job %s", verb, object);
 	if (!strcmp(verb, "why"))
 		return world_why(w, id);
+	if (!strcmp(verb, "turn"))
+		return turn(w, job);
 	if (!strcmp(verb, "depend"))
 		return play_depend(w, id);
 	if (!strcmp(verb, "comment"))

@@ -107,7 +107,7 @@ const char *world_event_name(enum event_kind kind);
  *	reserve NAME START END NODES|COUNT USERS|- [daily|weekly] (seconds from
  *	now on) · unreserve NAME · reservations
  *	jobs · next (alarm, in seconds) · effects · tell (forgets them)
- *	why [JOB] · comment [JOB] · depend [JOB]
+ *	why [JOB] · turn [JOB] · comment [JOB] · depend [JOB]
  * JOB is 1 where none is named.
  */
 void world_play(struct world *w, const char *name, const char *const *step);
