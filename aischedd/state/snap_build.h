@@ -18,6 +18,7 @@ struct build {
 	struct arena *scratch; /* gone when the snapshot is built */
 	struct snap *snap;
 	struct map word_of, req_of; /* hash -> index + 1 */
+	struct map array_claims;    /* array -> tasks that have claims */
 	struct arena_list words, features, taints, rules, wants, avoids, uses;
 	struct arena_list claims, guests; /* users of reservations */
 	struct arena_list reqs;           /* in scratch */

@@ -171,17 +171,42 @@ void snapshot_run(struct build *b)
 	b->snap->cpu_use = c.use;
 }
 
-static struct snap_member member_of(const struct state *state,
+/* Count the waiting tasks of each array for which nodes are held. */
+static void count_claims(struct build *b)
+{
+	for (size_t i = 0; i < b->state->claims.n; i++) {
+		const struct job *job = b->state->claims.holder[i];
+		void **n;
+
+		if (job->state != JOB_PENDING || !job->array)
+			continue;
+		n = map_at(&b->array_claims, job->array);
+		*n = (void *)((uintptr_t)*n + 1);
+	}
+}
+
+/* How many more of its tasks may run.  Those that have claims come before the
+ * others. */
+static uint32_t array_room(const struct build *b, const struct array *array,
+                           const struct job *job)
+{
+	uint32_t taken = array->running;
+
+	if (b->array_claims.n && !job->claim)
+		taken +=
+		    (uint32_t)(uintptr_t)map_find(&b->array_claims, array->id);
+	return taken < array->limit ? array->limit - taken : 0;
+}
+
+static struct snap_member member_of(const struct build *b,
                                     const struct job *job)
 {
 	const struct array *array =
-	    job->array ? state_array(state, job->array) : NULL;
+	    job->array ? state_array(b->state, job->array) : NULL;
 	uint32_t count = job_count(job), room = count;
 
 	if (array && array->limit)
-		room = array->running >= array->limit
-		           ? 0
-		           : array->limit - array->running;
+		room = array_room(b, array, job);
 	return (struct snap_member){ job->id, count,
 		                     room < count ? room : count,
 		                     job->eligible };
@@ -266,10 +291,10 @@ static void list_members(struct build *b, const struct pend_columns *c,
 	for (job = state_first_job(state); job; job = job->all_next) {
 		fetch_ahead(job);
 		if (job->slot)
-			c->member[next[job->slot]++] = member_of(state, job);
+			c->member[next[job->slot]++] = member_of(b, job);
 	}
 	if (slot)
-		c->member[next[slot]] = member_of(state, extra);
+		c->member[next[slot]] = member_of(b, extra);
 }
 
 /* A job by itself. */
@@ -277,7 +302,7 @@ static void alone_row(struct build *b, struct pend_columns *c,
                       const struct job *job)
 {
 	pend_row(b, c, job, snapshot_req_of_other(b, job), SNAP_NONE);
-	c->member[c->nmembers++] = member_of(b->state, job);
+	c->member[c->nmembers++] = member_of(b, job);
 }
 
 /* All rows, with the extra job in the one that is like it. */
@@ -324,11 +349,13 @@ void snapshot_pend(struct build *b, const struct job *extra, bool only)
 	members += only ? 0 : b->snap->run.n;
 	c = pend_columns(b, rows, members);
 	if (!only) {
+		count_claims(b);
 		list_rows(b, &c, extra, like);
 		list_resuming(b, &c);
 	}
 	if (extra && !like)
 		alone_row(b, &c, extra);
+	map_free(&b->array_claims);
 	c.first[c.n] = (uint32_t)c.nmembers;
 	c.claim[c.n] = (uint32_t)b->claims.n;
 	b->snap->pend = (struct snap_pend){

@@ -69,6 +69,10 @@ static const struct {
 	    "why 4 => Preempting: n0 is held",
 	    "snap pend => *pend 3 *claim=n0"
 	    "*" } },
+	{ "who claims counts within the limit of an array",
+	  { "submit", "run", "submit array=0-3%1",
+	    "decide evict 1 all reclaim 2; claim 2 n0",
+	    "snap pend => *pend 2?3/0 *pend 3 *claim=n0*" } },
 	{ "who only lends his CPUs goes on by himself",
 	  { "submit", "run", "tell", "submit",
 	    "decide evict 1 all preempt 2 suspend", "effects => suspend 1.1",
