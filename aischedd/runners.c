@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/state/evict.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/node.h"
@@ -221,6 +222,8 @@ static void do_run(struct daemon *d, struct job *job, bool resize)
 	         resize ? "resize" : "start", (unsigned long long)job->id,
 	         job->attempt, names[0], run.ntasks);
 	if (resize)
+		run.grace = evict_grace(d->state, job);
+	if (resize)
 		runner->ops->resize(runner, &run);
 	else
 		runner->ops->start(runner, &run);
@@ -268,7 +271,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		do_run(d, job, false);
 		break;
 	case EFFECT_STOP:
-		r->ops->stop(r, e->job, e->attempt, e->why, job->grace);
+		r->ops->stop(r, e->job, e->attempt, e->why, e->grace);
 		break;
 	case EFFECT_SIGNAL:
 		r->ops->signal(r, e->job, e->attempt, e->signo, e->script_only);

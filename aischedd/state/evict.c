@@ -153,10 +153,17 @@ void evict_note(struct job *job, const struct event_in *ev, bool whole)
 		note_time(job, ev->now);
 }
 
+int64_t evict_grace(const struct state *state, const struct job *job)
+{
+	int64_t most = state->conf->scheduling.evict_timeout;
+
+	return job->grace < most ? job->grace : most;
+}
+
 void evict_watch(struct state *state, struct job *job, int64_t now)
 {
-	job->leave_by =
-	    now + job->grace + state->conf->scheduling.evict_timeout;
+	job->leave_by = now + evict_grace(state, job) +
+	                state->conf->scheduling.evict_timeout;
 	state_alarm(state, job->leave_by, job->id);
 }
 

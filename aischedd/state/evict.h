@@ -41,6 +41,10 @@ void claim_drop(struct state *state, struct job *job);
 /* Remember for whom the job is evicted; whole: all of it, not some tasks. */
 void evict_note(struct job *job, const struct event_in *ev, bool whole);
 
+/* The seconds that the job has to make room for others: its grace, but no more
+ * than evict_timeout. */
+int64_t evict_grace(const struct state *state, const struct job *job);
+
 /* Set the time by which the evicted job should be gone. */
 void evict_watch(struct state *state, struct job *job, int64_t now);
 

@@ -163,6 +163,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_ended] = life_ended,
 		[EV_lost] = life_lost,
 		[EV_cancel] = life_cancel_completing,
+		[EV_signal] = life_signal_completing,
 		[EV_shrunk] = life_shrunk,
 		[EV_replaced] = life_replaced,
 		[EV_noted] = noted,

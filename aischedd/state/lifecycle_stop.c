@@ -1,6 +1,7 @@
 /* lifecycle_stop.c - what is asked of a job that runs */
 #include "aischedd/state/lifecycle_stop.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "aischedd/state/alarm.h"
@@ -10,7 +11,8 @@
 #include "aischedd/state/state_priv.h"
 #include "aischedd/state/usage.h"
 
-void life_effect_stop(struct state *state, const struct job *job)
+static void effect_stop(struct state *state, const struct job *job,
+                        int64_t grace)
 {
 	static const enum stop_why why[] = {
 		[CAUSE_NONE] = STOP_CANCEL,
@@ -25,7 +27,15 @@ void life_effect_stop(struct state *state, const struct job *job)
 	state_effect(state, (struct effect){ .kind = EFFECT_STOP,
 	                                     .job = job->id,
 	                                     .attempt = job->attempt,
-	                                     .why = why[job->cause] });
+	                                     .why = why[job->cause],
+	                                     .grace = grace });
+}
+
+void life_effect_stop(struct state *state, const struct job *job)
+{
+	effect_stop(state, job,
+	            job->cause == CAUSE_PREEMPT ? evict_grace(state, job)
+	                                        : job->grace);
 }
 
 static void complete(struct state *state, struct job *job, enum cause cause)
@@ -48,7 +58,8 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* It was to come back; now it is to end. */
+/* A job that was to come back is to end now; its grace goes on.  One that is
+ * ending already is killed: who asks again does not want to wait. */
 int life_cancel_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -59,7 +70,22 @@ int life_cancel_completing(struct state *state, struct job *job,
 		job->cause = CAUSE_CANCEL;
 		claim_drop(state, job);
 		state_touch(state, job);
+	} else {
+		effect_stop(state, job, 0);
 	}
+	return 0;
+}
+
+/* Its processes have had their signal; only the last one ends the grace. */
+int life_signal_completing(struct state *state, struct job *job,
+                           const struct event_in *ev, struct err *err)
+{
+	if (ev->signo != SIGKILL)
+		return err_set(err, EINVAL,
+		               "job %llu is COMPLETING: only KILL can be sent "
+		               "to it",
+		               (unsigned long long)job->id);
+	effect_stop(state, job, 0);
 	return 0;
 }
 

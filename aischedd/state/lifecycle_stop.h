@@ -9,7 +9,7 @@
 
 life_handler life_cancel, life_cancel_completing, life_time_limit,
     life_deadline;
-life_handler life_requeue, life_preempt, life_signal;
+life_handler life_requeue, life_preempt, life_signal, life_signal_completing;
 life_handler life_suspend, life_suspend_again, life_resume, life_resumed;
 
 /* Leave an effect for the job's runner. */

@@ -55,6 +55,7 @@ struct effect {
 	uint64_t job;
 	uint32_t attempt;
 	enum stop_why why;
+	int64_t grace; /* STOP: seconds */
 	int signo;
 	bool script_only;
 	uint32_t node;        /* FORGET: the job is gone by then; DRAIN */

@@ -49,13 +49,9 @@ void job_set_manners(const struct state *state, struct job *job,
 void job_set_grace(const struct state *state, struct job *job,
                    const struct spec *spec)
 {
-	job->grace = spec->grace;
-	for (int q = (int)job->queue; q >= 0 && job->grace == SPEC_UNSET;
-	     q = state->conf->queues[q].parent)
-		if (state->conf->queues[q].grace != CONF_NONE)
-			job->grace = state->conf->queues[q].grace;
-	if (job->grace == SPEC_UNSET)
-		job->grace = GRACE_DEFAULT_S;
+	job->grace = spec->grace != SPEC_UNSET
+	                 ? spec->grace
+	                 : submit_grace(state, job->queue);
 }
 
 static void new_array(struct state *state, struct job *job,

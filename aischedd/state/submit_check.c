@@ -282,6 +282,34 @@ int submit_check_priority(const struct state *state, const struct spec *spec,
 	return 0;
 }
 
+int64_t submit_grace(const struct state *state, uint32_t queue)
+{
+	const struct conf_queue *queues = state->conf->queues;
+
+	for (int q = (int)queue; q >= 0; q = queues[q].parent)
+		if (queues[q].grace != CONF_NONE)
+			return queues[q].grace;
+	return GRACE_DEFAULT_S;
+}
+
+int submit_check_grace(const struct state *state, const struct spec *spec,
+                       uint32_t queue, const struct submitter *who,
+                       struct err *err)
+{
+	int64_t most = submit_grace(state, queue);
+	struct buf text = { 0 };
+
+	if (who->operator_ || spec->grace == SPEC_UNSET || spec->grace <= most)
+		return 0;
+	format_duration(&text, most);
+	err_set(err, EPERM,
+	        "queue '%s' allows a grace of at most %s: more takes one of "
+	        "its operators",
+	        state->conf->queues[queue].name, text.data);
+	buf_free(&text);
+	return -1;
+}
+
 static int check_times(const struct spec *spec, int64_t limit, int64_t now,
                        struct err *err)
 {
@@ -367,6 +395,7 @@ int state_check_submit(struct state *state, const struct spec *spec,
 
 	if (submit_queue(state, spec, &queue, err) < 0 ||
 	    submit_check_access(state, queue, who, err) < 0 ||
+	    submit_check_grace(state, spec, queue, who, err) < 0 ||
 	    submit_check_spec(state, spec, who, queue, now, err) < 0 ||
 	    check_counts(state, queue, who, *ahead + count, err) < 0)
 		return -1;

@@ -44,6 +44,15 @@ int submit_check_access(const struct state *state, uint32_t queue,
 int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err);
+
+/* Check the grace: more than the queue's takes an operator. */
+int submit_check_grace(const struct state *state, const struct spec *spec,
+                       uint32_t queue, const struct submitter *who,
+                       struct err *err);
+
+/* The grace of jobs in the queue that name none, in seconds. */
+int64_t submit_grace(const struct state *state, uint32_t queue);
+
 int submit_time_limit(const struct state *state, const struct spec *spec,
                       uint32_t queue, int64_t *ret, struct err *err);
 

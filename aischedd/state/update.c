@@ -8,6 +8,7 @@
 #include "aischedd/state/alarm.h"
 #include "aischedd/state/depend.h"
 #include "aischedd/state/evict.h"
+#include "aischedd/state/lifecycle_stop.h"
 #include "aischedd/state/reserve_use.h"
 #include "aischedd/state/row.h"
 #include "aischedd/state/state_priv.h"
@@ -211,6 +212,16 @@ static struct submitter asking(const struct change *c)
 	return who;
 }
 
+/* What an operator has set before may stay. */
+static int check_grace(const struct change *c, struct err *err)
+{
+	const struct spec *spec = &c->submit.spec;
+
+	if (c->queue == c->job->queue && spec->grace == c->old.grace)
+		return 0;
+	return submit_check_grace(c->state, spec, c->queue, c->who, err);
+}
+
 static int check_started(const struct change *c, struct err *err)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -219,7 +230,8 @@ static int check_started(const struct change *c, struct err *err)
 	int64_t limit;
 
 	if (spec_resolve(spec, 0, &req, err) < 0 ||
-	    submit_check_priority(c->state, spec, c->queue, &who, err) < 0)
+	    submit_check_priority(c->state, spec, c->queue, &who, err) < 0 ||
+	    check_grace(c, err) < 0)
 		return -1;
 	if (c->deadline_said && spec->deadline != SPEC_UNSET &&
 	    spec->deadline <= c->now)
@@ -267,11 +279,27 @@ static int check_pending(struct change *c, struct err *err)
 		spec.dependency = NULL;
 	else if (check_self(c, err) < 0)
 		return -1;
+	if (check_grace(c, err) < 0)
+		return -1;
 	who = asking(c);
 	return submit_check_spec(c->state, &spec, &who, c->queue, c->now, err);
 }
 
 /* --- do it ------------------------------------------------------------- */
+
+/* The grace of a job that is ending can be shortened. */
+static void take_grace(struct change *c)
+{
+	struct job *job = c->job;
+	int64_t was = job->grace;
+
+	job_set_grace(c->state, job, &c->submit.spec);
+	if (job->state != JOB_COMPLETING)
+		return;
+	if (job->grace > was)
+		job->grace = was;
+	life_effect_stop(c->state, job);
+}
 
 /* What follows from the spec, as far as it does so otherwise than before:
  * `top` and a configuration that changed since have their say too. */
@@ -283,7 +311,7 @@ static void derive(struct change *c, bool moved, bool reordered)
 	if (reordered)
 		job_set_priority(c->state, job, spec);
 	if (moved || spec->grace != c->old.grace)
-		job_set_grace(c->state, job, spec);
+		take_grace(c);
 	job_set_manners(c->state, job, spec);
 	if (moved || spec->time_limit != c->old.time_limit)
 		submit_time_limit(c->state, spec, job->queue, &job->time_limit,

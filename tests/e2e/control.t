@@ -102,6 +102,21 @@ is "ended CANCELLED" "$(state_of "$id") $(field "$id" reason)" \
 ok "no process of it is left, setsid or not" \
 	[ ! -e "/proc/$(cat grandchild)" ]
 
+for how in "cancel again" "signal KILL" "update its grace"; do
+	rm -f grandchild
+	id=$(submit --grace 20d stubborn)
+	wait_for [ -s grandchild ]
+	wait_for has_line "slurm-$id.out" up
+	aicancel "$id"
+	wait_for is_state "$id" COMPLETING
+	case $how in
+	cancel*) aicancel "$id" ;;
+	signal*) aicancel -s KILL "$id" ;;
+	update*) aictl update "$id" grace=0s ;;
+	esac
+	becomes "a long grace ends when one may $how" "$id" CANCELLED
+done
+
 a=$(sleeper -H -J alpha) b=$(sleeper -H -J beta) c=$(sleeper -J alpha)
 wait_for is_state "$c" RUNNING
 ok "cancelled by name" aicancel -n beta

@@ -109,6 +109,8 @@ fails "a higher priority takes an operator" 1 "takes an operator of queue 'defau
 	as_user nobody aictl update "$id" priority=1000
 fails "a negative nice, too" 1 "takes an operator" \
 	as_user nobody aisub --nice=-5 --wrap true
+fails "a long grace" 1 "allows a grace of at most 0:01" \
+	as_user nobody aisub --grace 100d --wrap true
 fails "so does the top" 1 "top takes an operator of queue 'default'; you are 'nobody'" \
 	as_user nobody aictl top "$id"
 as_user nobody aictl release "$id"

@@ -194,9 +194,10 @@ void local_resize(struct runner *r, const struct run_job *job)
 		return;
 	attempt_insist(
 	    a, &a->resize,
-	    json_pack("{s:s s:o s:I}", "do", "resize", "place",
+	    json_pack("{s:s s:o s:I s:I}", "do", "resize", "place",
 	              place_to_json(l, job->ntasks, job->task, job->cpu_use),
-	              "resize", (json_int_t)job->resize));
+	              "resize", (json_int_t)job->resize, "grace",
+	              (json_int_t)job->grace));
 }
 
 void local_forget(struct runner *r, uint64_t job, uint32_t attempt)

@@ -247,7 +247,7 @@ static void leave(struct shepherd *s, const struct task *t)
 	*l = *t;
 	l->at = clock_ms();
 	if (t->state == TASK_RUNS)
-		l->at += s->order.job.grace * 1000;
+		l->at += s->leave_grace * 1000;
 	else
 		l->state = TASK_ENDED;
 }

@@ -110,8 +110,10 @@ static void do_resume(struct shepherd *s, json_t *place)
 }
 
 /* Answered by gang_step() when nobody leaves any more. */
-static void do_resize(struct shepherd *s, json_t *place, json_int_t resize)
+static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
+                      json_int_t grace)
 {
+	s->leave_grace = grace;
 	gang_place(s, place);
 	s->resizing = true;
 	s->resize = (uint32_t)resize;
@@ -121,7 +123,7 @@ static void do_resize(struct shepherd *s, json_t *place, json_int_t resize)
 static void obey(struct shepherd *s, json_t *msg)
 {
 	const char *what, *why;
-	json_int_t grace, resize;
+	json_int_t grace = s->order.job.grace, resize;
 	json_t *place;
 	int signo, only;
 
@@ -140,9 +142,9 @@ static void obey(struct shepherd *s, json_t *msg)
 	         !json_unpack(msg, "{s:o}", "place", &place))
 		do_resume(s, place);
 	else if (!strcmp(what, "resize") &&
-	         !json_unpack(msg, "{s:o s:I}", "place", &place, "resize",
-	                      &resize))
-		do_resize(s, place, resize);
+	         !json_unpack(msg, "{s:o s:I s?I}", "place", &place, "resize",
+	                      &resize, "grace", &grace))
+		do_resize(s, place, resize, grace);
 }
 
 static void hear(struct shepherd *s)

@@ -72,6 +72,7 @@ struct shepherd {
 	struct task *leaving; /* [nleaving] were told to */
 	uint32_t nleaving;
 	size_t leaving_cap;
+	int64_t leave_grace;     /* seconds that they have */
 	bool resizing;           /* the daemon waits for an answer, */
 	uint32_t resize;         /* with this number */
 	uint32_t replaced;       /* tasks that failed and were started again */

@@ -241,6 +241,7 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err)
 {
 	s->ntasks = s->alive = env_nprocs(&s->order.job);
+	s->leave_grace = s->order.job.grace;
 	s->task = xcalloc(s->ntasks, sizeof(*s->task));
 	for (uint32_t i = 0; i < s->ntasks; i++) {
 		s->task[i].rank = i;

@@ -12,6 +12,9 @@
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
+#define PLAY(w, ...) \
+	world_play(w, "", (const char *const[]){ __VA_ARGS__, NULL })
+
 static const char conf[] = "max_jobs = 50\n"
 			   "default_queue = \"batch\"\n"
 			   "licenses { matlab = 2 }\n"
@@ -167,6 +170,24 @@ START_TEST(what_a_queue_gives)
 	world_submit(&w, "");
 	ck_assert_int_eq(state_job(w.state, 3)->time_limit, TIME_UNLIMITED);
 	ck_assert_int_eq(state_job(w.state, 3)->priority, 50);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_long_grace_takes_an_operator)
+{
+	struct world w;
+
+	world_with_node(&w, conf);
+	PLAY(&w,
+	     "submit grace=31s => ! queue 'batch' allows a grace of at most "
+	     "0:30: more takes one of its operators");
+	PLAY(&w, "submit grace=30s", "update 1 grace=31s => ! *at most 0:30*");
+	w.who.operator_ = true;
+	PLAY(&w, "update 1 grace=100d");
+	w.who.operator_ = false;
+	PLAY(&w, "update 1 comment=x");
+	ck_assert_int_eq(state_job(w.state, 1)->grace, 8640000);
 	world_fini(&w);
 }
 END_TEST
@@ -367,6 +388,7 @@ SUITE(admission)
 	tcase_add_test(tc, groups_count);
 	tcase_add_test(tc, operators_raise_priorities);
 	tcase_add_test(tc, what_a_queue_gives);
+	tcase_add_test(tc, a_long_grace_takes_an_operator);
 	tcase_add_loop_test(tc, count_case, 0, ARRAY_SIZE(counts));
 	tcase_add_test(tc, while_nodes_are_not_known_all_is_taken);
 	tcase_add_test(tc, a_request_is_counted_as_a_whole);

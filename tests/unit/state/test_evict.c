@@ -250,10 +250,26 @@ START_TEST(answers_that_were_overtaken)
 }
 END_TEST
 
+START_TEST(nobody_has_more_than_evict_timeout_to_make_room)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	w.who.operator_ = true;
+	world_play(&w, "",
+	           (const char *const[]){
+		       "submit grace=300s", "run", "tell", "submit",
+		       "decide evict 1 all reclaim 2; claim 2 n0",
+		       "effects => stop 1.1 grace=120", "next => 240", NULL });
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(evict)
 {
 	tcase_add_loop_test(tc, evict_case, 0, (int)ARRAY_SIZE(cases));
 	tcase_add_test(tc, elastic_jobs_grow_in_the_next_pass);
 	tcase_add_test(tc, answers_that_were_overtaken);
 	tcase_add_test(tc, claims_outlive_a_runner_that_is_away);
+	tcase_add_test(tc, nobody_has_more_than_evict_timeout_to_make_room);
 }

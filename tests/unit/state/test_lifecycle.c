@@ -1,4 +1,5 @@
 /* test_lifecycle.c - each state of a job x each event */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,9 @@
 #include "aischedd/state/node.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
+
+#define PLAY(w, ...) \
+	world_play(w, "", (const char *const[]){ __VA_ARGS__, NULL })
 
 /* How a job is brought into a state: events one after the other. */
 static const struct {
@@ -131,8 +135,18 @@ static const struct {
 	{ "an exit status makes it FAILED",
 	  { "submit", "run", "end 1 3", "jobs => 1 F NonZeroExitCode" } },
 	{ "cancel stops it, and whatever its exit it is CANCELLED",
-	  { "submit", "run", "tell", "cancel", "effects => stop 1.1", "cancel",
-	    "effects =>", "end 1 0", "jobs => 1 CA Cancelled" } },
+	  { "submit", "run", "tell", "cancel", "effects => stop 1.1", "end 1 0",
+	    "jobs => 1 CA Cancelled" } },
+	{ "a second cancel does not wait for the grace",
+	  { "submit", "run", "cancel", "tell", "cancel",
+	    "effects => stop 1.1 grace=0" } },
+	{ "nor does a cancel when the time is up",
+	  { "submit time=10", "run", "time_limit", "tell", "cancel",
+	    "effects => stop 1.1 grace=0", "end 1 0",
+	    "jobs => 1 TO TimeLimit" } },
+	{ "the first cancel of a job that was to come back lets it end",
+	  { "submit", "run", "requeue", "tell", "cancel", "effects =>",
+	    "cancel", "effects => stop 1.1 grace=0" } },
 	{ "cancelled before it was started",
 	  { "submit", "plan", "cancel", "start_failed",
 	    "jobs => 1 CA Cancelled" } },
@@ -402,6 +416,24 @@ START_TEST(what_it_used_adds_up)
 }
 END_TEST
 
+START_TEST(a_grace_that_runs_can_be_shortened)
+{
+	struct event_in kill = { .kind = EV_signal, .signo = SIGKILL };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	PLAY(&w, "submit grace=20s", "run", "cancel", "tell",
+	     "update 1 grace=5s", "effects => stop 1.1");
+	ck_assert_int_eq(state_job(w.state, 1)->grace, 5);
+	PLAY(&w, "update 1 grace=9s", "tell");
+	ck_assert_int_eq(state_job(w.state, 1)->grace, 5);
+	ck_assert_int_eq(
+	    state_event(w.state, state_job(w.state, 1), &kill, NULL), 0);
+	PLAY(&w, "effects => stop 1.1 grace=0");
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(lifecycle)
 {
 	tcase_add_loop_test(tc, each_event_in_each_state, 0, ARRAY_SIZE(table));
@@ -412,4 +444,5 @@ SUITE(lifecycle)
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
 	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);
 	tcase_add_test(tc, what_it_used_adds_up);
+	tcase_add_test(tc, a_grace_that_runs_can_be_shortened);
 }

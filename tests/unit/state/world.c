@@ -339,6 +339,7 @@ const char *world_effects(struct world *w)
 		[EFFECT_DRAIN] = "drain",
 	};
 	const struct effect *effect;
+	const struct job *job;
 	size_t n = state_take_effects(w->state, &effect);
 
 	buf_clear(&w->text);
@@ -350,6 +351,10 @@ const char *world_effects(struct world *w)
 		if (effect[i].kind == EFFECT_SIGNAL)
 			buf_printf(&w->text, " %d%s", effect[i].signo,
 			           effect[i].script_only ? " script" : "");
+		job = state_job(w->state, effect[i].job);
+		if (effect[i].kind == EFFECT_STOP && job &&
+		    effect[i].grace != job->grace)
+			buf_printf(&w->text, " grace=%d", (int)effect[i].grace);
 	}
 	return done(w);
 }

@@ -956,6 +956,7 @@ static void resize(struct world *w, uint32_t tasks, uint32_t number)
 	      &(struct job){ .id = 1,
 	                     .tasks = tasks,
 	                     .most = 3,
+	                     .grace = 1000,
 	                     .resize = number,
 	                     .script = ELASTIC,
 	                     .cpus_milli = 500 },
