@@ -4,6 +4,7 @@
 
 #include "aicancel/aicancel.h"
 #include "libcommon/client.h"
+#include "libcommon/filter_opt.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/retry.h"
@@ -107,6 +108,10 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 	retry.client = client_open(cancel->socket, err);
 	if (!retry.client)
 		return -1;
+	if (filter_check_users(retry.client, cancel->users, false, err) < 0) {
+		retry_close(&retry);
+		return -1;
+	}
 	/* Only waiting may be repeated: a signal must come once. */
 	req = make_request(cancel, ids);
 	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);

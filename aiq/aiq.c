@@ -13,17 +13,22 @@ static int check(const struct aiq *aiq, struct err *err)
 {
 	bool jobs = aiq->view == &view_jobs || aiq->history;
 	bool whose = aiq->users || aiq->queues;
+	bool file = aiq->log || aiq->script;
 	bool filter = aiq->states || aiq->names || aiq->nodes || aiq->all;
 
 	if (!aiq->log && (aiq->follow || aiq->task >= 0))
 		return err_set(err, EINVAL,
 		               "--follow and --task go with --log");
-	if (aiq->log && aiq->noperands != 1)
-		return err_set(err, EINVAL, "--log takes one JOB");
-	if (aiq->log &&
-	    (whose || filter || aiq->json || aiq->watch || aiq->format))
+	if (file && aiq->noperands != 1)
+		return err_set(err, EINVAL, "--%s takes one JOB",
+		               aiq->log ? "log" : "script");
+	if (file && (whose || filter || aiq->json || aiq->watch || aiq->format))
 		return err_set(err, EINVAL,
-		               "--log goes with --task and --follow only");
+		               aiq->log
+		                   ? "--log goes with --task and --follow only"
+		                   : "--script goes with JOB only");
+	if (aiq->tasks && (!aiq->noperands || file || aiq->view != &view_jobs))
+		return err_set(err, EINVAL, "--tasks goes with JOB only");
 	if (!aiq->history && (aiq->since || aiq->until))
 		return err_set(err, EINVAL,
 		               "--since and --until go with "
@@ -54,6 +59,24 @@ static int check(const struct aiq *aiq, struct err *err)
 	return 0;
 }
 
+static int put_part(const void *data, size_t len, void *arg)
+{
+	return fwrite(data, 1, len, arg) == len ? 0 : -1;
+}
+
+static int print_script(const struct aiq *aiq, struct client *client,
+                        struct err *err)
+{
+	json_t *req =
+	    json_pack("{s:s, s:s}", "op", "script", "id", aiq->operand[0]);
+	json_t *answer =
+	    client_call(client, req, NULL, 0, put_part, stdout, err);
+
+	json_decref(req);
+	json_decref(answer);
+	return answer ? 0 : -1;
+}
+
 static int run(const struct aiq *aiq, const struct format *format,
                struct err *err)
 {
@@ -70,9 +93,13 @@ static int run(const struct aiq *aiq, const struct format *format,
 	client = client_open(aiq->socket, err);
 	if (!client)
 		return -1;
-	rc = describe ? show_jobs(aiq, client, err)
-	              : list_print(aiq, client, format, stdout,
-	                           terminal_width(), err);
+	if (aiq->script)
+		rc = print_script(aiq, client, err);
+	else if (describe)
+		rc = show_jobs(aiq, client, err);
+	else
+		rc = list_print(aiq, client, format, stdout, terminal_width(),
+		                err);
 	client_close(client);
 	return rc;
 }

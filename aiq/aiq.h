@@ -78,9 +78,9 @@ json_t *format_fields(const struct format *format, bool json);
 struct aiq {
 	const char *socket;
 	const struct view *view;
-	bool history, log; /* view is view_history, view_jobs */
+	bool history, log, script; /* view is view_history, view_jobs */
 	json_t *users, *queues, *states, *names, *nodes; /* NULL: all */
-	bool all, json, no_header, watch, follow;
+	bool all, json, no_header, watch, follow, tasks;
 	const char *format;
 	int64_t since, until; /* 0: not given */
 	int64_t task;         /* -1: not given */

@@ -87,6 +87,7 @@ static const struct column job_columns[] = {
 	{ "error", "ERROR", .show = SHOW_TEXT },
 	{ "input", "INPUT", .show = SHOW_TEXT },
 	{ "submit_host", "SUBMIT_HOST", .show = SHOW_TEXT },
+	{ "command", "COMMAND", .letter = 'o' },
 };
 
 static const struct column node_columns[] = {

@@ -5,6 +5,7 @@
 
 #include "aiq/aiq.h"
 #include "libcommon/buf.h"
+#include "libcommon/filter_opt.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
@@ -427,10 +428,17 @@ int list_print(const struct aiq *aiq, struct client *client,
                const struct format *format, FILE *out, int width,
                struct err *err)
 {
-	json_t *req = list_request(aiq, format);
-	int rc = aiq->json
-	             ? print_json(aiq, client, req, out, err)
-	             : print_text(aiq, client, format, req, out, width, err);
+	json_t *req;
+	int rc;
+
+	if (filter_check_users(client, aiq->users,
+	                       aiq->history || aiq->states ||
+	                           aiq->view == &view_shares,
+	                       err) < 0)
+		return -1;
+	req = list_request(aiq, format);
+	rc = aiq->json ? print_json(aiq, client, req, out, err)
+	               : print_text(aiq, client, format, req, out, width, err);
 
 	json_decref(req);
 	return rc;

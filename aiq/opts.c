@@ -19,7 +19,7 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	} views[] = {
 		{ "queues", &view_queues }, { "nodes", &view_nodes },
 		{ "shares", &view_shares }, { "history", &view_history },
-		{ "log", &view_jobs },
+		{ "log", &view_jobs },      { "script", &view_jobs },
 	};
 	struct aiq *aiq = ctx;
 
@@ -27,12 +27,13 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	if (aiq->view)
 		return err_set(err, EINVAL,
 		               "only one of --queues, --nodes, --shares, "
-		               "--history and --log can be given");
+		               "--history, --log and --script can be given");
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
 		if (!strcmp(opt->name, views[i].name))
 			aiq->view = views[i].view;
 	aiq->history = aiq->view == &view_history;
 	aiq->log = !strcmp(opt->name, "log");
+	aiq->script = !strcmp(opt->name, "script");
 	return 0;
 }
 
@@ -102,9 +103,12 @@ static const struct opt opts[] = {
 	{ 0, "since", "TIME", "history from TIME on", set_past, AT(since) },
 	{ 0, "until", "TIME", "history up to TIME", set_past, AT(until) },
 	{ 0, "log", NULL, "print the output of JOB", .set = set_view },
+	{ 0, "script", NULL, "print the script of JOB", .set = set_view },
 	{ 0, "task", "N", "the output of task N", .set = set_task },
 	{ 'f', "follow", NULL, "print output as it is written, until JOB ends",
 	  opt_set_true, AT(follow) },
+	{ 0, "tasks", NULL, "each task of an array JOB, not their sum",
+	  opt_set_true, AT(tasks) },
 	{ 0, "watch", NULL, "list on the whole screen every 2 seconds",
 	  opt_set_true, AT(watch) },
 	{ 'o', "format", "FORMAT",

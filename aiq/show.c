@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "aiq/aiq.h"
+#include "aiq/show.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
@@ -24,18 +25,18 @@ static const char *const fields[] = {
 	"attempt",        "requeue",         "cpu_seconds",  "peak_mem_mib",
 	"workdir",        "output",          "error",        "input",
 	"array_tasks",    "submit_host",     "topology",     "numa",
-	"replaced_tasks", "on_task_failure",
+	"replaced_tasks", "on_task_failure", "array_job_id", "limit",
+	"command",
 };
 
-/* Values of a row; NULL and false stand for null and "not there". */
-static const char *text_of(const json_t *job, const char *key)
+const char *show_text_of(const json_t *job, const char *key)
 {
 	const char *s = json_string_value(json_object_get(job, key));
 
 	return s && *s ? s : NULL;
 }
 
-static bool int_of(const json_t *job, const char *key, int64_t *ret)
+bool show_int_of(const json_t *job, const char *key, int64_t *ret)
 {
 	const json_t *value = json_object_get(job, key);
 
@@ -49,11 +50,7 @@ static double resource_of(const json_t *job, const char *key)
 	    json_object_get(json_object_get(job, "resources"), key));
 }
 
-/* "  label          text" */
-static void line(const char *label, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void line(const char *label, const char *fmt, ...)
+void show_line(const char *label, const char *fmt, ...)
 {
 	char text[8192];
 	va_list ap;
@@ -68,21 +65,21 @@ static void line(const char *label, const char *fmt, ...)
 	putchar('\n');
 }
 
-static void line_text(const json_t *job, const char *label, const char *key)
+void show_text(const json_t *job, const char *label, const char *key)
 {
-	if (text_of(job, key))
-		line(label, "%s", text_of(job, key));
+	if (show_text_of(job, key))
+		show_line(label, "%s", show_text_of(job, key));
 }
 
-static void line_time(const json_t *job, const char *label, const char *key)
+static void show_time(const json_t *job, const char *label, const char *key)
 {
 	struct buf text = { 0 };
 	int64_t t;
 
-	if (!int_of(job, key, &t))
+	if (!show_int_of(job, key, &t))
 		return;
 	format_time(&text, t);
-	line(label, "%s", text.data);
+	show_line(label, "%s", text.data);
 	buf_free(&text);
 }
 
@@ -95,29 +92,29 @@ static bool has_run(const json_t *job)
 {
 	int64_t start;
 
-	return int_of(job, "start_time", &start);
+	return show_int_of(job, "start_time", &start);
 }
 
 static void show_state(const json_t *job)
 {
-	const char *state = text_of(job, "state");
+	const char *state = show_text_of(job, "state");
 	int64_t code, signo, elapsed, limit;
 	struct buf text = { 0 };
 
 	buf_puts(&text, state ? state : "?");
-	if (int_of(job, "signal", &signo) && signo > 0)
+	if (show_int_of(job, "signal", &signo) && signo > 0)
 		buf_printf(&text, ", ended by SIG%s", signal_name((int)signo));
-	else if (int_of(job, "exit_code", &code) && has_run(job))
+	else if (show_int_of(job, "exit_code", &code) && has_run(job))
 		buf_printf(&text, ", exit status %lld", (long long)code);
-	if (int_of(job, "elapsed", &elapsed) && elapsed > 0) {
+	if (show_int_of(job, "elapsed", &elapsed) && elapsed > 0) {
 		buf_puts(&text, ", ran ");
 		format_duration(&text, elapsed);
-		if (int_of(job, "time_limit", &limit) && limit >= 0) {
+		if (show_int_of(job, "time_limit", &limit) && limit >= 0) {
 			buf_puts(&text, " of ");
 			format_duration(&text, limit);
 		}
 	}
-	line("state", "%s", text.data);
+	show_line("state", "%s", text.data);
 	buf_free(&text);
 }
 
@@ -131,47 +128,48 @@ static void show_score(const json_t *job)
 	                "{s:F, s:F, s:F, s:F, s:F, s:b}", "priority", &priority,
 	                "age", &age, "size", &size, "fair_share", &fair_share,
 	                "total", &total, "overdue", &overdue) == 0)
-		line("order",
-		     "%.10g points: priority %.10g, age %.10g, size %.10g, "
-		     "fair share %.10g%s",
-		     total, priority, age, size, fair_share,
-		     overdue ? "; it has waited too long and goes first" : "");
+		show_line(
+		    "order",
+		    "%.10g points: priority %.10g, age %.10g, size %.10g, "
+		    "fair share %.10g%s",
+		    total, priority, age, size, fair_share,
+		    overdue ? "; it has waited too long and goes first" : "");
 }
 
 /* Why it waits and until when; how it ended. */
-static void show_why(const json_t *job)
+void show_why(const json_t *job)
 {
-	const char *state = text_of(job, "state");
-	const char *why = text_of(job, "reason");
-	const char *because = text_of(job, "reason_text");
+	const char *state = show_text_of(job, "state");
+	const char *why = show_text_of(job, "reason");
+	const char *because = show_text_of(job, "reason_text");
 	struct buf text = { 0 };
 	int64_t t, n, now = time(NULL);
 
 	if (why && strcmp(why, reason_name(WHY_None)) != 0)
-		line("reason", "%s%s%s", why, because ? ": " : "",
-		     because ? because : "");
+		show_line("reason", "%s%s%s", why, because ? ": " : "",
+		          because ? because : "");
 	else if (because && *because &&
-	         !(int_of(job, "replaced_tasks", &n) && n))
-		line("held up", "%s", because); /* its start, or its end */
+	         !(show_int_of(job, "replaced_tasks", &n) && n))
+		show_line("held up", "%s", because); /* its start, or its end */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
 		return;
-	if (int_of(job, "expected_start", &t)) {
+	if (show_int_of(job, "expected_start", &t)) {
 		format_time(&text, t);
 		if (t > now) {
 			buf_puts(&text, ", in ");
 			format_duration(&text, t - now);
 		}
-		line("expected start", "%s", text.data);
+		show_line("expected start", "%s", text.data);
 	} else {
-		line("expected start", "not known");
+		show_line("expected start", "not known");
 	}
 	buf_free(&text);
-	if (int_of(job, "position", &t))
-		line("position", "%lld in its queue", (long long)t);
+	if (show_int_of(job, "position", &t))
+		show_line("position", "%lld in its queue", (long long)t);
 	show_score(job);
 }
 
-static void show_request(const json_t *job)
+void show_request(const json_t *job)
 {
 	double cpus = resource_of(job, "cpus");
 	double mem = resource_of(job, "memory_mib");
@@ -179,11 +177,11 @@ static void show_request(const json_t *job)
 	struct buf text = { 0 };
 	int64_t tasks, min_tasks, running;
 
-	int_of(job, "tasks", &tasks);
+	show_int_of(job, "tasks", &tasks);
 	add_plural(&text, (double)tasks, "task");
-	if (int_of(job, "min_tasks", &min_tasks) && min_tasks < tasks)
+	if (show_int_of(job, "min_tasks", &min_tasks) && min_tasks < tasks)
 		buf_printf(&text, " (at least %lld)", (long long)min_tasks);
-	if (int_of(job, "running_tasks", &running) && running > 0 &&
+	if (show_int_of(job, "running_tasks", &running) && running > 0 &&
 	    running != tasks)
 		buf_printf(&text, ", %lld running", (long long)running);
 	buf_puts(&text, tasks == 1 ? " with " : ", each with ");
@@ -194,16 +192,18 @@ static void show_request(const json_t *job)
 		buf_puts(&text, ", ");
 		add_plural(&text, gpus, "GPU");
 	}
-	line("asks for", "%s", text.data);
+	show_line("asks for", "%s", text.data);
 	buf_free(&text);
-	line_text(job, "on nodes", "req_nodes");
-	line_text(job, "not on nodes", "exclude");
-	line_text(job, "with features", "constraint");
-	line_text(job, "topology", "topology");
-	line_text(job, "NUMA", "numa");
-	line_text(job, "licences", "licenses");
-	line_text(job, "array", "array_tasks");
-	line_text(job, "depends on", "dependency");
+	if (!has_run(job))
+		show_text(job, "time limit", "limit");
+	show_text(job, "on nodes", "req_nodes");
+	show_text(job, "not on nodes", "exclude");
+	show_text(job, "with features", "constraint");
+	show_text(job, "topology", "topology");
+	show_text(job, "NUMA", "numa");
+	show_text(job, "licences", "licenses");
+	show_text(job, "array", "array_tasks");
+	show_text(job, "depends on", "dependency");
 }
 
 static void show_nodes(const json_t *job)
@@ -214,7 +214,7 @@ static void show_nodes(const json_t *job)
 	json_t *tasks;
 
 	if (json_object_size(nodes) > 8) {
-		line_text(job, "nodes", "nodelist");
+		show_text(job, "nodes", "nodelist");
 		return;
 	}
 	json_object_foreach(nodes, name, tasks) {
@@ -223,7 +223,7 @@ static void show_nodes(const json_t *job)
 		buf_puts(&text, ")");
 	}
 	if (text.len)
-		line("nodes", "%s", text.data);
+		show_line("nodes", "%s", text.data);
 	buf_free(&text);
 }
 
@@ -231,14 +231,14 @@ static void show_times(const json_t *job)
 {
 	int64_t eligible, submit;
 
-	line_time(job, "submitted", "submit_time");
-	if (int_of(job, "eligible_time", &eligible) &&
-	    int_of(job, "submit_time", &submit) && eligible != submit)
-		line_time(job, "eligible", "eligible_time");
-	line_time(job, "not before", "begin_time");
-	line_time(job, "deadline", "deadline");
-	line_time(job, "started", "start_time");
-	line_time(job, "ended", "end_time");
+	show_time(job, "submitted", "submit_time");
+	if (show_int_of(job, "eligible_time", &eligible) &&
+	    show_int_of(job, "submit_time", &submit) && eligible != submit)
+		show_time(job, "eligible", "eligible_time");
+	show_time(job, "not before", "begin_time");
+	show_time(job, "deadline", "deadline");
+	show_time(job, "started", "start_time");
+	show_time(job, "ended", "end_time");
 }
 
 /* How many tasks the fullest node has, for what a node may hold. */
@@ -261,10 +261,10 @@ static void show_usage(const json_t *job)
 	int64_t used, peak, elapsed, tasks;
 	double had;
 
-	int_of(job, "elapsed", &elapsed);
-	int_of(job, "tasks", &tasks);
+	show_int_of(job, "elapsed", &elapsed);
+	show_int_of(job, "tasks", &tasks);
 	had = resource_of(job, "cpus") * (double)tasks * (double)elapsed;
-	if (int_of(job, "cpu_seconds", &used)) {
+	if (show_int_of(job, "cpu_seconds", &used)) {
 		format_duration(&text, used);
 		if (had >= 1) {
 			buf_puts(&text, " of ");
@@ -272,11 +272,11 @@ static void show_usage(const json_t *job)
 			buf_printf(&text, " (%.0f %%)",
 			           100 * (double)used / had);
 		}
-		line("CPU time", "%s", text.data);
+		show_line("CPU time", "%s", text.data);
 		buf_clear(&text);
 	}
 	had = resource_of(job, "memory_mib") * most_tasks(job);
-	if (int_of(job, "peak_mem_mib", &peak)) {
+	if (show_int_of(job, "peak_mem_mib", &peak)) {
 		format_mib(&text, peak);
 		if (had >= 1) {
 			buf_puts(&text, " of ");
@@ -284,7 +284,7 @@ static void show_usage(const json_t *job)
 			buf_printf(&text, " (%.0f %%)",
 			           100 * (double)peak / had);
 		}
-		line("peak memory", "%s", text.data);
+		show_line("peak memory", "%s", text.data);
 	}
 	buf_free(&text);
 }
@@ -292,87 +292,95 @@ static void show_usage(const json_t *job)
 /* While it runs, with what happened to the last of them. */
 static void show_replaced(const json_t *job)
 {
-	const char *why = text_of(job, "reason");
-	const char *last = text_of(job, "reason_text");
+	const char *why = show_text_of(job, "reason");
+	const char *last = show_text_of(job, "reason_text");
 	int64_t n;
 
-	if (!int_of(job, "replaced_tasks", &n) || n == 0)
+	if (!show_int_of(job, "replaced_tasks", &n) || n == 0)
 		return;
 	if (!last || !why || strcmp(why, reason_name(WHY_None)) != 0)
-		line("replaced", "%lld task%s", (long long)n,
-		     n == 1 ? "" : "s");
+		show_line("replaced", "%lld task%s", (long long)n,
+		          n == 1 ? "" : "s");
 	else
-		line("replaced", "%lld task%s; %s", (long long)n,
-		     n == 1 ? "" : "s", last);
+		show_line("replaced", "%lld task%s; %s", (long long)n,
+		          n == 1 ? "" : "s", last);
 }
 
 static void show_starts(const json_t *job)
 {
 	int64_t n, most;
 
-	if (int_of(job, "restarts", &n) && n > 0) {
-		if (int_of(job, "max_restarts", &most))
-			line("restarts", "%lld of at most %lld", (long long)n,
-			     (long long)most);
+	if (show_int_of(job, "restarts", &n) && n > 0) {
+		if (show_int_of(job, "max_restarts", &most))
+			show_line("restarts", "%lld of at most %lld",
+			          (long long)n, (long long)most);
 		else
-			line("restarts", "%lld", (long long)n);
+			show_line("restarts", "%lld", (long long)n);
 	}
-	line_text(job, "if a task fails", "on_task_failure");
+	show_text(job, "if a task fails", "on_task_failure");
 	show_replaced(job);
-	if (int_of(job, "preemptions", &n) && n > 0)
-		line("preempted", "%lld times", (long long)n);
+	if (show_int_of(job, "preemptions", &n) && n > 0)
+		show_line("preempted", "%lld times", (long long)n);
 }
 
 /* "job 12_3 train (id 15)" */
 static void show_title(const json_t *job)
 {
-	const char *id = text_of(job, "display_id");
-	const char *name = text_of(job, "name");
+	const char *id = show_text_of(job, "display_id");
+	const char *name = show_text_of(job, "name");
 	struct buf text = { 0 };
 	int64_t own;
 
 	buf_printf(&text, "job %s", id ? id : "?");
 	if (name)
 		buf_printf(&text, " %s", name);
-	if (id && strchr(id, '_') && int_of(job, "job_id", &own))
+	if (id && strchr(id, '_') && show_int_of(job, "job_id", &own))
 		buf_printf(&text, " (id %lld)", (long long)own);
 	put_clean(stdout, text.data, text.len);
 	putchar('\n');
 	buf_free(&text);
 }
 
-static void show_files(const json_t *job)
+void show_files(const json_t *job)
 {
-	const char *output = text_of(job, "output");
-	const char *error = text_of(job, "error");
+	const char *output = show_text_of(job, "output");
+	const char *error = show_text_of(job, "error");
 
-	line_text(job, "submitted from", "submit_host");
-	line_text(job, "folder", "workdir");
-	line_text(job, "output", "output");
+	show_text(job, "command", "command");
+	show_text(job, "submitted from", "submit_host");
+	show_text(job, "folder", "workdir");
+	show_text(job, "output", "output");
 	if (error && output && strcmp(error, output) != 0)
-		line("error output", "%s", error);
-	line_text(job, "input", "input");
+		show_line("error output", "%s", error);
+	show_text(job, "input", "input");
 }
 
-static void show_job(const json_t *job)
+void show_owner(const json_t *job)
 {
-	int64_t priority, ended;
+	int64_t priority;
+
+	show_text(job, "user", "user");
+	show_text(job, "account", "account");
+	show_text(job, "queue", "queue");
+	show_text(job, "class", "class");
+	if (show_int_of(job, "priority", &priority))
+		show_line("priority", "%lld", (long long)priority);
+	show_text(job, "comment", "comment");
+}
+
+void show_job(const json_t *job)
+{
+	int64_t ended;
 
 	show_title(job);
 	show_state(job);
 	show_why(job);
-	line_text(job, "user", "user");
-	line_text(job, "account", "account");
-	line_text(job, "queue", "queue");
-	line_text(job, "class", "class");
-	if (int_of(job, "priority", &priority))
-		line("priority", "%lld", (long long)priority);
-	line_text(job, "comment", "comment");
+	show_owner(job);
 	show_request(job);
 	show_nodes(job);
 	show_times(job);
 	show_starts(job);
-	if (has_run(job) && int_of(job, "end_time", &ended))
+	if (has_run(job) && show_int_of(job, "end_time", &ended))
 		show_usage(job);
 	show_files(job);
 }
@@ -383,26 +391,34 @@ static int add_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-static int show_rows(const char *at, const char *end, struct err *err)
+static int show_rows(const struct aiq *aiq, const char *at, const char *end,
+                     struct err *err)
 {
+	struct arrays *arrays = arrays_new(aiq);
 	bool first = true;
+	int rc = 0;
 
-	while (at < end) {
+	while (at < end && rc == 0) {
 		const char *eol = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((eol ? eol : end) - at);
 		json_t *job = json_loadb(at, len, 0, NULL);
 
-		if (!job)
-			return err_set(err, EPROTO,
-			               "the daemon's answer is not JSON");
-		if (!first)
-			putchar('\n');
-		first = false;
-		show_job(job);
+		if (!job) {
+			rc = err_set(err, EPROTO,
+			             "the daemon's answer is not JSON");
+		} else if (!arrays_take(arrays, job)) {
+			if (!first)
+				putchar('\n');
+			first = false;
+			show_job(job);
+		}
 		json_decref(job);
 		at += len + 1;
 	}
-	return 0;
+	if (rc == 0)
+		arrays_show(arrays, first);
+	arrays_free(arrays);
+	return rc;
 }
 
 int show_jobs(const struct aiq *aiq, struct client *client, struct err *err)
@@ -416,7 +432,7 @@ int show_jobs(const struct aiq *aiq, struct client *client, struct err *err)
 	json_object_set_new(req, "fields", names);
 	answer = client_call(client, req, NULL, 0, add_part, &rows, err);
 	if (answer) {
-		rc = show_rows(rows.data, rows.data + rows.len, err);
+		rc = show_rows(aiq, rows.data, rows.data + rows.len, err);
 		if (!rc)
 			rc = list_missing(answer, err);
 	}

@@ -160,6 +160,10 @@ bool access_operates(const struct daemon *d, const struct peer *peer,
                      uint32_t queue);
 bool access_job(const struct daemon *d, const struct peer *peer,
                 const struct job *job);
+/* Whether the peer may read what is not for everybody (output, script) of a
+ * job that may have ended; queue is an index, -1: it is no longer there. */
+bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
+                 int queue);
 /* As the state knows who submits; borrows from peer. */
 struct submitter access_submitter(const struct peer *peer);
 

@@ -1,7 +1,9 @@
 /* aisub - submit jobs */
+#include <ctype.h>
 #include <err.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,8 @@ enum {
 	PATIENCE_S = 30,       /* for a daemon that restarts meanwhile */
 	ID_SIZE = 24,          /* of a job id as text */
 	READ_SIZE = 64 * 1024, /* at once, of a script */
-	BINARY_CHECK = 1024    /* bytes that must be without a zero byte */
+	BINARY_CHECK = 1024,   /* bytes that must be without a zero byte */
+	COMMAND_MAX = 500 /* bytes of a command that are kept to be shown */
 };
 
 static const struct opt_prog prog = {
@@ -151,6 +154,34 @@ static const char *default_name(const struct submit *submit,
 	return slash ? slash + 1 : script->name;
 }
 
+/* What `aiq JOB` shows as the command: on one line, and cut when it is long.
+ * NULL: the script came from standard input, or its name is not UTF-8. */
+static const char *command_of(const struct submit *submit,
+                              const struct script *script)
+{
+	const char *text = submit->wrap ? submit->wrap : script->name;
+	size_t len = strlen(text);
+	json_t *utf8 = script->is_stdin ? NULL : json_string(text);
+	char *copy, *ret;
+
+	if (!utf8 || !len) {
+		json_decref(utf8);
+		return NULL;
+	}
+	json_decref(utf8);
+	if (len > COMMAND_MAX)
+		len = COMMAND_MAX;
+	while (len < strlen(text) && (text[len] & 0xc0) == 0x80)
+		len--; /* not within a character */
+	copy = xstrndup(text, len);
+	ret = arena_strdup(submit->arena, copy);
+	free(copy);
+	for (char *s = ret; *s; s++)
+		if (iscntrl((unsigned char)*s))
+			*s = ' ';
+	return ret;
+}
+
 /* --chdir may be relative to the current folder, which is the default. */
 static int set_workdir(struct submit *submit, struct err *err)
 {
@@ -199,6 +230,7 @@ static int complete(struct submit *submit, const struct script *script,
 	spec->umask = mask & 0777;
 	if (!spec->name)
 		spec->name = default_name(submit, script);
+	spec->command = command_of(submit, script);
 	if (!spec->output)
 		spec->output = spec->array ? "slurm-%A_%a.out" : "slurm-%j.out";
 	if (submit->launch ? !strcmp(submit->launch, "script")
@@ -388,6 +420,30 @@ static int report(struct retry *retry, const struct submit *submit,
 	return 0;
 }
 
+/* Made before Ctrl-C can come: a handler may not format text. */
+static char goes_on[128];
+
+static void on_interrupt(int signo)
+{
+	ssize_t n = write(STDERR_FILENO, goes_on, strlen(goes_on));
+
+	(void)n; /* nobody is left to be told */
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+/* Ctrl-C ends aisub, not the job: say so. */
+static void catch_interrupt(const char *id)
+{
+	struct sigaction act = { .sa_handler = on_interrupt };
+
+	snprintf(goes_on, sizeof(goes_on),
+	         "\naisub: job %s goes on without aisub; `aicancel %s` ends "
+	         "it\n",
+	         id, id);
+	sigaction(SIGINT, &act, NULL);
+}
+
 /* --wait, --follow: the status to exit with. */
 static int wait_for_end(struct retry *retry, const struct submit *submit,
                         const char *id)
@@ -395,6 +451,7 @@ static int wait_for_end(struct retry *retry, const struct submit *submit,
 	struct err why;
 	int status;
 
+	catch_interrupt(id);
 	if (submit->follow &&
 	    follow_job(submit->socket, id, -1, true, &why) < 0)
 		warnx("%s", why.text);

@@ -1,7 +1,7 @@
 /* filter_opt.c - options that choose jobs, the same in aiq and aicancel */
 #include "libcommon/filter_opt.h"
 
-#include <jansson.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,4 +67,45 @@ int opt_add_states(void *ctx, const struct opt *opt, const char *value,
 		if (!*s)
 			return 0;
 	}
+}
+
+static int has_jobs(struct client *client, const char *user, bool history,
+                    struct err *err)
+{
+	json_t *req =
+	    json_pack("{s:s, s:[s], s:[s], s:s}", "op", "jobs", "users", user,
+	              "fields", "job_id", "format", "tsv");
+	json_t *answer;
+	int rows = -1;
+
+	if (history)
+		json_object_set_new(req, "history", json_true());
+	answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+	if (answer)
+		rows = json_integer_value(json_object_get(answer, "rows")) > 0;
+	json_decref(answer);
+	json_decref(req);
+	return rows;
+}
+
+int filter_check_users(struct client *client, const json_t *users, bool history,
+                       struct err *err)
+{
+	const json_t *user;
+	size_t i;
+
+	json_array_foreach(users, i, user) {
+		const char *name = json_string_value(user);
+		int jobs;
+
+		if (getpwnam(name))
+			continue;
+		jobs = has_jobs(client, name, history, err);
+		if (jobs < 0)
+			return -1;
+		if (!jobs)
+			return err_set(err, ENOENT, "there is no user '%s'",
+			               name);
+	}
+	return 0;
 }

@@ -29,6 +29,7 @@
  *                                                 'a'"); or parts: the output;
  *                                                 whole, omitted (bytes not
  *                                                 kept)
+ * script    id                                    parts: the script
  * cancel    ids or users, queues, states, names,  count, failed [{job,
  *           all; signal (0: end it); list         text}]; with list: ids
  *           (true: say which)                     [text], those it was
@@ -81,7 +82,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(reload, ROLE_ADMIN)       \
 	X(status, ROLE_USER)        \
 	X(dump, ROLE_ADMIN)         \
-	X(shutdown, ROLE_ADMIN)
+	X(shutdown, ROLE_ADMIN)     \
+	X(script, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -53,6 +53,14 @@ bool access_job(const struct daemon *d, const struct peer *peer,
 	return job->uid == peer->uid || access_operates(d, peer, job->queue);
 }
 
+bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
+                 int queue)
+{
+	if (uid == peer->uid || access_role(d, peer) >= ROLE_OPERATOR)
+		return true;
+	return queue >= 0 && access_operates(d, peer, (uint32_t)queue);
+}
+
 static bool in_group(const char *group, const void *arg)
 {
 	const struct peer *peer = arg;

@@ -132,13 +132,6 @@ static int find_log(struct daemon *d, struct found_log *f, struct err *err)
 	return store_history(store_path(d->store), &query, past_log, f, err);
 }
 
-static bool may_read(const struct peer *peer, const struct found_log *f)
-{
-	if (f->uid == peer->uid || access_role(f->d, peer) >= ROLE_OPERATOR)
-		return true;
-	return f->queue >= 0 && access_operates(f->d, peer, (uint32_t)f->queue);
-}
-
 static int check_log(const struct peer *peer, const struct found_log *f,
                      const char *text, struct err *err)
 {
@@ -148,7 +141,7 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 		return err_set(err, EINVAL,
 		               "job %s is an array: name one task, as in %s_0",
 		               text, text);
-	if (!may_read(peer, f))
+	if (!access_read(f->d, peer, f->uid, f->queue))
 		return err_set(err, EPERM, "job %s is not yours", text);
 	/* What is streamed knows its tasks itself: Jobs of others have more
 	 * than run at once. */

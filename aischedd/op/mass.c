@@ -4,6 +4,7 @@
 
 #include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"
+#include "aischedd/op/requeue.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/split.h"
 #include "aischedd/state/submit.h"
@@ -13,7 +14,10 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-enum { SLICE = 5000 }; /* jobs of one request in one turn */
+enum {
+	SLICE = 5000,   /* jobs of one request in one turn */
+	ENDED_MAX = 100 /* jobs of one request that are read from the history */
+};
 
 enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
 
@@ -30,6 +34,7 @@ struct mass {
 	size_t n, cap, at;
 	json_t *failed, *ids; /* ids: when the client wants them */
 	uint64_t count;
+	uint32_t ended; /* jobs that were read from the history */
 	/* who asked */
 	struct peer peer;
 	char *user;
@@ -109,6 +114,52 @@ static bool add_array(struct daemon *d, struct mass *m,
 	return any;
 }
 
+static bool requeues(const struct mass *m)
+{
+	return m->kind == MASS_CONTROL && m->action == ACTION_requeue;
+}
+
+static void requeue_past(struct daemon *d, struct mass *m, const char *text,
+                         uint64_t id, uint32_t task)
+{
+	struct err err;
+	int result;
+
+	if (m->ended++ < ENDED_MAX)
+		result = op_requeue_ended(d, &m->peer, id, task, &err);
+	else
+		result = err_set(&err, E2BIG,
+		                 "job %s has ended, and a request may requeue "
+		                 "%d such jobs: name fewer",
+		                 text, ENDED_MAX);
+	if (result < 0)
+		mass_fail(m, text, &err);
+	else
+		m->count++;
+}
+
+/* Queue those again that have ended; whether some are left that have not. */
+static bool requeue_ended_of(struct daemon *d, struct mass *m, const char *text,
+                             const struct jobid *id)
+{
+	uint32_t left = 0;
+
+	if (!id->tasks.n) {
+		if (state_job(d->state, id->job) ||
+		    state_array(d->state, id->job))
+			return true;
+		requeue_past(d, m, text, id->job, NO_TASK);
+		return false;
+	}
+	for (int64_t t = -1;
+	     (t = idset_next(&id->tasks, t)) >= 0 && m->ended <= ENDED_MAX;)
+		if (state_task(d->state, id->job, (uint32_t)t))
+			left++;
+		else
+			requeue_past(d, m, text, id->job, (uint32_t)t);
+	return left > 0;
+}
+
 static void add_id(struct daemon *d, struct mass *m, const char *text)
 {
 	const struct array *array;
@@ -120,6 +171,10 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 
 	if (jobid_parse(&id, text, &err) < 0) {
 		mass_fail(m, text, &err);
+		return;
+	}
+	if (requeues(m) && !requeue_ended_of(d, m, text, &id)) {
+		idset_free(&id.tasks);
 		return;
 	}
 	job = state_job(d->state, id.job);

@@ -21,5 +21,6 @@ op_fn op_reserve, op_unreserve, op_reservations; /* reserve.c */
 op_fn op_list;                                   /* read.c */
 op_fn op_dump;                                   /* dump.c */
 op_fn op_log;                                    /* log.c */
+op_fn op_script;                                 /* script.c */
 
 #endif

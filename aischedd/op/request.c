@@ -109,6 +109,7 @@ static const struct {
 	[OP_shares] = { op_list, false, LISTING "users=l queues=l" },
 	[OP_dump] = { op_dump, false, "" },
 	[OP_shutdown] = { op_shutdown, false, "" },
+	[OP_script] = { op_script, false, "id=t" },
 };
 
 static int check_role(const struct daemon *d, const struct request_in *in,

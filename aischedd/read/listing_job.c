@@ -1,4 +1,5 @@
 /* listing_job.c - the fields of a job */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,44 @@ static void j_dependency(struct row_view *v)
 	put_buf(v, &text);
 }
 
+/* A word as a shell would need it quoted, to be read by people. */
+static void put_word(struct buf *out, const char *word)
+{
+	bool plain = *word && !strpbrk(word, " \t\n'\"\\$`&|;<>()*?[#~");
+
+	if (plain) {
+		buf_puts(out, word);
+		return;
+	}
+	buf_addc(out, '\'');
+	for (const char *s = word; *s; s++)
+		buf_puts(out, *s == '\'' ? "'\\''" : (char[]){ *s, '\0' });
+	buf_addc(out, '\'');
+}
+
+/* The script's name and its arguments, or the command of --wrap. */
+static void j_command(struct row_view *v)
+{
+	json_t *args = NULL, *arg;
+	struct buf text = { 0 };
+	size_t i;
+
+	if (!v->spec.command) {
+		put_null(v);
+		return;
+	}
+	buf_puts(&text, v->spec.command);
+	if (v->spec.args)
+		args = json_loads(v->spec.args, 0, NULL);
+	json_array_foreach(args, i, arg) {
+		buf_addc(&text, ' ');
+		put_word(&text, json_string_value(arg));
+	}
+	json_decref(args);
+	put_text(v, text.data);
+	buf_free(&text);
+}
+
 static void j_hold(struct row_view *v)
 {
 	static const char *const names[] = { "none", "user", "admin" };
@@ -380,6 +419,7 @@ const struct field listing_job_fields[] = {
 	G(licenses),
 	G(uid),
 	G(submit_host),
+	G(command),
 	{ NULL, NULL, false }
 #undef F
 #undef G

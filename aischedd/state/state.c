@@ -301,16 +301,26 @@ static void unlink_array(struct array *array, struct job *job)
 	    job->array_prev;
 }
 
+/* In order of the ids: at the end, unless it is an old job. */
+static void link_job(struct job_table *records, struct job *job)
+{
+	struct job *prev = records->last;
+
+	while (prev && prev->id > job->id)
+		prev = prev->all_prev;
+	job->all_prev = prev;
+	job->all_next = prev ? prev->all_next : records->first;
+	*(prev ? &prev->all_next : &records->first) = job;
+	*(job->all_next ? &job->all_next->all_prev : &records->last) = job;
+}
+
 void state_add_job(struct state *state, struct job *job)
 {
 	map_set(&state->records.jobs, job->id, job);
 	if (job->task != NO_TASK)
 		map_set(&state->records.tasks, task_key(job->array, job->task),
 		        job);
-	job->all_prev = state->records.last;
-	*(state->records.last ? &state->records.last->all_next
-	                      : &state->records.first) = job;
-	state->records.last = job;
+	link_job(&state->records, job);
 	if (job->array)
 		link_array(state_array(state, job->array), job);
 	state_count(state, job, 1);

@@ -54,22 +54,25 @@ void job_set_grace(const struct state *state, struct job *job,
 	                 : submit_grace(state, job->queue);
 }
 
-static void new_array(struct state *state, struct job *job,
-                      const struct spec *spec)
+struct array *submit_new_array(struct state *state, uint64_t id,
+                               const struct spec *spec)
 {
 	struct array *array = xcalloc(1, sizeof(*array));
+	struct idset tasks = { 0 };
 
-	if (idset_parse(&job->tasks, &array->limit, spec->array, NULL) < 0)
+	if (idset_parse(&tasks, &array->limit, spec->array, NULL) < 0)
 		abort(); /* spec_resolve() checked it */
-	job->array = array->id = job->id;
-	array->count = array->unfinished = idset_count(&job->tasks);
-	array->min = idset_min(&job->tasks);
-	array->max = idset_max(&job->tasks);
-	array->step = job->tasks.range[0].step;
+	array->id = id;
+	array->count = array->unfinished = idset_count(&tasks);
+	array->min = idset_min(&tasks);
+	array->max = idset_max(&tasks);
+	array->step = tasks.range[0].step;
 	array->started = NO_TIME;
 	array->is_new = true;
 	map_set(&state->records.arrays, array->id, array);
 	state_touch_array(state, array);
+	idset_free(&tasks);
+	return array;
 }
 
 struct job *state_make_job(struct state *state, const struct spec *spec,
@@ -117,8 +120,13 @@ void state_submit(struct state *state, const struct spec *spec,
 void state_admit(struct state *state, struct job *job, const struct spec *spec,
                  int64_t now)
 {
-	if (spec->array)
-		new_array(state, job, spec);
+	if (spec->array) {
+		uint32_t limit;
+
+		if (idset_parse(&job->tasks, &limit, spec->array, NULL) < 0)
+			abort(); /* it was checked */
+		job->array = submit_new_array(state, job->id, spec)->id;
+	}
 	if (spec->dependency &&
 	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
 		abort(); /* it was checked */

@@ -43,6 +43,10 @@ const char *state_class(const struct state *state, const struct spec *spec,
 
 enum { GRACE_DEFAULT_S = 30 };
 
+/* A new array with the tasks that the spec, which was checked, names. */
+struct array *submit_new_array(struct state *state, uint64_t id,
+                               const struct spec *spec);
+
 /* Never NULL. */
 const struct conf_class *submit_class(const struct state *state,
                                       const struct spec *spec, uint32_t queue);

@@ -93,7 +93,7 @@ static uint64_t user_jobs(const struct state *state, uint32_t queue,
 	return n;
 }
 
-static int check_counts(struct state *state, uint32_t queue,
+int submit_check_counts(struct state *state, uint32_t queue,
                         const struct submitter *who, uint64_t more,
                         struct err *err)
 {
@@ -397,7 +397,7 @@ int state_check_submit(struct state *state, const struct spec *spec,
 	    submit_check_access(state, queue, who, err) < 0 ||
 	    submit_check_grace(state, spec, queue, who, err) < 0 ||
 	    submit_check_spec(state, spec, who, queue, now, err) < 0 ||
-	    check_counts(state, queue, who, *ahead + count, err) < 0)
+	    submit_check_counts(state, queue, who, *ahead + count, err) < 0)
 		return -1;
 	*ahead += count;
 	*ret_queue = queue;

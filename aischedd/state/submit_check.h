@@ -41,6 +41,10 @@ int submit_queue(const struct state *state, const struct spec *spec,
 /* Check who may use the queue, and each queue above it. */
 int submit_check_access(const struct state *state, uint32_t queue,
                         const struct submitter *who, struct err *err);
+/* Check that max_jobs and the limits of the queues allow so many more. */
+int submit_check_counts(struct state *state, uint32_t queue,
+                        const struct submitter *who, uint64_t more,
+                        struct err *err);
 int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err);

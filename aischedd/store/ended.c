@@ -92,6 +92,19 @@ int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
 	return result;
 }
 
+bool store_others_failed(struct store *store, uint64_t array, uint64_t job)
+{
+	struct stmt s = db_use(&store->db, OTHERS_FAILED);
+	bool any;
+
+	db_i64(&s, 1, (int64_t)array);
+	db_i64(&s, 2, (int64_t)job);
+	any = db_step(&store->db, &s, NULL) > 0;
+	if (any)
+		sqlite3_reset(s.s);
+	return any;
+}
+
 int store_totals(struct store *store,
                  void (*fn)(const struct total *total, void *arg), void *arg,
                  struct err *err)

@@ -73,6 +73,8 @@ static const char *const fixed_sql[NSQL] = {
 		      " LIMIT 1",
 	[ENDED_TASKS] = "SELECT state, exit_code, signal, array_task, tasks"
 			" FROM job WHERE array_id = ? AND state >= 5",
+	[OTHERS_FAILED] = "SELECT 1 FROM job WHERE array_id = ?1 AND"
+			  " state > 5 AND id <> ?2 LIMIT 1",
 	[LIST_OLD] = "SELECT id FROM job WHERE state >= 5 AND end_time < ?"
 		     " ORDER BY end_time, id LIMIT ?",
 	[PURGE_JOBS] = "DELETE FROM job WHERE id IN (SELECT id FROM job"

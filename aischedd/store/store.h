@@ -81,6 +81,10 @@ struct ended {
 int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                 struct ended *ret);
 
+/* Whether a job of the array, but for this one, ended otherwise than
+ * COMPLETED. */
+bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
+
 /* An ended job as the store has it. */
 struct past_job {
 	struct job job; /* strings and spec are borrowed for the call */

@@ -71,6 +71,52 @@ fails "--no-requeue" 1 "job $id was submitted with --no-requeue" \
 	aictl requeue "$id"
 aicancel --wait "$id"
 
+fails "also when it has ended" 1 "job $id was submitted with --no-requeue" \
+	aictl requeue "$id"
+
+# --- requeue of what has ended ---------------------------------------------
+
+id=$(submit --comment again -o again.out --wrap 'echo "run ${AISCHED_RESTART_COUNT-0}"; test -e fixed')
+becomes "a job fails" "$id" FAILED
+ok "it is requeued" aictl requeue "$id"
+wait_for "[ \"\$(field $id attempt)\" = 2 ]"
+becomes "it fails again" "$id" FAILED
+: >fixed
+ok "when its cause is gone" aictl requeue "$id"
+becomes "it is well, under the same id" "$id" COMPLETED
+is "it knows how often" "$(cat again.out)" "run 0
+run 1
+run 2"
+is "it is what it was" "$(field "$id" comment,restarts | tr -s ' ')" "again 2"
+fails "not twice at once" 1 "job $id is PENDING: only a job that has started" \
+	aictl requeue "$id" "$id"
+becomes "it ends again" "$id" COMPLETED
+restart
+is "it outlives a restart" "$(state_of "$id")" COMPLETED
+ok "and is requeued after it" aictl requeue "$id"
+becomes "as before" "$id" COMPLETED
+fails "no such job" 1 "there is no job 9999" aictl requeue 9999
+array=$(submit -a 0-3 -o 'array.%a' --wrap 'echo x; [ $AISCHED_ARRAY_TASK_ID != 2 ]')
+wait_for is_state "${array}_2" FAILED
+wait_for "[ -z \"\$(aiq -h $array -t PD,R,CG,CF 2>/dev/null)\" ] &&
+	[ \"\$(aiq -h --history -o job_id $array | wc -l)\" = 4 ]"
+after=$(submit -d "afterany:$array" --wrap true)
+becomes "nobody waits for an array that has ended" "$after" COMPLETED
+ok "a task of it" aictl requeue "${array}_2"
+wait_for "[ \"\$(grep -c x array.2)\" = 2 ]"
+becomes "it runs again" "${array}_2" FAILED
+is "alone" "$(cat array.0 array.1 array.3)" "x
+x
+x"
+ok "several" aictl requeue "${array}_[0-1,3]"
+wait_for "[ \"\$(cat array.* | wc -l)\" = 8 ]"
+wait_for is_state "${array}_3" COMPLETED
+fails "not a whole array" 1 "name its tasks" aictl requeue "$array"
+id=$(submit -H -a 0-3 --wrap true)
+aicancel "$id"
+fails "not what never started" 1 "never started: submit them again" \
+	aictl requeue "${id}_1"
+
 # --- signals, cancel -------------------------------------------------------
 
 id=$(submit --wrap 'trap "echo usr1; exit 7" USR1; echo up; while :; do sleep 0.05; done')

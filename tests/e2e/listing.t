@@ -41,7 +41,13 @@ fails "by a queue that is not there" 1 "there is no queue 'nosuch'" \
 	aiq -q default,nosuch
 is "by queue" "$(aiq -h -q default -o name | wc -l)" 3
 fails "by a node that is not there" 1 "there is no node 'n7'" aiq --node n7
-is "by user" "$(aiq -h -u nosuchuser)" ""
+is "by user" "$(aiq -h -u games)" ""
+fails "by a user that is not there" 1 "there is no user 'nobodyy'" \
+	aiq -u "$(id -un),nobodyy"
+fails "also as JSON" 1 "there is no user 'nobodyy'" aiq --json -u nobodyy
+fails "nor any shares" 1 "there is no user 'nobodyy'" aiq --shares -u nobodyy
+fails "nobody's jobs are not cancelled" 1 "there is no user 'nobodyy'" \
+	aicancel -u nobodyy
 is "by node" "$(aiq -h --node "$(uname -n)" -o name)" runs
 is "ended ones, by state" "$(aiq -h -t FAILED -o name)" "done"
 is "columns are not cut" "$(aiq -h -o output "$run_id")" "$PWD/slurm-$run_id.out"
@@ -58,6 +64,8 @@ unlike "and no more than there is to say" "$(aiq --history "$done_id"; aiq "$don
 	'held up|nothing'
 like "its comment" "$(aiq "$done_id")" 'two words'
 like "of an array" "$(aiq "$array_id")" "0-9:3%2"
+like "what a waiting one may take" "$(aiq "$held_id")" '^  time limit +UNLIMITED$'
+like "what it runs" "$(aiq "$held_id")" '^  command +true$'
 
 # --- JSON ------------------------------------------------------------------
 
@@ -75,7 +83,7 @@ like "an ended one has a status" "$(aiq --json "$done_id")" \
 	'"state":"FAILED","reason":"NonZeroExitCode".*"end_time":1[0-9]{9}.*"exit_code":3'
 like "the rest of an array is one" "$(aiq --json "$array_id")" \
 	"\"job_id\":$array_id,\"array_job_id\":$array_id,\"array_task_id\":null"
-is "no jobs" "$(aiq --json -u nosuchuser | tr -d '\n')" '{"jobs":[]}'
+is "no jobs" "$(aiq --json -u games | tr -d '\n')" '{"jobs":[]}'
 has_keys "a node" "$(aiq --nodes --json)" nodes name pool state reason cpus \
 	cpus_free memory_mib memory_free_mib gpus gpus_free gpu_type features \
 	topology jobs
@@ -107,6 +115,44 @@ id=$(submit -a 1-300 -c 0.05 --mem 10M --wrap true)
 wait_for "[ \"\$(aiq --history -h -t CD -o state $id | wc -l)\" = 300 ]"
 is "pages of it" "$(aiq --history -h -o display_id -n wrap | sort -u | wc -l)" 300
 like "what users have used" "$(aiq --shares -h)" "^default +$(id -un) "
+
+# --- scripts ------------------------------------------------------------------
+
+printf '#!/bin/sh\n#SBATCH -t 5\nexit 0\n' >steps.sh
+script_id=$(submit -H steps.sh --epochs "ten of them")
+like "the name of its script, and how that is called" "$(aiq "$script_id")" \
+	"^  command +steps.sh --epochs 'ten of them'$"
+like "its limit" "$(aiq "$script_id")" '^  time limit +5:00$'
+is "its script" "$(aiq --script "$script_id")" "$(cat steps.sh)"
+aicancel "$script_id"
+is "that of a job that has ended" "$(aiq --script "$done_id")" "#!/bin/sh
+exit 3"
+fails "of none" 1 "there is no job 999" aiq --script 999
+misuse "of two" "--script takes one JOB" aiq --script "$done_id" "$run_id"
+misuse "of all that run" "--tasks goes with JOB only" aiq --tasks
+
+# --- an array is summed up -------------------------------------------------
+
+gate a
+sum_id=$(submit -J sums -a 0-49%4 -c 0.1 --mem 10M -t 1h --wrap "
+	case \$AISCHED_ARRAY_TASK_ID in
+	[0-2]) exit 0;;
+	3) exit 7;;
+	*) $(at_gate a);;
+	esac")
+wait_for "[ \"\$(aiq -h -t R,CG -n sums | wc -l)\" = 4 ]"
+wait_for "[ \"\$(aiq -h --history -n sums | wc -l)\" = 4 ]"
+told=$(aiq "$sum_id")
+like "an array is summed up" "$told" "^array $sum_id sums$"
+like "its states" "$told" \
+	'^  state +50 tasks: 42 PENDING, 4 RUNNING, 3 COMPLETED, 1 FAILED$'
+like "who runs" "$told" "^  running +${sum_id}_4, ${sum_id}_5, "
+like "who failed" "$told" "^  not completed +${sum_id}_3$"
+like "why the others wait" "$told" '^  reason +ArrayLimit: '
+ok "it is short" [ "$(echo "$told" | wc -l)" -lt 24 ]
+is "each by itself" "$(aiq --tasks "$sum_id" | grep -c "^job ${sum_id}_")" 9
+like "one task is told in full" "$(aiq "${sum_id}_3")" '^  state +FAILED, exit status 7'
+aicancel --wait "$sum_id"
 
 # --- many jobs at once -----------------------------------------------------
 

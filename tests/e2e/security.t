@@ -60,7 +60,7 @@ allowed()
 "$dir/bin/ask" --ops >ops
 while read -r op role; do
 	# Needs more than a line, or ends the test: below.
-	case $op in submit | log | shutdown | reserve | unreserve) continue ;; esac
+	case $op in submit | log | script | shutdown | reserve | unreserve) continue ;; esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
 			"$(allowed "$role" "$user")"
@@ -93,6 +93,7 @@ fails "cancel" 1 "job $mine is nobody's" as_user "$lead" aicancel "$mine"
 fails "signal" 1 "job $mine is nobody's" as_user "$lead" aicancel -s USR1 "$mine"
 fails "update" 1 "job $mine is nobody's" as_user "$lead" aictl update "$mine" time=1
 fails "its log" 1 "job $mine is not yours" as_user "$lead" aiq --log "$mine"
+fails "its script" 1 "job $mine is not yours" as_user "$lead" aiq --script "$mine"
 run as_user "$lead" aicancel --all
 is "--all is mine alone" "$rc$err$(state_of "$mine")" 0PENDING
 ok "an operator of the queue may hold" as_user "$lead" aictl hold "$led"

@@ -131,6 +131,23 @@ is "--follow prints its output" "$out" "one
 two"
 is "and exits with its status" "$rc" 6
 
+# A shell starts what it puts into the background without Ctrl-C.
+gate w
+env --default-signal=INT aisub -W --wrap "$(at_gate w)" >wait.out 2>wait.err &
+waiting=$!
+wait_for grep -q Submitted wait.out
+id=$(sed 's/.* //' wait.out)
+wait_for is_state "$id" RUNNING
+# It may not have got as far as to say what Ctrl-C does.
+wait_for grep -q "^SigCgt:.*[2367abef]$" "/proc/$waiting/status"
+kill -INT "$waiting"
+wait "$waiting"
+is "Ctrl-C ends --wait" "$?" 130
+like "it says that the job goes on, and how to end it" "$(cat wait.err)" \
+	"job $id goes on without aisub; .aicancel $id. ends it"
+is "and so it does" "$(state_of "$id")" RUNNING
+open_gate w
+
 # --- --test-only -----------------------------------------------------------
 
 

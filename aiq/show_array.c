@@ -1,0 +1,174 @@
+/* show_array.c - an array of jobs, summed up in words */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aiq/show.h"
+#include "libcommon/buf.h"
+#include "libcommon/idset.h"
+#include "libcommon/jobid.h"
+#include "libcommon/mem.h"
+#include "libcommon/names.h"
+
+enum { IDS_SHOWN = 10 }; /* of tasks that run or failed */
+
+struct sum {
+	uint64_t id;
+	uint32_t rows;
+	uint64_t tasks[JOB_NSTATES]; /* in each state */
+	struct buf running, failed;  /* their ids */
+	uint32_t nrunning, nfailed;
+	json_t *first; /* the row that speaks for all: one that waits, if any */
+	bool first_waits;
+};
+
+struct arrays {
+	size_t n;
+	struct sum sum[];
+};
+
+struct arrays *arrays_new(const struct aiq *aiq)
+{
+	struct arrays *a =
+	    xcalloc(1, sizeof(*a) + aiq->noperands * sizeof(*a->sum));
+
+	for (size_t i = 0; !aiq->tasks && i < aiq->noperands; i++) {
+		struct jobid id;
+
+		if (jobid_parse(&id, aiq->operand[i], NULL) < 0)
+			continue;
+		if (!id.tasks.n)
+			a->sum[a->n++].id = id.job;
+		idset_free(&id.tasks);
+	}
+	return a;
+}
+
+void arrays_free(struct arrays *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		buf_free(&a->sum[i].running);
+		buf_free(&a->sum[i].failed);
+		json_decref(a->sum[i].first);
+	}
+	free(a);
+}
+
+/* Tasks of a row: many of one that has not started. */
+static uint32_t count_of(const json_t *job)
+{
+	const char *text = show_text_of(job, "array_tasks");
+	struct idset tasks = { 0 };
+	uint32_t limit, n = 1;
+
+	if (text && idset_parse(&tasks, &limit, text, NULL) == 0)
+		n = idset_count(&tasks);
+	idset_free(&tasks);
+	return n;
+}
+
+static void add_id(struct buf *out, uint32_t *n, const json_t *job)
+{
+	const char *id = show_text_of(job, "display_id");
+
+	if (id && ++*n <= IDS_SHOWN)
+		buf_printf(out, "%s%s", out->len ? ", " : "", id);
+}
+
+static void sum_add(struct sum *sum, json_t *job)
+{
+	const char *name = show_text_of(job, "state");
+	int state = name ? job_state_parse(name) : -1;
+
+	sum->rows++;
+	if (state < 0)
+		return;
+	sum->tasks[state] += count_of(job);
+	if (state == JOB_RUNNING)
+		add_id(&sum->running, &sum->nrunning, job);
+	else if (job_state_is_final((enum job_state)state) &&
+	         state != JOB_COMPLETED)
+		add_id(&sum->failed, &sum->nfailed, job);
+	if (!sum->first || (state == JOB_PENDING && !sum->first_waits)) {
+		json_decref(sum->first);
+		sum->first = json_incref(job);
+		sum->first_waits = state == JOB_PENDING;
+	}
+}
+
+bool arrays_take(struct arrays *a, json_t *job)
+{
+	int64_t array;
+
+	if (!show_int_of(job, "array_job_id", &array))
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->sum[i].id != (uint64_t)array)
+			continue;
+		sum_add(&a->sum[i], job);
+		return true;
+	}
+	return false;
+}
+
+static void show_ids(const char *label, const struct buf *ids, uint32_t n)
+{
+	if (n > IDS_SHOWN)
+		show_line(label, "%s and %u more", ids->data, n - IDS_SHOWN);
+	else if (n)
+		show_line(label, "%s", ids->data);
+}
+
+/* "50 tasks: 20 PENDING, 4 RUNNING, 26 COMPLETED" */
+static void show_states(const struct sum *sum)
+{
+	struct buf text = { 0 };
+	uint64_t all = 0;
+
+	for (int s = 0; s < JOB_NSTATES; s++) {
+		if (!sum->tasks[s])
+			continue;
+		buf_printf(&text, "%s%llu %s", text.len ? ", " : "",
+		           (unsigned long long)sum->tasks[s],
+		           job_state_name((enum job_state)s));
+		all += sum->tasks[s];
+	}
+	show_line("state", "%llu tasks: %s", (unsigned long long)all,
+	          text.len ? text.data : "?");
+	buf_free(&text);
+}
+
+static void sum_show(const struct sum *sum)
+{
+	const char *name = show_text_of(sum->first, "name");
+	unsigned long long id = sum->id;
+
+	printf("array %llu ", id);
+	put_clean(stdout, name ? name : "", name ? strlen(name) : 0);
+	putchar('\n');
+	show_states(sum);
+	show_ids("running", &sum->running, sum->nrunning);
+	show_ids("not completed", &sum->failed, sum->nfailed);
+	if (sum->first_waits)
+		show_why(sum->first);
+	show_owner(sum->first);
+	show_request(sum->first);
+	show_files(sum->first);
+	show_line("each task", "`aiq --tasks %llu`, `aiq %llu_N`", id, id);
+}
+
+void arrays_show(const struct arrays *a, bool first)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		const struct sum *sum = &a->sum[i];
+
+		if (!sum->rows)
+			continue;
+		if (!first)
+			putchar('\n');
+		first = false;
+		if (sum->rows == 1)
+			show_job(sum->first);
+		else
+			sum_show(sum);
+	}
+}
