@@ -166,7 +166,7 @@ static void run_event(const struct run_event *ev, void *arg)
 			log_warning("pool %s: %s", d->conf->pools[p->pool].name,
 			            ev->text);
 		else
-			log_notice("pool %s: well again",
+			log_notice("pool %s: recovered",
 			           d->conf->pools[p->pool].name);
 		break;
 	case RUN_LACKS:

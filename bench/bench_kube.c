@@ -25,7 +25,9 @@
 #include <unistd.h>
 
 #include "aischedd/run/kube/client/http.h"
+#include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/object/job.h"
 #include "aischedd/run/kube/object/object.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What aischedd asks of an API server, counted by the API server: so many calls
 # a job and a pod, and none to see whether something has changed.
-# aischedd/run/README.md has the table.
+# aischedd/run/kube/README.md has the table.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

@@ -4,9 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -16,12 +15,12 @@ enum { OFFER_MS = 30000 }; /* what was refused may be right by then */
 
 struct kube_adoptee *kube_adopt_find(struct kube *kube, const char *owner)
 {
-	return map_find(&kube->adoptees, kube_text_key(owner));
+	return map_find(&kube->adopt.by_uid, kube_text_key(owner));
 }
 
 struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job)
 {
-	return map_find(&kube->adopted, job);
+	return map_find(&kube->adopt.by_job, job);
 }
 
 static void texts_free(struct kube_foreign *at)
@@ -44,20 +43,20 @@ static struct kube_adoptee *adoptee_new(struct kube *kube, const char *uid)
 		                       .reason = xstrdup(""),
 		                       .message = xstrdup("") };
 	TAILQ_INIT(&j->pods);
-	map_set(&kube->adoptees, kube_text_key(uid), j);
+	map_set(&kube->adopt.by_uid, kube_text_key(uid), j);
 	return j;
 }
 
 static void adoptee_free(struct kube_adoptee *j)
 {
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	kube_adopt_run_reset(j);
 	while ((p = TAILQ_FIRST(&j->pods)))
 		kube_adopt_pod_free(p);
-	map_del(&j->kube->adoptees, kube_text_key(j->at.uid));
+	map_del(&j->kube->adopt.by_uid, kube_text_key(j->at.uid));
 	if (j->job)
-		map_del(&j->kube->adopted, j->job);
+		map_del(&j->kube->adopt.by_job, j->job);
 	kube_note_fini(&j->note);
 	texts_free(&j->at);
 	json_decref(j->obj);
@@ -67,14 +66,14 @@ static void adoptee_free(struct kube_adoptee *j)
 
 void kube_adopt_free(struct kube *kube)
 {
-	for (size_t i = 0; i < kube->adoptees.cap; i++)
-		if (kube->adoptees.slot[i].value) {
-			adoptee_free(kube->adoptees.slot[i].value);
+	for (size_t i = 0; i < kube->adopt.by_uid.cap; i++)
+		if (kube->adopt.by_uid.slot[i].value) {
+			adoptee_free(kube->adopt.by_uid.slot[i].value);
 			i = (size_t)-1; /* the map has changed */
 		}
-	map_free(&kube->adoptees);
-	map_free(&kube->adopted);
-	kube_adopt_asks_free(kube);
+	map_free(&kube->adopt.by_uid);
+	map_free(&kube->adopt.by_job);
+	kube_adopt_ask_free_all(kube);
 }
 
 /* --- what is seen of them --- */
@@ -138,13 +137,20 @@ void kube_adopt_news(struct kube *kube, enum kube_news news)
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
-	while ((j = map_each(&kube->adoptees, &at)))
+	while ((j = map_each(&kube->adopt.by_uid, &at)))
 		if (news == KUBE_RESET)
 			j->marked = true;
 		else if (j->marked || !j->seen)
 			j->gone = true;
 	if (news == KUBE_SYNCED)
 		kube_adopt_step_all(kube);
+}
+
+void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
+{
+	ev->job = j->job;
+	ev->attempt = j->run.attempt;
+	j->kube->fn(ev, j->kube->arg);
 }
 
 /* --- offered --- */
@@ -167,8 +173,8 @@ static void offer(struct kube_adoptee *j)
 	struct err err;
 
 	j->offered_ms = clock_boot_ms();
-	if (kube_foreign_read(j->obj, pool, time(NULL), arena, &spec, &a.user,
-	                      &err) < 0)
+	if (kube_foreign_read(j->obj, pool, clock_wall_s(), arena, &spec,
+	                      &a.user, &err) < 0)
 		a.why = err.text;
 	else
 		a.spec = &spec;
@@ -200,7 +206,7 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	char *text;
 
 	j->job = job;
-	map_set(&j->kube->adopted, job, j);
+	map_set(&j->kube->adopt.by_job, job, j);
 	json_decref(j->obj);
 	j->obj = NULL;
 	if (j->at.ours || job_state_is_final(j->state))
@@ -274,7 +280,7 @@ static void wind_up(struct kube_adoptee *j)
 	bool goes = j->state == JOB_CANCELLED || j->state == JOB_DEADLINE ||
 	            j->state == JOB_PREEMPTED;
 
-	if (j->gone && !kube_adopt_any_alive(j)) {
+	if (j->gone && !kube_adopt_pod_any_alive(j)) {
 		adoptee_free(j);
 		return;
 	}
@@ -301,7 +307,7 @@ void kube_adopt_step(struct kube_adoptee *j)
 {
 	struct kube *kube = j->kube;
 
-	if (!kube->recovered || !kube_lease_left_ms(kube->lease))
+	if (!kube->recovery.done || !kube_lease_left_ms(kube->lease))
 		return;
 	if (!j->job && may_offer(j))
 		offer(j);
@@ -324,14 +330,14 @@ void kube_adopt_step(struct kube_adoptee *j)
 
 void kube_adopt_step_all(struct kube *kube)
 {
-	uint64_t *key = xcalloc(kube->adoptees.n + 1, sizeof(*key));
+	uint64_t *key = xcalloc(kube->adopt.by_uid.n + 1, sizeof(*key));
 	size_t n = 0;
 
-	for (size_t i = 0; i < kube->adoptees.cap; i++)
-		if (kube->adoptees.slot[i].value)
-			key[n++] = kube->adoptees.slot[i].key;
+	for (size_t i = 0; i < kube->adopt.by_uid.cap; i++)
+		if (kube->adopt.by_uid.slot[i].value)
+			key[n++] = kube->adopt.by_uid.slot[i].key;
 	for (size_t i = 0; i < n; i++) {
-		struct kube_adoptee *j = map_find(&kube->adoptees, key[i]);
+		struct kube_adoptee *j = map_find(&kube->adopt.by_uid, key[i]);
 
 		if (j)
 			kube_adopt_step(j);

@@ -1,9 +1,13 @@
 /* adopt_ask.c - what is asked about Jobs that others made */
+#include "aischedd/run/kube/adopt_ask.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/adopt_end.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -11,7 +15,7 @@
 struct adopt_call {
 	TAILQ_ENTRY(adopt_call) of_list;
 	struct kube *kube;
-	enum adopt_ask kind;
+	enum kube_adopt_kind kind;
 	char *uid, *pod; /* of the Job; of its pod, or NULL */
 };
 
@@ -30,7 +34,7 @@ static const struct {
 	[ADOPT_FORCE] = { KUBE_DELETE, KUBE_STOP, true, "" },
 };
 
-bool kube_adopt_is_asking(const struct kube_adoptee *j)
+bool kube_adopt_ask_is_open(const struct kube_adoptee *j)
 {
 	for (int i = 0; i < ADOPT_KINDS; i++)
 		if (j->asking[i])
@@ -40,17 +44,17 @@ bool kube_adopt_is_asking(const struct kube_adoptee *j)
 
 static void call_free(struct adopt_call *call)
 {
-	TAILQ_REMOVE(&call->kube->adopt_calls, call, of_list);
+	TAILQ_REMOVE(&call->kube->adopt.calls, call, of_list);
 	free(call->uid);
 	free(call->pod);
 	free(call);
 }
 
-void kube_adopt_asks_free(struct kube *kube)
+void kube_adopt_ask_free_all(struct kube *kube)
 {
 	struct adopt_call *call;
 
-	while ((call = TAILQ_FIRST(&kube->adopt_calls)))
+	while ((call = TAILQ_FIRST(&kube->adopt.calls)))
 		call_free(call);
 }
 
@@ -58,17 +62,17 @@ void kube_adopt_asks_free(struct kube *kube)
 
 /* Gone, or bound by then, is what the watch tells; what a rule of the cluster
  * forbids stays so. */
-static void on_bound(struct kube_adoptee *j, struct adopt_pod *p,
+static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
                      const struct err *err)
 {
 	if (!err || !p || err->code == ESTALE)
 		return;
 	p->binding = false;
 	if (err->code == EPERM || err->code == EINVAL)
-		kube_adopt_fail(j, FAULT_POOL, err->text);
+		kube_adopt_end_fail(j, FAULT_POOL, err->text);
 }
 
-static void on_refused(struct kube_adoptee *j, enum adopt_ask kind,
+static void on_refused(struct kube_adoptee *j, enum kube_adopt_kind kind,
                        const struct err *err)
 {
 	/* Another one wrote first: the watch brings what. */
@@ -77,7 +81,7 @@ static void on_refused(struct kube_adoptee *j, enum adopt_ask kind,
 	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME)
 		kube_note(j, true, "Refused", err->text);
 	if (kind == ADOPT_RESUME)
-		kube_adopt_fail(j, FAULT_POOL, err->text);
+		kube_adopt_end_fail(j, FAULT_POOL, err->text);
 }
 
 static void on_answer(const struct kube_answer *answer, void *arg)
@@ -85,9 +89,9 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	struct adopt_call *call = arg;
 	struct kube_adoptee *j = kube_adopt_find(call->kube, call->uid);
 	const struct err *err = answer->err;
-	struct adopt_pod *p =
+	struct kube_adopt_pod *p =
 	    j && call->pod ? kube_adopt_pod_find(j, call->pod) : NULL;
-	enum adopt_ask kind = call->kind;
+	enum kube_adopt_kind kind = call->kind;
 
 	call_free(call);
 	if (!j)
@@ -110,8 +114,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 
 /* --- asking --- */
 
-static void send_call(struct kube_adoptee *j, enum adopt_ask kind,
-                      const struct adopt_pod *pod, json_t *body)
+static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                      const struct kube_adopt_pod *pod, json_t *body)
 {
 	struct adopt_call *call = xcalloc(1, sizeof(*call));
 	struct kube *kube = j->kube;
@@ -121,7 +125,7 @@ static void send_call(struct kube_adoptee *j, enum adopt_ask kind,
 	call->kind = kind;
 	call->uid = xstrdup(j->at.uid);
 	call->pod = pod ? xstrdup(pod->pod.uid) : NULL;
-	TAILQ_INSERT_TAIL(&kube->adopt_calls, call, of_list);
+	TAILQ_INSERT_TAIL(&kube->adopt.calls, call, of_list);
 	j->asking[kind]++;
 	buf_printf(&path, "%s/namespaces", pod ? "/api/v1" : "/apis/batch/v1");
 	kube_path_name(&path, kube->pool->namespace);
@@ -135,7 +139,8 @@ static void send_call(struct kube_adoptee *j, enum adopt_ask kind,
 	                                        .arg = call });
 }
 
-void kube_adopt_ask(struct kube_adoptee *j, enum adopt_ask kind, json_t *body)
+void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                    json_t *body)
 {
 	if (j->asking[kind])
 		json_decref(body);
@@ -143,7 +148,8 @@ void kube_adopt_ask(struct kube_adoptee *j, enum adopt_ask kind, json_t *body)
 		send_call(j, kind, NULL, body);
 }
 
-void kube_adopt_ask_pod(struct adopt_pod *p, enum adopt_ask kind, json_t *body)
+void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
+                        json_t *body)
 {
 	send_call(p->of, kind, p, body);
 }

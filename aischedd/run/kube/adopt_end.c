@@ -1,11 +1,10 @@
 /* adopt_end.c - a job that others made is taken down, and how it ended */
+#include "aischedd/run/kube/adopt_end.h"
+
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/client/call.h"
-#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -15,7 +14,7 @@ enum {
 	EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */
 };
 
-bool kube_adopt_is_down(const struct kube_adoptee *j)
+bool kube_adopt_end_is_due(const struct kube_adoptee *j)
 {
 	return j->run.stop || j->run.fault.code || j->run.lost;
 }
@@ -29,10 +28,10 @@ static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 }
 
 /* Of a node that is lost, pods stay, as do those of a Job that let go. */
-void kube_adopt_fence(struct kube_adoptee *j)
+void kube_adopt_end_fence(struct kube_adoptee *j)
 {
 	const struct kube_nodes *nodes = j->kube->nodes;
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list) {
 		bool there = kube_nodes_is_there(nodes, p->pod.node);
@@ -48,7 +47,7 @@ void kube_adopt_fence(struct kube_adoptee *j)
 	}
 }
 
-bool kube_adopt_is_kept(struct kube_adoptee *j)
+bool kube_adopt_end_is_kept(struct kube_adoptee *j)
 {
 	const struct kube_owner id = { j->job, j->run.attempt };
 
@@ -57,12 +56,12 @@ bool kube_adopt_is_kept(struct kube_adoptee *j)
 	return kube_keep_is_done(j->run.keep);
 }
 
-void kube_adopt_take_down(struct kube_adoptee *j)
+void kube_adopt_end_take_down(struct kube_adoptee *j)
 {
-	struct adopt_run *run = &j->run;
+	struct kube_adopt_run *run = &j->run;
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
-	bool kept = kube_adopt_is_kept(j); /* its pods go when they end */
+	bool kept = kube_adopt_end_is_kept(j); /* its pods go when they end */
 
 	if (!run->stop_ms)
 		run->stop_ms = clock_boot_ms();
@@ -82,23 +81,16 @@ void kube_adopt_take_down(struct kube_adoptee *j)
 
 /* --- telling --- */
 
-void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
-{
-	ev->job = j->job;
-	ev->attempt = j->run.attempt;
-	j->kube->fn(ev, j->kube->arg);
-}
-
 static void tell_last(struct kube_adoptee *j, struct run_event *ev)
 {
 	j->run.over = true;
 	kube_adopt_tell(j, ev);
 }
 
-void kube_adopt_fail(struct kube_adoptee *j, enum start_fault whose,
-                     const char *text)
+void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
+                         const char *text)
 {
-	if (kube_adopt_is_down(j))
+	if (kube_adopt_end_is_due(j))
 		return;
 	if (j->run.started) {
 		j->run.lost = xstrdup(text);
@@ -114,7 +106,7 @@ void kube_adopt_fail(struct kube_adoptee *j, enum start_fault whose,
 static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 {
 	const struct kube_pod *worst = NULL;
-	const struct adopt_pod *p;
+	const struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (p->pod.ended && (p->pod.exit_code || p->pod.oom) &&
@@ -138,9 +130,10 @@ static void read_failure(const struct kube_adoptee *j, struct outcome *o)
 
 static void tell_ended(struct kube_adoptee *j)
 {
-	struct outcome o = { .peak_mem_kib = SPEC_UNSET, .end = time(NULL) };
+	struct outcome o = { .peak_mem_kib = SPEC_UNSET,
+		             .end = clock_wall_s() };
 	const char *unkept = kube_keep_lost(j->run.keep);
-	const struct adopt_pod *p;
+	const struct kube_adopt_pod *p;
 	struct buf text = { 0 };
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
@@ -164,7 +157,7 @@ static void tell_ended(struct kube_adoptee *j)
 
 static void tell_failed(struct kube_adoptee *j)
 {
-	const struct adopt_run *run = &j->run;
+	const struct kube_adopt_run *run = &j->run;
 	const char **node = xcalloc(run->nslots + 1, sizeof(*node));
 	struct run_event ev = { .kind = RUN_START_FAILED,
 		                .fault = run->whose,
@@ -178,9 +171,9 @@ static void tell_failed(struct kube_adoptee *j)
 	free(node);
 }
 
-void kube_adopt_tell_end(struct kube_adoptee *j)
+void kube_adopt_end_tell(struct kube_adoptee *j)
 {
-	struct adopt_run *run = &j->run;
+	struct kube_adopt_run *run = &j->run;
 
 	if (run->stop || (!run->fault.code && !run->lost))
 		tell_ended(j);

@@ -1,25 +1,26 @@
 /* adopt_pod.c - pods of Jobs that others made, and where they go */
+#include "aischedd/run/kube/adopt_pod.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-static bool is_bound(const struct adopt_pod *p)
+static bool is_bound(const struct kube_adopt_pod *p)
 {
 	return *p->pod.node || p->binding;
 }
 
-bool kube_adopt_pod_is_alive(const struct adopt_pod *p)
+bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p)
 {
 	return is_bound(p) && !kube_pod_is_over(&p->pod);
 }
 
-bool kube_adopt_any_alive(const struct kube_adoptee *j)
+bool kube_adopt_pod_any_alive(const struct kube_adoptee *j)
 {
-	const struct adopt_pod *p;
+	const struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (kube_adopt_pod_is_alive(p))
@@ -27,9 +28,10 @@ bool kube_adopt_any_alive(const struct kube_adoptee *j)
 	return false;
 }
 
-struct adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j, const char *uid)
+struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
+                                           const char *uid)
 {
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (!strcmp(p->pod.uid, uid))
@@ -37,7 +39,7 @@ struct adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j, const char *uid)
 	return NULL;
 }
 
-static void count(struct adopt_pod *p)
+static void count(struct kube_adopt_pod *p)
 {
 	bool counts =
 	    !p->of->run.attempt && *p->pod.node && !kube_pod_is_over(&p->pod);
@@ -48,22 +50,22 @@ static void count(struct adopt_pod *p)
 	kube_nodes_use(p->of->kube->nodes, p->pod.node, &p->pod.use, counts);
 }
 
-void kube_adopt_count(struct kube_adoptee *j)
+void kube_adopt_pod_count(struct kube_adoptee *j)
 {
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		count(p);
 }
 
-static void leave_slot(struct adopt_pod *p)
+static void leave_slot(struct kube_adopt_pod *p)
 {
 	if (p->slot)
 		p->slot->pod = NULL;
 	p->slot = NULL;
 }
 
-void kube_adopt_pod_free(struct adopt_pod *p)
+void kube_adopt_pod_free(struct kube_adopt_pod *p)
 {
 	leave_slot(p);
 	if (p->counted)
@@ -77,10 +79,11 @@ void kube_adopt_pod_free(struct adopt_pod *p)
 /* --- slots --- */
 
 /* One on its node; of a pod without node, any. */
-static struct adopt_slot *free_slot(struct kube_adoptee *j, const char *node)
+static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
+                                         const char *node)
 {
 	for (uint32_t i = 0; i < j->run.nslots; i++) {
-		struct adopt_slot *slot = &j->run.slot[i];
+		struct kube_adopt_slot *slot = &j->run.slot[i];
 
 		if (!slot->pod && (!*node || !strcmp(slot->node, node)))
 			return slot;
@@ -89,7 +92,7 @@ static struct adopt_slot *free_slot(struct kube_adoptee *j, const char *node)
 }
 
 /* A pod that is over makes room for the one that replaces it. */
-static void settle(struct adopt_pod *p)
+static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)
 		p->slot->ran = true;
@@ -99,7 +102,7 @@ static void settle(struct adopt_pod *p)
 
 static void deal_to(struct kube_adoptee *j, bool bound)
 {
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list) {
 		if (p->slot || kube_pod_is_over(&p->pod) ||
@@ -112,9 +115,9 @@ static void deal_to(struct kube_adoptee *j, bool bound)
 	}
 }
 
-void kube_adopt_deal(struct kube_adoptee *j)
+void kube_adopt_pod_deal(struct kube_adoptee *j)
 {
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		settle(p);
@@ -124,9 +127,10 @@ void kube_adopt_deal(struct kube_adoptee *j)
 
 /* --- what is heard of them --- */
 
-static struct adopt_pod *pod_seen(struct kube_adoptee *j, struct kube_pod *pod)
+static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
+                                       struct kube_pod *pod)
 {
-	struct adopt_pod *p = kube_adopt_pod_find(j, pod->uid);
+	struct kube_adopt_pod *p = kube_adopt_pod_find(j, pod->uid);
 
 	if (!p) {
 		p = xcalloc(1, sizeof(*p));
@@ -142,10 +146,10 @@ static struct adopt_pod *pod_seen(struct kube_adoptee *j, struct kube_pod *pod)
 	return p;
 }
 
-bool kube_adopt_pod(struct kube *kube, struct kube_pod *pod, bool deleted)
+bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
 {
 	struct kube_adoptee *j = kube_adopt_find(kube, pod->owner);
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 
 	if (!j || strcmp(pod->namespace, kube->pool->namespace) != 0)
 		return false;
@@ -162,7 +166,7 @@ bool kube_adopt_pod(struct kube *kube, struct kube_pod *pod, bool deleted)
 
 static void drop_marked(struct kube_adoptee *j)
 {
-	struct adopt_pod *p, *next;
+	struct kube_adopt_pod *p, *next;
 
 	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
 		next = TAILQ_NEXT(p, of_list);
@@ -171,15 +175,15 @@ static void drop_marked(struct kube_adoptee *j)
 	}
 }
 
-void kube_adopt_pods_news(struct kube *kube, enum kube_news news)
+void kube_adopt_pod_news(struct kube *kube, enum kube_news news)
 {
 	struct kube_adoptee *j;
-	struct adopt_pod *p;
+	struct kube_adopt_pod *p;
 	size_t at = 0;
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
-	while ((j = map_each(&kube->adoptees, &at)))
+	while ((j = map_each(&kube->adopt.by_uid, &at)))
 		if (news == KUBE_SYNCED)
 			drop_marked(j);
 		else

@@ -1,16 +1,16 @@
 /* adopt_run.c - a job that others made runs */
+#include "aischedd/run/kube/adopt_run.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/client/call.h"
-#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/adopt_end.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-static void slots_free(struct adopt_run *run)
+static void slots_free(struct kube_adopt_run *run)
 {
 	for (uint32_t i = 0; i < run->nslots; i++) {
 		if (run->slot[i].pod)
@@ -27,8 +27,8 @@ void kube_adopt_run_reset(struct kube_adoptee *j)
 	slots_free(&j->run);
 	free(j->run.lost);
 	kube_keep_free(j->run.keep);
-	j->run = (struct adopt_run){ 0 };
-	kube_adopt_count(j);
+	j->run = (struct kube_adopt_run){ 0 };
+	kube_adopt_pod_count(j);
 }
 
 /* --- running --- */
@@ -42,7 +42,7 @@ static void let_run(struct kube_adoptee *j)
 		         "it was queued with parallelism %u and has %u now: "
 		         "make it anew",
 		         j->run.nslots, j->at.width);
-		kube_adopt_fail(j, FAULT_USER, text);
+		kube_adopt_end_fail(j, FAULT_USER, text);
 		return;
 	}
 	kube_adopt_ask(j, ADOPT_RESUME, kube_foreign_suspend(j->at.uid, false));
@@ -57,11 +57,11 @@ static void give_back(struct kube_adoptee *j)
 	kube_adopt_tell(j, &(struct run_event){ .kind = RUN_TAKEN_BACK });
 }
 
-static void bind_one(struct kube_adoptee *j, struct adopt_slot *slot)
+static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 {
 	const struct kube_amount *most = &j->run.most;
 	bool up = kube_nodes_is_up(j->kube->nodes, slot->node);
-	struct adopt_pod *p = slot->pod;
+	struct kube_adopt_pod *p = slot->pod;
 	char *text = NULL;
 
 	if (!p || *p->pod.node || p->binding)
@@ -76,7 +76,7 @@ static void bind_one(struct kube_adoptee *j, struct adopt_slot *slot)
 		                 p->pod.name);
 	if (text) {
 		slot->failed = true;
-		kube_adopt_fail(j, up ? FAULT_USER : FAULT_SYSTEM, text);
+		kube_adopt_end_fail(j, up ? FAULT_USER : FAULT_SYSTEM, text);
 		free(text);
 		return;
 	}
@@ -90,31 +90,31 @@ static void bind_one(struct kube_adoptee *j, struct adopt_slot *slot)
 /* At the start all of them or none; later each as it comes. */
 static void bind_all(struct kube_adoptee *j)
 {
-	struct adopt_run *run = &j->run;
+	struct kube_adopt_run *run = &j->run;
 	uint32_t there = 0;
 
 	for (uint32_t i = 0; i < run->nslots; i++)
 		there += run->slot[i].pod || run->slot[i].ran;
 	if (!run->started && there < run->nslots && there < j->at.rest)
 		return;
-	for (uint32_t i = 0; i < run->nslots && !kube_adopt_is_down(j); i++)
+	for (uint32_t i = 0; i < run->nslots && !kube_adopt_end_is_due(j); i++)
 		bind_one(j, &run->slot[i]);
 }
 
 static int64_t last_start(const struct kube_adoptee *j)
 {
-	const struct adopt_pod *p;
+	const struct kube_adopt_pod *p;
 	int64_t start = 0;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (p->slot && p->pod.start > start)
 			start = p->pod.start;
-	return start ? start : time(NULL);
+	return start ? start : clock_wall_s();
 }
 
 static void check_started(struct kube_adoptee *j)
 {
-	struct adopt_run *run = &j->run;
+	struct kube_adopt_run *run = &j->run;
 	uint32_t ran = 0;
 
 	for (uint32_t i = 0; i < run->nslots; i++)
@@ -131,7 +131,7 @@ static void check_started(struct kube_adoptee *j)
 /* What the first pod that does not run says about that. */
 static const char *first_wait(const struct kube_adoptee *j)
 {
-	const struct adopt_pod *p;
+	const struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (p->slot && *p->pod.waits)
@@ -152,7 +152,7 @@ static void check_timeout(struct kube_adoptee *j)
 	         (long long)s, wait ? ": " : "", wait ? wait : "");
 	for (uint32_t i = 0; i < j->run.nslots; i++)
 		j->run.slot[i].failed = !j->run.slot[i].ran;
-	kube_adopt_fail(j, FAULT_SYSTEM, text);
+	kube_adopt_end_fail(j, FAULT_SYSTEM, text);
 }
 
 static void run_on(struct kube_adoptee *j)
@@ -162,7 +162,7 @@ static void run_on(struct kube_adoptee *j)
 	check_started(j);
 	check_timeout(j);
 	if (kube_adopt_is_over(j) || j->gone || j->at.deleting ||
-	    kube_adopt_is_down(j))
+	    kube_adopt_end_is_due(j))
 		return;
 	if (j->at.suspended) {
 		if (j->run.on)
@@ -186,24 +186,24 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 {
 	if (j->run.over)
 		return;
-	kube_adopt_deal(j);
-	if (!kube_adopt_is_down(j) && j->run.ordered)
+	kube_adopt_pod_deal(j);
+	if (!kube_adopt_end_is_due(j) && j->run.ordered)
 		run_on(j);
-	kube_adopt_fence(j);
-	if (kube_adopt_is_down(j))
-		kube_adopt_take_down(j);
+	kube_adopt_end_fence(j);
+	if (kube_adopt_end_is_due(j))
+		kube_adopt_end_take_down(j);
 	else if (!kube_adopt_is_over(j) || !j->run.started)
 		return;
-	if (is_still(j) && !kube_adopt_is_asking(j) &&
-	    !kube_adopt_any_alive(j) && kube_adopt_is_kept(j))
-		kube_adopt_tell_end(j);
+	if (is_still(j) && !kube_adopt_ask_is_open(j) &&
+	    !kube_adopt_pod_any_alive(j) && kube_adopt_end_is_kept(j))
+		kube_adopt_end_tell(j);
 }
 
 /* --- what is asked of it --- */
 
 static void order(struct kube_adoptee *j, const struct run_job *job)
 {
-	struct adopt_run *run = &j->run;
+	struct kube_adopt_run *run = &j->run;
 
 	slots_free(run);
 	run->ordered = true;
@@ -220,7 +220,7 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 
 static void drop_ended(struct kube_adoptee *j)
 {
-	struct adopt_pod *p, *next;
+	struct kube_adopt_pod *p, *next;
 
 	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
 		next = TAILQ_NEXT(p, of_list);
@@ -230,7 +230,7 @@ static void drop_ended(struct kube_adoptee *j)
 }
 
 /* start() and resize(): the tasks of these jobs are never others. */
-bool kube_adopt_start(struct kube *kube, const struct run_job *job)
+bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job->job);
 
@@ -243,7 +243,7 @@ bool kube_adopt_start(struct kube *kube, const struct run_job *job)
 		drop_ended(j);
 		j->run.attempt = job->attempt;
 		j->run.since_ms = clock_boot_ms();
-		kube_adopt_count(j);
+		kube_adopt_pod_count(j);
 	}
 	order(j, job);
 	kube_adopt_step(j);
@@ -265,8 +265,8 @@ static const char *const why_code[] = {
 	[STOP_NODE_FAIL] = "NodeFail", [STOP_DEADLINE] = "DeadLine",
 };
 
-bool kube_adopt_stop(struct kube *kube, uint64_t job, uint32_t attempt,
-                     enum stop_why why, int64_t grace)
+bool kube_adopt_run_stop(struct kube *kube, uint64_t job, uint32_t attempt,
+                         enum stop_why why, int64_t grace)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job);
 
@@ -283,7 +283,7 @@ bool kube_adopt_stop(struct kube *kube, uint64_t job, uint32_t attempt,
 	return true;
 }
 
-bool kube_adopt_forget(struct kube *kube, uint64_t job, uint32_t attempt)
+bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job);
 
@@ -295,7 +295,7 @@ bool kube_adopt_forget(struct kube *kube, uint64_t job, uint32_t attempt)
 }
 
 /* Where its tasks are is said again once it is known to run. */
-bool kube_adopt_recover(struct kube *kube, const struct kube_owner *id)
+bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, id->job);
 	struct run_event ev = { .kind = RUN_STARTED };
@@ -304,7 +304,7 @@ bool kube_adopt_recover(struct kube *kube, const struct kube_owner *id)
 		return false;
 	j->run.attempt = id->attempt;
 	j->run.since_ms = clock_boot_ms();
-	kube_adopt_count(j);
+	kube_adopt_pod_count(j);
 	if (j->state == JOB_CONFIGURING)
 		ev.kind = RUN_UNKNOWN; /* it is started again, in place */
 	else

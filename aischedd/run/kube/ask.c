@@ -1,16 +1,32 @@
 /* ask.c - calls of attempts, and to whom their answers go */
+#include "aischedd/run/kube/ask.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/answer.h"
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/why.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
+/* A call under way. */
+struct kube_ask {
+	TAILQ_ENTRY(kube_ask) of_list;
+	struct kube *kube;
+	enum kube_ask_kind kind;
+	struct kube_owner owner;
+	char *of; /* uid of the pod, name of the Job; or NULL */
+};
+
 /* What each call is; the path is that of the collection, or of one object in
  * it when it is about one that is there. */
-static const struct call {
+static const struct call_form {
 	enum kube_method method;
 	enum kube_rank rank;
 	const char *api, *kind, *sub;
@@ -43,36 +59,30 @@ static const struct kube_owner nobody;
 
 static struct kube_task *task_of(struct kube *kube, const char *uid)
 {
-	return uid ? map_find(&kube->pods, kube_text_key(uid)) : NULL;
+	return uid ? map_find(&kube->pods.ours, kube_text_key(uid)) : NULL;
 }
 
-static void ask_free(struct ask *ask)
+static void ask_free(struct kube_ask *ask)
 {
-	TAILQ_REMOVE(&ask->kube->asks, ask, of_list);
+	TAILQ_REMOVE(&ask->kube->asks.list, ask, of_list);
 	free(ask->of);
 	free(ask);
 }
 
-void kube_job_remove_later(struct job_seen *job)
+static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 {
-	job->removing = false;
-	job->rest_ms = clock_boot_ms() + KUBE_REST_MS;
-}
-
-static void on_removed(struct ask *ask, const struct kube_answer *answer)
-{
-	struct job_seen *job =
+	struct kube_job *job =
 	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
 
 	/* Gone, or another one by now; else asked for again by a sweep. */
 	if (job && answer->err && answer->err->code != ENOENT)
-		kube_job_remove_later(job);
+		kube_jobs_remove_later(job);
 }
 
 /* What an admin may mend, until the same is no longer refused. */
-static void mind(struct ask *ask, const struct kube_answer *answer)
+static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
-	struct refusal *refusal = &ask->kube->refusal[ask->kind];
+	struct kube_refused *refusal = &ask->kube->asks.refused[ask->kind];
 
 	if (!answer->code)
 		return;
@@ -85,7 +95,7 @@ static void mind(struct ask *ask, const struct kube_answer *answer)
 		refusal->err = *answer->err;
 }
 
-static void on_shared(struct ask *ask, const struct kube_answer *answer)
+static void on_shared(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_shared *shared =
 	    map_find(&ask->kube->shared, kube_text_key(ask->of));
@@ -98,36 +108,36 @@ static void on_shared(struct ask *ask, const struct kube_answer *answer)
 
 static void on_answer(const struct kube_answer *answer, void *arg)
 {
-	struct ask *ask = arg;
+	struct kube_ask *ask = arg;
 	struct kube_attempt *a = kube_attempt_find(ask->kube, &ask->owner);
 
 	mind(ask, answer);
 	if (ask->kind == ASK_REMOVE)
 		on_removed(ask, answer);
 	else if (ask->kind == ASK_WHY)
-		kube_told_why(ask->kube, answer->body);
+		kube_why_told(ask->kube, answer->body);
 	else if (a)
-		kube_attempt_answered(a, ask->kind, task_of(ask->kube, ask->of),
-		                      answer);
+		kube_answer_take(a, ask->kind, task_of(ask->kube, ask->of),
+		                 answer);
 	if (ask->kind == ASK_UNSHARE || (ask->kind == ASK_SECRET && ask->of))
 		on_shared(ask, answer);
 	ask_free(ask);
 }
 
 /* What makes others' pods ours to lose is done only while we may act. */
-static void ask(struct kube *kube, enum ask_kind kind,
+static void ask(struct kube *kube, enum kube_ask_kind kind,
                 const struct kube_owner *owner, const char *name,
                 const char *of, json_t *body)
 {
-	const struct call *call = &calls[kind];
-	struct ask *ask = xcalloc(1, sizeof(*ask));
+	const struct call_form *call = &calls[kind];
+	struct kube_ask *ask = xcalloc(1, sizeof(*ask));
 	struct buf path = { 0 };
 
 	ask->kube = kube;
 	ask->kind = kind;
 	ask->owner = *owner;
 	ask->of = of ? xstrdup(of) : NULL;
-	TAILQ_INSERT_TAIL(&kube->asks, ask, of_list);
+	TAILQ_INSERT_TAIL(&kube->asks.list, ask, of_list);
 	buf_printf(&path, "%s/namespaces", call->api);
 	kube_path_name(&path, kube->pool->namespace);
 	buf_puts(&path, call->kind);
@@ -144,9 +154,17 @@ static void ask(struct kube *kube, enum ask_kind kind,
 	                                        .arg = ask });
 }
 
-void kube_ask_job(struct kube_attempt *a, enum ask_kind kind, json_t *body)
+bool kube_ask_is_open(const struct kube_attempt *a)
 {
-	a->asking[kind]++;
+	for (int i = 0; i < ASK_KINDS; i++)
+		if (a->calls.open[i])
+			return true;
+	return false;
+}
+
+void kube_ask_job(struct kube_attempt *a, enum kube_ask_kind kind, json_t *body)
+{
+	a->calls.open[kind]++;
 	ask(a->kube, kind, &a->id, a->name, NULL, body);
 }
 
@@ -155,14 +173,14 @@ void kube_ask_why(struct kube *kube)
 	ask(kube, ASK_WHY, &nobody, NULL, NULL, NULL);
 }
 
-void kube_ask_pod(struct kube_attempt *a, enum ask_kind kind,
+void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
                   const struct kube_task *task, json_t *body)
 {
-	a->asking[kind]++;
+	a->calls.open[kind]++;
 	ask(a->kube, kind, &a->id, task->pod.name, task->pod.uid, body);
 }
 
-void kube_ask_remove(struct kube *kube, struct job_seen *job)
+void kube_ask_remove(struct kube *kube, struct kube_job *job)
 {
 	job->removing = true;
 	if (kube_shared_goes_first(job))
@@ -179,15 +197,15 @@ void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a)
 		    shared->name, NULL);
 		return;
 	}
-	a->asking[ASK_SECRET]++;
+	a->calls.open[ASK_SECRET]++;
 	ask(shared->kube, ASK_SECRET, &a->id, NULL, shared->name,
-	    json_incref(a->secret));
+	    json_incref(a->make.secret));
 }
 
-void kube_asks_free(struct kube *kube)
+void kube_ask_free_all(struct kube *kube)
 {
-	struct ask *ask;
+	struct kube_ask *ask;
 
-	while ((ask = TAILQ_FIRST(&kube->asks)))
+	while ((ask = TAILQ_FIRST(&kube->asks.list)))
 		ask_free(ask);
 }

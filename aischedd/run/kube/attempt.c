@@ -1,26 +1,26 @@
 /* attempt.c - attempts, their pods, and what is known of both */
+#include "aischedd/run/kube/attempt.h"
+
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/run/kube/kube.h"
-#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/make.h"
+#include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/slot.h"
 #include "libcommon/mem.h"
 
-uint64_t kube_key(uint64_t job, uint32_t attempt)
+uint64_t kube_attempt_key(uint64_t job, uint32_t attempt)
 {
 	return hash_bytes(attempt, &job, sizeof(job));
-}
-
-uint64_t kube_text_key(const char *text)
-{
-	return hash_bytes(0, text, strlen(text));
 }
 
 struct kube_attempt *kube_attempt_find(struct kube *kube,
                                        const struct kube_owner *id)
 {
-	return map_find(&kube->attempts, kube_key(id->job, id->attempt));
+	return map_find(&kube->attempts,
+	                kube_attempt_key(id->job, id->attempt));
 }
 
 struct kube_attempt *kube_attempt_new(struct kube *kube,
@@ -32,7 +32,7 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
 	a->id = *id;
 	TAILQ_INIT(&a->tasks);
 	kube_object_name(a->name, kube->home.cluster, id->job, id->attempt);
-	map_set(&kube->attempts, kube_key(id->job, id->attempt), a);
+	map_set(&kube->attempts, kube_attempt_key(id->job, id->attempt), a);
 	return a;
 }
 
@@ -43,16 +43,6 @@ void kube_attempt_touch(struct kube_attempt *a)
 	a->touched = true;
 	TAILQ_INSERT_TAIL(&a->kube->touched, a, of_touched);
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
-}
-
-void kube_attempt_drop_orders(struct kube_attempt *a)
-{
-	json_t **objs[] = { &a->job, &a->secret, &a->service };
-
-	for (size_t i = 0; i < ARRAY_SIZE(objs); i++) {
-		json_decref(*objs[i]);
-		*objs[i] = NULL;
-	}
 }
 
 /* Of pods with the same index the newest counts that is not going.  They may
@@ -82,7 +72,7 @@ static void unlink_task(struct kube_task *task)
 	struct kube_task *other;
 
 	TAILQ_REMOVE(&a->tasks, task, of_list);
-	TAILQ_INSERT_TAIL(&a->kube->loose, task, of_list);
+	TAILQ_INSERT_TAIL(&a->kube->pods.loose, task, of_list);
 	task->attempt = NULL;
 	if (map_find(&a->at, (uint32_t)task->pod.index) != task)
 		return;
@@ -97,10 +87,10 @@ void kube_attempt_free(struct kube_attempt *a)
 	struct kube *kube = a->kube;
 	struct kube_task *task;
 
-	map_del(&kube->attempts, kube_key(a->id.job, a->id.attempt));
+	map_del(&kube->attempts, kube_attempt_key(a->id.job, a->id.attempt));
 	if (a->touched)
 		TAILQ_REMOVE(&kube->touched, a, of_touched);
-	kube_shared_put(a->shared);
+	kube_shared_put(a->make.shared);
 	map_free(&a->at);
 	while ((task = TAILQ_FIRST(&a->tasks))) {
 		unlink_task(task);
@@ -108,9 +98,9 @@ void kube_attempt_free(struct kube_attempt *a)
 		if (task->gone)
 			kube_task_free(kube, task);
 	}
-	kube_keep_free(a->keep);
-	kube_attempt_drop_orders(a);
-	kube_slots_free(a->slot, a->nslots);
+	kube_keep_free(a->end.keep);
+	kube_make_drop(a);
+	kube_slot_free_all(&a->slots);
 	free(a->uid);
 	free(a);
 }
@@ -119,10 +109,10 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 {
 	if (!a->uid || strcmp(task->pod.owner, a->uid) != 0)
 		return;
-	TAILQ_REMOVE(&a->kube->loose, task, of_list);
+	TAILQ_REMOVE(&a->kube->pods.loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
-	a->why_ms = 0; /* they come */
+	a->start.why_ms = 0; /* they come */
 	set_at(a, task);
 	kube_task_count(a->kube, task);
 }
@@ -133,28 +123,15 @@ void kube_attempt_set_uid(struct kube_attempt *a, const char *uid)
 
 	free(a->uid);
 	a->uid = xstrdup(uid);
-	for (task = TAILQ_FIRST(&a->kube->loose); task; task = next) {
+	for (task = TAILQ_FIRST(&a->kube->pods.loose); task; task = next) {
 		next = TAILQ_NEXT(task, of_list);
 		kube_attempt_link(a, task);
 	}
 }
 
-struct kube_task *kube_task_at(struct kube_attempt *a, uint32_t index)
+struct kube_task *kube_attempt_at(struct kube_attempt *a, uint32_t index)
 {
 	return map_find(&a->at, index);
-}
-
-bool kube_task_is_bound(const struct kube_task *task)
-{
-	return *task->pod.node || task->binding;
-}
-
-bool kube_task_has_failed(const struct kube_task *task)
-{
-	const struct kube_pod *pod = &task->pod;
-
-	return kube_pod_is_over(pod) && (pod->exit_code || pod->oom) &&
-	       !*pod->leave && !pod->deleting && !kube_pod_is_lost(pod);
 }
 
 struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n)
@@ -166,52 +143,22 @@ struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n)
 		if (!kube_task_has_failed(task))
 			continue;
 		++*ret_n;
-		if (!found || (a->replace ? task->pod.end >= found->pod.end
-		                          : task->pod.end < found->pod.end))
+		if (!found ||
+		    (a->make.replace ? task->pod.end >= found->pod.end
+		                     : task->pod.end < found->pod.end))
 			found = task;
 	}
 	return found;
 }
 
-bool kube_task_is_alive(const struct kube_task *task)
-{
-	return kube_task_is_bound(task) && !kube_pod_is_over(&task->pod) &&
-	       !kube_task_is_given_up(task);
-}
-
-bool kube_task_is_given_up(const struct kube_task *task)
-{
-	return task->forced && task->pod.deleting;
-}
-
-const char *kube_task_loss(const struct kube_attempt *a,
-                           const struct kube_task *task)
-{
-	const struct kube_nodes *nodes = a->kube->nodes;
-
-	if (*task->pod.node && !kube_nodes_is_there(nodes, task->pod.node))
-		return "the node is no longer there";
-	if (*task->pod.node && !kube_nodes_is_up(nodes, task->pod.node))
-		return "the node is lost";
-	return "was deleted";
-}
-
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task)
 {
-	for (uint32_t i = 0; i < a->nslots; i++)
-		if (a->slot[i].seen &&
-		    kube_task_at(a, a->slot[i].index) == task)
-			kube_slot_lose(&a->slot[i], task->pod.name,
+	for (uint32_t i = 0; i < a->slots.n; i++)
+		if (a->slots.slot[i].seen &&
+		    kube_attempt_at(a, a->slots.slot[i].index) == task)
+			kube_slot_lose(&a->slots.slot[i], task->pod.name,
 			               kube_task_loss(a, task));
 	unlink_task(task);
-}
-
-bool kube_attempt_is_asking(const struct kube_attempt *a)
-{
-	for (int i = 0; i < ASK_KINDS; i++)
-		if (a->asking[i])
-			return true;
-	return false;
 }
 
 bool kube_attempt_any_alive(struct kube_attempt *a)

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/node.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
 /* A node, as far as it matters here. */
-struct drain {
+struct drain_node {
 	char *node;
 	char *reason;  /* NULL: it is not drained */
 	char *noted;   /* the reason in our annotation; NULL: there is none */
@@ -27,24 +28,24 @@ struct drain_call {
 	char *node;
 };
 
-static struct drain *find(struct kube *kube, const char *node)
+static struct drain_node *find(struct kube *kube, const char *node)
 {
-	return map_find(&kube->drains, kube_text_key(node));
+	return map_find(&kube->drain.nodes, kube_text_key(node));
 }
 
-static struct drain *intern(struct kube *kube, const char *node)
+static struct drain_node *intern(struct kube *kube, const char *node)
 {
-	struct drain *d = find(kube, node);
+	struct drain_node *d = find(kube, node);
 
 	if (d)
 		return d;
 	d = xcalloc(1, sizeof(*d));
 	d->node = xstrdup(node);
-	map_set(&kube->drains, kube_text_key(node), d);
+	map_set(&kube->drain.nodes, kube_text_key(node), d);
 	return d;
 }
 
-static void drain_free(struct drain *d)
+static void drain_free(struct drain_node *d)
 {
 	free(d->node);
 	free(d->reason);
@@ -54,7 +55,7 @@ static void drain_free(struct drain *d)
 
 static void call_free(struct drain_call *call)
 {
-	TAILQ_REMOVE(&call->kube->drain_calls, call, of_list);
+	TAILQ_REMOVE(&call->kube->drain.calls, call, of_list);
 	free(call->node);
 	free(call);
 }
@@ -62,14 +63,14 @@ static void call_free(struct drain_call *call)
 void kube_drain_free(struct kube *kube)
 {
 	struct drain_call *call;
-	struct drain *d;
+	struct drain_node *d;
 	size_t at = 0;
 
-	while ((call = TAILQ_FIRST(&kube->drain_calls)))
+	while ((call = TAILQ_FIRST(&kube->drain.calls)))
 		call_free(call);
-	while ((d = map_each(&kube->drains, &at)))
+	while ((d = map_each(&kube->drain.nodes, &at)))
 		drain_free(d);
-	map_free(&kube->drains);
+	map_free(&kube->drain.nodes);
 }
 
 /* --- asking --- */
@@ -78,20 +79,20 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 {
 	struct drain_call *call = arg;
 	struct kube *kube = call->kube;
-	struct drain *d = find(kube, call->node);
+	struct drain_node *d = find(kube, call->node);
 
 	if (d)
 		d->asking = false;
 	if (!answer->err) {
-		kube->undrained.code = 0;
+		kube->drain.trouble.code = 0;
 		kube_drain_seen(kube, answer->body, false);
 	} else if (answer->err->code != ENOENT) {
-		kube->undrained = *answer->err; /* the tick asks again */
+		kube->drain.trouble = *answer->err; /* the tick asks again */
 	}
 	call_free(call);
 }
 
-static json_t *patch_of(const struct kube *kube, const struct drain *d)
+static json_t *patch_of(const struct kube *kube, const struct drain_node *d)
 {
 	const char *reason = d->reason;
 	json_t *patch =
@@ -109,7 +110,7 @@ static json_t *patch_of(const struct kube *kube, const struct drain *d)
 	return patch;
 }
 
-static void ask(struct kube *kube, struct drain *d)
+static void ask(struct kube *kube, struct drain_node *d)
 {
 	struct drain_call *call = xcalloc(1, sizeof(*call));
 	json_t *body = patch_of(kube, d);
@@ -118,7 +119,7 @@ static void ask(struct kube *kube, struct drain *d)
 	d->asking = true;
 	call->kube = kube;
 	call->node = xstrdup(d->node);
-	TAILQ_INSERT_TAIL(&kube->drain_calls, call, of_list);
+	TAILQ_INSERT_TAIL(&kube->drain.calls, call, of_list);
 	buf_puts(&path, "/api/v1/nodes");
 	kube_path_name(&path, d->node);
 	kube_lease_send(kube->lease, &path, body,
@@ -131,33 +132,33 @@ static void ask(struct kube *kube, struct drain *d)
 /* --- what is wanted, and what is --- */
 
 /* Cordoned by others it stays as it is, and is theirs to uncordon. */
-static bool is_as_wanted(const struct drain *d)
+static bool is_as_wanted(const struct drain_node *d)
 {
 	if (d->reason && d->noted)
 		return !strcmp(d->reason, d->noted);
 	return d->reason ? d->cordoned : !d->noted;
 }
 
-static void look(struct kube *kube, struct drain *d)
+static void look(struct kube *kube, struct drain_node *d)
 {
-	if (kube->recovered && kube_lease_left_ms(kube->lease) && d->seen &&
+	if (kube->recovery.done && kube_lease_left_ms(kube->lease) && d->seen &&
 	    !d->asking && !is_as_wanted(d))
 		ask(kube, d);
 }
 
 void kube_drain_step(struct kube *kube)
 {
-	struct drain *d;
+	struct drain_node *d;
 	size_t at = 0;
 
-	while ((d = map_each(&kube->drains, &at)))
+	while ((d = map_each(&kube->drain.nodes, &at)))
 		look(kube, d);
 }
 
 void kube_drain(struct runner *r, const char *node, const char *reason)
 {
 	struct kube *kube = kube_of(r);
-	struct drain *d = intern(kube, node);
+	struct drain_node *d = intern(kube, node);
 
 	free(d->reason);
 	d->reason = reason ? xstrdup(reason) : NULL;
@@ -189,7 +190,7 @@ void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted)
 	const json_t *spec = json_object_get(obj, "spec");
 	const char *name = kube_text_at(meta, "name");
 	const char *noted = our_note(kube, notes);
-	struct drain *d;
+	struct drain_node *d;
 
 	if (!name)
 		return;

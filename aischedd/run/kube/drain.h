@@ -12,15 +12,22 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-struct kube;
-struct runner;
+#include "aischedd/run/runner.h"
+#include "libcommon/err.h"
+#include "libcommon/map.h"
 
-TAILQ_HEAD(drain_calls, drain_call);
+struct kube;
+
+struct kube_drains {
+	struct map nodes; /* by name: struct drain_node */
+	TAILQ_HEAD(, drain_call) calls;
+	struct err trouble; /* why one is not cordoned; code 0: all are */
+};
 
 /* As runner_ops says. */
 void kube_drain(struct runner *r, const char *node, const char *reason);
 
-/* What the watch says of a node. */
+/* As the watch of nodes tells it. */
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted);
 
 /* Do what is to be done. */

@@ -1,9 +1,15 @@
 /* jobs.c - what is heard of our Jobs */
+#include "aischedd/run/kube/jobs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/secret.h"
+#include "aischedd/run/kube/shared.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 static uint32_t number_of(const json_t *value)
@@ -14,7 +20,7 @@ static uint32_t number_of(const json_t *value)
 	         : (uint32_t)json_integer_value(value);
 }
 
-static void job_free(struct job_seen *job)
+static void job_free(struct kube_job *job)
 {
 	free(job->name);
 	free(job->uid);
@@ -22,14 +28,14 @@ static void job_free(struct job_seen *job)
 	free(job);
 }
 
-static void job_lose(struct kube *kube, struct job_seen *job)
+static void job_lose(struct kube *kube, struct kube_job *job)
 {
 	struct kube_attempt *a = kube_attempt_find(kube, &job->owner);
 
 	map_del(&kube->jobs, kube_text_key(job->name));
 	kube_shared_put(job->shared);
 	if (a && a->uid && !strcmp(a->uid, job->uid)) {
-		a->job_gone = true;
+		a->end.job_gone = true;
 		kube_attempt_touch(a);
 	}
 	job_free(job);
@@ -57,7 +63,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	const json_t *spec = json_object_get(obj, "spec");
 	char our_name[KUBE_NAME_SIZE];
 	struct kube_owner owner;
-	struct job_seen *job;
+	struct kube_job *job;
 	const char *shared;
 
 	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner)) {
@@ -68,7 +74,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	                 owner.attempt);
 	if (strcmp(name, our_name) != 0)
 		return; /* somebody has copied what we say of ours */
-	shared = kube_object_shared(obj, &kube->home);
+	shared = kube_object_secret_shared(obj, &kube->home);
 	job = map_find(&kube->jobs, kube_text_key(name));
 	if (job && strcmp(job->uid, uid) != 0) {
 		job_lose(kube, job);
@@ -94,7 +100,13 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	job->indexes = number_of(json_object_get(spec, "completions"));
 	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
 	job->tasks = number_of(json_object_get(notes, KUBE_NOTE_TASKS));
-	kube_sweep_one(kube, job);
+	kube_recover_sweep_one(kube, job);
+}
+
+void kube_jobs_remove_later(struct kube_job *job)
+{
+	job->removing = false;
+	job->rest_ms = clock_boot_ms() + KUBE_REST_MS;
 }
 
 static void jobs_drop(struct kube *kube)
@@ -103,7 +115,7 @@ static void jobs_drop(struct kube *kube)
 	size_t n = 0;
 
 	for (size_t i = 0; i < kube->jobs.cap; i++) {
-		struct job_seen *job = kube->jobs.slot[i].value;
+		struct kube_job *job = kube->jobs.slot[i].value;
 
 		if (job && job->marked)
 			gone[n++] = kube->jobs.slot[i].key;
@@ -115,7 +127,7 @@ static void jobs_drop(struct kube *kube)
 
 void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj)
 {
-	struct job_seen *job;
+	struct kube_job *job;
 	size_t at = 0;
 
 	if (news == KUBE_RESET)
@@ -129,7 +141,7 @@ void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj)
 
 void kube_jobs_free(struct kube *kube)
 {
-	struct job_seen *job;
+	struct kube_job *job;
 	size_t at = 0;
 
 	while ((job = map_each(&kube->jobs, &at)))

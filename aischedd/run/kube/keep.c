@@ -6,13 +6,16 @@
  * begin; when that does not help, the end of the job says so and does not
  * wait.  A server that cannot be reached is waited for.
  */
+#include "aischedd/run/kube/keep.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/call.h"
-#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/log_pods.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/run/log_lines.h"
 #include "libcommon/clock.h"
@@ -27,8 +30,8 @@ enum {
 };
 
 /* The log of one pod. */
-struct kept {
-	TAILQ_ENTRY(kept) of_list;
+struct kube_kept {
+	TAILQ_ENTRY(kube_kept) of_list;
 	struct kube_keep *keep;
 	struct log_id id;
 	char *pod, *container;
@@ -47,13 +50,13 @@ struct kube_keep {
 	char *lost; /* why the first that is not kept is not, or NULL */
 };
 
-static void kept_free(struct kept *k)
+static void kept_free(struct kube_kept *k)
 {
 	struct kube *kube = k->keep->kube;
 
-	TAILQ_REMOVE(&kube->keeping, k, of_list);
+	TAILQ_REMOVE(&kube->keep.list, k, of_list);
 	if (k->call)
-		kube->nreading--;
+		kube->keep.nreading--;
 	log_writer_drop(k->writer);
 	buf_free(&k->text);
 	free(k->pod);
@@ -62,7 +65,7 @@ static void kept_free(struct kept *k)
 }
 
 /* It is read, or given up: err says why. */
-static void finish(struct kept *k, const struct err *err)
+static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;
 
@@ -76,7 +79,7 @@ static void finish(struct kept *k, const struct err *err)
 
 static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
-	struct kept *k = arg;
+	struct kube_kept *k = arg;
 
 	if (clock_boot_ms() > k->until_ms)
 		return err_set(err, ETIMEDOUT, "it takes more than %d s",
@@ -102,13 +105,13 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 
 static void on_done(const struct kube_answer *answer, void *arg)
 {
-	struct kept *k = arg;
+	struct kube_kept *k = arg;
 	struct kube_keep *keep = k->keep;
 	struct kube *kube = keep->kube;
 	struct err err = { 0 };
 	int rc = -1;
 
-	kube->nreading--;
+	kube->keep.nreading--;
 	k->call = NULL;
 	if (answer->err)
 		err = *answer->err;
@@ -126,13 +129,13 @@ static void on_done(const struct kube_answer *answer, void *arg)
 		look_again(kube, &keep->owner);
 }
 
-static int start(struct kube *kube, struct kept *k, struct err *err)
+static int start(struct kube *kube, struct kube_kept *k, struct err *err)
 {
 	struct buf path = { 0 };
 
 	log_writer_drop(k->writer);
-	k->writer =
-	    log_writer_new(kube->logs, &k->id, kube->pool->log_limit, err);
+	k->writer = log_writer_new(kube->log.folder, &k->id,
+	                           kube->pool->log_limit, err);
 	if (!k->writer)
 		return -1;
 	k->lines = (struct log_lines){ .keep_times = true };
@@ -140,7 +143,7 @@ static int start(struct kube *kube, struct kept *k, struct err *err)
 	k->tries++;
 	k->until_ms = clock_boot_ms() + WHOLE_MS;
 	kube_log_path(kube, k->pod, k->container, &path);
-	kube->nreading++;
+	kube->keep.nreading++;
 	k->call = kube_http_send(
 	    kube->http, &(struct kube_request){ .rank = KUBE_READ,
 	                                        .path = path.data,
@@ -156,11 +159,11 @@ static int start(struct kube *kube, struct kept *k, struct err *err)
 /* Begin to read as many as may be. */
 static void pump(struct kube *kube)
 {
-	struct kept *k, *next;
+	struct kube_kept *k, *next;
 	struct err err;
 
-	for (k = TAILQ_FIRST(&kube->keeping); k && kube->nreading < READERS;
-	     k = next) {
+	for (k = TAILQ_FIRST(&kube->keep.list);
+	     k && kube->keep.nreading < READERS; k = next) {
 		next = TAILQ_NEXT(k, of_list);
 		if (!k->call && start(kube, k, &err) < 0)
 			finish(k, &err); /* the tick steps its attempt */
@@ -168,14 +171,14 @@ static void pump(struct kube *kube)
 }
 
 /* It still can be asked for. */
-static bool has_log(const struct kube *kube, const struct log_pod *p)
+static bool has_log(const struct kube *kube, const struct kube_log_pod *p)
 {
 	return !p->gone && !p->pod->to_files &&
 	       kube_nodes_is_up(kube->nodes, p->pod->node);
 }
 
 /* Of a task that failed again and again, not all of its pods matter. */
-static bool is_among_last(const struct log_pod *list, size_t n, size_t i)
+static bool is_among_last(const struct kube_log_pod *list, size_t n, size_t i)
 {
 	return i + AGAIN_MAX >= n ||
 	       list[i + AGAIN_MAX].id.task != list[i].id.task;
@@ -185,13 +188,13 @@ struct kube_keep *kube_keep_begin(struct kube *kube,
                                   const struct kube_owner *owner)
 {
 	struct kube_keep *keep = xcalloc(1, sizeof(*keep));
-	struct log_pod *list;
+	struct kube_log_pod *list;
 	size_t n = kube_log_pods(kube, owner, &list);
 
 	keep->kube = kube;
 	keep->owner = *owner;
 	for (size_t i = 0; i < n; i++) {
-		struct kept *k;
+		struct kube_kept *k;
 
 		if (!has_log(kube, &list[i]) || !is_among_last(list, n, i))
 			continue;
@@ -200,7 +203,7 @@ struct kube_keep *kube_keep_begin(struct kube *kube,
 		k->id = list[i].id;
 		k->pod = xstrdup(list[i].pod->name);
 		k->container = xstrdup(list[i].pod->container);
-		TAILQ_INSERT_TAIL(&kube->keeping, k, of_list);
+		TAILQ_INSERT_TAIL(&kube->keep.list, k, of_list);
 		keep->left++;
 	}
 	free(list);
@@ -220,11 +223,11 @@ const char *kube_keep_lost(const struct kube_keep *keep)
 
 void kube_keep_free(struct kube_keep *keep)
 {
-	struct kept *k, *next;
+	struct kube_kept *k, *next;
 
 	if (!keep)
 		return;
-	for (k = TAILQ_FIRST(&keep->kube->keeping); k; k = next) {
+	for (k = TAILQ_FIRST(&keep->kube->keep.list); k; k = next) {
 		next = TAILQ_NEXT(k, of_list);
 		if (k->keep != keep)
 			continue;

@@ -1,75 +1,31 @@
 /* kube.c - the runner of a cluster: what it hears, and who is told */
 #include "aischedd/run/kube/kube.h"
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/client/call.h"
-#include "aischedd/run/kube/log.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/clock.h"
+#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/adopt_pod.h"
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/http.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/drain.h"
+#include "aischedd/run/kube/jobs.h"
+#include "aischedd/run/kube/lease.h"
+#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/log_pods.h"
+#include "aischedd/run/kube/nodes.h"
+#include "aischedd/run/kube/note.h"
+#include "aischedd/run/kube/pods.h"
+#include "aischedd/run/kube/recover.h"
+#include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/trouble.h"
+#include "aischedd/run/kube/version.h"
 #include "libcommon/mem.h"
 
-enum {
-	TICK_S = 1,
-	REFUSAL_MS = 400000 /* a start is tried again sooner */
-};
-
-/* --- trouble ----------------------------------------------------------- */
-
-/* Of jobs that have gone since nobody asks any more. */
-static const char *refusal(const struct kube *kube)
-{
-	for (int i = 0; i < ASK_KINDS; i++)
-		if (kube->refusal[i].err.code &&
-		    clock_boot_ms() - kube->refusal[i].ms < REFUSAL_MS)
-			return kube->refusal[i].err.text;
-	if (kube->undrained.code)
-		return kube->undrained.text;
-	return kube->mute.code ? kube->mute.text : NULL;
-}
-
-static const char *trouble(const struct kube *kube)
-{
-	const char *text = kube_lease_trouble(kube->lease);
-	const struct err *err = kube_http_trouble(kube->http);
-
-	if (err)
-		return err->text;
-	for (int i = 0; i < SEE_N; i++)
-		if (kube->blind[i].code)
-			return kube->blind[i].text;
-	if (kube->old.code)
-		return kube->old.text;
-	return text ? text : refusal(kube);
-}
-
-/* Only what is new. */
-static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
-                 struct buf *told)
-{
-	const char *was = told->len ? told->data : "";
-
-	if (!strcmp(text ? text : "", was))
-		return;
-	buf_clear(told);
-	if (text)
-		buf_puts(told, text);
-	kube->fn(&(struct run_event){ .kind = kind, .text = text }, kube->arg);
-}
-
-void kube_tell_trouble(struct kube *kube)
-{
-	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told);
-}
-
-static void tell_lacks(struct kube *kube)
-{
-	if (kube->recovered)
-		tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes),
-		     &kube->told_lacks);
-}
+enum { TICK_S = 1 };
 
 static void on_trouble(const struct err *err, void *arg)
 {
@@ -77,25 +33,7 @@ static void on_trouble(const struct err *err, void *arg)
 
 	(void)err;
 	if (kube->lease) /* not while it is being made */
-		kube_tell_trouble(kube);
-}
-
-static const char *kube_shortcomings(struct runner *r)
-{
-	struct kube *kube = kube_of(r);
-	const char *text = trouble(kube);
-	const char *lacks =
-	    kube->recovered ? kube_nodes_lacks(kube->nodes) : NULL;
-
-	buf_clear(&kube->lacks);
-	buf_puts(&kube->lacks, "");
-	if (text)
-		buf_printf(&kube->lacks, "Pool '%s': %s.", kube->pool->name,
-		           text);
-	if (lacks)
-		buf_printf(&kube->lacks, "%sPool '%s': %s.", text ? " " : "",
-		           kube->pool->name, lacks);
-	return kube->lacks.data;
+		kube_trouble_tell(kube);
 }
 
 /* --- watches ----------------------------------------------------------- */
@@ -105,14 +43,14 @@ static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
 	if (news == KUBE_TROUBLE)
-		kube->blind[what] = *err;
+		kube->sight.blind[what] = *err;
 	else
-		kube->blind[what].code = 0;
-	kube_tell_trouble(kube);
+		kube->sight.blind[what].code = 0;
+	kube_trouble_tell(kube);
 	if (news != KUBE_SYNCED)
 		return;
-	kube->synced[what] = true;
-	kube_try_recover(kube);
+	kube->sight.synced[what] = true;
+	kube_recover_try(kube);
 }
 
 static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
@@ -132,7 +70,7 @@ static void on_pods(enum kube_news news, json_t *obj, const struct err *err,
                     void *arg)
 {
 	kube_pods_news(arg, news, obj);
-	kube_adopt_pods_news(arg, news);
+	kube_adopt_pod_news(arg, news);
 	heard(arg, SEE_PODS, news, err);
 }
 
@@ -165,7 +103,7 @@ static void watch(struct kube *kube)
 		spec.path = path.data;
 		spec.fn = fn[i];
 		spec.arg = kube;
-		kube->watch[i] = kube_watch_new(kube->http, &spec);
+		kube->sight.watch[i] = kube_watch_new(kube->http, &spec);
 		buf_free(&path);
 	}
 }
@@ -185,7 +123,7 @@ static void step_all(struct kube *kube)
 		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
 
 		if (a)
-			kube_attempt_step(a);
+			kube_life_step(a);
 	}
 	free(key);
 }
@@ -200,9 +138,9 @@ static void on_soon(evutil_socket_t fd, short what, void *arg)
 	while ((a = TAILQ_FIRST(&kube->touched))) {
 		TAILQ_REMOVE(&kube->touched, a, of_touched);
 		a->touched = false;
-		kube_attempt_step(a);
+		kube_life_step(a);
 	}
-	kube_logs_step(kube);
+	kube_log_step(kube);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -212,23 +150,23 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	kube_version_ask(kube);
 	step_all(kube);
-	kube_sweep(kube);
+	kube_recover_sweep(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);
-	kube_logs_step(kube);
-	kube_tell_trouble(kube);
-	tell_lacks(kube);
+	kube_log_step(kube);
+	kube_trouble_tell(kube);
+	kube_trouble_tell_lacks(kube);
 }
 
 static void on_lease(void *arg)
 {
 	struct kube *kube = arg;
 
-	kube_tell_trouble(kube);
+	kube_trouble_tell(kube);
 	if (!kube_lease_left_ms(kube->lease))
 		return;
-	kube_try_recover(kube);
-	kube_sweep(kube);
+	kube_recover_try(kube);
+	kube_recover_sweep(kube);
 	step_all(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);
@@ -273,28 +211,26 @@ static void runner_free(struct runner *r)
 
 	kube_lease_free(kube->lease);
 	for (int i = 0; i < SEE_N; i++)
-		kube_watch_free(kube->watch[i]);
-	kube_logs_free(kube);
+		kube_watch_free(kube->sight.watch[i]);
+	kube_log_free_all(kube);
 	kube_shared_free(kube);
 	attempts_free(kube); /* with the logs that are read for them */
 	kube_http_free(kube->http);
 	event_free(kube->tick);
 	event_free(kube->soon);
-	kube_asks_free(kube);
+	kube_ask_free_all(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
 	kube_adopt_free(kube);
-	kube_notes_free(kube);
+	kube_note_free_all(kube);
 	kube_drain_free(kube);
 	kube_nodes_free(kube->nodes);
-	buf_free(&kube->lacks);
-	buf_free(&kube->told);
-	buf_free(&kube->told_lacks);
-	free(kube->want_job);
-	free(kube->want_attempt);
+	kube_trouble_fini(&kube->told);
+	free(kube->recovery.job);
+	free(kube->recovery.attempt);
 	free(kube->store);
 	free(kube->lease_name);
-	free(kube->logs);
+	free(kube->log.folder);
 	free(kube);
 }
 
@@ -312,20 +248,20 @@ static void kube_reconf(struct runner *r, const struct conf *conf,
 }
 
 static const struct runner_ops kube_ops = {
-	.start = kube_job_start,
-	.stop = kube_job_stop,
+	.start = kube_life_start,
+	.stop = kube_life_stop,
 	.signal = no_signal,
 	.suspend = no_suspend,
 	.resume = no_resume,
-	.resize = kube_job_resize,
-	.forget = kube_job_forget,
+	.resize = kube_life_resize,
+	.forget = kube_life_forget,
 	.recover = kube_recover,
 	.adopt = kube_adopt_told,
 	.explain = kube_adopt_explain,
 	.drain = kube_drain,
 	.reconf = kube_reconf,
-	.shortcomings = kube_shortcomings,
-	.log_next = kube_log_next,
+	.shortcomings = kube_trouble_shortcomings,
+	.log_next = kube_log_pods_next,
 	.log_open = kube_log_open,
 	.log_pause = kube_log_pause,
 	.log_close = kube_log_close,
@@ -347,16 +283,16 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->lease_name = xasprintf("aischedd-%s", conf->cluster);
 	kube->fn = fn;
 	kube->arg = arg;
-	TAILQ_INIT(&kube->loose);
-	TAILQ_INIT(&kube->asks);
+	TAILQ_INIT(&kube->pods.loose);
+	TAILQ_INIT(&kube->asks.list);
 	TAILQ_INIT(&kube->touched);
 	kube->soon = event_new(base, -1, 0, on_soon, kube);
-	TAILQ_INIT(&kube->adopt_calls);
-	TAILQ_INIT(&kube->sayings);
-	TAILQ_INIT(&kube->drain_calls);
-	kube->logs = xstrdup(logs);
-	TAILQ_INIT(&kube->logs_read);
-	TAILQ_INIT(&kube->keeping);
+	TAILQ_INIT(&kube->adopt.calls);
+	TAILQ_INIT(&kube->notes.list);
+	TAILQ_INIT(&kube->drain.calls);
+	kube->log.folder = xstrdup(logs);
+	TAILQ_INIT(&kube->log.readers);
+	TAILQ_INIT(&kube->keep.list);
 	kube->nodes =
 	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,

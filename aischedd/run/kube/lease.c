@@ -7,7 +7,11 @@
 #include <time.h>
 
 #include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/http.h"
+#include "aischedd/run/kube/client/http_priv.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/client/status.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/rfc3339.h"

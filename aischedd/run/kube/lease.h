@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/kube/client/http.h"
+#include "libcommon/buf.h"
 
 struct event_base;
 struct kube_lease;

@@ -7,6 +7,9 @@
 #include <time.h>
 
 #include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/log_pods.h"
 #include "aischedd/run/log_lines.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -48,7 +51,7 @@ void kube_log_path(const struct kube *kube, const char *pod,
 
 static void log_free(struct run_log *log)
 {
-	TAILQ_REMOVE(&log->kube->logs_read, log, of_list);
+	TAILQ_REMOVE(&log->kube->log.readers, log, of_list);
 	if (log->call)
 		kube_http_cancel(log->call);
 	buf_free(&log->text);
@@ -77,7 +80,7 @@ static const struct kube_pod *pod_of(const struct run_log *log)
 {
 	const struct kube_owner owner = { log->id.job, log->id.attempt };
 	const struct kube_pod *pod = NULL;
-	struct log_pod *list;
+	struct kube_log_pod *list;
 	size_t n = kube_log_pods(log->kube, &owner, &list);
 
 	for (size_t i = 0; i < n; i++)
@@ -181,17 +184,17 @@ static void step(struct run_log *log)
 		ask(log, pod);
 }
 
-void kube_logs_look(struct kube *kube)
+void kube_log_look(struct kube *kube)
 {
-	if (!TAILQ_EMPTY(&kube->logs_read))
+	if (!TAILQ_EMPTY(&kube->log.readers))
 		event_active(kube->soon, EV_TIMEOUT, 0);
 }
 
-void kube_logs_step(struct kube *kube)
+void kube_log_step(struct kube *kube)
 {
 	struct run_log *log, *next;
 
-	for (log = TAILQ_FIRST(&kube->logs_read); log; log = next) {
+	for (log = TAILQ_FIRST(&kube->log.readers); log; log = next) {
 		next = TAILQ_NEXT(log, of_list);
 		step(log);
 	}
@@ -209,8 +212,8 @@ struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
 	log->follow = follow;
 	log->lines = lines;
 	log->reader = *reader;
-	TAILQ_INSERT_TAIL(&kube->logs_read, log, of_list);
-	kube_logs_look(kube);
+	TAILQ_INSERT_TAIL(&kube->log.readers, log, of_list);
+	kube_log_look(kube);
 	return log;
 }
 
@@ -226,8 +229,8 @@ void kube_log_close(struct run_log *log)
 	log_free(log);
 }
 
-void kube_logs_free(struct kube *kube)
+void kube_log_free_all(struct kube *kube)
 {
-	while (!TAILQ_EMPTY(&kube->logs_read))
-		log_free(TAILQ_FIRST(&kube->logs_read));
+	while (!TAILQ_EMPTY(&kube->log.readers))
+		log_free(TAILQ_FIRST(&kube->log.readers));
 }

@@ -1,58 +1,37 @@
 /*
- * log.h - what containers print, while their pods are there
- *
- * log.c has it followed, for whoever wants to read it now; keep.c
- * keeps it when an attempt has ended.
+ * log.h - what containers print, read while their pods are there
  */
 #ifndef AISCHEDD_RUN_KUBE_LOG_H
 #define AISCHEDD_RUN_KUBE_LOG_H
 
-#include "aischedd/run/kube/kube.h"
-#include "aischedd/run/log_file.h"
+#include <stdbool.h>
+#include <sys/queue.h>
 
-/* Of the log of a pod, with times; more of a query may be added. */
+#include "aischedd/run/log_file.h"
+#include "aischedd/run/runner.h"
+#include "libcommon/buf.h"
+
+struct kube;
+
+struct kube_logs {
+	char *folder; /* of those that are kept */
+	TAILQ_HEAD(, run_log) readers;
+};
+
+/* Path of the log of a pod, with times; the query may be continued. */
 void kube_log_path(const struct kube *kube, const char *pod,
                    const char *container, struct buf *path);
 
-/* --- log_pods.c --- */
-
-struct log_pod {
-	struct log_id id;
-	const struct kube_pod *pod; /* borrowed */
-	bool gone;                  /* nobody has its output any more */
-};
-
-/* Those of an attempt that run or have run, in the order of their output; on
- * the heap. */
-size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
-                     struct log_pod **ret);
-
-/* See struct runner_ops. */
-bool kube_log_next(struct runner *r, struct log_id *id, bool wait);
-
-/* --- log.c: see struct runner_ops --- */
-
+/* As runner_ops says. */
 struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
                               bool follow, struct log_lines *lines,
                               const struct run_reader *reader);
 void kube_log_pause(struct run_log *log, bool pause);
 void kube_log_close(struct run_log *log);
 
-/* Pods have changed: soon step() is called, as it is each second. */
-void kube_logs_look(struct kube *kube);
-void kube_logs_step(struct kube *kube);
-void kube_logs_free(struct kube *kube);
-
-/* --- keep.c --- */
-
-/* The logs of all pods that an attempt has now are read, and kept; when that
- * is done the attempt looks again. */
-struct kube_keep *kube_keep_begin(struct kube *kube,
-                                  const struct kube_owner *owner);
-bool kube_keep_is_done(const struct kube_keep *keep);
-
-/* Why one is not kept, for a person; NULL: all are. */
-const char *kube_keep_lost(const struct kube_keep *keep);
-void kube_keep_free(struct kube_keep *keep); /* NULL is fine */
+/* Pods have changed: kube_log_step() is called soon, as it is each second. */
+void kube_log_look(struct kube *kube);
+void kube_log_step(struct kube *kube);
+void kube_log_free_all(struct kube *kube);
 
 #endif

@@ -1,30 +1,33 @@
 /* log_pods.c - whose output is which: the pods of an attempt, in order */
+#include "aischedd/run/kube/log_pods.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/mem.h"
 
-struct pods {
-	struct log_pod *list;
+struct pod_list {
+	struct kube_log_pod *list;
 	size_t n, cap;
 };
 
-static void add(struct pods *pods, const struct kube_pod *pod, bool gone)
+static void add(struct pod_list *pods, const struct kube_pod *pod, bool gone)
 {
 	if (!pod->ran)
 		return;
 	pods->list = GROW(pods->list, pods->n, &pods->cap);
-	pods->list[pods->n++] = (struct log_pod){ .pod = pod, .gone = gone };
+	pods->list[pods->n++] =
+	    (struct kube_log_pod){ .pod = pod, .gone = gone };
 }
 
 /* By task, and those of one task as they came, which a daemon that restarts
  * finds in the same way. */
 static int in_order(const void *a, const void *b)
 {
-	const struct kube_pod *x = ((const struct log_pod *)a)->pod;
-	const struct kube_pod *y = ((const struct log_pod *)b)->pod;
+	const struct kube_pod *x = ((const struct kube_log_pod *)a)->pod;
+	const struct kube_pod *y = ((const struct kube_log_pod *)b)->pod;
 
 	if (x->index != y->index)
 		return x->index < y->index ? -1 : 1;
@@ -34,10 +37,10 @@ static int in_order(const void *a, const void *b)
 }
 
 /* Where a Job numbers no indexes, each of its pods is a task of its own. */
-static void number(struct pods *pods, const struct kube_owner *owner)
+static void number(struct pod_list *pods, const struct kube_owner *owner)
 {
 	for (size_t i = 0; i < pods->n; i++) {
-		struct log_pod *p = &pods->list[i];
+		struct kube_log_pod *p = &pods->list[i];
 		int32_t index = p->pod->index;
 
 		p->id = (struct log_id){ .job = owner->job,
@@ -50,13 +53,13 @@ static void number(struct pods *pods, const struct kube_owner *owner)
 }
 
 size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
-                     struct log_pod **ret)
+                     struct kube_log_pod **ret)
 {
 	struct kube_attempt *a = kube_attempt_find(kube, owner);
 	struct kube_adoptee *j = kube_adopt_of(kube, owner->job);
-	const struct adopt_pod *other;
+	const struct kube_adopt_pod *other;
 	const struct kube_task *task;
-	struct pods pods = { 0 };
+	struct pod_list pods = { 0 };
 
 	if (a)
 		TAILQ_FOREACH(task, &a->tasks, of_list)
@@ -74,7 +77,7 @@ size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
 }
 
 /* The task failed, and the attempt goes on: a pod will come in its place. */
-static bool awaits_another(struct kube *kube, const struct log_pod *last)
+static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)
 {
 	const struct kube_owner owner = { last->id.job, last->id.attempt };
 	struct kube_attempt *a = kube_attempt_find(kube, &owner);
@@ -83,15 +86,16 @@ static bool awaits_another(struct kube *kube, const struct log_pod *last)
 	if (!kube_pod_is_over(last->pod) || !last->pod->exit_code)
 		return false;
 	if (a)
-		return a->replace && !a->stop && !a->ending && !a->over;
+		return a->make.replace && !a->end.stop && !a->end.failing &&
+		       !a->end.over;
 	return j && last->pod->index >= 0 && !kube_adopt_is_over(j) &&
 	       !j->run.stop && !j->at.suspended && !j->gone;
 }
 
-bool kube_log_next(struct runner *r, struct log_id *id, bool wait)
+bool kube_log_pods_next(struct runner *r, struct log_id *id, bool wait)
 {
 	const struct kube_owner owner = { id->job, id->attempt };
-	struct log_pod *list;
+	struct kube_log_pod *list;
 	size_t n = kube_log_pods(kube_of(r), &owner, &list), i = 0;
 	bool found;
 

@@ -1,10 +1,11 @@
 /* look.c - what its pods say of an attempt */
+#include "aischedd/run/kube/look.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/client/call.h"
-#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/attempt.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -17,7 +18,7 @@ static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
 	char *text = xasprintf("its image cannot be had so far: %s: %s",
 	                       pod->waits, pod->waits_why);
 
-	kube_attempt_note(a, text);
+	kube_tell_note(a, text);
 	free(text);
 }
 
@@ -37,14 +38,14 @@ static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 			return true;
 	if (!pulls)
 		return false;
-	if (!a->waits_ms) {
-		a->waits_ms = clock_boot_ms();
+	if (!a->start.image_ms) {
+		a->start.image_ms = clock_boot_ms();
 		tell_wait(a, pod);
 	}
-	return clock_boot_ms() - a->waits_ms > PULL_MS;
+	return clock_boot_ms() - a->start.image_ms > PULL_MS;
 }
 
-static void fail_for_pod(struct kube_attempt *a, struct slot *slot,
+static void fail_for_pod(struct kube_attempt *a, struct kube_slot *slot,
                          const struct kube_pod *pod)
 {
 	char *text = NULL;
@@ -53,19 +54,19 @@ static void fail_for_pod(struct kube_attempt *a, struct slot *slot,
 		text =
 		    xasprintf("its container cannot start: %s: %s", pod->waits,
 		              *pod->waits_why ? pod->waits_why : "no reason");
-		kube_attempt_fail(a, FAULT_USER, text);
+		kube_end_fail(a, FAULT_USER, text);
 	} else if (pod->phase == POD_FAILED && !pod->ran) {
 		text =
 		    xasprintf("node '%s' does not take pod %s: %s %s",
 		              pod->node, pod->name, pod->reason, pod->message);
-		slot->failed |= !a->fault.code;
-		kube_attempt_fail(a, FAULT_SYSTEM, text);
+		slot->failed |= !a->end.fault.code;
+		kube_end_fail(a, FAULT_SYSTEM, text);
 	}
 	free(text);
 }
 
 /* "Evicted: The node was low on resource: memory." */
-static void lose(struct slot *slot, const struct kube_pod *pod)
+static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 {
 	char *why = xasprintf("%s%s%s", pod->reason, *pod->message ? ": " : "",
 	                      pod->message);
@@ -74,15 +75,15 @@ static void lose(struct slot *slot, const struct kube_pod *pod)
 	free(why);
 }
 
-struct kube_look kube_attempt_look(struct kube_attempt *a)
+struct kube_look kube_look_at(struct kube_attempt *a)
 {
 	struct kube_look look = { 0 };
 	uint32_t failed;
 	const struct kube_task *last = kube_attempt_failed(a, &failed);
 
-	for (uint32_t i = 0; i < a->nslots; i++) {
-		struct slot *slot = &a->slot[i];
-		struct kube_task *task = kube_task_at(a, slot->index);
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_slot *slot = &a->slots.slot[i];
+		struct kube_task *task = kube_attempt_at(a, slot->index);
 
 		if (!task) {
 			look.idle += !slot->seen;
@@ -94,7 +95,7 @@ struct kube_look kube_attempt_look(struct kube_attempt *a)
 		look.idle += !task->pod.ran;
 		if (task->pod.start > look.start)
 			look.start = task->pod.start;
-		if (!a->started)
+		if (!a->start.told)
 			fail_for_pod(a, slot, &task->pod);
 		if (kube_task_is_given_up(task)) {
 			kube_slot_lose(slot, task->pod.name,
@@ -106,15 +107,16 @@ struct kube_look kube_attempt_look(struct kube_attempt *a)
 			continue;
 		if (kube_pod_is_lost(&task->pod))
 			lose(slot, &task->pod);
-		else if (task->pod.deleting && !a->stop && !a->ending)
+		else if (task->pod.deleting && !a->end.stop && !a->end.failing)
 			kube_slot_lose(slot, task->pod.name, "was deleted");
 		look.bad |= slot->lost != NULL;
 		/* Another pod of this index will come. */
-		look.idle += failed <= a->replace && kube_task_has_failed(task);
+		look.idle +=
+		    failed <= a->make.replace && kube_task_has_failed(task);
 	}
-	if (failed > a->replace)
+	if (failed > a->make.replace)
 		look.bad = true;
-	else if (failed > a->replaced && a->started)
-		kube_attempt_tell_replaced(a, failed, last);
+	else if (failed > a->telling.replaced && a->start.told)
+		kube_tell_replaced(a, failed, last);
 	return look;
 }

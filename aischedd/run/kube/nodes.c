@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/object/node.h"
+#include "aischedd/run/kube/object/pod.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"

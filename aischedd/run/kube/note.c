@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "aischedd/run/kube/adopt.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -20,25 +20,25 @@ enum {
 };
 
 /* One that is being said. */
-struct saying {
-	TAILQ_ENTRY(saying) of_list;
+struct kube_saying {
+	TAILQ_ENTRY(kube_saying) of_list;
 	struct kube *kube;
 	char *name; /* of the Event */
 };
 
-static void saying_free(struct saying *s)
+static void saying_free(struct kube_saying *s)
 {
-	TAILQ_REMOVE(&s->kube->sayings, s, of_list);
-	s->kube->nsayings--;
+	TAILQ_REMOVE(&s->kube->notes.list, s, of_list);
+	s->kube->notes.n--;
 	free(s->name);
 	free(s);
 }
 
-void kube_notes_free(struct kube *kube)
+void kube_note_free_all(struct kube *kube)
 {
-	struct saying *s;
+	struct kube_saying *s;
 
-	while ((s = TAILQ_FIRST(&kube->sayings)))
+	while ((s = TAILQ_FIRST(&kube->notes.list)))
 		saying_free(s);
 }
 
@@ -54,7 +54,7 @@ static void now_text(char ret[28])
 	rfc3339_format(clock_wall_us(), ret);
 }
 
-static void send_call(struct saying *s, enum kube_method method,
+static void send_call(struct kube_saying *s, enum kube_method method,
                       const char *name, json_t *body, kube_done_fn *done)
 {
 	struct kube *kube = s->kube;
@@ -76,19 +76,19 @@ static void send_call(struct saying *s, enum kube_method method,
 /* An admin should know, because nobody else will. */
 static void on_said(const struct kube_answer *answer, void *arg)
 {
-	struct saying *s = arg;
+	struct kube_saying *s = arg;
 
 	if (answer->err)
-		s->kube->mute = *answer->err;
+		s->kube->notes.mute = *answer->err;
 	else
-		s->kube->mute.code = 0;
+		s->kube->notes.mute.code = 0;
 	saying_free(s);
 }
 
 static void on_found(const struct kube_answer *answer, void *arg)
 {
 	struct kube_reader r = { .obj = answer->body };
-	struct saying *s = arg;
+	struct kube_saying *s = arg;
 	int64_t n = kube_int(&r, "series.count", 1);
 	char now[28];
 
@@ -105,7 +105,7 @@ static void on_found(const struct kube_answer *answer, void *arg)
 
 static void on_posted(const struct kube_answer *answer, void *arg)
 {
-	struct saying *s = arg;
+	struct kube_saying *s = arg;
 
 	if (answer->err && answer->err->code == EEXIST)
 		send_call(s, KUBE_GET, s->name, NULL, on_found);
@@ -151,10 +151,10 @@ static json_t *event_of(const struct kube_adoptee *j, const char *name)
 void kube_note_step(struct kube_adoptee *j)
 {
 	struct kube *kube = j->kube;
-	struct saying *s;
+	struct kube_saying *s;
 	uint64_t hash;
 
-	if (!j->note.code || !*j->at.name || kube->nsayings >= AT_ONCE)
+	if (!j->note.code || !*j->at.name || kube->notes.n >= AT_ONCE)
 		return;
 	hash = hash_bytes(kube_text_key(j->at.uid), j->note.code,
 	                  strlen(j->note.code));
@@ -162,8 +162,8 @@ void kube_note_step(struct kube_adoptee *j)
 	s = xcalloc(1, sizeof(*s));
 	s->kube = kube;
 	s->name = xasprintf("%s.%016" PRIx64, j->at.name, hash);
-	TAILQ_INSERT_TAIL(&kube->sayings, s, of_list);
-	kube->nsayings++;
+	TAILQ_INSERT_TAIL(&kube->notes.list, s, of_list);
+	kube->notes.n++;
 	send_call(s, KUBE_POST, NULL, event_of(j, s->name), on_posted);
 	kube_note_fini(&j->note);
 }

@@ -1,15 +1,16 @@
 /* pods.c - what is heard of pods, of ours and of others */
+#include "aischedd/run/kube/pods.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/client/call.h"
-#include "aischedd/run/kube/log.h"
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 /* A pod that is not ours, as far as it takes of a node. */
-struct other {
+struct other_pod {
 	char *node;
 	struct kube_amount use;
 	bool marked;
@@ -17,39 +18,17 @@ struct other {
 
 /* --- pods of ours --- */
 
-void kube_task_count(struct kube *kube, struct kube_task *task)
-{
-	bool counts = !task->attempt && !task->gone && *task->pod.node &&
-	              !kube_pod_is_over(&task->pod);
-
-	if (counts == task->counted)
-		return;
-	task->counted = counts;
-	kube_nodes_use(kube->nodes, task->pod.node, &task->pod.use, counts);
-}
-
-void kube_task_free(struct kube *kube, struct kube_task *task)
-{
-	TAILQ_REMOVE(&kube->loose, task, of_list);
-	if (task->counted)
-		kube_nodes_use(kube->nodes, task->pod.node, &task->pod.use,
-		               false);
-	map_del(&kube->pods, kube_text_key(task->pod.uid));
-	kube_pod_fini(&task->pod);
-	free(task);
-}
-
 static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
                                    const struct kube_owner *owner)
 {
 	uint64_t key = kube_text_key(pod->uid);
-	struct kube_task *task = map_find(&kube->pods, key);
+	struct kube_task *task = map_find(&kube->pods.ours, key);
 
 	if (!task) {
 		task = xcalloc(1, sizeof(*task));
 		task->owner = *owner;
-		TAILQ_INSERT_TAIL(&kube->loose, task, of_list);
-		map_set(&kube->pods, key, task);
+		TAILQ_INSERT_TAIL(&kube->pods.loose, task, of_list);
+		map_set(&kube->pods.ours, key, task);
 	} else {
 		pod->index = task->pod.index; /* whatever its labels say now */
 		kube_pod_fini(&task->pod);
@@ -89,7 +68,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 	if (a && !task->attempt)
 		kube_attempt_link(a, task);
 	kube_task_count(kube, task);
-	kube_logs_look(kube);
+	kube_log_look(kube);
 	if (a)
 		kube_attempt_touch(a);
 }
@@ -98,7 +77,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 
 static void other_free(struct kube *kube, uint64_t key)
 {
-	struct other *other = map_del(&kube->others, key);
+	struct other_pod *other = map_del(&kube->pods.others, key);
 
 	if (!other)
 		return;
@@ -111,7 +90,7 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
                      bool deleted)
 {
 	uint64_t key = kube_text_key(pod->uid);
-	struct other *other = map_find(&kube->others, key);
+	struct other_pod *other = map_find(&kube->pods.others, key);
 
 	if (deleted || !*pod->node || kube_pod_is_over(pod)) {
 		other_free(kube, key);
@@ -126,7 +105,7 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 	other = xcalloc(1, sizeof(*other));
 	other->node = xstrdup(pod->node);
 	other->use = pod->use;
-	map_set(&kube->others, key, other);
+	map_set(&kube->pods.others, key, other);
 	kube_nodes_use(kube->nodes, other->node, &other->use, true);
 }
 
@@ -134,21 +113,21 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 
 static void pods_mark(struct kube *kube)
 {
-	struct other *other;
+	struct other_pod *other;
 	struct kube_task *task;
 	size_t at = 0;
 
-	while ((task = map_each(&kube->pods, &at)))
+	while ((task = map_each(&kube->pods.ours, &at)))
 		task->marked = !task->gone;
 	at = 0;
-	while ((other = map_each(&kube->others, &at)))
+	while ((other = map_each(&kube->pods.others, &at)))
 		other->marked = true;
 }
 
 /* Those that are still marked are gone; the maps may not change meanwhile. */
 static void pods_drop(struct kube *kube)
 {
-	struct map *maps[] = { &kube->pods, &kube->others };
+	struct map *maps[] = { &kube->pods.ours, &kube->pods.others };
 
 	for (size_t m = 0; m < ARRAY_SIZE(maps); m++) {
 		uint64_t *gone = xcalloc(maps[m]->n + 1, sizeof(*gone));
@@ -157,7 +136,7 @@ static void pods_drop(struct kube *kube)
 		for (size_t i = 0; i < maps[m]->cap; i++) {
 			void *p = maps[m]->slot[i].value;
 
-			if (p && (m ? ((struct other *)p)->marked
+			if (p && (m ? ((struct other_pod *)p)->marked
 			            : ((struct kube_task *)p)->marked))
 				gone[n++] = maps[m]->slot[i].key;
 		}
@@ -165,8 +144,8 @@ static void pods_drop(struct kube *kube)
 			if (m)
 				other_free(kube, gone[i]);
 			else
-				task_deleted(kube,
-				             map_find(&kube->pods, gone[i]));
+				task_deleted(
+				    kube, map_find(&kube->pods.ours, gone[i]));
 		free(gone);
 	}
 }
@@ -186,7 +165,7 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 		return;
 	}
 	key = kube_text_key(pod.uid);
-	if (kube_adopt_pod(kube, &pod, deleted)) {
+	if (kube_adopt_pod_seen(kube, &pod, deleted)) {
 		other_free(kube, key); /* if its Job was not known before */
 		return;
 	}
@@ -206,16 +185,16 @@ void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj)
 
 void kube_pods_free(struct kube *kube)
 {
-	struct other *other;
+	struct other_pod *other;
 	struct kube_task *task;
 	size_t at = 0;
 
-	while ((task = TAILQ_FIRST(&kube->loose)))
+	while ((task = TAILQ_FIRST(&kube->pods.loose)))
 		kube_task_free(kube, task);
-	while ((other = map_each(&kube->others, &at))) {
+	while ((other = map_each(&kube->pods.others, &at))) {
 		free(other->node);
 		free(other);
 	}
-	map_free(&kube->pods);
-	map_free(&kube->others);
+	map_free(&kube->pods.ours);
+	map_free(&kube->pods.others);
 }

@@ -1,13 +1,17 @@
 /* recover.c - what the cluster has when the daemon starts */
+#include "aischedd/run/kube/recover.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/jobs.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/shared.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-static struct job_seen *job_of(struct kube *kube, const struct kube_owner *id)
+static struct kube_job *job_of(struct kube *kube, const struct kube_owner *id)
 {
 	char name[KUBE_NAME_SIZE];
 
@@ -45,8 +49,8 @@ static struct kube_task *before(struct kube_attempt *a,
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
-	uint32_t size = started + a->have, n = 0, ran = 0;
-	struct slot *slot = xcalloc(size + 1, sizeof(*slot));
+	uint32_t size = started + a->slots.have, n = 0, ran = 0;
+	struct kube_slot *slot = xcalloc(size + 1, sizeof(*slot));
 	struct kube_task *task;
 
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
@@ -54,34 +58,34 @@ static bool find_slots(struct kube_attempt *a, uint32_t started)
 		struct kube_task *was = NULL;
 		const char *node = task->pod.node;
 
-		if (task->pod.index < 0 || index >= a->have || n == size ||
-		    kube_task_at(a, index) != task)
+		if (task->pod.index < 0 || index >= a->slots.have ||
+		    n == size || kube_attempt_at(a, index) != task)
 			continue;
-		if (a->replace)
+		if (a->make.replace)
 			was = before(a, task);
 		if (was && !*node)
 			node = was->pod.node;
 		ran += index < started && (was || task->pod.ran);
 		if (!*node || !strcmp(task->pod.leave, KUBE_LEAVE_SHRINK))
 			continue;
-		slot[n++] = (struct slot){ .node = xstrdup(node),
-			                   .index = index,
-			                   .seen = true };
+		slot[n++] = (struct kube_slot){ .node = xstrdup(node),
+			                        .index = index,
+			                        .seen = true };
 	}
-	a->slot = slot;
-	a->nslots = n;
-	a->indexes = a->have;
+	a->slots.slot = slot;
+	a->slots.n = n;
+	a->slots.indexes = a->slots.have;
 	return ran >= started;
 }
 
 static void recover_one(struct kube *kube, const struct kube_owner *id)
 {
-	struct job_seen *job = job_of(kube, id);
+	struct kube_job *job = job_of(kube, id);
 	struct kube_attempt *a;
 	struct kube_task *task;
 	int64_t start = 0;
 
-	if (kube_adopt_recover(kube, id))
+	if (kube_adopt_run_recover(kube, id))
 		return;
 	if (!job || job->owner.job != id->job ||
 	    job->owner.attempt != id->attempt) {
@@ -90,8 +94,8 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	}
 	a = kube_attempt_new(kube, id);
 	kube_attempt_set_uid(a, job->uid);
-	a->have = job->indexes;
-	a->replace = job->replace;
+	a->slots.have = job->indexes;
+	a->make.replace = job->replace;
 	if (!find_slots(a, job->tasks)) {
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;
@@ -99,15 +103,15 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	TAILQ_FOREACH(task, &a->tasks, of_list)
 		if (task->pod.start > start)
 			start = task->pod.start;
-	a->started = true;
+	a->start.told = true;
 	if (job->queue) /* whether it is there is not known */
-		a->service = kube_object_service(
+		a->make.service = kube_object_service(
 		    &kube->home, &(struct run_job){ .job = id->job,
 		                                    .attempt = id->attempt,
 		                                    .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
 	/* If it has ended meanwhile, that is told now. */
-	kube_attempt_step(a);
+	kube_life_step(a);
 }
 
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
@@ -115,55 +119,55 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
 {
 	struct kube *kube = kube_of(r);
 
-	kube->want_job = xcalloc(n + 1, sizeof(*job));
-	kube->want_attempt = xcalloc(n + 1, sizeof(*attempt));
-	kube->nwant = n;
+	kube->recovery.job = xcalloc(n + 1, sizeof(*job));
+	kube->recovery.attempt = xcalloc(n + 1, sizeof(*attempt));
+	kube->recovery.n = n;
 	for (size_t i = 0; i < n; i++) {
-		kube->want_job[i] = job[i];
-		kube->want_attempt[i] = attempt[i];
+		kube->recovery.job[i] = job[i];
+		kube->recovery.attempt[i] = attempt[i];
 	}
-	kube_try_recover(kube);
+	kube_recover_try(kube);
 }
 
-void kube_try_recover(struct kube *kube)
+void kube_recover_try(struct kube *kube)
 {
-	uint64_t *job = kube->want_job;
-	uint32_t *attempt = kube->want_attempt;
+	uint64_t *job = kube->recovery.job;
+	uint32_t *attempt = kube->recovery.attempt;
 
 	for (int i = 0; i < SEE_N; i++)
-		if (!kube->synced[i])
+		if (!kube->sight.synced[i])
 			return;
-	if (kube->recovered || !job || !kube_lease_left_ms(kube->lease) ||
-	    !kube->version_known || kube->old.code)
+	if (kube->recovery.done || !job || !kube_lease_left_ms(kube->lease) ||
+	    !kube->version.known || kube->version.old.code)
 		return;
-	kube->recovered = true;
-	kube->want_job = NULL;
-	kube->want_attempt = NULL;
+	kube->recovery.done = true;
+	kube->recovery.job = NULL;
+	kube->recovery.attempt = NULL;
 	kube_nodes_flush(kube->nodes);
-	for (size_t i = 0; i < kube->nwant; i++)
+	for (size_t i = 0; i < kube->recovery.n; i++)
 		recover_one(kube, &(struct kube_owner){ job[i], attempt[i] });
 	free(job);
 	free(attempt);
 	kube->fn(&(struct run_event){ .kind = RUN_SYNCED }, kube->arg);
-	kube_sweep(kube);
+	kube_recover_sweep(kube);
 	kube_shared_recall(kube);
 	kube_adopt_step_all(kube);
 }
 
-void kube_sweep_one(struct kube *kube, struct job_seen *job)
+void kube_recover_sweep_one(struct kube *kube, struct kube_job *job)
 {
-	if (kube->recovered && kube_lease_left_ms(kube->lease) &&
+	if (kube->recovery.done && kube_lease_left_ms(kube->lease) &&
 	    !job->removing && !job->deleting &&
 	    clock_boot_ms() >= job->rest_ms &&
 	    !kube_attempt_find(kube, &job->owner))
 		kube_ask_remove(kube, job);
 }
 
-void kube_sweep(struct kube *kube)
+void kube_recover_sweep(struct kube *kube)
 {
-	struct job_seen *job;
+	struct kube_job *job;
 	size_t at = 0;
 
 	while ((job = map_each(&kube->jobs, &at)))
-		kube_sweep_one(kube, job);
+		kube_recover_sweep_one(kube, job);
 }

@@ -1,4 +1,6 @@
 /* shared.c - Secrets that the tasks of an array share */
+#include "aischedd/run/kube/shared.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/secret.h"
 #include "libcommon/mem.h"
 
 /* --- which there may be --- */
@@ -64,7 +69,7 @@ void kube_shared_recall(struct kube *kube)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (kube_object_may_share(entry->d_name, &kube->home))
+		if (kube_object_secret_may_share(entry->d_name, &kube->home))
 			kube_shared_put(kube_shared_get(kube, entry->d_name));
 	if (dir)
 		closedir(dir);
@@ -96,7 +101,7 @@ static void shared_free(struct kube_shared *shared)
 }
 
 /* Jobs that wait until it is gone. */
-static bool is_waiting(const struct job_seen *job,
+static bool is_waiting(const struct kube_job *job,
                        const struct kube_shared *shared)
 {
 	return job->shared == shared && job->removing;
@@ -105,7 +110,7 @@ static bool is_waiting(const struct job_seen *job,
 static bool is_wanted(const struct kube_shared *shared)
 {
 	unsigned users = shared->users;
-	struct job_seen *job;
+	struct kube_job *job;
 	size_t at = 0;
 
 	while (users && (job = map_each(&shared->kube->jobs, &at)))
@@ -131,16 +136,16 @@ void kube_shared_put(struct kube_shared *shared)
 
 void kube_shared_make(struct kube_attempt *a)
 {
-	if (a->shared->there) {
-		json_decref(a->secret);
-		a->secret = NULL;
-	} else if (!a->shared->asking) {
-		note(a->shared);
-		kube_ask_shared(a->shared, a);
+	if (a->make.shared->there) {
+		json_decref(a->make.secret);
+		a->make.secret = NULL;
+	} else if (!a->make.shared->asking) {
+		note(a->make.shared);
+		kube_ask_shared(a->make.shared, a);
 	}
 }
 
-bool kube_shared_goes_first(struct job_seen *job)
+bool kube_shared_goes_first(struct kube_job *job)
 {
 	struct kube_shared *shared = job->shared;
 
@@ -162,7 +167,7 @@ static void touch_users(struct kube_shared *shared)
 	size_t at = 0;
 
 	while ((a = map_each(&shared->kube->attempts, &at)))
-		if (a->shared == shared)
+		if (a->make.shared == shared)
 			kube_attempt_touch(a);
 }
 
@@ -178,7 +183,7 @@ void kube_shared_made(struct kube_shared *shared, const struct err *err)
 void kube_shared_gone(struct kube_shared *shared, const struct err *err)
 {
 	bool gone = !err || err->code == ENOENT;
-	struct job_seen *job;
+	struct kube_job *job;
 	size_t at = 0;
 
 	shared->asking = false;
@@ -193,7 +198,7 @@ void kube_shared_gone(struct kube_shared *shared, const struct err *err)
 			job->shared = NULL;
 			kube_ask_remove(shared->kube, job);
 		} else {
-			kube_job_remove_later(job);
+			kube_jobs_remove_later(job);
 		}
 	}
 	if (shared->users)
@@ -206,11 +211,11 @@ void kube_shared_free(struct kube *kube)
 {
 	struct kube_shared *shared;
 	struct kube_attempt *a;
-	struct job_seen *job;
+	struct kube_job *job;
 	size_t at = 0;
 
 	while ((a = map_each(&kube->attempts, &at)))
-		a->shared = NULL;
+		a->make.shared = NULL;
 	at = 0;
 	while ((job = map_each(&kube->jobs, &at)))
 		job->shared = NULL;

@@ -1,41 +1,43 @@
 /* slot.c - which task is which pod, as jobs grow and shrink */
+#include "aischedd/run/kube/slot.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/attempt.h"
 #include "libcommon/mem.h"
 
-void kube_slots_free(struct slot *slot, uint32_t n)
+void kube_slot_free_all(struct kube_slots *slots)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		free(slot[i].node);
-		free(slot[i].lost);
+	for (uint32_t i = 0; i < slots->n; i++) {
+		free(slots->slot[i].node);
+		free(slots->slot[i].lost);
 	}
-	free(slot);
+	free(slots->slot);
 }
 
-void kube_slot_lose(struct slot *slot, const char *pod, const char *why)
+void kube_slot_lose(struct kube_slot *slot, const char *pod, const char *why)
 {
 	if (!slot->lost)
 		slot->lost =
 		    xasprintf("pod %s on node %s: %s", pod, slot->node, why);
 }
 
-struct slot *kube_slot_at(struct kube_attempt *a, uint32_t index)
+struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index)
 {
 	/* Unless it has been resized. */
-	if (index < a->nslots && a->slot[index].index == index)
-		return &a->slot[index];
-	for (uint32_t i = 0; i < a->nslots; i++)
-		if (a->slot[i].index == index)
-			return &a->slot[i];
+	if (index < a->slots.n && a->slots.slot[index].index == index)
+		return &a->slots.slot[index];
+	for (uint32_t i = 0; i < a->slots.n; i++)
+		if (a->slots.slot[i].index == index)
+			return &a->slots.slot[i];
 	return NULL;
 }
 
-static bool index_is_taken(struct kube_attempt *a, const struct slot *slot,
+static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
                            uint32_t n, uint32_t index)
 {
-	struct kube_task *task = kube_task_at(a, index);
+	struct kube_task *task = kube_attempt_at(a, index);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
@@ -45,17 +47,18 @@ static bool index_is_taken(struct kube_attempt *a, const struct slot *slot,
 }
 
 /* Its pod is on the node of one of the names that are not taken yet. */
-static void keep_slots(struct kube_attempt *a, struct slot *to, uint32_t n,
+static void keep_slots(struct kube_attempt *a, struct kube_slot *to, uint32_t n,
                        const char *const *name)
 {
 	struct kube_task *task;
 
-	for (uint32_t i = 0; i < a->nslots; i++)
+	for (uint32_t i = 0; i < a->slots.n; i++)
 		for (uint32_t k = 0; k < n; k++)
-			if (!to[k].node && !strcmp(name[k], a->slot[i].node)) {
-				to[k] = a->slot[i];
-				a->slot[i].node = xstrdup("");
-				a->slot[i].lost = NULL;
+			if (!to[k].node &&
+			    !strcmp(name[k], a->slots.slot[i].node)) {
+				to[k] = a->slots.slot[i];
+				a->slots.slot[i].node = xstrdup("");
+				a->slots.slot[i].lost = NULL;
 				break;
 			}
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
@@ -66,16 +69,17 @@ static void keep_slots(struct kube_attempt *a, struct slot *to, uint32_t n,
 			known = to[k].node && to[k].index == index;
 		for (uint32_t k = 0; !known && k < n; k++)
 			if (!to[k].node && !strcmp(name[k], task->pod.node)) {
-				to[k] = (struct slot){ .node = xstrdup(name[k]),
-					               .index = index };
+				to[k] = (struct kube_slot){
+					.node = xstrdup(name[k]), .index = index
+				};
 				known = true;
 			}
 	}
 }
 
-void kube_attempt_set_slots(struct kube_attempt *a, const struct run_job *job)
+void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 {
-	struct slot *to = xcalloc(job->ntasks, sizeof(*to));
+	struct kube_slot *to = xcalloc(job->ntasks, sizeof(*to));
 	uint32_t index = 0;
 
 	keep_slots(a, to, job->ntasks, job->node_name);
@@ -87,16 +91,16 @@ void kube_attempt_set_slots(struct kube_attempt *a, const struct run_job *job)
 		to[k].index = index;
 		to[k].node = xstrdup(job->node_name[k]);
 	}
-	kube_slots_free(a->slot, a->nslots);
-	a->slot = to;
-	a->nslots = job->ntasks;
-	a->indexes = a->have;
+	kube_slot_free_all(&a->slots);
+	a->slots.slot = to;
+	a->slots.n = job->ntasks;
+	a->slots.indexes = a->slots.have;
 	for (uint32_t k = 0; k < job->ntasks; k++)
-		if (to[k].index >= a->indexes)
-			a->indexes = to[k].index + 1;
+		if (to[k].index >= a->slots.indexes)
+			a->slots.indexes = to[k].index + 1;
 }
 
-void kube_attempt_shrink(struct kube_attempt *a)
+void kube_slot_shrink(struct kube_attempt *a)
 {
 	struct kube_task *task;
 	bool alive = false;
@@ -104,12 +108,12 @@ void kube_attempt_shrink(struct kube_attempt *a)
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		if (kube_slot_at(a, (uint32_t)task->pod.index))
 			continue;
-		kube_task_leave(a, task, KUBE_LEAVE_SHRINK);
+		kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
 		alive |= kube_task_is_alive(task);
 	}
-	if (!a->resizing || alive)
+	if (!a->slots.resizing || alive)
 		return;
-	a->resizing = false;
-	kube_attempt_tell(
-	    a, &(struct run_event){ .kind = RUN_RESIZED, .resize = a->resize });
+	a->slots.resizing = false;
+	kube_tell(a, &(struct run_event){ .kind = RUN_RESIZED,
+	                                  .resize = a->slots.resize });
 }

@@ -1,7 +1,8 @@
 /* version.c - whether a cluster is new enough to do what we ask of it */
+#include "aischedd/run/kube/version.h"
+
 #include <stdlib.h>
 
-#include "aischedd/run/kube/client/call.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
@@ -21,11 +22,11 @@ static void judge(struct kube *kube, const json_t *body)
 	const char *minor = kube_text(&r, "minor"); /* may be "29+" */
 	long n = major ? strtol(major, NULL, 10) : 0;
 
-	kube->old.code = 0;
+	kube->version.old.code = 0;
 	if (!minor || n > MAJOR ||
 	    (n == MAJOR && strtol(minor, NULL, 10) >= MINOR))
 		return;
-	err_set(&kube->old, EPROTONOSUPPORT,
+	err_set(&kube->version.old, EPROTONOSUPPORT,
 	        "the cluster is Kubernetes %s.%s, which is too old: %d.%d or "
 	        "newer is needed",
 	        major, minor, MAJOR, MINOR);
@@ -38,21 +39,21 @@ static void on_version(const struct kube_answer *answer, void *arg)
 	/* Who may not ask is not told, and finds out. */
 	if (!answer->err)
 		judge(kube, answer->body);
-	kube->version_known = true;
-	kube->version_asked = false;
-	kube_tell_trouble(kube);
-	kube_try_recover(kube);
+	kube->version.known = true;
+	kube->version.asking = false;
+	kube_trouble_tell(kube);
+	kube_recover_try(kube);
 }
 
 void kube_version_ask(struct kube *kube)
 {
 	int64_t now = clock_boot_ms();
 
-	if (kube->version_asked || now < kube->version_ms ||
-	    (kube->version_known && !kube->old.code))
+	if (kube->version.asking || now < kube->version.again_ms ||
+	    (kube->version.known && !kube->version.old.code))
 		return;
-	kube->version_asked = true;
-	kube->version_ms = now + AGAIN_MS;
+	kube->version.asking = true;
+	kube->version.again_ms = now + AGAIN_MS;
 	kube_http_send(kube->http, &(struct kube_request){ .method = KUBE_GET,
 	                                                   .rank = KUBE_READ,
 	                                                   .path = "/version",

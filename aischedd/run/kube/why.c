@@ -1,9 +1,12 @@
 /* why.c - why no pods come of a Job: a cluster says so in Events alone */
+#include "aischedd/run/kube/why.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -13,16 +16,16 @@ enum {
 	NEXT_MS = 15000
 };
 
-void kube_attempt_ask_why(struct kube_attempt *a)
+void kube_why_look(struct kube_attempt *a)
 {
 	struct kube *kube = a->kube;
 	int64_t now = clock_boot_ms();
 
 	if (!a->uid)
 		return;
-	if (!a->why_ms)
-		a->why_ms = now + FIRST_MS;
-	if (now < a->why_ms || now < kube->why_ms)
+	if (!a->start.why_ms)
+		a->start.why_ms = now + FIRST_MS;
+	if (now < a->start.why_ms || now < kube->why_ms)
 		return;
 	kube->why_ms = INT64_MAX; /* until the answer */
 	kube_ask_why(kube);
@@ -36,22 +39,22 @@ static void tell(struct kube *kube, const json_t *event)
 	const char *uid = kube_text_at(about, "uid");
 	const char *name = kube_text_at(about, "name");
 	const char *why = kube_text_at(event, "message");
-	const struct job_seen *job =
+	const struct kube_job *job =
 	    name ? map_find(&kube->jobs, kube_text_key(name)) : NULL;
 	struct kube_attempt *a =
 	    job ? kube_attempt_find(kube, &job->owner) : NULL;
 	char *text;
 
 	if (!a || !a->uid || !uid || !why || strcmp(uid, a->uid) != 0 ||
-	    kube_attempt_is_made(a))
+	    kube_make_is_done(a))
 		return;
 	text = xasprintf("the cluster makes none of its pods: %s", why);
-	kube_attempt_fail(a, FAULT_POOL, text);
+	kube_end_fail(a, FAULT_POOL, text);
 	free(text);
 	kube_attempt_touch(a);
 }
 
-void kube_told_why(struct kube *kube, const json_t *events)
+void kube_why_told(struct kube *kube, const json_t *events)
 {
 	int64_t now = clock_boot_ms();
 	const json_t *event;
@@ -60,8 +63,8 @@ void kube_told_why(struct kube *kube, const json_t *events)
 
 	kube->why_ms = now + FIRST_MS;
 	while ((a = map_each(&kube->attempts, &at)))
-		if (a->why_ms && a->why_ms <= now)
-			a->why_ms = now + NEXT_MS;
+		if (a->start.why_ms && a->start.why_ms <= now)
+			a->start.why_ms = now + NEXT_MS;
 	json_array_foreach(json_object_get(events, "items"), i, event)
 		tell(kube, event);
 }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/client/http_priv.h"
+#include "aischedd/run/kube/client/outcome.h"
+#include "aischedd/run/kube/client/path.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -30,7 +33,7 @@ static const struct {
 
 static void on_timer(evutil_socket_t fd, short what, void *arg);
 
-void call_set_timer(struct kube_call *call, int64_t at_ms)
+void kube_call_set_timer(struct kube_call *call, int64_t at_ms)
 {
 	int64_t ms = at_ms - clock_boot_ms();
 
@@ -58,8 +61,8 @@ static char *full_path(const struct kube_request *request)
 	return buf_take(&path);
 }
 
-struct kube_call *call_new(struct kube_http *http,
-                           const struct kube_request *request)
+struct kube_call *kube_call_new(struct kube_http *http,
+                                const struct kube_request *request)
 {
 	struct kube_call *call = xcalloc(1, sizeof(*call));
 
@@ -86,18 +89,18 @@ struct kube_call *call_new(struct kube_http *http,
 	return call;
 }
 
-void call_land(struct kube_call *call)
+void kube_call_land(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
 
 	http->nflying -= !call->silence_ms;
 	http->ntrying -= !call->heard;
 	kube_transfer_fini(&call->transfer);
-	call_set_timer(call, 0);
-	http_pump(http); /* there is room for another */
+	kube_call_set_timer(call, 0);
+	kube_http_pump(http); /* there is room for another */
 }
 
-void call_leave(struct kube_call *call)
+void kube_call_leave(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
 
@@ -118,12 +121,12 @@ void call_leave(struct kube_call *call)
 	}
 }
 
-void call_free(struct kube_call *call)
+void kube_call_free(struct kube_call *call)
 {
-	call_leave(call);
+	kube_call_leave(call);
 	if (call->transfer.easy) {
 		kube_curl_remove(call->http->curl, call->transfer.easy);
-		call_land(call);
+		kube_call_land(call);
 	}
 	event_free(call->timer);
 	buf_free(&call->in);
@@ -132,22 +135,23 @@ void call_free(struct kube_call *call)
 	free(call);
 }
 
-void call_answer(struct kube_call *call, const struct kube_answer *what)
+void kube_call_answer(struct kube_call *call, const struct kube_answer *what)
 {
 	call->state = CALL_ENDED;
 	TAILQ_INSERT_TAIL(&call->http->ended, call, of_list);
 	call->done(what, call->arg);
-	call_free(call);
+	kube_call_free(call);
 }
 
-void call_answer_failure(struct kube_call *call, int code, const char *reason,
-                         const struct err *err)
+void kube_call_answer_failure(struct kube_call *call, int code,
+                              const char *reason, const struct err *err)
 {
-	call_answer(call, &(struct kube_answer){
-			      .code = code, .reason = reason, .err = err });
+	kube_call_answer(call, &(struct kube_answer){ .code = code,
+	                                              .reason = reason,
+	                                              .err = err });
 }
 
-void call_give_up(struct kube_call *call)
+void kube_call_give_up(struct kube_call *call)
 {
 	const struct err *why = &call->last;
 	struct err err;
@@ -161,19 +165,19 @@ void call_give_up(struct kube_call *call)
 		err_set(&err, ETIMEDOUT, "no answer within %g s%s%s",
 		        (double)call->deadline_ms / 1000, why->code ? ": " : "",
 		        why->code ? why->text : "");
-	call_answer_failure(call, 0, "", &err);
+	kube_call_answer_failure(call, 0, "", &err);
 }
 
-bool call_is_late(struct kube_call *call)
+bool kube_call_is_late(struct kube_call *call)
 {
 	int64_t now = clock_boot_ms();
 
 	if (call->guarded)
-		call->until_ms = now + http_guarded_ms(call->http);
+		call->until_ms = now + kube_http_guarded_ms(call->http);
 	return call->until_ms && now >= call->until_ms;
 }
 
-void call_rest(struct kube_call *call, int64_t ms)
+void kube_call_rest(struct kube_call *call, int64_t ms)
 {
 	int64_t at = clock_boot_ms() + ms;
 
@@ -181,7 +185,7 @@ void call_rest(struct kube_call *call, int64_t ms)
 		at = call->until_ms;
 	call->state = CALL_RESTING;
 	TAILQ_INSERT_TAIL(&call->http->resting, call, of_list);
-	call_set_timer(call, at);
+	kube_call_set_timer(call, at);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -192,17 +196,17 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (call->state == CALL_FLYING) {
 		kube_curl_remove(call->http->curl, call->transfer.easy);
-		call_tried(call, CURLE_OPERATION_TIMEDOUT);
+		kube_outcome_tried(call, CURLE_OPERATION_TIMEDOUT);
 		return;
 	}
-	if (call_is_late(call)) {
-		call_leave(call);
-		call_give_up(call);
+	if (kube_call_is_late(call)) {
+		kube_call_leave(call);
+		kube_call_give_up(call);
 	} else if (call->state == CALL_WAITING) {
-		call_set_timer(call, call->until_ms);
+		kube_call_set_timer(call, call->until_ms);
 	} else {
-		call_leave(call);
-		http_enqueue(call, true);
+		kube_call_leave(call);
+		kube_http_enqueue(call, true);
 	}
 }
 
@@ -229,7 +233,7 @@ static size_t on_head(char *line, size_t size, size_t n, void *arg)
 	call->heard = true;
 	call->http->ntrying--;
 	if (code != 401 && code != 502 && code != 503)
-		http_recovered(call->http);
+		kube_http_recovered(call->http);
 	return size * n;
 }
 
@@ -244,7 +248,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	if (call->paused)
 		return CURL_WRITEFUNC_PAUSE;
 	if (call->silence_ms)
-		call_set_timer(call, clock_boot_ms() + call->silence_ms);
+		kube_call_set_timer(call, clock_boot_ms() + call->silence_ms);
 	curl_easy_getinfo(call->transfer.easy, CURLINFO_RESPONSE_CODE, &code);
 	if (code / 100 == 2 && call->data) {
 		call->gave = true;
@@ -288,13 +292,13 @@ static void set_times(struct kube_call *call)
 	CURL *easy = call->transfer.easy;
 
 	if (call->silence_ms) {
-		call_set_timer(call, call->started_ms + call->silence_ms);
+		kube_call_set_timer(call, call->started_ms + call->silence_ms);
 		return;
 	}
 	if (call->until_ms && call->until_ms - call->started_ms < ms)
 		ms = call->until_ms - call->started_ms;
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(ms > 1 ? ms : 1));
-	call_set_timer(call, 0);
+	kube_call_set_timer(call, 0);
 }
 
 /* When a server has vanished without a word, so have its other connections:
@@ -312,7 +316,7 @@ static void avoid_dead_connections(struct kube_call *call)
 		                 (long)(s > 1 ? s : 1));
 }
 
-void call_launch(struct kube_call *call)
+void kube_call_launch(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
 	const struct kube_config *config = http->config;
@@ -320,8 +324,8 @@ void call_launch(struct kube_call *call)
 	struct kube_transfer *t = &call->transfer;
 
 	/* Its timer has not come to that yet, if we were stopped meanwhile. */
-	if (call_is_late(call)) {
-		call_give_up(call);
+	if (kube_call_is_late(call)) {
+		kube_call_give_up(call);
 		return;
 	}
 	call->state = CALL_FLYING;

@@ -1,11 +1,13 @@
 /* credential.c - what a program that is asked for credentials prints */
+#include "aischedd/run/kube/client/credential.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/run/kube/client/file.h"
 #include "aischedd/run/kube/client/json.h"
-#include "aischedd/run/kube/client/plugin.h"
+#include "aischedd/run/kube/client/kubeconfig.h"
 #include "libcommon/mem.h"
 
 void kube_credential_fini(struct kube_credential *cred)

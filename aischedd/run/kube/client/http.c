@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/http_priv.h"
+#include "aischedd/run/kube/client/outcome.h"
+#include "aischedd/run/kube/client/who.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -26,7 +27,7 @@ const struct kube_limits kube_limits_default = {
 	.body = (size_t)16 << 20,
 };
 
-int64_t http_jitter(struct kube_http *http, int64_t ms)
+int64_t kube_http_jitter(struct kube_http *http, int64_t ms)
 {
 	/* xorshift: whom it disturbs does not matter, only that all differ */
 	http->noise ^= http->noise << 13;
@@ -35,7 +36,7 @@ int64_t http_jitter(struct kube_http *http, int64_t ms)
 	return ms + (int64_t)(http->noise % (uint64_t)(ms / 4 + 1));
 }
 
-int64_t http_backoff(struct kube_http *http, unsigned tries)
+int64_t kube_http_backoff(struct kube_http *http, unsigned tries)
 {
 	int64_t ms = http->limits.backoff_ms;
 
@@ -43,29 +44,29 @@ int64_t http_backoff(struct kube_http *http, unsigned tries)
 		ms *= 2;
 	if (ms > http->limits.backoff_max_ms)
 		ms = http->limits.backoff_max_ms;
-	return http_jitter(http, ms);
+	return kube_http_jitter(http, ms);
 }
 
-void http_pump(struct kube_http *http)
+void kube_http_pump(struct kube_http *http)
 {
 	event_active(http->pump, EV_TIMEOUT, 0);
 }
 
 /* --- trouble --- */
 
-void http_recovered(struct kube_http *http)
+void kube_http_recovered(struct kube_http *http)
 {
 	http->failures = 0;
 	http->closed_until = 0;
-	http_pump(http);
+	kube_http_pump(http);
 	if (!http->trouble.code)
 		return;
 	http->trouble = (struct err){ 0 };
 	http->fn(NULL, http->arg);
 }
 
-void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
-                 const struct err *err)
+void kube_http_failed(struct kube_http *http, int64_t started_ms,
+                      int64_t wait_ms, const struct err *err)
 {
 	int64_t now = clock_boot_ms();
 	bool news =
@@ -77,33 +78,34 @@ void http_failed(struct kube_http *http, int64_t started_ms, int64_t wait_ms,
 	    (started_ms >= http->failed_ms && now >= http->closed_until)) {
 		http->failures++;
 		http->failed_ms = now;
-		http->closed_until = now + http_backoff(http, http->failures);
+		http->closed_until =
+		    now + kube_http_backoff(http, http->failures);
 	}
 	if (wait_ms > WAIT_MAX_MS)
 		wait_ms = WAIT_MAX_MS;
 	if (wait_ms > 0 && now + wait_ms > http->closed_until)
-		http->closed_until = now + http_jitter(http, wait_ms);
+		http->closed_until = now + kube_http_jitter(http, wait_ms);
 	http->stale = true;
-	http_pump(http);
+	kube_http_pump(http);
 	if (!news)
 		return;
 	http->trouble = *err;
 	http->fn(&http->trouble, http->arg);
 }
 
-void http_busy(struct kube_http *http, int64_t wait_ms)
+void kube_http_busy(struct kube_http *http, int64_t wait_ms)
 {
 	int64_t until;
 
 	if (wait_ms > WAIT_MAX_MS)
 		wait_ms = WAIT_MAX_MS;
-	until = clock_boot_ms() + http_jitter(http, wait_ms);
+	until = clock_boot_ms() + kube_http_jitter(http, wait_ms);
 	if (until > http->busy_until)
 		http->busy_until = until;
-	http_pump(http);
+	kube_http_pump(http);
 }
 
-int64_t http_guarded_ms(struct kube_http *http)
+int64_t kube_http_guarded_ms(struct kube_http *http)
 {
 	return http->guard ? http->guard(http->guard_arg) : 0;
 }
@@ -116,7 +118,7 @@ static const int64_t patience[KUBE_NRANKS] = {
 	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,
 };
 
-void http_enqueue(struct kube_call *call, bool first)
+void kube_http_enqueue(struct kube_call *call, bool first)
 {
 	struct kube_http *http = call->http;
 	struct calls *queue = &http->waiting[call->rank];
@@ -127,8 +129,8 @@ void http_enqueue(struct kube_call *call, bool first)
 	else
 		TAILQ_INSERT_TAIL(queue, call, of_list);
 	http->nwaiting++;
-	call_set_timer(call, call->until_ms);
-	http_pump(http);
+	kube_call_set_timer(call, call->until_ms);
+	kube_http_pump(http);
 }
 
 /* Whether this one may go out; the lease waits for nobody. */
@@ -183,15 +185,15 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	while ((call = TAILQ_FIRST(&http->ended)))
-		call_free(call);
+		kube_call_free(call);
 	if (!http->nwaiting)
 		return;
 	now = clock_boot_ms();
-	if (http_is_ready(http, now))
+	if (kube_who_is_ready(http, now))
 		while ((call = choose(http, now))) {
 			TAILQ_REMOVE(&http->waiting[call->rank], call, of_list);
 			http->nwaiting--;
-			call_launch(call);
+			kube_call_launch(call);
 		}
 	arm(http, now); /* as may_go() saw it, or nobody comes back */
 }
@@ -205,7 +207,7 @@ static void on_transfer(CURL *easy, CURLcode code, void *arg)
 	(void)arg;
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
 	if (call->state == CALL_FLYING)
-		call_tried(call, code);
+		kube_outcome_tried(call, code);
 }
 
 struct kube_http *kube_http_new(struct event_base *base, const char *path,
@@ -245,7 +247,7 @@ static void free_all(struct calls *calls)
 	struct kube_call *call;
 
 	while ((call = TAILQ_FIRST(calls)))
-		call_free(call);
+		kube_call_free(call);
 }
 
 void kube_http_free(struct kube_http *http)
@@ -271,14 +273,14 @@ void kube_http_free(struct kube_http *http)
 struct kube_call *kube_http_send(struct kube_http *http,
                                  const struct kube_request *request)
 {
-	struct kube_call *call = call_new(http, request);
+	struct kube_call *call = kube_call_new(http, request);
 	int64_t now = clock_boot_ms();
 
 	call->due_ms = now + patience[call->rank];
 	call->until_ms = call->deadline_ms ? now + call->deadline_ms : 0;
 	if (call->guarded)
-		call->until_ms = now + http_guarded_ms(http);
-	http_enqueue(call, false);
+		call->until_ms = now + kube_http_guarded_ms(http);
+	kube_http_enqueue(call, false);
 	return call;
 }
 
@@ -292,9 +294,9 @@ void kube_http_cancel(struct kube_call *call)
 		TAILQ_INSERT_TAIL(&http->ended, call, of_list);
 		call->state = CALL_ENDED;
 	} else {
-		call_free(call);
+		kube_call_free(call);
 	}
-	http_pump(http);
+	kube_http_pump(http);
 }
 
 void kube_http_pause(struct kube_call *call, bool pause)
@@ -305,8 +307,8 @@ void kube_http_pause(struct kube_call *call, bool pause)
 	if (call->state != CALL_FLYING)
 		return;
 	if (call->silence_ms) /* now it is ours */
-		call_set_timer(call,
-		               pause ? 0 : clock_boot_ms() + call->silence_ms);
+		kube_call_set_timer(
+		    call, pause ? 0 : clock_boot_ms() + call->silence_ms);
 	if (!pause)
 		kube_curl_resume(call->http->curl, call->transfer.easy);
 }
@@ -329,34 +331,4 @@ size_t kube_http_backlog(const struct kube_http *http)
 uint64_t kube_http_sent(const struct kube_http *http)
 {
 	return http->nsent;
-}
-
-/* --- paths --- */
-
-static void put_escaped(struct buf *out, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < 128 &&
-		    (strchr("-._~", c) || (c >= '0' && c <= '9') ||
-		     (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
-			buf_addc(out, *s);
-		else
-			buf_printf(out, "%%%02X", c);
-	}
-}
-
-void kube_path_name(struct buf *path, const char *name)
-{
-	buf_addc(path, '/');
-	put_escaped(path, name);
-}
-
-void kube_path_query(struct buf *path, const char *key, const char *value)
-{
-	buf_addc(path, path->data && strchr(path->data, '?') ? '&' : '?');
-	put_escaped(path, key);
-	buf_addc(path, '=');
-	put_escaped(path, value);
 }

@@ -25,7 +25,6 @@
 
 #include "aischedd/run/kube/client/kubeconfig.h"
 #include "aischedd/run/kube/client/status.h"
-#include "libcommon/buf.h"
 #include "libcommon/err.h"
 
 struct event_base;
@@ -141,9 +140,5 @@ size_t kube_http_backlog(const struct kube_http *http);
 
 /* Requests sent since the start, tries counted; for tests and metrics. */
 uint64_t kube_http_sent(const struct kube_http *http);
-
-/* Build paths: "/NAME", escaped; "?KEY=VALUE", or with &, escaped. */
-void kube_path_name(struct buf *path, const char *name);
-void kube_path_query(struct buf *path, const char *key, const char *value);
 
 #endif

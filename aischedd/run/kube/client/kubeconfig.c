@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/kubeconfig_entry.h"
+#include "aischedd/run/kube/client/kubeconfig_server.h"
+#include "aischedd/run/kube/client/kubeconfig_user.h"
 #include "aischedd/run/kube/client/yaml.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
@@ -25,12 +27,12 @@ void kube_config_free(struct kube_config *config)
 		arena_free(config->arena);
 }
 
-static bool add_text(struct loader *l, const char *path, const char *s,
-                     size_t len)
+static bool add_text(struct kube_config_loader *l, const char *path,
+                     const char *s, size_t len)
 {
-	struct kubeconfig *file = &l->file[l->n];
+	struct kube_config_file *file = &l->file[l->n];
 
-	file->path = loader_keep(l, path);
+	file->path = kube_config_keep(l, path);
 	file->tree = kube_yaml_parse(s, len, l->err);
 	if (!file->tree) {
 		err_wrap(l->err, "kubeconfig '%s'", path);
@@ -40,7 +42,7 @@ static bool add_text(struct loader *l, const char *path, const char *s,
 	return true;
 }
 
-static bool add_file(struct loader *l, const char *path)
+static bool add_file(struct kube_config_loader *l, const char *path)
 {
 	size_t len;
 	const char *s = kube_file_read(path, l->config->arena, &len, l->err);
@@ -52,7 +54,7 @@ static bool add_file(struct loader *l, const char *path)
 }
 
 /* As in $KUBECONFIG; files that do not exist are passed over. */
-static bool add_list(struct loader *l, const char *list)
+static bool add_list(struct kube_config_loader *l, const char *list)
 {
 	while (*list && l->n < KUBECONFIG_FILES) {
 		size_t len = strcspn(list, ":");
@@ -76,7 +78,7 @@ static void advise(struct err *err, const char *what)
 		err_set(err, ENOENT, "%s; %s", was.text, what);
 }
 
-static bool add_home(struct loader *l, const char *home)
+static bool add_home(struct kube_config_loader *l, const char *home)
 {
 	char *path = xasprintf("%s/.kube/config", home);
 	bool ok = add_file(l, path);
@@ -85,30 +87,30 @@ static bool add_home(struct loader *l, const char *home)
 	return ok;
 }
 
-static int read_context(struct loader *l, const char *name)
+static int read_context(struct kube_config_loader *l, const char *name)
 {
-	struct entry context, cluster, user;
+	struct kube_config_entry context, cluster, user;
 	struct kube_config *c = l->config;
 	char *source;
 
-	if (loader_find_context(l, name, &context) < 0 ||
-	    loader_find_named(l, &context, "clusters", "cluster", &cluster) <
-	        0 ||
-	    loader_find_named(l, &context, "users", "user", &user) < 0 ||
+	if (kube_config_find_context(l, name, &context) < 0 ||
+	    kube_config_find_named(l, &context, "clusters", "cluster",
+	                           &cluster) < 0 ||
+	    kube_config_find_named(l, &context, "users", "user", &user) < 0 ||
 	    kube_config_read_cluster(l, &cluster) < 0 ||
 	    kube_config_read_user(l, &user) < 0)
 		return -1;
 	source = xasprintf("kubeconfig '%s'", user.file->path);
-	c->source = loader_keep(l, source);
+	c->source = kube_config_keep(l, source);
 	free(source);
-	if (entry_text(&context, "namespace"))
-		c->namespace =
-		    loader_keep(l, entry_text(&context, "namespace"));
+	if (kube_config_entry_text(&context, "namespace"))
+		c->namespace = kube_config_keep(
+		    l, kube_config_entry_text(&context, "namespace"));
 	return 0;
 }
 
 /* Ends the loader; returns its configuration, NULL when it failed. */
-static struct kube_config *finish(struct loader *l, bool ok)
+static struct kube_config *finish(struct kube_config_loader *l, bool ok)
 {
 	for (size_t i = 0; i < l->n; i++)
 		json_decref(l->file[i].tree);
@@ -122,7 +124,7 @@ struct kube_config *kube_config_parse(const char *s, size_t len,
                                       const char *path, const char *context,
                                       struct err *err)
 {
-	struct loader l = { .config = config_new(), .err = err };
+	struct kube_config_loader l = { .config = config_new(), .err = err };
 
 	return finish(&l, add_text(&l, path, s, len) &&
 	                      read_context(&l, context) == 0);
@@ -179,7 +181,7 @@ struct kube_config *kube_config_load(const char *path, const char *context,
 	const char *host = getenv("KUBERNETES_SERVICE_HOST");
 	const char *port = getenv("KUBERNETES_SERVICE_PORT");
 	const char *list = getenv("KUBECONFIG"), *home = getenv("HOME");
-	struct loader l = { .err = err };
+	struct kube_config_loader l = { .err = err };
 	bool ok;
 
 	if ((!path || !*path) && host && port)

@@ -9,12 +9,13 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-const char *loader_keep(struct loader *l, const char *s)
+const char *kube_config_keep(struct kube_config_loader *l, const char *s)
 {
 	return arena_strdup(l->config->arena, s);
 }
 
-int entry_wrong(struct loader *l, const struct entry *e)
+int kube_config_entry_wrong(struct kube_config_loader *l,
+                            const struct kube_config_entry *e)
 {
 	err_wrap(l->err, "%s '%s'", e->kind, e->name);
 	return err_wrap(l->err, "kubeconfig '%s'", e->file->path);
@@ -22,38 +23,43 @@ int entry_wrong(struct loader *l, const struct entry *e)
 
 /* --- values of an entry --- */
 
-const char *entry_text(const struct entry *e, const char *key)
+const char *kube_config_entry_text(const struct kube_config_entry *e,
+                                   const char *key)
 {
 	const char *s = kube_text_at(e->json, key);
 
 	return s && *s ? s : NULL;
 }
 
-bool entry_is_true(const struct entry *e, const char *key)
+bool kube_config_entry_is_true(const struct kube_config_entry *e,
+                               const char *key)
 {
-	const char *s = entry_text(e, key);
+	const char *s = kube_config_entry_text(e, key);
 
 	return s && (!strcmp(s, "true") || !strcmp(s, "True"));
 }
 
-const char *entry_resolve(struct loader *l, const struct entry *e,
-                          const char *path)
+const char *kube_config_entry_resolve(struct kube_config_loader *l,
+                                      const struct kube_config_entry *e,
+                                      const char *path)
 {
 	const char *slash = strrchr(e->file->path, '/');
 	const char *ret;
 	char *joined;
 
 	if (*path == '/' || !slash)
-		return loader_keep(l, path);
+		return kube_config_keep(l, path);
 	joined = xasprintf("%.*s/%s", (int)(slash - e->file->path),
 	                   e->file->path, path);
-	ret = loader_keep(l, joined);
+	ret = kube_config_keep(l, joined);
 	free(joined);
 	return ret;
 }
 
-int entry_read_pem(struct loader *l, const struct entry *e, const char *key,
-                   enum kube_pem kind, const char **ret)
+int kube_config_entry_read_pem(struct kube_config_loader *l,
+                               const struct kube_config_entry *e,
+                               const char *key, enum kube_pem kind,
+                               const char **ret)
 {
 	struct arena *arena = l->config->arena;
 	char data_key[40];
@@ -61,17 +67,17 @@ int entry_read_pem(struct loader *l, const struct entry *e, const char *key,
 	size_t len;
 
 	snprintf(data_key, sizeof(data_key), "%s-data", key);
-	data = entry_text(e, data_key);
-	path = entry_text(e, key);
+	data = kube_config_entry_text(e, data_key);
+	path = kube_config_entry_text(e, key);
 	if (data) {
 		pem = kube_base64(data, arena, l->err);
 		if (!pem || kube_pem_check(pem, kind, l->err) < 0) {
 			err_wrap(l->err, "%s", data_key);
-			return entry_wrong(l, e);
+			return kube_config_entry_wrong(l, e);
 		}
 		*ret = pem;
 	} else if (path) {
-		path = entry_resolve(l, e, path);
+		path = kube_config_entry_resolve(l, e, path);
 		pem = kube_file_read(path, arena, &len, l->err);
 		if (pem && kube_pem_check(pem, kind, l->err) < 0) {
 			err_wrap(l->err, "'%s'", path);
@@ -79,7 +85,7 @@ int entry_read_pem(struct loader *l, const struct entry *e, const char *key,
 		}
 		if (!pem) {
 			err_wrap(l->err, "%s", key);
-			return entry_wrong(l, e);
+			return kube_config_entry_wrong(l, e);
 		}
 		*ret = pem;
 	}
@@ -88,13 +94,15 @@ int entry_read_pem(struct loader *l, const struct entry *e, const char *key,
 
 /* --- finding entries --- */
 
-static const json_t *list_of(const struct kubeconfig *file, const char *list)
+static const json_t *list_of(const struct kube_config_file *file,
+                             const char *list)
 {
 	return json_object_get(file->tree, list);
 }
 
 /* Names of all entries of a list, "a, b". */
-static void name_all(const struct loader *l, const char *list, struct buf *out)
+static void name_all(const struct kube_config_loader *l, const char *list,
+                     struct buf *out)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const json_t *item;
@@ -111,8 +119,9 @@ static void name_all(const struct loader *l, const char *list, struct buf *out)
 		buf_puts(out, "none");
 }
 
-static bool find(const struct loader *l, const char *list, const char *kind,
-                 const char *name, struct entry *ret)
+static bool find(const struct kube_config_loader *l, const char *list,
+                 const char *kind, const char *name,
+                 struct kube_config_entry *ret)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const json_t *item;
@@ -123,32 +132,37 @@ static bool find(const struct loader *l, const char *list, const char *kind,
 
 			if (!has || strcmp(has, name))
 				continue;
-			*ret = (struct entry){ &l->file[i], kind, has,
-				               json_object_get(item, kind) };
+			*ret =
+			    (struct kube_config_entry){ &l->file[i], kind, has,
+				                        json_object_get(item,
+				                                        kind) };
 			return true;
 		}
 	}
 	return false;
 }
 
-int loader_find_named(struct loader *l, const struct entry *context,
-                      const char *list, const char *kind, struct entry *ret)
+int kube_config_find_named(struct kube_config_loader *l,
+                           const struct kube_config_entry *context,
+                           const char *list, const char *kind,
+                           struct kube_config_entry *ret)
 {
-	const char *name = entry_text(context, kind);
+	const char *name = kube_config_entry_text(context, kind);
 
 	if (!name) {
 		err_set(l->err, EINVAL, "it names no %s", kind);
-		return entry_wrong(l, context);
+		return kube_config_entry_wrong(l, context);
 	}
 	if (!find(l, list, kind, name, ret)) {
 		err_set(l->err, EINVAL, "it names %s '%s', which is not there",
 		        kind, name);
-		return entry_wrong(l, context);
+		return kube_config_entry_wrong(l, context);
 	}
 	return 0;
 }
 
-int loader_find_context(struct loader *l, const char *name, struct entry *ret)
+int kube_config_find_context(struct kube_config_loader *l, const char *name,
+                             struct kube_config_entry *ret)
 {
 	struct buf all = { 0 };
 

@@ -1,8 +1,8 @@
 /*
- * kubeconfig_entry.h - the insides of a kubeconfig: what its readers share
+ * kubeconfig_entry.h - entries of a kubeconfig, for those who read them
  *
- * config.c reads files and takes one context; config_server.c and
- * config_user.c are what that context names.
+ * kubeconfig.c reads the files and chooses a context, which names entries that
+ * kubeconfig_server.c and kubeconfig_user.c read.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_ENTRY_H
 #define AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_ENTRY_H
@@ -16,61 +16,60 @@
 enum { KUBECONFIG_FILES = 8 };
 
 /* One file; several are as if they were one, the first wins. */
-struct kubeconfig {
+struct kube_config_file {
 	const char *path;
 	json_t *tree;
 };
 
-struct loader {
+struct kube_config_loader {
 	struct kube_config *config;
-	struct kubeconfig file[KUBECONFIG_FILES];
+	struct kube_config_file file[KUBECONFIG_FILES];
 	size_t n;
 	struct err *err;
 };
 
 /* An entry of a list like clusters, and the file that it is from. */
-struct entry {
-	const struct kubeconfig *file;
+struct kube_config_entry {
+	const struct kube_config_file *file;
 	const char *kind, *name; /* "cluster", "kind-a" */
 	const json_t *json;
 };
 
 /* Into the arena of its configuration. */
-const char *loader_keep(struct loader *l, const char *s);
+const char *kube_config_keep(struct kube_config_loader *l, const char *s);
 
 /* NULL or "": the current one.  Both say what is wrong, and return -1. */
-int loader_find_context(struct loader *l, const char *name, struct entry *ret);
+int kube_config_find_context(struct kube_config_loader *l, const char *name,
+                             struct kube_config_entry *ret);
 
 /* The entry that the context names. */
-int loader_find_named(struct loader *l, const struct entry *context,
-                      const char *list, const char *kind, struct entry *ret);
+int kube_config_find_named(struct kube_config_loader *l,
+                           const struct kube_config_entry *context,
+                           const char *list, const char *kind,
+                           struct kube_config_entry *ret);
 
 /* Put the entry before what is wrong with it; returns -1. */
-int entry_wrong(struct loader *l, const struct entry *e);
+int kube_config_entry_wrong(struct kube_config_loader *l,
+                            const struct kube_config_entry *e);
 
 /* NULL: it is absent, null, empty, or no text. */
-const char *entry_text(const struct entry *e, const char *key);
-bool entry_is_true(const struct entry *e, const char *key);
+const char *kube_config_entry_text(const struct kube_config_entry *e,
+                                   const char *key);
+bool kube_config_entry_is_true(const struct kube_config_entry *e,
+                               const char *key);
 
 /* A path is relative to the folder of the kubeconfig. */
-const char *entry_resolve(struct loader *l, const struct entry *e,
-                          const char *path);
+const char *kube_config_entry_resolve(struct kube_config_loader *l,
+                                      const struct kube_config_entry *e,
+                                      const char *path);
 
 /*
  * PEM from KEY-data or else from the file that KEY names; *ret stays NULL
  * when there is neither.
  */
-int entry_read_pem(struct loader *l, const struct entry *e, const char *key,
-                   enum kube_pem kind, const char **ret);
-
-/* --- config_server.c --- */
-
-int kube_config_set_server(struct kube_config *c, const char *server,
-                           struct err *err);
-int kube_config_read_cluster(struct loader *l, const struct entry *e);
-
-/* --- config_user.c --- */
-
-int kube_config_read_user(struct loader *l, const struct entry *e);
+int kube_config_entry_read_pem(struct kube_config_loader *l,
+                               const struct kube_config_entry *e,
+                               const char *key, enum kube_pem kind,
+                               const char **ret);
 
 #endif

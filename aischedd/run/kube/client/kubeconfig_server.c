@@ -1,4 +1,6 @@
 /* kubeconfig_server.c - where the server of a kubeconfig is */
+#include "aischedd/run/kube/client/kubeconfig_server.h"
+
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,47 +62,49 @@ out:
 	return rc;
 }
 
-static void warn(struct loader *l, const struct entry *e, const char *what)
+static void warn(struct kube_config_loader *l,
+                 const struct kube_config_entry *e, const char *what)
 {
 	struct kube_config *c = l->config;
 	char *s = xasprintf("kubeconfig '%s': %s '%s': %s", e->file->path,
 	                    e->kind, e->name, what);
 
-	c->warning = loader_keep(l, s);
+	c->warning = kube_config_keep(l, s);
 	free(s);
 }
 
-int kube_config_read_cluster(struct loader *l, const struct entry *e)
+int kube_config_read_cluster(struct kube_config_loader *l,
+                             const struct kube_config_entry *e)
 {
 	struct kube_config *c = l->config;
-	const char *server = entry_text(e, "server");
-	const char *proxy = entry_text(e, "proxy-url");
-	const char *tls_name = entry_text(e, "tls-server-name");
+	const char *server = kube_config_entry_text(e, "server");
+	const char *proxy = kube_config_entry_text(e, "proxy-url");
+	const char *tls_name = kube_config_entry_text(e, "tls-server-name");
 
-	c->cluster = loader_keep(l, e->name);
+	c->cluster = kube_config_keep(l, e->name);
 	if (!server) {
 		err_set(l->err, EINVAL, "it has no server");
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
 	if (kube_config_set_server(c, server, l->err) < 0)
-		return entry_wrong(l, e);
-	c->proxy = proxy ? loader_keep(l, proxy) : NULL;
-	c->tls_name = tls_name ? loader_keep(l, tls_name) : NULL;
-	c->compress = !entry_is_true(e, "disable-compression");
-	c->insecure = entry_is_true(e, "insecure-skip-tls-verify");
+		return kube_config_entry_wrong(l, e);
+	c->proxy = proxy ? kube_config_keep(l, proxy) : NULL;
+	c->tls_name = tls_name ? kube_config_keep(l, tls_name) : NULL;
+	c->compress = !kube_config_entry_is_true(e, "disable-compression");
+	c->insecure = kube_config_entry_is_true(e, "insecure-skip-tls-verify");
 	if (tls_name && !is_host(tls_name)) {
 		err_set(l->err, EINVAL, "tls-server-name '%s' is no host name",
 		        tls_name);
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
-	if (entry_read_pem(l, e, "certificate-authority", PEM_CERTIFICATE,
-	                   &c->ca) < 0)
+	if (kube_config_entry_read_pem(l, e, "certificate-authority",
+	                               PEM_CERTIFICATE, &c->ca) < 0)
 		return -1;
 	if (c->insecure && c->ca) {
 		err_set(l->err, EINVAL,
 		        "insecure-skip-tls-verify and a certificate-authority; "
 		        "remove one of them");
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
 	if (c->insecure && c->tls)
 		warn(l, e,

@@ -1,22 +1,25 @@
 /* kubeconfig_user.c - as whom a kubeconfig has us talk to its server */
+#include "aischedd/run/kube/client/kubeconfig_user.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/run/kube/client/kubeconfig_entry.h"
 #include "libcommon/mem.h"
 
-static int read_token(struct loader *l, const struct entry *e)
+static int read_token(struct kube_config_loader *l,
+                      const struct kube_config_entry *e)
 {
 	struct kube_config *c = l->config;
-	const char *path = entry_text(e, "tokenFile"),
-		   *token = entry_text(e, "token");
+	const char *path = kube_config_entry_text(e, "tokenFile"),
+		   *token = kube_config_entry_text(e, "token");
 	const char *key = path ? "tokenFile" : "token";
 	size_t len;
 
 	if (!path && !token)
 		return 0;
 	if (path) {
-		path = entry_resolve(l, e, path);
+		path = kube_config_entry_resolve(l, e, path);
 		token = kube_file_read(path, c->arena, &len, l->err);
 	}
 	if (token)
@@ -24,11 +27,12 @@ static int read_token(struct loader *l, const struct entry *e)
 	if (c->token)
 		return 0;
 	err_wrap(l->err, "%s", key);
-	return entry_wrong(l, e);
+	return kube_config_entry_wrong(l, e);
 }
 
 /* What would make us another user than the entry says is refused. */
-static int check_user(struct loader *l, const struct entry *e)
+static int check_user(struct kube_config_loader *l,
+                      const struct kube_config_entry *e)
 {
 	static const char *const unknown[] = { "as",           "as-uid",
 		                               "as-groups",    "as-user-extra",
@@ -42,14 +46,14 @@ static int check_user(struct loader *l, const struct entry *e)
 		        "'%s' is not supported; use a token, tokenFile, client "
 		        "certificate or exec",
 		        unknown[i]);
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
 	return 0;
 }
 
 /* The command and its arguments; NULL: that is no list of texts. */
-static const char *const *read_argv(struct loader *l, const char *command,
-                                    const json_t *args)
+static const char *const *read_argv(struct kube_config_loader *l,
+                                    const char *command, const json_t *args)
 {
 	size_t n = json_array_size(args), at;
 	const char **argv = arena_array(l->config->arena, const char *, n + 2);
@@ -59,12 +63,13 @@ static const char *const *read_argv(struct loader *l, const char *command,
 	json_array_foreach(args, at, arg) {
 		if (!json_is_string(arg))
 			return NULL;
-		argv[at + 1] = loader_keep(l, json_string_value(arg));
+		argv[at + 1] = kube_config_keep(l, json_string_value(arg));
 	}
 	return argv;
 }
 
-static const char *const *read_env(struct loader *l, const json_t *list)
+static const char *const *read_env(struct kube_config_loader *l,
+                                   const json_t *list)
 {
 	size_t n = json_array_size(list), at;
 	const char **env = arena_array(l->config->arena, const char *, n + 1);
@@ -78,16 +83,16 @@ static const char *const *read_env(struct loader *l, const json_t *list)
 		                &value) < 0)
 			return NULL;
 		both = xasprintf("%s=%s", name, value);
-		env[at] = loader_keep(l, both);
+		env[at] = kube_config_keep(l, both);
 		free(both);
 	}
 	return env;
 }
 
 static int check_plugin(const struct kube_plugin *plugin,
-                        const struct entry *exec, struct err *err)
+                        const struct kube_config_entry *exec, struct err *err)
 {
-	const char *mode = entry_text(exec, "interactiveMode");
+	const char *mode = kube_config_entry_text(exec, "interactiveMode");
 
 	if (!plugin->argv || !plugin->env)
 		return err_set(err, EINVAL,
@@ -107,37 +112,40 @@ static int check_plugin(const struct kube_plugin *plugin,
 	return 0;
 }
 
-static int read_plugin(struct loader *l, const struct entry *e)
+static int read_plugin(struct kube_config_loader *l,
+                       const struct kube_config_entry *e)
 {
 	struct kube_config *c = l->config;
-	struct entry exec = *e;
+	struct kube_config_entry exec = *e;
 	const char *command, *version, *hint;
 	struct kube_plugin *plugin;
 
 	exec.json = json_object_get(e->json, "exec");
 	if (!exec.json)
 		return 0;
-	command = entry_text(&exec, "command");
-	version = entry_text(&exec, "apiVersion");
-	hint = entry_text(&exec, "installHint");
+	command = kube_config_entry_text(&exec, "command");
+	version = kube_config_entry_text(&exec, "apiVersion");
+	hint = kube_config_entry_text(&exec, "installHint");
 	if (!command) {
 		err_set(l->err, EINVAL, "exec: it has no command");
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
-	command = strchr(command, '/') ? entry_resolve(l, e, command)
-	                               : loader_keep(l, command);
+	command = strchr(command, '/')
+	              ? kube_config_entry_resolve(l, e, command)
+	              : kube_config_keep(l, command);
 	plugin = arena_alloc(c->arena, 1, sizeof(*plugin));
 	*plugin = (struct kube_plugin){
 		.argv =
 		    read_argv(l, command, json_object_get(exec.json, "args")),
 		.env = read_env(l, json_object_get(exec.json, "env")),
-		.api_version = version ? loader_keep(l, version) : NULL,
-		.hint = hint ? loader_keep(l, hint) : NULL,
-		.wants_cluster = entry_is_true(&exec, "provideClusterInfo"),
+		.api_version = version ? kube_config_keep(l, version) : NULL,
+		.hint = hint ? kube_config_keep(l, hint) : NULL,
+		.wants_cluster =
+		    kube_config_entry_is_true(&exec, "provideClusterInfo"),
 	};
 	if (check_plugin(plugin, &exec, l->err) < 0) {
 		err_wrap(l->err, "exec");
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
 	/* As kubectl does: who has a token needs no program. */
 	if (!c->token)
@@ -145,20 +153,22 @@ static int read_plugin(struct loader *l, const struct entry *e)
 	return 0;
 }
 
-int kube_config_read_user(struct loader *l, const struct entry *e)
+int kube_config_read_user(struct kube_config_loader *l,
+                          const struct kube_config_entry *e)
 {
 	struct kube_config *c = l->config;
 
-	c->user = loader_keep(l, e->name);
+	c->user = kube_config_keep(l, e->name);
 	if (check_user(l, e) < 0 || read_token(l, e) < 0 ||
-	    entry_read_pem(l, e, "client-certificate", PEM_CERTIFICATE,
-	                   &c->cert) < 0 ||
-	    entry_read_pem(l, e, "client-key", PEM_KEY, &c->key) < 0)
+	    kube_config_entry_read_pem(l, e, "client-certificate",
+	                               PEM_CERTIFICATE, &c->cert) < 0 ||
+	    kube_config_entry_read_pem(l, e, "client-key", PEM_KEY, &c->key) <
+	        0)
 		return -1;
 	if (!c->cert != !c->key) {
 		err_set(l->err, EINVAL,
 		        "client-certificate and client-key go together");
-		return entry_wrong(l, e);
+		return kube_config_entry_wrong(l, e);
 	}
 	return read_plugin(l, e);
 }

@@ -1,10 +1,13 @@
 /* outcome.c - what came of a try of a call, and whether there is another
  */
+#include "aischedd/run/kube/client/outcome.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/http_priv.h"
 #include "aischedd/run/kube/client/split.h"
+#include "aischedd/run/kube/client/who.h"
 
 enum { MAX_AGAIN = 5 /* tries when it is not the server as a whole */ };
 
@@ -71,13 +74,14 @@ static void retry(struct kube_call *call, int code, const char *reason,
 {
 	call->last = *err;
 	if (call->once)
-		call_answer_failure(call, code, reason, err);
-	else if (call_is_late(call))
-		call_give_up(call);
+		kube_call_answer_failure(call, code, reason, err);
+	else if (kube_call_is_late(call))
+		kube_call_give_up(call);
 	else if (call->rank == KUBE_LEASE)
-		call_rest(call, http_backoff(call->http, call->tries));
+		kube_call_rest(call,
+		               kube_http_backoff(call->http, call->tries));
 	else
-		http_enqueue(call, true);
+		kube_http_enqueue(call, true);
 }
 
 /* The same again a little later, but not for ever. */
@@ -86,11 +90,12 @@ static void retry_later(struct kube_call *call, int code, const char *reason,
 {
 	call->last = *err;
 	if (call->once || call->gave || call->tries >= MAX_AGAIN)
-		call_answer_failure(call, code, reason, err);
-	else if (call_is_late(call))
-		call_give_up(call);
+		kube_call_answer_failure(call, code, reason, err);
+	else if (kube_call_is_late(call))
+		kube_call_give_up(call);
 	else
-		call_rest(call, http_backoff(call->http, call->tries));
+		kube_call_rest(call,
+		               kube_http_backoff(call->http, call->tries));
 }
 
 static void tell_success(struct kube_call *call, int code)
@@ -105,7 +110,7 @@ static void tell_success(struct kube_call *call, int code)
 			return;
 		}
 	}
-	call_answer(call, &what);
+	kube_call_answer(call, &what);
 	json_decref(what.body);
 }
 
@@ -117,8 +122,8 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 
 	if (!call->renewed) {
 		call->renewed = true;
-		http_renew(http, call->badge);
-		http_enqueue(call, true);
+		kube_who_renew(http, call->badge);
+		kube_http_enqueue(call, true);
 		return;
 	}
 	call->renewed = false;
@@ -126,7 +131,7 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 	        "API server '%s' does not accept the credentials of user '%s' "
 	        "in %s; renew them (%s)",
 	        c->server, c->user, c->source, said->text);
-	http_failed(http, call->started_ms, -1, &err);
+	kube_http_failed(http, call->started_ms, -1, &err);
 	retry(call, 401, "Unauthorized", &err);
 }
 
@@ -149,11 +154,11 @@ static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 		wait_ms = status.wait_ms;
 	switch (status.refusal) {
 	case KUBE_FINAL:
-		call_answer(call,
-		            &(struct kube_answer){ .code = code,
-		                                   .body = body,
-		                                   .reason = status.reason,
-		                                   .err = &err });
+		kube_call_answer(call,
+		                 &(struct kube_answer){ .code = code,
+		                                        .body = body,
+		                                        .reason = status.reason,
+		                                        .err = &err });
 		break;
 	case KUBE_AGAIN:
 		retry_later(call, code, status.reason, &err);
@@ -164,9 +169,9 @@ static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 			break;
 		}
 		if (code == 429)
-			http_busy(http, wait_ms > 0 ? wait_ms : 1000);
+			kube_http_busy(http, wait_ms > 0 ? wait_ms : 1000);
 		else
-			http_failed(http, call->started_ms, wait_ms, &err);
+			kube_http_failed(http, call->started_ms, wait_ms, &err);
 		retry(call, code, status.reason, &err);
 		break;
 	case KUBE_STRANGER:
@@ -176,7 +181,7 @@ static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 	json_decref(body);
 }
 
-void call_tried(struct kube_call *call, CURLcode code)
+void kube_outcome_tried(struct kube_call *call, CURLcode code)
 {
 	CURL *easy = call->transfer.easy;
 	curl_off_t wait_s = 0;
@@ -190,14 +195,14 @@ void call_tried(struct kube_call *call, CURLcode code)
 		code = CURLE_GOT_NOTHING;
 	if (code != CURLE_OK)
 		explain(call, code, &err);
-	call_leave(call);
-	call_land(call);
+	kube_call_leave(call);
+	kube_call_land(call);
 	if (call->broken.code) {
-		call_answer_failure(call, (int)status, "", &call->broken);
+		kube_call_answer_failure(call, (int)status, "", &call->broken);
 	} else if (code != CURLE_OK && (call->heard || is_silent(call, code))) {
 		retry_later(call, (int)status, "", &err);
 	} else if (code != CURLE_OK) {
-		http_failed(call->http, call->started_ms, -1, &err);
+		kube_http_failed(call->http, call->started_ms, -1, &err);
 		retry(call, 0, "", &err);
 	} else if (status / 100 == 2) {
 		tell_success(call, (int)status);

@@ -13,17 +13,18 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/kube/client/credential.h"
 #include "aischedd/run/kube/client/file.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 #define MAX_OUTPUT ((size_t)1 << 20)
 
 /* One of the program's two outputs. */
-struct stream {
+struct plugin_stream {
 	int fd; /* ours; -1: ended */
 	struct event *readable;
 	struct buf text;
@@ -37,7 +38,7 @@ struct kube_plugin_run {
 	pid_t pid;
 	int pidfd;
 	struct event *ended, *late;
-	struct stream out, says; /* stdout, stderr */
+	struct plugin_stream out, says; /* stdout, stderr */
 };
 
 /* --- starting it --- */
@@ -173,7 +174,7 @@ static int spawn(const struct kube_config *c, const char **env, pid_t *ret_pid,
 
 /* --- watching it --- */
 
-static void stream_end(struct stream *s)
+static void stream_end(struct plugin_stream *s)
 {
 	if (s->readable)
 		event_free(s->readable);
@@ -184,7 +185,7 @@ static void stream_end(struct stream *s)
 }
 
 /* Read what there is; too much is as if it had ended. */
-static void stream_read(struct stream *s)
+static void stream_read(struct plugin_stream *s)
 {
 	ssize_t n;
 
@@ -204,7 +205,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	stream_read(arg);
 }
 
-static void stream_begin(struct stream *s, struct event_base *base, int fd)
+static void stream_begin(struct plugin_stream *s, struct event_base *base,
+                         int fd)
 {
 	s->fd = fd;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -286,7 +288,7 @@ static int read_result(struct kube_plugin_run *run, int status,
 	}
 	return kube_credential_parse(
 	    run->out.text.data ? run->out.text.data : "", run->out.text.len,
-	    run->api_version, time(NULL), ret, err);
+	    run->api_version, clock_wall_s(), ret, err);
 }
 
 static void on_ended(evutil_socket_t fd, short what, void *arg)

@@ -16,22 +16,7 @@
 
 struct event_base;
 
-/* A token, or a certificate with its key (PEM), or both; heap strings. */
-struct kube_credential {
-	char *token, *cert, *key;
-	int64_t expires; /* unix seconds; 0: it does not say */
-};
-
-/* --- credential.c --- */
-
-void kube_credential_fini(struct kube_credential *cred);
-
-/* now: unix seconds.  Fails: EPROTO it is none, or has expired already. */
-int kube_credential_parse(const char *text, size_t len, const char *api_version,
-                          int64_t now, struct kube_credential *ret,
-                          struct err *err);
-
-/* --- plugin.c --- */
+struct kube_credential;
 
 /* cred: the receiver's; NULL: it failed, err says how (EACCES). */
 typedef void kube_plugin_fn(struct kube_credential *cred, const struct err *err,

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/http_priv.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/client/split.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -184,7 +185,7 @@ static void begin_later(struct kube_watch *w)
 		ms *= 2;
 	if (ms > BACKOFF_MAX_MS)
 		ms = BACKOFF_MAX_MS;
-	ms = http_jitter(w->http, ms);
+	ms = kube_http_jitter(w->http, ms);
 	event_add(w->timer, &(struct timeval){ .tv_sec = ms / 1000,
 	                                       .tv_usec = ms % 1000 * 1000 });
 }
@@ -310,7 +311,7 @@ static char *step_path(struct kube_watch *w)
 		kube_path_query(&path, "resourceVersion", w->version);
 		/* From once to twice that, not all of them at one time. */
 		put_number(&path, "timeoutSeconds",
-		           http_jitter(w->http, 4 * w->spec.renew_s) -
+		           kube_http_jitter(w->http, 4 * w->spec.renew_s) -
 		               3 * w->spec.renew_s);
 	} else if (!w->whole) {
 		put_number(&path, "limit", w->spec.page);

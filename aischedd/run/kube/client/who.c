@@ -1,14 +1,14 @@
 /* who.c - as whom calls go out: a kubeconfig, a program's credential */
-#include <time.h>
+#include "aischedd/run/kube/client/who.h"
 
-#include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/http_priv.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 
 /* A credential is renewed so many seconds before its end. */
 enum { EXPIRES_EARLY = 10 };
 
-void http_renew(struct kube_http *http, uint64_t badge)
+void kube_who_renew(struct kube_http *http, uint64_t badge)
 {
 	if (badge != http->badge)
 		return; /* somebody else did already */
@@ -28,7 +28,7 @@ static void load(struct kube_http *http)
 	config = kube_config_load(http->path, http->context, &err);
 	if (!config) {
 		if (!http->config)
-			http_failed(http, http->loaded_ms, -1, &err);
+			kube_http_failed(http, http->loaded_ms, -1, &err);
 		return;
 	}
 	if (http->config && kube_config_same(config, http->config)) {
@@ -60,14 +60,14 @@ static void on_plugin(struct kube_credential *cred, const struct err *err,
 
 	http->run = NULL;
 	if (!cred) {
-		http_failed(http, clock_boot_ms(), -1, err);
+		kube_http_failed(http, clock_boot_ms(), -1, err);
 		return;
 	}
 	kube_credential_fini(&http->credential);
 	http->credential = *cred;
-	http->renew_at = renew_time(cred, time(NULL));
+	http->renew_at = renew_time(cred, clock_wall_s());
 	http->badge++;
-	http_pump(http);
+	kube_http_pump(http);
 }
 
 static bool has_credential(const struct kube_http *http)
@@ -75,10 +75,10 @@ static bool has_credential(const struct kube_http *http)
 	const struct kube_credential *cred = &http->credential;
 
 	return (cred->token || cred->cert) &&
-	       (!cred->expires || time(NULL) < http->renew_at);
+	       (!cred->expires || clock_wall_s() < http->renew_at);
 }
 
-bool http_is_ready(struct kube_http *http, int64_t now)
+bool kube_who_is_ready(struct kube_http *http, int64_t now)
 {
 	bool open = now >= http->closed_until;
 	struct err err;
@@ -96,6 +96,6 @@ bool http_is_ready(struct kube_http *http, int64_t now)
 	    kube_plugin_start(http->base, http->config, http->limits.plugin_ms,
 	                      on_plugin, http, &err);
 	if (!http->run)
-		http_failed(http, now, -1, &err);
+		kube_http_failed(http, now, -1, &err);
 	return false;
 }

@@ -5,20 +5,21 @@
 #include <string.h>
 #include <yaml.h>
 
-struct reader {
+struct yaml_reader {
 	yaml_parser_t parser;
 	yaml_event_t event; /* the current one */
 	int nodes;
 	struct err *err;
 };
 
-static int fail(struct reader *r, const yaml_mark_t *mark, const char *what)
+static int fail(struct yaml_reader *r, const yaml_mark_t *mark,
+                const char *what)
 {
 	return err_set(r->err, EINVAL, "line %zu: %s", mark->line + 1, what);
 }
 
 /* Fetch the next event; the one before it is gone. */
-static int advance(struct reader *r)
+static int advance(struct yaml_reader *r)
 {
 	yaml_event_delete(&r->event);
 	if (yaml_parser_parse(&r->parser, &r->event))
@@ -28,7 +29,7 @@ static int advance(struct reader *r)
 }
 
 /* Quoted ones are always text. */
-static json_t *read_scalar(struct reader *r)
+static json_t *read_scalar(struct yaml_reader *r)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
 	size_t len = r->event.data.scalar.length;
@@ -44,9 +45,9 @@ static json_t *read_scalar(struct reader *r)
 	return json;
 }
 
-static json_t *read_node(struct reader *r, int depth);
+static json_t *read_node(struct yaml_reader *r, int depth);
 
-static int fill_list(struct reader *r, json_t *list, int depth)
+static int fill_list(struct yaml_reader *r, json_t *list, int depth)
 {
 	while (advance(r) == 0) {
 		json_t *item;
@@ -61,7 +62,7 @@ static int fill_list(struct reader *r, json_t *list, int depth)
 	return -1;
 }
 
-static int fill_map(struct reader *r, json_t *map, int depth)
+static int fill_map(struct yaml_reader *r, json_t *map, int depth)
 {
 	while (advance(r) == 0) {
 		yaml_mark_t mark = r->event.start_mark;
@@ -90,7 +91,7 @@ static int fill_map(struct reader *r, json_t *map, int depth)
 }
 
 /* The value that begins with the current event, up to its last one. */
-static json_t *read_node(struct reader *r, int depth)
+static json_t *read_node(struct yaml_reader *r, int depth)
 {
 	bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
 	json_t *json;
@@ -118,7 +119,7 @@ static json_t *read_node(struct reader *r, int depth)
 	return NULL;
 }
 
-static json_t *read_stream(struct reader *r)
+static json_t *read_stream(struct yaml_reader *r)
 {
 	json_t *json;
 
@@ -142,7 +143,7 @@ static json_t *read_stream(struct reader *r)
 
 json_t *kube_yaml_parse(const char *text, size_t len, struct err *err)
 {
-	struct reader r = { .err = err };
+	struct yaml_reader r = { .err = err };
 	json_t *json;
 
 	if (len > KUBE_YAML_BYTES) {

@@ -1,5 +1,5 @@
 /* job.c - the Job of an attempt */
-#include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/job.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -161,7 +161,7 @@ static int check_job(const struct kube_home *home, const struct run_job *job,
 	return 0;
 }
 
-uint32_t kube_object_replace(const struct spec *spec)
+uint32_t kube_object_job_replace(const struct spec *spec)
 {
 	return spec_task_failure(spec) == FAILURE_REPLACES
 	           ? (uint32_t)spec_max_restarts(spec)
@@ -201,7 +201,7 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	              "completionMode", "Indexed", "parallelism",
 	              (int)job->ntasks, "completions", (int)job->ntasks,
 	              "backoffLimitPerIndex",
-	              (int)kube_object_replace(job->spec),
+	              (int)kube_object_job_replace(job->spec),
 	              "podReplacementPolicy", "Failed", "template", "metadata",
 	              "labels", kube_object_labels(home, job), "annotations",
 	              pod_notes, "spec", pod_spec(home, job, image, &v)));

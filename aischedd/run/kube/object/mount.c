@@ -88,7 +88,7 @@ static void add_folder(struct kube_volumes *v, const char *source, size_t top,
 }
 
 /* One of the list; source and path point into text, which is the caller's. */
-struct mount {
+struct wanted_mount {
 	const char *source, *path;
 	bool claim, read_only;
 };
@@ -104,7 +104,7 @@ static bool goes_up(const char *path)
 
 /* "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro".  text is cut up;
  * false: it is no mount. */
-static bool parse_mount(char *text, struct mount *ret)
+static bool parse_mount(char *text, struct wanted_mount *ret)
 {
 	size_t len = strlen(text);
 	char *colon;
@@ -127,7 +127,7 @@ static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,
                      const char *text, struct err *err)
 {
 	char *copy = xstrdup(text), *asked;
-	struct mount m;
+	struct wanted_mount m;
 	size_t top;
 	int rc = 0;
 
@@ -203,7 +203,7 @@ bool kube_mount_find(const char *list, const char *path,
                      struct kube_mount_file *ret)
 {
 	char *copy = xstrdup(list ? list : ""), *rest = copy, *one;
-	struct mount m, best = { 0 };
+	struct wanted_mount m, best = { 0 };
 	size_t len;
 
 	while ((one = strsep(&rest, ",")))

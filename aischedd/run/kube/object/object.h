@@ -85,35 +85,7 @@ void kube_object_own(json_t *obj, const char *name, const char *uid);
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
 
-/* --- each of them --- */
-
-/*
- * Fails: EINVAL what the user asks for cannot be had in this pool: no image,
- * a mount that is not allowed, root.
- */
-/* How many of its pods may fail and be replaced; of its Job. */
-uint32_t kube_object_replace(const struct spec *spec);
-json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
-                        struct err *err);
-
-/*
- * Tasks of an array share one, with what is the same for all: *ret_own is what
- * else each of them is told, for kube_object_share(), the caller's.  Its name
- * is made from what is in it, so that what was changed meanwhile is another.
- * NULL: it is the Job's alone.
- */
-json_t *kube_object_secret(const struct kube_home *home,
-                           const struct run_job *job, int64_t now,
-                           char **ret_own);
-
-/* Let the Job use that Secret, and its pods be told what is their own. */
-void kube_object_share(json_t *obj, const char *secret, const char *own);
-
-/* Whether a Secret of that name can be one that is shared. */
-bool kube_object_may_share(const char *name, const struct kube_home *home);
-
-/* NULL: it shares none, or says one that cannot be ours. */
-const char *kube_object_shared(const json_t *obj, const struct kube_home *home);
+/* --- a Service --- */
 
 /* Its tasks look for each other, by the names that a Service gives them. */
 static inline bool kube_object_is_gang(const struct run_job *job)

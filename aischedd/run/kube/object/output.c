@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/object/init.h"
+#include "aischedd/run/kube/object/job.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/output.h"
@@ -153,7 +154,7 @@ static void add_name(struct buf *out, const char *var, const char *pattern,
 static bool may_share(const struct run_job *job)
 {
 	return job->ntasks > 1 || job->req->tasks > 1 ||
-	       kube_object_replace(job->spec) > 0;
+	       kube_object_job_replace(job->spec) > 0;
 }
 
 void kube_output_env(struct buf *out, const struct run_job *job, int64_t now)

@@ -1,5 +1,5 @@
 /* secret.c - what the pods of a job run: environment, script, init */
-#include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/secret.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -257,7 +257,7 @@ json_t *kube_object_secret(const struct kube_home *home,
 	return obj;
 }
 
-void kube_object_share(json_t *obj, const char *secret, const char *own)
+void kube_object_secret_share(json_t *obj, const char *secret, const char *own)
 {
 	json_t *notes =
 	    json_object_get(json_object_get(obj, "metadata"), "annotations");
@@ -277,7 +277,8 @@ void kube_object_share(json_t *obj, const char *secret, const char *own)
 	                              "value", kube_object_literal(own)));
 }
 
-bool kube_object_may_share(const char *name, const struct kube_home *home)
+bool kube_object_secret_may_share(const char *name,
+                                  const struct kube_home *home)
 {
 	char prefix[KUBE_NAME_SIZE];
 
@@ -285,11 +286,12 @@ bool kube_object_may_share(const char *name, const struct kube_home *home)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-const char *kube_object_shared(const json_t *obj, const struct kube_home *home)
+const char *kube_object_secret_shared(const json_t *obj,
+                                      const struct kube_home *home)
 {
 	const json_t *notes =
 	    json_object_get(json_object_get(obj, "metadata"), "annotations");
 	const char *name = kube_text_at(notes, KUBE_NOTE_SECRET);
 
-	return name && kube_object_may_share(name, home) ? name : NULL;
+	return name && kube_object_secret_may_share(name, home) ? name : NULL;
 }

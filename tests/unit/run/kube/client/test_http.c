@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/path.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"

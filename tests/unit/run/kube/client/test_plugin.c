@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "aischedd/run/kube/client/credential.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 

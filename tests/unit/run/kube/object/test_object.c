@@ -5,7 +5,9 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/init.h"
+#include "aischedd/run/kube/object/job.h"
 #include "aischedd/run/kube/object/pod.h"
+#include "aischedd/run/kube/object/secret.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -430,8 +432,8 @@ static char *share(uint32_t task, json_t **ret)
 	ck_assert(own != NULL);
 	name = xstrdup(at(secret, "metadata.name"));
 	*ret = made();
-	kube_object_share(*ret, name, own);
-	ck_assert_str_eq(kube_object_shared(*ret, &home), name);
+	kube_object_secret_share(*ret, name, own);
+	ck_assert_str_eq(kube_object_secret_shared(*ret, &home), name);
 	json_decref(secret);
 	free(own);
 	return name;
@@ -469,9 +471,9 @@ START_TEST(secrets_of_others_are_not_shared)
 {
 	json_t *obj = made();
 
-	ck_assert_ptr_null(kube_object_shared(obj, &home));
-	kube_object_share(obj, "munge-key", "");
-	ck_assert_ptr_null(kube_object_shared(obj, &home));
+	ck_assert_ptr_null(kube_object_secret_shared(obj, &home));
+	kube_object_secret_share(obj, "munge-key", "");
+	ck_assert_ptr_null(kube_object_secret_shared(obj, &home));
 	json_decref(obj);
 }
 END_TEST

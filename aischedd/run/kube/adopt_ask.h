@@ -1,0 +1,35 @@
+/*
+ * adopt_ask.h - calls about Jobs that others made
+ */
+#ifndef AISCHEDD_RUN_KUBE_ADOPT_ASK_H
+#define AISCHEDD_RUN_KUBE_ADOPT_ASK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct kube;
+struct kube_adopt_pod;
+struct kube_adoptee;
+
+enum kube_adopt_kind {
+	ADOPT_CLAIM,
+	ADOPT_RESUME,
+	ADOPT_SUSPEND,
+	ADOPT_EXPIRE, /* its time is over */
+	ADOPT_DELETE,
+	ADOPT_BIND,  /* a pod, as in the next */
+	ADOPT_FORCE, /* delete it without waiting for its node */
+	ADOPT_KINDS
+};
+
+/* Whether a call about it is not answered yet. */
+bool kube_adopt_ask_is_open(const struct kube_adoptee *j);
+
+/* Unless it is asked for already; body is taken. */
+void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                    json_t *body);
+void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
+                        json_t *body);
+void kube_adopt_ask_free_all(struct kube *kube);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * adopt_end.h - a job that others made is taken down, and how it ended is told
+ */
+#ifndef AISCHEDD_RUN_KUBE_ADOPT_END_H
+#define AISCHEDD_RUN_KUBE_ADOPT_END_H
+
+#include <stdbool.h>
+
+#include "aischedd/run/runner.h"
+
+struct kube_adoptee;
+
+/* Whether it is stopped, or cannot start, or cannot go on. */
+bool kube_adopt_end_is_due(const struct kube_adoptee *j);
+
+/* It cannot start, or go on; the first reason counts. */
+void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
+                         const char *text);
+
+/* Suspend its Job, or delete it. */
+void kube_adopt_end_take_down(struct kube_adoptee *j);
+
+/* Delete pods for good of which nobody will say that they have ended. */
+void kube_adopt_end_fence(struct kube_adoptee *j);
+
+/* Whether what its pods have printed is kept, or cannot be. */
+bool kube_adopt_end_is_kept(struct kube_adoptee *j);
+
+/* The last event: nothing of it runs any longer, or will. */
+void kube_adopt_end_tell(struct kube_adoptee *j);
+
+#endif

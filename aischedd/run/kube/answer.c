@@ -1,0 +1,194 @@
+/* answer.c - what the answers to calls about an attempt change */
+#include "aischedd/run/kube/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+static bool is_worth_another(const struct err *err)
+{
+	return err->code == ETIMEDOUT || err->code == EAGAIN ||
+	       err->code == EIO || err->code == ESTALE;
+}
+
+static void refused(struct kube_attempt *a, const struct err *err)
+{
+	if (is_worth_another(err))
+		return; /* the tick asks again */
+	kube_end_fail(a,
+	              err->code == EINVAL || err->code == EMSGSIZE ? FAULT_USER
+	                                                           : FAULT_POOL,
+	              err->text);
+}
+
+/* Of what has started.  What is there and not allowed may be some day; what
+ * is not there any more the watch tells. */
+static bool is_to_rest(struct kube_attempt *a, const struct err *err)
+{
+	if (!err || err->code == ENOENT || is_worth_another(err))
+		return false;
+	a->calls.rest_ms = clock_boot_ms() + KUBE_REST_MS;
+	kube_tell_note(a, err->text);
+	return true;
+}
+
+static void have_job(struct kube_attempt *a, json_t *obj)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *uid = kube_text_at(meta, "uid");
+	const json_t *spec = json_object_get(obj, "spec");
+	struct kube_owner owner;
+
+	if (!uid || !kube_object_is_ours(obj, &a->kube->home, &owner) ||
+	    owner.job != a->id.job || owner.attempt != a->id.attempt) {
+		char *text = xasprintf("Job '%s' in namespace '%s' exists and "
+		                       "is not ours: delete it",
+		                       a->name, a->kube->pool->namespace);
+
+		kube_end_fail(a, FAULT_POOL, text);
+		free(text);
+		return;
+	}
+	kube_attempt_set_uid(a, uid);
+	a->slots.have =
+	    (uint32_t)json_integer_value(json_object_get(spec, "completions"));
+	json_decref(a->make.job);
+	a->make.job = NULL;
+}
+
+/* Its name is made of job and attempt, or of its content: one that exists is
+ * that of a call before. */
+static void on_object(struct kube_attempt *a, json_t **obj,
+                      const struct err *err)
+{
+	if (!err || err->code == EEXIST) {
+		json_decref(*obj);
+		*obj = NULL;
+	} else if (a->start.told) {
+		is_to_rest(a, err);
+	} else {
+		refused(a, err);
+	}
+}
+
+/* --- one function for each kind of call --- */
+
+static void on_job(struct kube_attempt *a, struct kube_task *task,
+                   const struct kube_answer *answer)
+{
+	(void)task;
+	if (!answer->err)
+		have_job(a, answer->body);
+	else if (answer->err->code == EEXIST)
+		kube_ask_job(a, ASK_LOOK, NULL);
+	else
+		refused(a, answer->err);
+}
+
+/* Deleted since: it is made again. */
+static void on_look(struct kube_attempt *a, struct kube_task *task,
+                    const struct kube_answer *answer)
+{
+	(void)task;
+	if (!answer->err)
+		have_job(a, answer->body);
+	else if (answer->err->code != ENOENT)
+		refused(a, answer->err);
+}
+
+static void on_secret(struct kube_attempt *a, struct kube_task *task,
+                      const struct kube_answer *answer)
+{
+	(void)task;
+	on_object(a, &a->make.secret, answer->err);
+}
+
+static void on_service(struct kube_attempt *a, struct kube_task *task,
+                       const struct kube_answer *answer)
+{
+	(void)task;
+	on_object(a, &a->make.service, answer->err);
+}
+
+static void on_indexes(struct kube_attempt *a, struct kube_task *task,
+                       const struct kube_answer *answer)
+{
+	(void)task;
+	if (!answer->err)
+		a->slots.have = a->slots.indexes;
+	else
+		is_to_rest(a, answer->err);
+}
+
+/* A pod that is gone, or bound by now, the watch tells of. */
+static void on_bind(struct kube_attempt *a, struct kube_task *task,
+                    const struct kube_answer *answer)
+{
+	const struct err *err = answer->err;
+
+	if (!err || err->code == ESTALE)
+		return;
+	if (task)
+		task->binding = false;
+	if (err->code != ENOENT)
+		refused(a, err);
+}
+
+/* A pod that is gone need not be asked again. */
+static void on_leave(struct kube_attempt *a, struct kube_task *task,
+                     const struct kube_answer *answer)
+{
+	const struct err *err = answer->err;
+
+	if (task && err && (is_to_rest(a, err) || is_worth_another(err)))
+		task->leaving = false;
+}
+
+static void on_force(struct kube_attempt *a, struct kube_task *task,
+                     const struct kube_answer *answer)
+{
+	if (!task || !answer->err)
+		return;
+	is_to_rest(a, answer->err);
+	task->forced = false;
+}
+
+static void on_delete(struct kube_attempt *a, struct kube_task *task,
+                      const struct kube_answer *answer)
+{
+	(void)task;
+	is_to_rest(a, answer->err);
+	if (!answer->err || answer->err->code == ENOENT)
+		a->end.job_gone = true;
+}
+
+/* The others are not about an attempt. */
+static void (*const on[ASK_KINDS])(struct kube_attempt *a,
+                                   struct kube_task *task,
+                                   const struct kube_answer *answer) = {
+	[ASK_JOB] = on_job,         [ASK_LOOK] = on_look,
+	[ASK_SECRET] = on_secret,   [ASK_SERVICE] = on_service,
+	[ASK_INDEXES] = on_indexes, [ASK_BIND] = on_bind,
+	[ASK_LEAVE] = on_leave,     [ASK_FORCE] = on_force,
+	[ASK_DELETE] = on_delete,
+};
+
+void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
+                      struct kube_task *task, const struct kube_answer *answer)
+{
+	const struct err *err = answer->err;
+
+	a->calls.open[kind]--;
+	if (on[kind])
+		on[kind](a, task, answer);
+	if (!err)
+		kube_tell_note(a, NULL);
+	/* What was refused is asked for again by the tick, not at once. */
+	if (!err || err->code == EEXIST || a->end.fault.code || a->end.over)
+		kube_attempt_touch(a);
+}

@@ -1,0 +1,284 @@
+/* life.c - the life of an attempt in a cluster */
+#include "aischedd/run/kube/life.h"
+
+#include <stdlib.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/jobs.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/look.h"
+#include "aischedd/run/kube/object/job.h"
+#include "aischedd/run/kube/object/secret.h"
+#include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/why.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+/* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3":
+ * it is the fault of their nodes. */
+static char *late_text(struct kube_attempt *a, int64_t s)
+{
+	const struct kube_slot *first = NULL;
+	const char *name = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_slot *slot = &a->slots.slot[i];
+		struct kube_task *task = kube_attempt_at(a, slot->index);
+
+		slot->failed = !task || !task->pod.ran;
+		if (!slot->failed)
+			continue;
+		if (!n++) {
+			first = slot;
+			name = task ? task->pod.name : "";
+		}
+	}
+	return xasprintf("%u of %u pods did not run within %lld s, the first "
+	                 "%s on node %s",
+	                 n, a->slots.n, (long long)s, name,
+	                 first ? first->node : "");
+}
+
+static void check_timeout(struct kube_attempt *a)
+{
+	int64_t s = a->kube->conf->scheduling.start_timeout;
+	bool made = kube_make_is_done(a);
+	char *text;
+
+	if (!a->start.since_ms)
+		a->start.since_ms = clock_boot_ms();
+	if (!made)
+		kube_why_look(a);
+	if (s <= 0 || clock_boot_ms() - a->start.since_ms < s * 1000)
+		return;
+	text = made ? late_text(a, s)
+	            : xasprintf("the cluster had not made all of its pods "
+	                        "after %lld s",
+	                        (long long)s);
+	kube_end_fail(a, made ? FAULT_SYSTEM : FAULT_POOL, text);
+	free(text);
+}
+
+/* Its Job goes, and all that the Job owns. */
+static void remove_job(struct kube_attempt *a)
+{
+	struct kube *kube = a->kube;
+	struct kube_job *job = map_find(&kube->jobs, kube_text_key(a->name));
+
+	kube_attempt_free(a);
+	if (job && !job->removing)
+		kube_ask_remove(kube, job);
+}
+
+/* --- where it stands --- */
+
+enum life {
+	LIFE_FOUND,
+	LIFE_STARTING,
+	LIFE_RUNNING,
+	LIFE_ENDING,
+	LIFE_OVER,
+	LIFE_FORGOTTEN
+};
+
+static enum life life_of(const struct kube_attempt *a)
+{
+	if (a->end.over)
+		return a->end.forgotten ? LIFE_FORGOTTEN : LIFE_OVER;
+	if (a->end.stop || a->end.fault.code || a->end.failing)
+		return LIFE_ENDING;
+	if (a->start.told)
+		return LIFE_RUNNING;
+	return a->start.ordered ? LIFE_STARTING : LIFE_FOUND;
+}
+
+static bool rests(const struct kube_attempt *a)
+{
+	return clock_boot_ms() < a->calls.rest_ms;
+}
+
+/* --- steps --- */
+
+/* Ask for what is missing.  One that was found running is not ordered: its
+ * slots are right, and pods that replace failed ones are bound to them. */
+static void arrange(struct kube_attempt *a)
+{
+	if (a->start.ordered && !rests(a)) {
+		kube_make_objects(a);
+		kube_make_bindings(a);
+		kube_slot_shrink(a);
+	} else if (a->start.told && a->make.replace) {
+		kube_make_bindings(a);
+	}
+}
+
+/* All of its pods run: it has started as soon as they can find each other. */
+static void meet(struct kube_attempt *a, const struct kube_look *look)
+{
+	if (!rests(a))
+		kube_make_service(a);
+	if (a->start.told || a->make.service)
+		return;
+	a->start.told = true;
+	kube_tell(a, &(struct run_event){
+			 .kind = RUN_STARTED,
+			 .time = look->start ? look->start : clock_wall_s() });
+}
+
+static void take_down(struct kube_attempt *a)
+{
+	if (!rests(a))
+		kube_end_take_down(a);
+}
+
+static void (*const act[])(struct kube_attempt *a) = {
+	[LIFE_STARTING] = arrange,
+	[LIFE_RUNNING] = arrange,
+	[LIFE_ENDING] = take_down,
+	[LIFE_FORGOTTEN] = NULL,
+};
+
+/* --- looking, and the end --- */
+
+/* What is found may end it. */
+static struct kube_look look_at(struct kube_attempt *a)
+{
+	struct kube_look seen;
+
+	if (life_of(a) == LIFE_STARTING)
+		check_timeout(a);
+	seen = kube_look_at(a);
+	if (!rests(a))
+		kube_end_fence(a);
+	if (a->end.job_gone && !a->start.told && !kube_attempt_any_alive(a))
+		kube_end_fail(a, FAULT_POOL, "its Job was deleted");
+	return seen;
+}
+
+/* None of its pods holds a node, and none will. */
+static bool is_quiet(struct kube_attempt *a, const struct kube_look *look)
+{
+	enum life life = life_of(a);
+
+	if (kube_ask_is_open(a) || kube_attempt_any_alive(a))
+		return false;
+	return life == LIFE_ENDING ||
+	       (life == LIFE_RUNNING && !look->idle && !look->alive);
+}
+
+static void finish(struct kube_attempt *a)
+{
+	if (!a->end.keep)
+		a->end.keep = kube_keep_begin(a->kube, &a->id);
+	if (kube_keep_is_done(a->end.keep))
+		kube_tell_end(a);
+}
+
+void kube_life_step(struct kube_attempt *a)
+{
+	struct kube_look look;
+
+	if (!kube_lease_left_ms(a->kube->lease))
+		return;
+	if (a->end.over) {
+		if (a->end.forgotten && !kube_ask_is_open(a))
+			remove_job(a);
+		return;
+	}
+	look = look_at(a);
+	if (life_of(a) == LIFE_RUNNING ||
+	    (life_of(a) == LIFE_STARTING && !look.idle))
+		meet(a, &look);
+	if (a->start.told && look.bad)
+		a->end.failing = true; /* one ends all, as on any machine */
+	if (act[life_of(a)])
+		act[life_of(a)](a);
+	if (is_quiet(a, &look))
+		finish(a);
+}
+
+/* --- what the daemon asks --- */
+
+static void order(struct kube_attempt *a, const struct run_job *job)
+{
+	const struct kube_home *home = &a->kube->home;
+	char *own;
+	struct err err;
+
+	a->start.ordered = true;
+	a->end.grace_s = job->grace;
+	a->slots.resize = job->resize;
+	a->make.replace = kube_object_job_replace(job->spec);
+	kube_slot_set_all(a, job);
+	a->make.secret = kube_object_secret(home, job, clock_wall_s(), &own);
+	if (own)
+		a->make.shared = kube_shared_get(
+		    a->kube,
+		    kube_text_at(json_object_get(a->make.secret, "metadata"),
+		                 "name"));
+	if (kube_object_is_gang(job))
+		a->make.service = kube_object_service(home, job);
+	if (!a->uid && !(a->make.job = kube_object_job(home, job, &err)))
+		kube_end_fail(a, FAULT_USER, err.text);
+	if (a->make.job && own)
+		kube_object_secret_share(a->make.job, a->make.shared->name,
+		                         own);
+	free(own);
+}
+
+void kube_life_start(struct runner *r, const struct run_job *job)
+{
+	struct kube *kube = kube_of(r);
+	struct kube_owner id = { job->job, job->attempt };
+	struct kube_attempt *a = kube_attempt_find(kube, &id);
+
+	if (kube_adopt_run_start(kube, job) ||
+	    (a && (a->start.ordered || a->end.over)))
+		return;
+	if (!a)
+		a = kube_attempt_new(kube, &id);
+	order(a, job);
+	kube_life_step(a);
+}
+
+void kube_life_resize(struct runner *r, const struct run_job *job)
+{
+	struct kube_owner id = { job->job, job->attempt };
+	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
+
+	if (kube_adopt_run_start(kube_of(r), job) || !a || a->end.over)
+		return;
+	a->start.ordered = true;
+	a->end.grace_s = job->grace;
+	kube_slot_set_all(a, job);
+	a->slots.resize = job->resize;
+	a->slots.resizing = true;
+	kube_life_step(a);
+}
+
+void kube_life_stop(struct runner *r, uint64_t job, uint32_t attempt,
+                    enum stop_why why, int64_t grace)
+{
+	struct kube_owner id = { job, attempt };
+	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
+
+	if (kube_adopt_run_stop(kube_of(r), job, attempt, why, grace) || !a ||
+	    a->end.over)
+		return;
+	a->end.stop = true;
+	a->end.grace_s = grace;
+	kube_life_step(a);
+}
+
+void kube_life_forget(struct runner *r, uint64_t job, uint32_t attempt)
+{
+	struct kube_owner id = { job, attempt };
+	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
+
+	if (kube_adopt_run_forget(kube_of(r), job, attempt) || !a)
+		return;
+	a->end.over = a->end.forgotten = true;
+	kube_life_step(a);
+}

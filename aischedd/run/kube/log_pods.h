@@ -1,0 +1,31 @@
+/*
+ * log_pods.h - whose output is which: the pods of an attempt, in order
+ */
+#ifndef AISCHEDD_RUN_KUBE_LOG_PODS_H
+#define AISCHEDD_RUN_KUBE_LOG_PODS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/pod.h"
+#include "aischedd/run/log_file.h"
+#include "aischedd/run/runner.h"
+
+struct kube;
+
+struct kube_log_pod {
+	struct log_id id;
+	const struct kube_pod *pod; /* borrowed */
+	bool gone;                  /* its output can no longer be read */
+};
+
+/* The pods of an attempt that run or have run, in the order of their output;
+ * on the heap. */
+size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
+                     struct kube_log_pod **ret);
+
+/* As runner_ops says. */
+bool kube_log_pods_next(struct runner *r, struct log_id *id, bool wait);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * look.h - what the pods of an attempt say of it
+ */
+#ifndef AISCHEDD_RUN_KUBE_LOOK_H
+#define AISCHEDD_RUN_KUBE_LOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kube_attempt;
+
+struct kube_look {
+	uint32_t idle;  /* tasks that have not run, or will run again */
+	uint32_t alive; /* tasks that hold a node */
+	bool bad;       /* one has failed for good, or is lost */
+	int64_t start;  /* unix seconds, of the last that started; 0: none */
+};
+
+/* Look at each slot; notes what was lost and why the start failed. */
+struct kube_look kube_look_at(struct kube_attempt *a);
+
+#endif

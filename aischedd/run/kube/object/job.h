@@ -1,0 +1,27 @@
+/*
+ * job.h - the Job of an attempt
+ *
+ * Pure.
+ */
+#ifndef AISCHEDD_RUN_KUBE_OBJECT_JOB_H
+#define AISCHEDD_RUN_KUBE_OBJECT_JOB_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/runner.h"
+#include "libcommon/err.h"
+#include "libcommon/spec.h"
+
+/*
+ * The caller's.  Fails: EINVAL what the user asks for cannot be had in this
+ * pool: no image, a mount that is not allowed, root.
+ */
+json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
+                        struct err *err);
+
+/* How many of its pods may fail and be replaced. */
+uint32_t kube_object_job_replace(const struct spec *spec);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * pods.h - what is heard of pods, of ours and of others
+ */
+#ifndef AISCHEDD_RUN_KUBE_PODS_H
+#define AISCHEDD_RUN_KUBE_PODS_H
+
+#include <jansson.h>
+
+#include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/task.h"
+#include "libcommon/map.h"
+
+struct kube;
+
+struct kube_pods {
+	struct map ours;         /* by uid: struct kube_task */
+	struct map others;       /* by uid: struct other_pod */
+	struct kube_tasks loose; /* tasks without attempt */
+};
+
+/* As the watch of all pods tells it; obj is NULL where news have none. */
+void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
+void kube_pods_free(struct kube *kube);
+
+#endif

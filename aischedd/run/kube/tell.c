@@ -1,0 +1,190 @@
+/* tell.c - what the daemon is told of an attempt */
+#include "aischedd/run/kube/tell.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/shepherd/record.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+enum { EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */ };
+
+void kube_tell(struct kube_attempt *a, struct run_event *ev)
+{
+	ev->job = a->id.job;
+	ev->attempt = a->id.attempt;
+	a->kube->fn(ev, a->kube->arg);
+}
+
+void kube_tell_note(struct kube_attempt *a, const char *text)
+{
+	if (a->telling.noted == (text != NULL) || a->end.over)
+		return;
+	a->telling.noted = text != NULL;
+	kube_tell(a, &(struct run_event){ .kind = RUN_NOTED, .text = text });
+}
+
+static void tell_last(struct kube_attempt *a, struct run_event *ev)
+{
+	a->end.over = true;
+	kube_make_drop(a);
+	kube_tell(a, ev);
+}
+
+/* What a shell calls the end by a signal. */
+static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
+{
+	bool by_signal =
+	    pod->exit_code > EXIT_SIGNAL && pod->exit_code <= EXIT_SIGNAL + 64;
+
+	*ret_exit = by_signal ? 0 : pod->exit_code;
+	*ret_signo = by_signal ? pod->exit_code - EXIT_SIGNAL : 0;
+}
+
+static void failure_text(const struct kube_task *task, struct buf *out)
+{
+	int exit_code, signo;
+
+	status_of(&task->pod, &exit_code, &signo);
+	outcome_of_task(out, (uint32_t)task->pod.index, exit_code, signo);
+}
+
+void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
+                        const struct kube_task *last)
+{
+	struct buf text = { 0 };
+
+	failure_text(last, &text);
+	buf_puts(&text, " and starts again");
+	a->telling.replaced = n;
+	kube_tell(a, &(struct run_event){ .kind = RUN_REPLACED,
+	                                  .replaced = n,
+	                                  .text = text.data });
+	buf_free(&text);
+}
+
+/* Of tasks that ended badly, the first. */
+static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
+{
+	bool bad = pod->exit_code || pod->oom;
+	bool was = worst && (worst->exit_code || worst->oom);
+
+	return !worst || (bad && !was) || (bad && pod->end < worst->end);
+}
+
+/* All that ran count; of those that came one after the other in one place,
+ * for memory, the last. */
+static void add_use(struct kube_attempt *a, struct outcome *o)
+{
+	const struct kube_task *task;
+	int64_t kib = 0;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		o->cpu_ms += task->pod.cpu_ms;
+		if (kube_attempt_at(a, (uint32_t)task->pod.index) == task)
+			kib += task->pod.peak_kib;
+	}
+	o->peak_mem_kib = kib ? kib : SPEC_UNSET;
+}
+
+static void tell_ended(struct kube_attempt *a)
+{
+	struct outcome o = { 0 };
+	const char *unkept = kube_keep_lost(a->end.keep);
+	const struct kube_pod *worst = NULL;
+	const struct kube_task *failed;
+	struct buf text = { 0 };
+	uint32_t n;
+
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_task *task =
+		    kube_attempt_at(a, a->slots.slot[i].index);
+
+		if (!task || !task->pod.ended)
+			continue;
+		if (!o.start || (task->pod.start && task->pod.start < o.start))
+			o.start = task->pod.start;
+		if (task->pod.end > o.end)
+			o.end = task->pod.end;
+		o.oom |= task->pod.oom;
+		if (is_worse(&task->pod, worst))
+			worst = &task->pod;
+	}
+	add_use(a, &o);
+	failed = kube_attempt_failed(a, &n);
+	if (n > a->make.replace)
+		worst = &failed->pod;
+	if (worst)
+		status_of(worst, &o.exit_code, &o.signal);
+	else
+		o.signal = SIGTERM; /* it was deleted before it said */
+	if (n > a->make.replace && a->slots.n > 1)
+		failure_text(failed, &text);
+	if (unkept)
+		buf_printf(&text, "%s%s", text.len ? "; " : "", unkept);
+	o.text = text.data;
+	if (!o.start)
+		o.start = clock_wall_s();
+	if (!o.end)
+		o.end = clock_wall_s();
+	tell_last(a, &(struct run_event){ .kind = RUN_ENDED, .outcome = &o });
+	buf_free(&text);
+}
+
+static const char *first_loss(const struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->slots.n; i++)
+		if (a->slots.slot[i].lost)
+			return a->slots.slot[i].lost;
+	return NULL;
+}
+
+/* It ran, and not what it was to run: "cannot open output '/data/x'". */
+static const char *first_unable(struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_task *task =
+		    kube_attempt_at(a, a->slots.slot[i].index);
+
+		if (task && *task->pod.unable)
+			return task->pod.unable;
+	}
+	return NULL;
+}
+
+static void tell_failed(struct kube_attempt *a)
+{
+	const char **node = xcalloc(a->slots.n + 1, sizeof(*node));
+	struct run_event ev = { .kind = RUN_START_FAILED,
+		                .fault = a->end.whose,
+		                .nodes = { 0, node },
+		                .text = a->end.fault.text };
+
+	for (uint32_t i = 0; i < a->slots.n; i++)
+		if (a->slots.slot[i].failed)
+			node[ev.nodes.n++] = a->slots.slot[i].node;
+	tell_last(a, &ev);
+	free(node);
+}
+
+void kube_tell_end(struct kube_attempt *a)
+{
+	const char *lost = first_loss(a), *unable = first_unable(a);
+
+	if (a->end.stop)
+		tell_ended(a);
+	else if (a->end.fault.code)
+		tell_failed(a);
+	else if (unable)
+		tell_last(a, &(struct run_event){ .kind = RUN_START_FAILED,
+		                                  .fault = FAULT_USER,
+		                                  .text = unable });
+	else if (lost)
+		tell_last(
+		    a, &(struct run_event){ .kind = RUN_LOST, .text = lost });
+	else
+		tell_ended(a);
+}

@@ -1,0 +1,87 @@
+/* trouble.c - what holds the pool up, and what its nodes lack */
+#include "aischedd/run/kube/trouble.h"
+
+#include <string.h>
+
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
+
+enum { REFUSAL_MS = 400000 /* a start is tried again sooner */ };
+
+/* Of jobs that have gone since nobody asks any more. */
+static const char *refusal(const struct kube *kube)
+{
+	for (int i = 0; i < ASK_KINDS; i++)
+		if (kube->asks.refused[i].err.code &&
+		    clock_boot_ms() - kube->asks.refused[i].ms < REFUSAL_MS)
+			return kube->asks.refused[i].err.text;
+	if (kube->drain.trouble.code)
+		return kube->drain.trouble.text;
+	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
+}
+
+static const char *trouble(const struct kube *kube)
+{
+	const char *text = kube_lease_trouble(kube->lease);
+	const struct err *err = kube_http_trouble(kube->http);
+
+	if (err)
+		return err->text;
+	for (int i = 0; i < SEE_N; i++)
+		if (kube->sight.blind[i].code)
+			return kube->sight.blind[i].text;
+	if (kube->version.old.code)
+		return kube->version.old.text;
+	return text ? text : refusal(kube);
+}
+
+/* Only what is new. */
+static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
+                 struct buf *told)
+{
+	const char *was = told->len ? told->data : "";
+
+	if (!strcmp(text ? text : "", was))
+		return;
+	buf_clear(told);
+	if (text)
+		buf_puts(told, text);
+	kube->fn(&(struct run_event){ .kind = kind, .text = text }, kube->arg);
+}
+
+void kube_trouble_tell(struct kube *kube)
+{
+	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told.trouble);
+}
+
+void kube_trouble_tell_lacks(struct kube *kube)
+{
+	if (kube->recovery.done)
+		tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes),
+		     &kube->told.lacks);
+}
+
+const char *kube_trouble_shortcomings(struct runner *r)
+{
+	struct kube *kube = kube_of(r);
+	const char *text = trouble(kube);
+	const char *lacks =
+	    kube->recovery.done ? kube_nodes_lacks(kube->nodes) : NULL;
+
+	buf_clear(&kube->told.shortcomings);
+	buf_puts(&kube->told.shortcomings, "");
+	if (text)
+		buf_printf(&kube->told.shortcomings, "Pool '%s': %s.",
+		           kube->pool->name, text);
+	if (lacks)
+		buf_printf(&kube->told.shortcomings, "%sPool '%s': %s.",
+		           text ? " " : "", kube->pool->name, lacks);
+	return kube->told.shortcomings.data;
+}
+
+void kube_trouble_fini(struct kube_told *told)
+{
+	buf_free(&told->trouble);
+	buf_free(&told->lacks);
+	buf_free(&told->shortcomings);
+}
