@@ -176,8 +176,6 @@ bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 {
-	bool held = e->mode == STRICT && evict_rules_hold(e);
-
 	for (size_t i = e->step.n; i-- > nsteps;) {
 		size_t mark = work_mark(e->w);
 		struct evict_step *step = evict_step_at(e, i);
@@ -187,7 +185,7 @@ void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 			continue;
 		evict_trial_untake(e, i);
 		step->stays = true;
-		if (fits(e, node) && (!held || evict_rules_hold(e))) {
+		if (fits(e, node)) {
 			evict_trial_drop(e, i);
 			continue;
 		}

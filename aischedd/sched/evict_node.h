@@ -16,8 +16,8 @@ int64_t evict_node_chunk(const struct evictor *e);
  * dearest victim.  False: it never does; what was taken stays so. */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
-/* Of the steps from this one on take back those without whom it fits, too,
- * unless they made others lawful: the dearest are asked first. */
+/* In a trial of moves, take back those of the steps from this one on that the
+ * claimant can do without, the last first. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
 /* What it would cost to clear the node; false: it cannot be. */

@@ -125,12 +125,6 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 	evict_trial_charge(e, step->run, n, true, sign);
 }
 
-static bool loses_nothing(const struct evictor *e,
-                          const struct evict_moved *moved)
-{
-	return moved && moved->ntasks == snap_run_ntasks(e->s, moved->run);
-}
-
 /* Whether it comes from where more than the share is used; *top becomes the
  * highest queue of the claimant that is not above all such branches. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
@@ -166,16 +160,12 @@ bool evict_rules_hold(struct evictor *e)
 	}
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct evict_step *step = evict_step_at(e, i);
-		bool moves = evict_trial_moves(e, step->run);
-		const struct evict_moved *moved =
-		    moves ? evict_trial_moved_of(e, step->run) : NULL;
 
-		if (step->seen || step->stays || loses_nothing(e, moved))
+		if (step->seen || step->stays ||
+		    evict_trial_moves(e, step->run))
 			continue;
 		hold = is_lawful(e, step, &top);
 		count_step(e, step, -1);
-		if (moved && step->task == SNAP_NONE)
-			evict_trial_charge_moved(e, moved, 1);
 	}
 	for (; hold && q != top; q = parent[q])
 		hold = is_within(e, q);

@@ -168,9 +168,10 @@ static void count_placed(struct evictor *e, int sign)
 		evict_trial_charge_moved(e, &m[i], sign);
 }
 
-/* So many tasks of a run elsewhere, within the limits of its queues. */
-static bool try_run(struct evictor *e, uint32_t run, uint32_t tasks)
+/* All tasks of a run elsewhere, within the limits of its queues. */
+static bool try_run(struct evictor *e, uint32_t run)
 {
+	uint32_t tasks = snap_run_ntasks(e->s, run);
 	struct demand d = admit_demand_more(e->s, run, tasks);
 	struct verdict v;
 
@@ -189,20 +190,12 @@ static bool try_task(struct evictor *e, uint32_t run)
 	return found;
 }
 
-/* What a step takes finds another place: all of it or, if `part` will do, the
- * minimum of the run. */
-static bool try_elsewhere(struct evictor *e, const struct evict_step *step,
-                          bool part)
+/* Whether all that the step takes finds another place. */
+static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 {
-	uint32_t req = e->s->run.req[step->run];
-	uint32_t n = snap_run_ntasks(e->s, step->run);
-	uint32_t min = e->s->req.min_tasks[req];
-
 	place_for_run(e->p->place, step->run);
-	if (step->task != SNAP_NONE)
-		return try_task(e, step->run);
-	return try_run(e, step->run, n) ||
-	       (part && n > min && try_run(e, step->run, min));
+	return step->task != SNAP_NONE ? try_task(e, step->run)
+	                               : try_run(e, step->run);
 }
 
 /* The trial of place is of somebody who moves. */
@@ -237,7 +230,7 @@ size_t evict_search_elsewhere(struct evictor *e, size_t from)
 		if (step.seen ||
 		    (step.task != SNAP_NONE && (!moves || e->whole[step.run])))
 			continue;
-		if (try_elsewhere(e, &step, !moves))
+		if (try_elsewhere(e, &step))
 			move_step(e, &step);
 		else
 			lost++;
@@ -278,7 +271,8 @@ static bool settle_on(struct evictor *e, uint32_t node)
 
 	if (!evict_node_clear(e, node, &cost))
 		abort(); /* it was looked at a moment ago */
-	evict_node_spare(e, node, before.nsteps);
+	if (e->mode == MOVE)
+		evict_node_spare(e, node, before.nsteps);
 	evict_trial_refresh(e, before.nsteps);
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MOVE)

@@ -26,9 +26,9 @@ bool evict_search_find(struct evictor *e);
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
-/* Find another place for whoever leaves with the steps from this one on, when
- * only moves count for all that it loses; else for runs, or their minimum.
- * Returns how many do not find one. */
+/* Find another place for the runs that are evicted by the steps from this one
+ * on; in a trial of moves, for single tasks as well.  Returns how many find
+ * none. */
 size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
 /* If the claimant is alone on its nodes, it closes them to others (sign 1), or

@@ -224,7 +224,7 @@ static bool may_stay(void *arg, uint32_t task)
 }
 
 /* A run gives up some tasks only, if that will do. */
-static bool can_shrink(struct sparing *sp, uint32_t run)
+static void shrink(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;
 	size_t mark = work_mark(e->w);
@@ -233,25 +233,22 @@ static bool can_shrink(struct sparing *sp, uint32_t run)
 	sp->former.n = 0;
 	if (!evict_trial_shrink(e, run, may_stay, sp)) {
 		bring_back(sp, 0);
-		return false;
+		return;
 	}
 	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
 	    (!sp->held || evict_rules_hold(e))) {
 		evict_trial_refresh_run(e, run);
-		return true;
+		return;
 	}
 	bring_back(sp, 0);
 	work_undo(e->w, mark);
 	evict_trial_tell_run(e, run);
-	return false;
 }
 
-/* Ask each once; true: some give up less now, and what they give up is asked
- * for once more. */
-static bool ask_all(struct sparing *sp, size_t first)
+/* Try each step without it. */
+static void ask_all(struct sparing *sp, size_t first)
 {
 	struct evictor *e = sp->e;
-	bool shrunk = false;
 
 	for (size_t i = e->step.n; i-- > first;) {
 		const struct evict_step *step = evict_step_at(e, i);
@@ -261,10 +258,9 @@ static bool ask_all(struct sparing *sp, size_t first)
 		                              e->left[step->task] != GIVEN)))
 			continue;
 		if (!can_stay(sp, i) && whole)
-			shrunk |= can_shrink(sp, step->run);
+			shrink(sp, step->run);
 	}
 	evict_trial_tidy(e, first);
-	return shrunk;
 }
 
 void evict_spare_steps(struct evictor *e, size_t first)
@@ -274,6 +270,5 @@ void evict_spare_steps(struct evictor *e, size_t first)
 	sp.use = arena_array(e->p->arena, struct snap_cpu_use,
 	                     fit_max_cpus(e->s, e->c->req));
 	list_placed(&sp);
-	while (ask_all(&sp, first))
-		;
+	ask_all(&sp, first);
 }
