@@ -100,7 +100,7 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 /* One pass of the scheduler: on the planner's thread when there is much to
  * look at, so that answers need not wait for it. */
 struct planning {
-	struct task task;
+	struct thread_task task;
 	struct daemon *d;
 	struct arena *arena;
 	const struct snap *snap;
@@ -116,7 +116,7 @@ static void pass_free(struct planning *pass)
 	free(pass);
 }
 
-static void pass_work(struct task *task)
+static void pass_work(struct thread_task *task)
 {
 	struct planning *pass = (struct planning *)(void *)task;
 	struct err err;
@@ -130,7 +130,7 @@ static void pass_work(struct task *task)
 	}
 }
 
-static void pass_done(struct task *task)
+static void pass_done(struct thread_task *task)
 {
 	struct planning *pass = (struct planning *)(void *)task;
 	struct daemon *d = pass->d;
@@ -154,7 +154,8 @@ static void plan(struct daemon *d)
 {
 	struct planning *pass = xcalloc(1, sizeof(*pass));
 
-	pass->task = (struct task){ .work = pass_work, .done = pass_done };
+	pass->task =
+	    (struct thread_task){ .work = pass_work, .done = pass_done };
 	pass->d = d;
 	pass->arena = arena_new();
 	pass->began_ms = clock_fine_ms();

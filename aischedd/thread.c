@@ -9,7 +9,7 @@
 #include "libcommon/mem.h"
 
 struct list {
-	struct task *first, **end;
+	struct thread_task *first, **end;
 };
 
 struct thread {
@@ -21,16 +21,16 @@ struct thread {
 	bool quit;
 };
 
-static void append(struct list *list, struct task *task)
+static void append(struct list *list, struct thread_task *task)
 {
 	task->next = NULL;
 	*list->end = task;
 	list->end = &task->next;
 }
 
-static struct task *take(struct list *list)
+static struct thread_task *take(struct list *list)
 {
-	struct task *task = list->first;
+	struct thread_task *task = list->first;
 
 	if (!task)
 		return NULL;
@@ -46,7 +46,7 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->quit) {
-		struct task *task = take(&t->todo);
+		struct thread_task *task = take(&t->todo);
 
 		if (!task) {
 			pthread_cond_wait(&t->wake, &t->lock);
@@ -65,7 +65,7 @@ static void *work(void *arg)
 static void hand_back(evutil_socket_t fd, short what, void *arg)
 {
 	struct thread *t = arg;
-	struct task *task;
+	struct thread_task *task;
 
 	(void)fd;
 	(void)what;
@@ -111,7 +111,7 @@ void thread_free(struct thread *t)
 	free(t);
 }
 
-void thread_do(struct thread *t, struct task *task)
+void thread_do(struct thread *t, struct thread_task *task)
 {
 	pthread_mutex_lock(&t->lock);
 	append(&t->todo, task);

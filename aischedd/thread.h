@@ -12,10 +12,10 @@
 struct event_base;
 struct thread;
 
-struct task {
-	void (*work)(struct task *task); /* on the thread */
-	void (*done)(struct task *task); /* on the loop's, afterwards */
-	struct task *next;               /* the thread's */
+struct thread_task {
+	void (*work)(struct thread_task *task); /* on the thread */
+	void (*done)(struct thread_task *task); /* on the loop's, afterwards */
+	struct thread_task *next;               /* the thread's */
 };
 
 struct thread *thread_new(struct event_base *base, struct err *err);
@@ -25,6 +25,6 @@ struct thread *thread_new(struct event_base *base, struct err *err);
 void thread_free(struct thread *thread);
 
 /* task stays the caller's and must live until done. */
-void thread_do(struct thread *thread, struct task *task);
+void thread_do(struct thread *thread, struct thread_task *task);
 
 #endif

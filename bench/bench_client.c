@@ -426,7 +426,7 @@ static void cmd_latency(char **argv)
 	free(end);
 }
 
-static const struct command {
+static const struct bench_command {
 	const char *name, *usage;
 	int least; /* arguments */
 	void (*fn)(char **argv);

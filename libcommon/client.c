@@ -38,7 +38,7 @@ struct client {
 };
 
 /* One frame; its bodies are in client->in until the next is read. */
-struct frame {
+struct in_frame {
 	struct frame_head head;
 	const char *cred, *json, *raw;
 };
@@ -116,7 +116,7 @@ static int need(struct client *client, size_t len, int64_t deadline_ms,
 }
 
 static int frame_read(struct client *client, int64_t deadline_ms,
-                      struct frame *ret, struct err *err)
+                      struct in_frame *ret, struct err *err)
 {
 	struct buf *in = &client->in;
 	size_t total;
@@ -165,7 +165,7 @@ static int take_hello(struct client *client, struct err *err)
 {
 	int64_t deadline = clock_ms() + (int64_t)HELLO_S * 1000;
 	const char *cluster, *nonce;
-	struct frame frame;
+	struct in_frame frame;
 	json_t *body;
 	int rc = 0;
 
@@ -404,7 +404,7 @@ static bool is_daemon_uid(uid_t uid)
 }
 
 /* Whether the frame is from the daemon, to this request, in this place. */
-static int check_proof(struct client *client, const struct frame *frame,
+static int check_proof(struct client *client, const struct in_frame *frame,
                        uint32_t part, struct err *err)
 {
 	const struct frame_head *head = &frame->head;
@@ -436,7 +436,7 @@ static int check_proof(struct client *client, const struct frame *frame,
 
 /* The JSON of the last frame.  Over TCP only a ping and a refusal may come
  * without proof: the daemon may not have known whom it answered. */
-static json_t *last_frame(struct client *client, const struct frame *frame,
+static json_t *last_frame(struct client *client, const struct in_frame *frame,
                           bool proven, struct err *err)
 {
 	const char *where = client->address;
@@ -466,7 +466,7 @@ json_t *client_recv(struct client *client, client_part_fn *part, void *arg,
 	uint32_t seq = ++client->answered;
 
 	for (uint32_t i = 1;; i++) {
-		struct frame frame;
+		struct in_frame frame;
 		bool proven = !client->tcp;
 
 		if (frame_read(client, -1, &frame, err) < 0)

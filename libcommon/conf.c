@@ -49,7 +49,7 @@ static int default_state_dir(struct conf *conf, struct err *err)
 	return 0;
 }
 
-static int build_top(struct build *b)
+static int build_top(struct conf_build *b)
 {
 	struct conf *conf = b->conf;
 
@@ -79,7 +79,7 @@ const struct conf_class *conf_standard_class(const char *name)
 	return NULL;
 }
 
-static int build_classes(struct build *b)
+static int build_classes(struct conf_build *b)
 {
 	size_t given = build_count(b, "class");
 	size_t n = ARRAY_SIZE(standard_classes);
@@ -107,7 +107,7 @@ static int build_classes(struct build *b)
 	return 0;
 }
 
-static int check_runner(struct build *b, cfg_t *section,
+static int check_runner(struct conf_build *b, cfg_t *section,
                         const struct conf_pool *pool)
 {
 	const struct conf_value *at = build_place(section, "runner");
@@ -122,7 +122,7 @@ static int check_runner(struct build *b, cfg_t *section,
 	return 0;
 }
 
-static int build_pools(struct build *b)
+static int build_pools(struct conf_build *b)
 {
 	size_t n = build_count(b, "pool");
 	struct conf_pool *pool =
@@ -153,7 +153,7 @@ static int build_pools(struct build *b)
 	return 0;
 }
 
-static int build_licenses(struct build *b)
+static int build_licenses(struct conf_build *b)
 {
 	size_t n = 0, cap = 0;
 	struct conf_license *license = NULL;
@@ -194,7 +194,9 @@ static struct conf *load(const char *file, const char *text,
 {
 	struct arena *arena = arena_new();
 	struct conf *conf = arena_array(arena, struct conf, 1);
-	struct build b = { .conf = conf, .warnings = warnings, .err = err };
+	struct conf_build b = { .conf = conf,
+		                .warnings = warnings,
+		                .err = err };
 	bool built;
 
 	conf->arena = arena;

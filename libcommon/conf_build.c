@@ -6,8 +6,8 @@
 
 enum { MAX_LABEL = 300 };
 
-int build_fail(struct build *b, const struct conf_value *at, const char *fmt,
-               ...)
+int build_fail(struct conf_build *b, const struct conf_value *at,
+               const char *fmt, ...)
 {
 	char what[300];
 	va_list ap;
@@ -18,8 +18,8 @@ int build_fail(struct build *b, const struct conf_value *at, const char *fmt,
 	return err_set(b->err, EINVAL, "%s:%d: %s", at->file, at->line, what);
 }
 
-void build_warn(struct build *b, const struct conf_value *at, const char *fmt,
-                ...)
+void build_warn(struct conf_build *b, const struct conf_value *at,
+                const char *fmt, ...)
 {
 	char what[300];
 	va_list ap;
@@ -32,12 +32,12 @@ void build_warn(struct build *b, const struct conf_value *at, const char *fmt,
 	buf_printf(b->warnings, "%s:%d: %s\n", at->file, at->line, what);
 }
 
-size_t build_count(struct build *b, const char *name)
+size_t build_count(struct conf_build *b, const char *name)
 {
 	return cfg_opt_size(cfg_getopt(b->top, name));
 }
 
-cfg_t *build_section(struct build *b, const char *name, size_t i)
+cfg_t *build_section(struct conf_build *b, const char *name, size_t i)
 {
 	return cfg_opt_getnsec(cfg_getopt(b->top, name), (unsigned)i);
 }
@@ -49,8 +49,9 @@ const struct conf_value *build_place(cfg_t *section, const char *key)
 	return cfg_opt_size(opt) ? conf_value(opt, 0) : conf_place(section);
 }
 
-static int set_key(struct build *b, const char *label, const struct key *key,
-                   cfg_opt_t *opt, const struct conf_value *section, void *base)
+static int set_key(struct conf_build *b, const char *label,
+                   const struct conf_key *key, cfg_opt_t *opt,
+                   const struct conf_value *section, void *base)
 {
 	unsigned n = cfg_opt_size(opt);
 	const struct conf_value *at = n ? conf_value(opt, 0) : section;
@@ -67,11 +68,12 @@ static int set_key(struct build *b, const char *label, const struct key *key,
 	return 0;
 }
 
-static int set_keys(struct build *b, const char *label,
-                    const struct key_table *table, cfg_t *section, void *base);
+static int set_keys(struct conf_build *b, const char *label,
+                    const struct conf_key_table *table, cfg_t *section,
+                    void *base);
 
-static int set_group(struct build *b, const char *label, const struct key *key,
-                     cfg_opt_t *opt, void *base)
+static int set_group(struct conf_build *b, const char *label,
+                     const struct conf_key *key, cfg_opt_t *opt, void *base)
 {
 	unsigned n = cfg_opt_size(opt);
 	char inner[MAX_LABEL];
@@ -92,11 +94,12 @@ static int set_group(struct build *b, const char *label, const struct key *key,
 	                (char *)base + key->offset);
 }
 
-static int set_keys(struct build *b, const char *label,
-                    const struct key_table *table, cfg_t *section, void *base)
+static int set_keys(struct conf_build *b, const char *label,
+                    const struct conf_key_table *table, cfg_t *section,
+                    void *base)
 {
 	for (size_t i = 0; i < table->n; i++) {
-		const struct key *key = &table->key[i];
+		const struct conf_key *key = &table->key[i];
 		cfg_opt_t *opt = conf_option(section, i);
 		int status = 0;
 
@@ -111,12 +114,13 @@ static int set_keys(struct build *b, const char *label,
 	return 0;
 }
 
-void build_defaults(struct build *b, const char *what, void *base)
+void build_defaults(struct conf_build *b, const char *what, void *base)
 {
 	key_set_defaults(conf_keys_of(what), base, b->conf, b->conf->arena);
 }
 
-int build_keys(struct build *b, const char *what, cfg_t *section, void *base)
+int build_keys(struct conf_build *b, const char *what, cfg_t *section,
+               void *base)
 {
 	char label[MAX_LABEL] = "";
 
@@ -126,7 +130,7 @@ int build_keys(struct build *b, const char *what, cfg_t *section, void *base)
 	return set_keys(b, label, conf_keys_of(what), section, base);
 }
 
-const char *build_name(struct build *b, const char *what, cfg_t *section)
+const char *build_name(struct conf_build *b, const char *what, cfg_t *section)
 {
 	const struct conf_value *at = conf_place(section);
 

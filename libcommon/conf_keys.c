@@ -129,13 +129,13 @@ static const char *const runners[] = { "none", "local", "kubernetes", NULL };
 	}
 #define RANGE(least, most) .min = least, .max = most
 #define TABLE(keys, type)                            \
-	&(const struct key_table)                    \
+	&(const struct conf_key_table)               \
 	{                                            \
 		keys, ARRAY_SIZE(keys), sizeof(type) \
 	}
 
 #define AT(member) offsetof(struct conf_class, member)
-static const struct key class_keys[] = {
+static const struct conf_key class_keys[] = {
 	KEY("priority", INT, priority, .initial = "0",
 	    RANGE(-MAX_WEIGHT, MAX_WEIGHT)),
 	KEY("preemptible", BOOL, preemptible, .initial = "no"),
@@ -143,7 +143,7 @@ static const struct key class_keys[] = {
 #undef AT
 
 #define AT(member) offsetof(struct conf_pool, member)
-static const struct key pool_keys[] = {
+static const struct conf_key pool_keys[] = {
 	KEY("runner", WORD, runner, .initial = "none", .words = runners),
 	KEY("order", WORD, order, .initial = "pack", .words = orders),
 	KEY("default_memory_per_cpu", MIB, default_memory_per_cpu,
@@ -168,7 +168,7 @@ static const struct key pool_keys[] = {
 #undef AT
 
 #define AT(member) offsetof(struct conf_node, member)
-static const struct key node_keys[] = {
+static const struct conf_key node_keys[] = {
 	KEY("pool", POOL, pool),
 	KEY("cpus", INT, cpus, RANGE(1, LIMIT_CPUS)),
 	KEY("memory", MIB, memory, RANGE(1, MAX_MIB)),
@@ -188,7 +188,7 @@ static const struct key node_keys[] = {
 
 /* A ration is int64_t[RES_N]. */
 #define AT(resource) ((resource) * sizeof(int64_t))
-static const struct key ration_keys[] = {
+static const struct conf_key ration_keys[] = {
 	KEY("cpus", MILLI, RES_CPU, RANGE(0, MAX_CPUS)),
 	KEY("memory", MIB, RES_MEM, RANGE(0, MAX_MIB)),
 	KEY("gpus", MILLI, RES_GPU, RANGE(0, MAX_GPUS)),
@@ -196,7 +196,7 @@ static const struct key ration_keys[] = {
 #undef AT
 
 #define AT(member) offsetof(struct conf_queue, member)
-static const struct key queue_keys[] = {
+static const struct conf_key queue_keys[] = {
 	KEY("parent", PARENT, parent),
 	KEY("state", BOOL, closed, .initial = "open", .words = open_closed),
 	KEY("limit", GROUP, limit, .table = TABLE(ration_keys, int64_t[RES_N])),
@@ -232,7 +232,7 @@ static const struct key queue_keys[] = {
 #undef AT
 
 #define AT(member) offsetof(struct conf_scheduling, member)
-static const struct key scheduling_keys[] = {
+static const struct conf_key scheduling_keys[] = {
 	KEY("order", WORD, order, .initial = "points", .words = job_orders),
 	KEY("backfill", BOOL, backfill, .initial = "yes"),
 	KEY("backfill_depth", INT, backfill_depth, .initial = "100",
@@ -261,12 +261,12 @@ static const struct key scheduling_keys[] = {
 };
 #undef AT
 
-static const struct key topology_keys[] = {
+static const struct conf_key topology_keys[] = {
 	{ .name = "levels", .kind = KEY_LIST, .check = check_feature },
 };
 
 #define AT(member) offsetof(struct conf, member)
-static const struct key top_keys[] = {
+static const struct conf_key top_keys[] = {
 	KEY("cluster", TEXT, cluster, .check = conf_check_name),
 	KEY("state_dir", TEXT, state_dir, .check = check_path),
 	KEY("listen", LIST, listen, .check = check_listen),
@@ -285,7 +285,8 @@ static const struct key top_keys[] = {
 	KEY("max_jobs", INT, max_jobs, .initial = "2000000",
 	    RANGE(1, KEY_MAX_COUNT)),
 	KEY("licenses", FREE, licenses, RANGE(0, KEY_MAX_COUNT),
-	    .table = &(const struct key_table){ NULL, 0,
+	    .table =
+	        &(const struct conf_key_table){ NULL, 0,
 	                                        sizeof(struct conf_license) }),
 	KEY("topology", GROUP, topology_levels,
 	    .table = TABLE(topology_keys, struct strlist)),
@@ -300,12 +301,12 @@ static const struct key top_keys[] = {
 };
 #undef AT
 
-static const struct key_table top_table = { top_keys, ARRAY_SIZE(top_keys),
-	                                    sizeof(struct conf) };
+static const struct conf_key_table top_table = { top_keys, ARRAY_SIZE(top_keys),
+	                                         sizeof(struct conf) };
 
-const struct key_table *conf_keys_of(const char *section)
+const struct conf_key_table *conf_keys_of(const char *section)
 {
-	const struct key *key = top_keys;
+	const struct conf_key *key = top_keys;
 
 	if (!section)
 		return &top_table;
@@ -323,10 +324,10 @@ struct names {
 };
 
 static void add_names(struct names *names, const char *prefix,
-                      const struct key_table *table)
+                      const struct conf_key_table *table)
 {
 	for (size_t i = 0; i < table->n; i++) {
-		const struct key *key = &table->key[i];
+		const struct conf_key *key = &table->key[i];
 		char *text = names->text[names->n];
 		char section[MAX_NAME + 1];
 

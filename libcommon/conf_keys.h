@@ -34,7 +34,7 @@ enum key_kind {
 	KEY_FREE,   /* section whose keys are names: licenses */
 };
 
-struct key {
+struct conf_key {
 	const char *name;
 	enum key_kind kind;
 	size_t offset;       /* of the member; of a group, added to its keys' */
@@ -45,17 +45,17 @@ struct key {
 	bool inert;   /* checked and kept, but without effect in this version */
 	bool special; /* of some sections only: printed where it is not usual */
 	bool inherited; /* of a queue: not given, it is as its parent's */
-	const struct key_table *table; /* of a section */
+	const struct conf_key_table *table; /* of a section */
 };
 
-struct key_table {
-	const struct key *key;
+struct conf_key_table {
+	const struct conf_key *key;
 	size_t n;
 	size_t size; /* of the struct */
 };
 
 /* The keys of a section of the top level ("queue"); NULL: the top's. */
-const struct key_table *conf_keys_of(const char *section);
+const struct conf_key_table *conf_keys_of(const char *section);
 
 /* A class as it is without the configuration; NULL: there is none. */
 const struct conf_class *conf_standard_class(const char *name);
@@ -70,20 +70,20 @@ int conf_check_node_name(const char *name, struct err *err);
  * lists).  conf has the pools already when a key needs them.
  * Fails with EINVAL, naming the value.
  */
-int key_set(const struct key *key, void *base, const char *const *value,
+int key_set(const struct conf_key *key, void *base, const char *const *value,
             size_t n, const struct conf *conf, struct arena *arena,
             struct err *err);
 
 /* The defaults of all keys of a table; members without one: CONF_NONE, NULL
  * or empty. */
-void key_set_defaults(const struct key_table *table, void *base,
+void key_set_defaults(const struct conf_key_table *table, void *base,
                       const struct conf *conf, struct arena *arena);
 
 /* Copy the member from another struct of the same kind. */
-void key_copy(const struct key *key, void *base, const void *other);
+void key_copy(const struct conf_key *key, void *base, const void *other);
 
 /* The value as key_set() takes it again; false: not given, nothing added. */
-bool key_format(const struct key *key, const void *base,
+bool key_format(const struct conf_key *key, const void *base,
                 const struct conf *conf, struct buf *out);
 
 #endif

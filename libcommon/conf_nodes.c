@@ -7,7 +7,7 @@
 #include "libcommon/limits.h"
 
 struct nodes {
-	struct build *b;
+	struct conf_build *b;
 	struct conf_node *node;
 	const struct conf_value **at; /* the section of each */
 	size_t n, cap, at_cap;
@@ -189,7 +189,7 @@ static const struct conf_node *find_twice(const struct nodes *nodes)
 	return found;
 }
 
-static int check_names(struct build *b, const struct conf_value *at)
+static int check_names(struct conf_build *b, const struct conf_value *at)
 {
 	const struct strlist *levels = &b->conf->topology_levels;
 
@@ -216,7 +216,7 @@ static bool may_have_labels(const struct conf *conf)
 }
 
 /* Each level has some node. */
-static int check_levels(struct build *b)
+static int check_levels(struct conf_build *b)
 {
 	const struct conf *conf = b->conf;
 	const struct conf_value *at;
@@ -243,7 +243,7 @@ static int check_levels(struct build *b)
 	return 0;
 }
 
-int build_nodes(struct build *b)
+int build_nodes(struct conf_build *b)
 {
 	struct nodes nodes = { .b = b };
 	const struct conf_node *twice;

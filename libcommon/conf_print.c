@@ -18,7 +18,7 @@ static void indent(struct printer *p, int depth)
 
 /* Show a key without effect only if it was set to something other than its
  * default. */
-static void print_key(struct printer *p, const struct key *key, bool inert,
+static void print_key(struct printer *p, const struct conf_key *key, bool inert,
                       const void *base, const void *initial, int depth)
 {
 	struct buf value = { 0 }, usual = { 0 };
@@ -34,7 +34,7 @@ static void print_key(struct printer *p, const struct key *key, bool inert,
 	buf_free(&usual);
 }
 
-static void print_group(struct printer *p, const struct key *group,
+static void print_group(struct printer *p, const struct conf_key *group,
                         const void *base, const void *initial, int depth)
 {
 	size_t start = p->out->len, body;
@@ -55,11 +55,11 @@ static void print_group(struct printer *p, const struct key *group,
 	buf_puts(p->out, "}\n");
 }
 
-static void print_keys(struct printer *p, const struct key_table *table,
+static void print_keys(struct printer *p, const struct conf_key_table *table,
                        const void *base, const void *initial, int depth)
 {
 	for (size_t i = 0; i < table->n; i++) {
-		const struct key *key = &table->key[i];
+		const struct conf_key *key = &table->key[i];
 
 		if (key->kind == KEY_GROUP)
 			print_group(p, key, base, initial, depth);
@@ -68,7 +68,7 @@ static void print_keys(struct printer *p, const struct key_table *table,
 	}
 }
 
-static void *defaults(struct printer *p, const struct key_table *table)
+static void *defaults(struct printer *p, const struct conf_key_table *table)
 {
 	void *base = arena_alloc(p->arena, 1, table->size);
 
@@ -89,7 +89,7 @@ static void print_section(struct printer *p, const char *what,
 static bool is_same_node(struct printer *p, const struct conf_node *a,
                          const struct conf_node *b)
 {
-	const struct key_table *table = conf_keys_of("node");
+	const struct conf_key_table *table = conf_keys_of("node");
 	struct buf x = { 0 }, y = { 0 };
 	bool same = true;
 

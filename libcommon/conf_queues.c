@@ -5,7 +5,7 @@
 #include "libcommon/limits.h"
 
 /* A queue as it stands in the file. */
-struct entry {
+struct file_queue {
 	cfg_t *section;
 	const char *name;
 	int parent; /* entry; -1: the root */
@@ -19,8 +19,8 @@ static const char *const resource[RES_N] = {
 };
 
 struct queues {
-	struct build *b;
-	struct entry *entry;
+	struct conf_build *b;
+	struct file_queue *entry;
 	size_t n;
 	struct conf_queue *queue; /* [n], parents first */
 	cfg_t **section;          /* of each queue */
@@ -38,7 +38,7 @@ static int find_entry(const struct queues *q, const char *name)
 static int read_entries(struct queues *q)
 {
 	for (size_t i = 0; i < q->n; i++) {
-		struct entry *e = &q->entry[i];
+		struct file_queue *e = &q->entry[i];
 
 		e->section = build_section(q->b, "queue", i);
 		e->name = build_name(q->b, "queue", e->section);
@@ -52,7 +52,7 @@ static int read_entries(struct queues *q)
 static int link_parents(struct queues *q)
 {
 	for (size_t i = 0; i < q->n; i++) {
-		struct entry *e = &q->entry[i];
+		struct file_queue *e = &q->entry[i];
 		const struct conf_value *at = build_place(e->section, "parent");
 
 		e->parent = -1;
@@ -71,7 +71,7 @@ static int link_parents(struct queues *q)
 static int check_circles(const struct queues *q)
 {
 	for (size_t i = 0; i < q->n; i++) {
-		const struct entry *e = &q->entry[i];
+		const struct file_queue *e = &q->entry[i];
 		size_t steps = 0;
 
 		/* A queue may lead into a circle without being part of it. */
@@ -89,14 +89,14 @@ static int check_circles(const struct queues *q)
 
 static void inherit(struct conf_queue *queue, const struct conf_queue *parent)
 {
-	const struct key_table *table = conf_keys_of("queue");
+	const struct conf_key_table *table = conf_keys_of("queue");
 
 	for (size_t i = 0; i < table->n; i++)
 		if (table->key[i].inherited)
 			key_copy(&table->key[i], queue, parent);
 }
 
-static int take_entry(struct queues *q, struct entry *e)
+static int take_entry(struct queues *q, struct file_queue *e)
 {
 	struct conf_queue *queue, *parent;
 
@@ -209,7 +209,7 @@ static void add_standard(struct queues *q)
 	q->b->conf->nqueues = 1;
 }
 
-int build_queues(struct build *b)
+int build_queues(struct conf_build *b)
 {
 	struct queues q = { .b = b, .n = build_count(b, "queue") };
 	int status = 0;
@@ -220,7 +220,7 @@ int build_queues(struct build *b)
 		    "more than %d queues", LIMIT_QUEUES);
 	q.queue = arena_array(b->conf->arena, struct conf_queue, q.n + 1);
 	q.section = arena_array(b->conf->arena, cfg_t *, q.n);
-	q.entry = arena_array(b->conf->arena, struct entry, q.n);
+	q.entry = arena_array(b->conf->arena, struct file_queue, q.n);
 	b->conf->queues = q.queue;
 	b->conf->nqueues = q.n;
 	if (!q.n)

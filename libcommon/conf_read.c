@@ -299,7 +299,7 @@ static int check_titles(const struct kept *kept)
  * where it begins; but it parses the default of an option then, so one with
  * a name that nobody can write, option 0, brings on_value() the line.
  */
-static cfg_opt_t *make_options(const struct key_table *table, bool top)
+static cfg_opt_t *make_options(const struct conf_key_table *table, bool top)
 {
 	static char place[] = "here";
 	cfg_opt_t *opts = arena_array(reading->arena, cfg_opt_t, table->n + 3);
@@ -309,7 +309,7 @@ static cfg_opt_t *make_options(const struct key_table *table, bool top)
 		             .parsecb = on_value,
 		             .def.parsed = place };
 	for (size_t i = 0; i < table->n; i++) {
-		const struct key *key = &table->key[i];
+		const struct conf_key *key = &table->key[i];
 		cfg_opt_t *opt = &opts[i + 1];
 
 		opt->name = key->name;

@@ -53,7 +53,8 @@ static void put_list(struct buf *out, const char *const *s, size_t n)
 	buf_addc(out, '}');
 }
 
-static void put_number(struct buf *out, const struct key *key, int64_t value)
+static void put_number(struct buf *out, const struct conf_key *key,
+                       int64_t value)
 {
 	switch (key->kind) {
 	case KEY_MILLI:
@@ -77,7 +78,7 @@ static void put_number(struct buf *out, const struct key *key, int64_t value)
 	}
 }
 
-static int parse_number(const struct key *key, const char *s, int64_t *ret,
+static int parse_number(const struct conf_key *key, const char *s, int64_t *ret,
                         struct err *err)
 {
 	switch (key->kind) {
@@ -95,7 +96,7 @@ static int parse_number(const struct key *key, const char *s, int64_t *ret,
 	}
 }
 
-static int set_number(const struct key *key, int64_t *ret, const char *s,
+static int set_number(const struct conf_key *key, int64_t *ret, const char *s,
                       struct err *err)
 {
 	struct buf min = { 0 }, max = { 0 };
@@ -117,7 +118,7 @@ static int set_number(const struct key *key, int64_t *ret, const char *s,
 	return -1;
 }
 
-static int set_text(const struct key *key, const char **ret, const char *s,
+static int set_text(const struct conf_key *key, const char **ret, const char *s,
                     struct arena *arena, struct err *err)
 {
 	if (!*s)
@@ -128,7 +129,7 @@ static int set_text(const struct key *key, const char **ret, const char *s,
 	return 0;
 }
 
-static int set_list(const struct key *key, struct strlist *ret,
+static int set_list(const struct conf_key *key, struct strlist *ret,
                     const char *const *value, size_t n, struct arena *arena,
                     struct err *err)
 {
@@ -146,7 +147,7 @@ static int set_list(const struct key *key, struct strlist *ret,
 }
 
 /* The index of the word; -1 and an error that names all: none. */
-static int find_word(const struct key *key, const char *s, struct err *err)
+static int find_word(const struct conf_key *key, const char *s, struct err *err)
 {
 	struct buf all = { 0 };
 	int i;
@@ -164,7 +165,7 @@ static int find_word(const struct key *key, const char *s, struct err *err)
 	return -1;
 }
 
-static int set_bool(const struct key *key, bool *ret, const char *s,
+static int set_bool(const struct conf_key *key, bool *ret, const char *s,
                     struct err *err)
 {
 	int i;
@@ -178,7 +179,7 @@ static int set_bool(const struct key *key, bool *ret, const char *s,
 	return 0;
 }
 
-static int set_word(const struct key *key, void *ret, const char *s,
+static int set_word(const struct conf_key *key, void *ret, const char *s,
                     struct err *err)
 {
 	int i = find_word(key, s, err);
@@ -232,7 +233,7 @@ static int set_pool(int *ret, const char *s, const struct conf *conf,
 	return 0;
 }
 
-int key_set(const struct key *key, void *base, const char *const *value,
+int key_set(const struct conf_key *key, void *base, const char *const *value,
             size_t n, const struct conf *conf, struct arena *arena,
             struct err *err)
 {
@@ -256,11 +257,11 @@ int key_set(const struct key *key, void *base, const char *const *value,
 	}
 }
 
-void key_set_defaults(const struct key_table *table, void *base,
+void key_set_defaults(const struct conf_key_table *table, void *base,
                       const struct conf *conf, struct arena *arena)
 {
 	for (size_t i = 0; i < table->n; i++) {
-		const struct key *key = &table->key[i];
+		const struct conf_key *key = &table->key[i];
 		void *member = (char *)base + key->offset;
 
 		if (key->initial) {
@@ -279,7 +280,7 @@ void key_set_defaults(const struct key_table *table, void *base,
 	}
 }
 
-void key_copy(const struct key *key, void *base, const void *other)
+void key_copy(const struct conf_key *key, void *base, const void *other)
 {
 	size_t size = key->kind == KEY_TEXT   ? sizeof(const char *)
 	              : key->kind == KEY_WORD ? sizeof(int)
@@ -297,7 +298,7 @@ static bool format_text(const char *s, struct buf *out)
 	return true;
 }
 
-static bool format_list(const struct key *key, const struct strlist *list,
+static bool format_list(const struct conf_key *key, const struct strlist *list,
                         struct buf *out)
 {
 	if (!list->n && !key->initial)
@@ -306,7 +307,8 @@ static bool format_list(const struct key *key, const struct strlist *list,
 	return true;
 }
 
-static bool format_number(const struct key *key, int64_t value, struct buf *out)
+static bool format_number(const struct conf_key *key, int64_t value,
+                          struct buf *out)
 {
 	if (value == CONF_NONE && !key->initial)
 		return false;
@@ -314,7 +316,7 @@ static bool format_number(const struct key *key, int64_t value, struct buf *out)
 	return true;
 }
 
-static bool format_word(const struct key *key, const void *member,
+static bool format_word(const struct conf_key *key, const void *member,
                         struct buf *out)
 {
 	unsigned i;
@@ -324,7 +326,7 @@ static bool format_word(const struct key *key, const void *member,
 	return true;
 }
 
-static bool format_bool(const struct key *key, bool value, struct buf *out)
+static bool format_bool(const struct conf_key *key, bool value, struct buf *out)
 {
 	static const char *const no_yes[] = { "no", "yes" };
 
@@ -344,7 +346,7 @@ static bool format_pools(uint64_t set, const struct conf *conf, struct buf *out)
 	return true;
 }
 
-bool key_format(const struct key *key, const void *base,
+bool key_format(const struct conf_key *key, const void *base,
                 const struct conf *conf, struct buf *out)
 {
 	const void *member = (const char *)base + key->offset;

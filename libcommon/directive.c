@@ -8,7 +8,7 @@
 #include "libcommon/mem.h"
 
 /* The words of one directive line, unquoted. */
-struct words {
+struct line_words {
 	struct buf text; /* one after the other, each with its zero byte */
 	size_t *at;      /* in text */
 	size_t n, cap;
@@ -19,20 +19,21 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void words_start(struct words *w)
+static void words_start(struct line_words *w)
 {
 	w->at = GROW(w->at, w->n, &w->cap);
 	w->at[w->n++] = w->text.len;
 }
 
-static const char *words_get(const struct words *w, size_t i)
+static const char *words_get(const struct line_words *w, size_t i)
 {
 	return i < w->n ? w->text.data + w->at[i] : NULL;
 }
 
 /* Take one word, which starts at p, and return what follows it; NULL: a
  * quote has no end. */
-static const char *words_take(struct words *w, const char *p, const char *end)
+static const char *words_take(struct line_words *w, const char *p,
+                              const char *end)
 {
 	char quote = 0;
 
@@ -49,7 +50,7 @@ static const char *words_take(struct words *w, const char *p, const char *end)
 	return quote ? NULL : p;
 }
 
-static int words_split(struct words *w, const char *p, size_t len,
+static int words_split(struct line_words *w, const char *p, size_t len,
                        struct err *err)
 {
 	const char *end = p + len;
@@ -73,7 +74,7 @@ static int words_split(struct words *w, const char *p, size_t len,
  * The value of an option that is word i: joined, or the next word.  *ret is
  * NULL for none.  Returns how many words more it took, or -1.
  */
-static int take_value(const struct words *w, size_t i, const char *joined,
+static int take_value(const struct line_words *w, size_t i, const char *joined,
                       enum directive_takes takes, const char **ret)
 {
 	const char *next = words_get(w, i + 1);
@@ -87,8 +88,9 @@ static int take_value(const struct words *w, size_t i, const char *joined,
 	return 1;
 }
 
-static int long_option(struct directive *d, const struct words *w, size_t i,
-                       const struct directive_handler *h, struct err *err)
+static int long_option(struct directive *d, const struct line_words *w,
+                       size_t i, const struct directive_handler *h,
+                       struct err *err)
 {
 	const char *word = words_get(w, i);
 	const char *equals = strchr(word, '=');
@@ -107,8 +109,9 @@ static int long_option(struct directive *d, const struct words *w, size_t i,
 }
 
 /* -H, -n4, -n 4, -Hn4 */
-static int short_options(struct directive *d, const struct words *w, size_t i,
-                         const struct directive_handler *h, struct err *err)
+static int short_options(struct directive *d, const struct line_words *w,
+                         size_t i, const struct directive_handler *h,
+                         struct err *err)
 {
 	const char *p = words_get(w, i) + 1;
 	int more = 0;
@@ -130,7 +133,7 @@ static int short_options(struct directive *d, const struct words *w, size_t i,
 	return more;
 }
 
-static int directive_line(struct directive *d, const struct words *w,
+static int directive_line(struct directive *d, const struct line_words *w,
                           const struct directive_handler *h, struct err *err)
 {
 	for (size_t i = 0; i < w->n; i++) {
@@ -180,7 +183,7 @@ int directive_scan(const char *script, size_t len, const char *name,
                    const struct directive_handler *handler, struct err *err)
 {
 	const char *end = script + len, *next;
-	struct words words = { 0 };
+	struct line_words words = { 0 };
 	struct directive d = { 0 };
 	bool late = false;
 	int status = 0;

@@ -4,17 +4,17 @@
 #include <assert.h>
 #include <string.h>
 
-struct entry {
+struct named_role {
 	const char *name;
 	enum role role;
 };
 
 #define X(sym, role) { #sym, role },
-static const struct entry ops[] = { OPS(X) };
-static const struct entry actions[] = { ACTIONS(X) };
+static const struct named_role ops[] = { OPS(X) };
+static const struct named_role actions[] = { ACTIONS(X) };
 #undef X
 
-static int find(const struct entry *list, int n, const char *s)
+static int find(const struct named_role *list, int n, const char *s)
 {
 	for (int i = 0; i < n; i++)
 		if (!strcmp(s, list[i].name))

@@ -11,7 +11,7 @@
 #include "libcommon/spec.h"
 #include "libcommon/topology.h"
 
-enum field {
+enum text_field {
 #define X(name) F_##name,
 	SPEC_FIELDS(X, X)
 #undef X

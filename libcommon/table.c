@@ -22,7 +22,7 @@ struct cell {
 	uint32_t width; /* columns of the terminal */
 };
 
-struct column {
+struct table_column {
 	const char *header;
 	bool right;
 	uint32_t width; /* of the widest value so far */
@@ -32,7 +32,7 @@ struct column {
 /* The values stand one after the other in data, and their sizes in cell,
  * row by row. */
 struct table {
-	struct column *column;
+	struct table_column *column;
 	size_t ncols;
 	struct buf data;
 	struct cell *cell;
@@ -62,7 +62,7 @@ struct table *table_new(size_t ncols, const char *const *header,
 	table->column = xcalloc(ncols, sizeof(*table->column));
 	for (size_t i = 0; i < ncols; i++)
 		table->column[i] =
-		    (struct column){ header[i], right[i], 0, NULL };
+		    (struct table_column){ header[i], right[i], 0, NULL };
 	return table;
 }
 
@@ -88,7 +88,7 @@ size_t table_rows(const struct table *table)
 
 static void end_cell(struct table *table)
 {
-	struct column *column = &table->column[table->at++];
+	struct table_column *column = &table->column[table->at++];
 
 	table->cell = GROW(table->cell, table->ncells, &table->cap);
 	table->cell[table->ncells++] =
@@ -188,8 +188,8 @@ static char *put_text(char *p, const char *text, size_t len)
 	return (char *)memcpy(p, text, len) + len;
 }
 
-static char *put_value(char *p, const struct column *column, const char *text,
-                       size_t len)
+static char *put_value(char *p, const struct table_column *column,
+                       const char *text, size_t len)
 {
 	const char *colour = column->colour ? column->colour(text, len) : NULL;
 
@@ -261,7 +261,7 @@ static void choose_widths(const struct table *table, bool header,
 	uint32_t *last = &ret[table->ncols - 1], before = 0;
 
 	for (size_t i = 0; i < table->ncols; i++) {
-		const struct column *c = &table->column[i];
+		const struct table_column *c = &table->column[i];
 		uint32_t title = text_width(c->header, strlen(c->header));
 
 		ret[i] = header && title > c->width ? title : c->width;

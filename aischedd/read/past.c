@@ -42,13 +42,13 @@ static void past_row(const struct past_job *past, void *arg)
 	r->rows++;
 }
 
-static struct reading *of_task(struct task *task)
+static struct reading *of_task(struct thread_task *task)
 {
 	return (struct reading *)(void *)((char *)task -
 	                                  offsetof(struct reading, task));
 }
 
-static void work(struct task *task)
+static void work(struct thread_task *task)
 {
 	struct reading *r = of_task(task);
 
@@ -56,7 +56,7 @@ static void work(struct task *task)
 	    store_history(r->store_path, &r->query, past_row, r, &r->err);
 }
 
-static void done(struct task *task)
+static void done(struct thread_task *task)
 {
 	struct reading *r = of_task(task);
 
@@ -92,7 +92,7 @@ void read_past(struct reading *r)
 		r->store_path = xstrdup(store_path(r->d->store));
 	r->query.ended_only = true;
 	r->query.limit = PAST_ROWS;
-	r->task = (struct task){ .work = work, .done = done };
+	r->task = (struct thread_task){ .work = work, .done = done };
 	r->past_rows = 0;
 	r->in_thread = true;
 	thread_do(r->d->history, &r->task);

@@ -54,7 +54,7 @@ struct reading {
 	struct map active_told; /* ids, then: they may end before it is read */
 	bool in_thread, gone;   /* gone: nobody waits for it */
 	/* history, on its thread */
-	struct task task;
+	struct thread_task task;
 	struct history_query query;
 	char *store_path;
 	int result;

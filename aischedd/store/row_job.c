@@ -27,7 +27,7 @@ enum kind {
  * fields, most of them null, would take half of the time in which a million
  * jobs are loaded.
  */
-static const struct column {
+static const struct job_column {
 	const char *name;
 	enum kind kind;
 	size_t offset;
@@ -130,19 +130,19 @@ const char *row_marks(void)
 }
 
 /* The value that null stands for; below the bounds of the others. */
-static int64_t null_of(const struct column *c)
+static int64_t null_of(const struct job_column *c)
 {
 	return c->kind == TIME   ? NO_TIME
 	       : c->kind == TASK ? (int64_t)NO_TASK
 	                         : SPEC_UNSET;
 }
 
-static bool may_be_null(const struct column *c)
+static bool may_be_null(const struct job_column *c)
 {
 	return c->kind == TIME || c->kind == TASK || c->kind == MAYBE;
 }
 
-static int64_t get(const struct job *job, const struct column *c)
+static int64_t get(const struct job *job, const struct job_column *c)
 {
 	const char *p = (const char *)job + c->offset;
 	int64_t i64;
@@ -169,7 +169,7 @@ static int64_t get(const struct job *job, const struct column *c)
 	return *(const unsigned char *)p;
 }
 
-static void set(struct job *job, const struct column *c, int64_t value)
+static void set(struct job *job, const struct job_column *c, int64_t value)
 {
 	char *p = (char *)job + c->offset;
 	uint32_t u32 = (uint32_t)value;
@@ -278,7 +278,7 @@ const char *row_tasks(const struct stmt *s)
 static int read_number(const struct stmt *s, size_t i, struct job *job,
                        struct err *err)
 {
-	const struct column *c = &columns[i];
+	const struct job_column *c = &columns[i];
 	int64_t value = null_of(c);
 
 	if (!(may_be_null(c) && db_is_null(s, (int)i)) &&

@@ -20,7 +20,7 @@ static const char *const month_names[] = { "jan", "feb", "mar", "apr", "may",
 static const char *const day_names[] = { "sun", "mon", "tue", "wed",
 	                                 "thu", "fri", "sat", NULL };
 
-static const struct field {
+static const struct cron_field {
 	const char *name;
 	int min, max;
 	const char *const *names; /* of min, min + 1, ...; or NULL */
@@ -41,7 +41,7 @@ static const struct {
 	{ "@annually", "0 0 1 1 *" },
 };
 
-static int bad_field(const struct field *f, const char *text, size_t len,
+static int bad_field(const struct cron_field *f, const char *text, size_t len,
                      struct err *err)
 {
 	return err_set(err, EINVAL, "%s '%.*s': give %d-%d, lists and /steps%s",
@@ -50,7 +50,7 @@ static int bad_field(const struct field *f, const char *text, size_t len,
 }
 
 /* Take a number, or a name where the field has names. */
-static bool take_value(const struct field *f, const char **s, int *ret)
+static bool take_value(const struct cron_field *f, const char **s, int *ret)
 {
 	const char *begin = *s;
 
@@ -72,9 +72,9 @@ static bool take_value(const struct field *f, const char **s, int *ret)
 }
 
 /* Take "*", "n", "a-b", each with "/step". */
-static bool take_part(const struct field *f, const char **s, uint64_t *set)
+static bool take_part(const struct cron_field *f, const char **s, uint64_t *set)
 {
-	static const struct field steps = { "step", 1, 999, NULL };
+	static const struct cron_field steps = { "step", 1, 999, NULL };
 	int a = f->min, b = f->max, step = 1;
 
 	if (**s == '*') {
@@ -100,7 +100,7 @@ static bool take_part(const struct field *f, const char **s, uint64_t *set)
 	return true;
 }
 
-static int parse_field(const struct field *f, const char *s, size_t len,
+static int parse_field(const struct cron_field *f, const char *s, size_t len,
                        uint64_t *ret, struct err *err)
 {
 	const char *at = s, *end = s + len;

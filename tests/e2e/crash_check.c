@@ -100,7 +100,7 @@ static bool is_of(const struct ran *ran, const struct line *l, uint64_t job)
 
 /* --- what the daemon says ------------------------------------------------ */
 
-struct row {
+struct seen_row {
 	uint64_t job, array;
 	int64_t task; /* -1: none */
 	enum job_state state;
@@ -110,13 +110,13 @@ struct row {
 };
 
 struct rows {
-	struct row *row; /* by name, job */
+	struct seen_row *row; /* by name, job */
 	size_t n, cap;
 };
 
 static int by_name(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct seen_row *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
 	if (order)
@@ -131,10 +131,10 @@ static int64_t number(json_t *obj, const char *key)
 	return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-static struct row row_of(json_t *obj)
+static struct seen_row row_of(json_t *obj)
 {
 	const char *reason = json_string_value(json_object_get(obj, "reason"));
-	struct row row = {
+	struct seen_row row = {
 		.job = (uint64_t)number(obj, "job_id"),
 		.task = number(obj, "array_task_id"),
 		.state = (enum job_state)job_state_parse(
@@ -228,7 +228,7 @@ void finals_free(struct finals *finals)
 	free(finals);
 }
 
-static void check_final(struct finals *finals, const struct row *row)
+static void check_final(struct finals *finals, const struct seen_row *row)
 {
 	uintptr_t was = (uintptr_t)map_find(&finals->state, row->job);
 
@@ -259,7 +259,7 @@ static void check_sub(const struct sub *sub, const struct rows *rows,
 	if (!rows->n)
 		problem("%s: lost; its id was %" PRIu64, sub->name, sub->id);
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct row *row = &rows->row[i];
+		const struct seen_row *row = &rows->row[i];
 
 		if (held && (row->state != JOB_PENDING || !row->held))
 			problem("%s: job %" PRIu64 " is held and is %s",
@@ -305,7 +305,7 @@ void check_restart(struct crash *crash, const struct ran *before,
 /* --- when all has ended -------------------------------------------------- */
 
 /* The rest of an array that was cancelled is one row. */
-static bool is_rest(const struct row *row)
+static bool is_rest(const struct seen_row *row)
 {
 	return row->array && row->task < 0;
 }
@@ -316,7 +316,7 @@ static void check_taken_once(const struct sub *sub, const struct rows *rows)
 	bool rest = false;
 
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct row *row = &rows->row[i];
+		const struct seen_row *row = &rows->row[i];
 		uint64_t id = sub->ntasks ? row->array : row->job - i;
 
 		if (sub->id && id != sub->id)
@@ -348,7 +348,7 @@ struct runs {
 	size_t first, last;    /* places in the file */
 };
 
-static struct runs runs_of(const struct ran *ran, const struct row *row)
+static struct runs runs_of(const struct ran *ran, const struct seen_row *row)
 {
 	struct runs runs = { .first = SIZE_MAX };
 	const struct line *before = NULL;
@@ -373,7 +373,7 @@ static struct runs runs_of(const struct ran *ran, const struct row *row)
 	return runs;
 }
 
-static void check_runs(const struct sub *sub, const struct row *row,
+static void check_runs(const struct sub *sub, const struct seen_row *row,
                        const struct rows *all, const struct ran *ran)
 {
 	struct runs runs = runs_of(ran, row);
@@ -414,7 +414,7 @@ static bool is_met(const struct sub *sub, const struct rows *all)
 	return sub->need == NEED_ANY || ok == (sub->need == NEED_OK);
 }
 
-static void check_state(const struct sub *sub, const struct row *row,
+static void check_state(const struct sub *sub, const struct seen_row *row,
                         const struct rows *all, const struct ran *ran)
 {
 	bool right =
@@ -431,7 +431,7 @@ static void check_state(const struct sub *sub, const struct row *row,
 	        sub->code);
 }
 
-static void check_order(const struct sub *sub, const struct row *row,
+static void check_order(const struct sub *sub, const struct seen_row *row,
                         const struct rows *all, const struct ran *ran)
 {
 	struct runs runs = runs_of(ran, row);
@@ -452,7 +452,7 @@ static void check_order(const struct sub *sub, const struct row *row,
 	}
 }
 
-typedef void check_fn(const struct sub *sub, const struct row *row,
+typedef void check_fn(const struct sub *sub, const struct seen_row *row,
                       const struct rows *all, const struct ran *ran);
 
 static void each_job(const struct crash *crash, const struct rows *all,

@@ -6,7 +6,7 @@
 
 enum { MAX_SUITES = 64 };
 
-static struct entry {
+static struct check_case {
 	const char *name;
 	suite_fn *fn;
 } entries[MAX_SUITES];
@@ -16,13 +16,13 @@ void check_register(const char *name, suite_fn *fn)
 {
 	if (nentries == MAX_SUITES)
 		abort();
-	entries[nentries++] = (struct entry){ name, fn };
+	entries[nentries++] = (struct check_case){ name, fn };
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct entry *)a)->name,
-	              ((const struct entry *)b)->name);
+	return strcmp(((const struct check_case *)a)->name,
+	              ((const struct check_case *)b)->name);
 }
 
 int main(void)

@@ -35,13 +35,13 @@ const struct rpc_limits patient = {
 };
 
 /* Pieces of a long listing, each when the last is nearly gone. */
-struct listing {
+struct test_listing {
 	int64_t left, n;
 };
 
 static void list_more(struct ask *ask, void *arg)
 {
-	struct listing *listing = arg;
+	struct test_listing *listing = arg;
 	static char piece[100000];
 	size_t n = sizeof(piece);
 
@@ -71,7 +71,7 @@ unsigned sum(const void *data, size_t len)
 
 static void handle(struct ask *ask, const struct request_in *in, void *arg)
 {
-	struct listing *listing;
+	struct test_listing *listing;
 	struct err err;
 
 	(void)arg;

@@ -21,7 +21,7 @@ enum { WORLDS = 150, EASY_WORLDS = 100, JOBS = 40, EASY_CPUS = 16 };
 
 enum phase { COMES, WAITS, RUNS, IS_OVER };
 
-struct job {
+struct test_job {
 	enum phase phase;
 	char shape[160];
 	char on[600];
@@ -36,7 +36,7 @@ struct world {
 	bool all; /* look after all promises, not only the first one's */
 	struct buf base, text;
 	int64_t now, wake;
-	struct job job[JOBS]; /* their ids are 1, 2, ..., as they arrive */
+	struct test_job job[JOBS]; /* their ids are 1, 2, ..., as they arrive */
 };
 
 /* --- what the world is like -------------------------------------------- */
@@ -69,7 +69,7 @@ static void add_nodes(struct world *w)
 		           1600 + (unsigned)roll(&w->d, 500));
 }
 
-static void add_job(struct world *w, struct job *job)
+static void add_job(struct world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
 	bool part = !w->all; /* of a GPU, of a CPU */
@@ -94,7 +94,7 @@ static void add_job(struct world *w, struct job *job)
 
 static int by_arrival(const void *a, const void *b)
 {
-	const struct job *x = a, *y = b;
+	const struct test_job *x = a, *y = b;
 
 	return (x->arrives > y->arrives) - (x->arrives < y->arrives);
 }
@@ -106,7 +106,7 @@ static void write_world(struct world *w)
 	buf_clear(&w->text);
 	buf_printf(&w->text, "now %lld\n%s", (long long)w->now, w->base.data);
 	for (uint32_t i = 0; i < JOBS; i++) {
-		const struct job *job = &w->job[i];
+		const struct test_job *job = &w->job[i];
 
 		if (job->phase != WAITS && job->phase != RUNS)
 			continue;
@@ -135,7 +135,7 @@ static void begin_jobs(struct world *w, const char *plan)
 		int at;
 
 		if (sscanf(line, "start %u %n", &id, &at) == 1) {
-			struct job *job = &w->job[id - 1];
+			struct test_job *job = &w->job[id - 1];
 
 			ck_assert_msg(job->promised == SNAP_NEVER ||
 			                  w->now <= job->promised,
@@ -158,7 +158,7 @@ static void look_at_promises(struct world *w, const struct snap *s,
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		const struct verdict *v = &plan->verdict[row];
 		uint64_t id = s->member[s->pend.member_first[row]].job;
-		struct job *job = &w->job[id - 1];
+		struct test_job *job = &w->job[id - 1];
 
 		if (v->why == WHY_None || v->why == WHY_NeverFits)
 			continue;
@@ -205,7 +205,7 @@ static int64_t next_event(const struct world *w)
 	int64_t next = w->wake > w->now ? w->wake : INT64_MAX;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
-		const struct job *job = &w->job[i];
+		const struct test_job *job = &w->job[i];
 		int64_t at = INT64_MAX;
 
 		if (job->phase == COMES)
@@ -220,7 +220,7 @@ static int64_t next_event(const struct world *w)
 static void go_on(struct world *w)
 {
 	for (uint32_t i = 0; i < JOBS; i++) {
-		struct job *job = &w->job[i];
+		struct test_job *job = &w->job[i];
 
 		if (job->phase == COMES && job->arrives <= w->now)
 			job->phase = WAITS;
@@ -263,7 +263,7 @@ END_TEST
 
 /* --- EASY -------------------------------------------------------------- */
 
-static int64_t limit_end(const struct job *job)
+static int64_t limit_end(const struct test_job *job)
 {
 	return job->start + job->limit;
 }
@@ -287,7 +287,7 @@ static int64_t shadow_time(const struct world *w, uint32_t cpus)
 	int64_t first = INT64_MAX;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
-		const struct job *job = &w->job[i];
+		const struct test_job *job = &w->job[i];
 
 		if (job->phase == RUNS && limit_end(job) < first &&
 		    free_at(w, limit_end(job)) >= cpus)
@@ -300,12 +300,12 @@ static int64_t shadow_time(const struct world *w, uint32_t cpus)
  * or takes what that one will not need. */
 static void begin_easy(struct world *w)
 {
-	const struct job *head = NULL;
+	const struct test_job *head = NULL;
 	int64_t shadow = 0;
 	uint32_t extra = 0;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
-		struct job *job = &w->job[i];
+		struct test_job *job = &w->job[i];
 		bool in_time;
 
 		if (job->phase != WAITS)
@@ -334,7 +334,7 @@ START_TEST(easy)
 	           "node n0 cpus=%d\n",
 	           EASY_CPUS);
 	for (uint32_t i = 0; i < JOBS; i++) {
-		struct job *job = &ours->job[i];
+		struct test_job *job = &ours->job[i];
 
 		job->arrives = 1000 + roll(&ours->d, 2000);
 		job->lasts = 1 + roll(&ours->d, 400);

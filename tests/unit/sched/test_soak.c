@@ -38,7 +38,7 @@ struct place_of {
 	bool leaves;
 };
 
-struct job {
+struct test_job {
 	enum phase phase;
 	uint32_t batch; /* jobs of one are alike */
 	int64_t since, start, served;
@@ -65,7 +65,7 @@ struct world {
 	bool time_passes; /* also when nothing arrives any more */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
-	struct job job[JOBS_MAX]; /* their ids are 1, 2, ... */
+	struct test_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
 	uint32_t njobs;
 	uint32_t run[2 * JOBS_MAX], nruns; /* jobs, by index in the snapshot */
 	struct buf text;
@@ -142,9 +142,9 @@ static void add_batch(struct world *w)
 	                " need=rack", " like=rack", " numa=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
 	for (uint32_t n = 1 + roll(d, 5); n && w->njobs < JOBS_MAX; n--)
-		w->job[w->njobs++] = (struct job){ .batch = w->nbatches,
-			                           .since = w->now,
-			                           .served = b->served };
+		w->job[w->njobs++] = (struct test_job){ .batch = w->nbatches,
+			                                .since = w->now,
+			                                .served = b->served };
 	w->nbatches++;
 }
 
@@ -179,7 +179,7 @@ static void finish(struct world *w)
 
 /* At rest nobody has run for longer than the others: turns would be taken,
  * rarely, but for ever. */
-static int64_t served(const struct world *w, const struct job *job)
+static int64_t served(const struct world *w, const struct test_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;
 
@@ -188,7 +188,7 @@ static int64_t served(const struct world *w, const struct job *job)
 	           : job->served;
 }
 
-static void write_claim(struct world *w, const struct job *job)
+static void write_claim(struct world *w, const struct test_job *job)
 {
 	for (uint32_t i = 0; i < job->nclaims; i++)
 		buf_printf(&w->text, "%sn%u",
@@ -198,7 +198,7 @@ static void write_claim(struct world *w, const struct job *job)
 /* Those of its tasks that stay, or that leave. */
 static void write_part(struct world *w, uint32_t i, bool leaves)
 {
-	const struct job *job = &w->job[i];
+	const struct test_job *job = &w->job[i];
 	const struct batch *b = &w->batch[job->batch];
 	const char *before = " on=";
 
@@ -234,7 +234,7 @@ static void write_part(struct world *w, uint32_t i, bool leaves)
 
 static void write_row(struct world *w, uint32_t first, bool *done)
 {
-	const struct job *job = &w->job[first];
+	const struct test_job *job = &w->job[first];
 	const struct batch *b = &w->batch[job->batch];
 
 	buf_printf(&w->text, "pend %u", (unsigned)first + 1);
@@ -275,18 +275,18 @@ static void write_world(struct world *w)
 
 /* --- what a plan does -------------------------------------------------- */
 
-static struct job *job_of_run(struct world *w, uint32_t run)
+static struct test_job *job_of_run(struct world *w, uint32_t run)
 {
 	return &w->job[w->run[run]];
 }
 
-static struct job *job_of_member(struct world *w, const struct snap *s,
-                                 uint32_t member)
+static struct test_job *job_of_member(struct world *w, const struct snap *s,
+                                      uint32_t member)
 {
 	return &w->job[s->member[member].job - 1];
 }
 
-static void add_tasks(struct job *job, const struct snap *s,
+static void add_tasks(struct test_job *job, const struct snap *s,
                       const struct plan *plan, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++) {
@@ -324,7 +324,7 @@ static void do_evictions(struct world *w, const struct snap *s,
 {
 	for (uint32_t i = 0; i < plan->nevictions; i++) {
 		const struct eviction *e = &plan->eviction[i];
-		struct job *job = job_of_run(w, e->run);
+		struct test_job *job = job_of_run(w, e->run);
 		uint32_t n =
 		    s->run.task_first[e->run + 1] - s->run.task_first[e->run];
 		uint32_t at = 0;
@@ -357,7 +357,7 @@ static void do_starts(struct world *w, const struct snap *s,
 {
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
 		const struct start *start = &plan->start[i];
-		struct job *job = job_of_member(w, s, start->member);
+		struct test_job *job = job_of_member(w, s, start->member);
 
 		if (s->pend.resumes[start->row] == SNAP_NONE)
 			job->start = w->now;
@@ -376,23 +376,23 @@ static void do_starts(struct world *w, const struct snap *s,
 static void do_claims(struct world *w, const struct snap *s,
                       const struct plan *plan)
 {
-	struct job before[JOBS_MAX];
+	struct test_job before[JOBS_MAX];
 
 	memcpy(before, w->job, sizeof(before));
 	for (uint32_t i = 0; i < w->njobs; i++)
 		w->job[i].nclaims = 0;
 	for (uint32_t i = 0; i < plan->nclaims; i++) {
 		const struct plan_claim *c = &plan->claim[i];
-		struct job *job = c->row == SNAP_NONE
-		                      ? job_of_run(w, c->run)
-		                      : job_of_member(w, s, c->member);
+		struct test_job *job = c->row == SNAP_NONE
+		                           ? job_of_run(w, c->run)
+		                           : job_of_member(w, s, c->member);
 
 		for (uint32_t k = 0; k < c->n; k++)
 			job->claim[job->nclaims++] =
 			    plan->claim_node[c->node_first + k];
 	}
 	for (uint32_t i = 0; i < w->njobs; i++) {
-		const struct job *was = &before[i], *is = &w->job[i];
+		const struct test_job *was = &before[i], *is = &w->job[i];
 
 		ck_assert_msg(is->phase != WAITS || !was->nclaims ||
 		                  (is->nclaims == was->nclaims &&
@@ -407,7 +407,7 @@ static void do_claims(struct world *w, const struct snap *s,
 static void pass_time(struct world *w, bool busy)
 {
 	for (uint32_t i = 0; i < w->njobs; i++) {
-		struct job *job = &w->job[i];
+		struct test_job *job = &w->job[i];
 		int64_t lasts = w->batch[job->batch].lasts;
 		uint32_t n = 0;
 

@@ -26,8 +26,8 @@ struct reply {
 	bool stream;
 };
 
-struct conn {
-	TAILQ_ENTRY(conn) next;
+struct served {
+	TAILQ_ENTRY(served) next;
 	struct kube_server *server;
 	struct bufferevent *bev;
 	bool closing;
@@ -39,8 +39,8 @@ struct kube_server {
 	SSL_CTX *tls;
 	char *ca;
 	TAILQ_HEAD(, reply) replies;
-	TAILQ_HEAD(, conn) conns;
-	struct conn *stream;
+	TAILQ_HEAD(, served) conns;
+	struct served *stream;
 	struct buf pushed; /* before the stream was there */
 	size_t nreplies;
 	unsigned nrequests, nconns;
@@ -144,7 +144,7 @@ static char *user_of(struct bufferevent *bev)
 
 /* --- connections --- */
 
-static void conn_close(struct conn *conn)
+static void conn_close(struct served *conn)
 {
 	struct kube_server *s = conn->server;
 
@@ -155,7 +155,7 @@ static void conn_close(struct conn *conn)
 	free(conn);
 }
 
-static void conn_then(struct conn *conn, enum reply_then then)
+static void conn_then(struct served *conn, enum reply_then then)
 {
 	struct linger linger = { .l_onoff = 1, .l_linger = 0 };
 
@@ -184,7 +184,7 @@ static struct reply *take_reply(struct kube_server *s)
 	return reply;
 }
 
-static void serve(struct conn *conn)
+static void serve(struct served *conn)
 {
 	struct kube_server *s = conn->server;
 	struct reply *reply = take_reply(s);
@@ -207,7 +207,7 @@ static void serve(struct conn *conn)
 }
 
 /* Take a whole request, if there is one. */
-static bool take_request(struct conn *conn)
+static bool take_request(struct served *conn)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
 	struct evbuffer_ptr end = evbuffer_search(in, "\r\n\r\n", 4, NULL);
@@ -238,7 +238,7 @@ static bool take_request(struct conn *conn)
 
 static void on_read(struct bufferevent *bev, void *arg)
 {
-	struct conn *conn = arg;
+	struct served *conn = arg;
 
 	(void)bev;
 	if (!conn->closing && take_request(conn))
@@ -247,7 +247,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 
 static void on_written(struct bufferevent *bev, void *arg)
 {
-	struct conn *conn = arg;
+	struct served *conn = arg;
 
 	(void)bev;
 	if (conn->closing)
@@ -265,7 +265,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd,
                       struct sockaddr *addr, int len, void *arg)
 {
 	struct kube_server *s = arg;
-	struct conn *conn = xcalloc(1, sizeof(*conn));
+	struct served *conn = xcalloc(1, sizeof(*conn));
 
 	(void)listener;
 	(void)addr;
@@ -308,7 +308,7 @@ struct kube_server *server_new(struct event_base *base, int port, bool tls)
 void server_free(struct kube_server *s)
 {
 	struct reply *reply;
-	struct conn *conn;
+	struct served *conn;
 
 	while ((conn = TAILQ_FIRST(&s->conns)))
 		conn_close(conn);
@@ -390,7 +390,7 @@ void server_push(struct kube_server *s, const char *bytes)
 
 void server_end(struct kube_server *s, enum reply_then then)
 {
-	struct conn *conn = s->stream;
+	struct served *conn = s->stream;
 
 	ck_assert_ptr_nonnull(conn);
 	s->stream = NULL;
