@@ -12,21 +12,35 @@
 #include "libcommon/parse.h"
 
 static const char *const fields[] = {
-	"display_id",     "job_id",          "name",         "user",
-	"account",        "queue",           "class",        "priority",
-	"comment",        "state",           "reason",       "reason_text",
-	"expected_start", "position",        "score",        "tasks",
-	"min_tasks",      "running_tasks",   "resources",    "num_nodes",
-	"nodes",          "nodelist",        "req_nodes",    "exclude",
-	"constraint",     "licenses",        "dependency",   "submit_time",
-	"eligible_time",  "begin_time",      "deadline",     "start_time",
-	"end_time",       "elapsed",         "time_limit",   "exit_code",
-	"signal",         "restarts",        "max_restarts", "preemptions",
-	"attempt",        "requeue",         "cpu_seconds",  "peak_mem_mib",
-	"workdir",        "output",          "error",        "input",
-	"array_tasks",    "submit_host",     "topology",     "numa",
-	"replaced_tasks", "on_task_failure", "array_job_id", "limit",
-	"command",
+	"display_id",     "job_id",
+	"name",           "user",
+	"account",        "queue",
+	"class",          "priority",
+	"comment",        "state",
+	"reason",         "reason_text",
+	"expected_start", "position",
+	"score",          "tasks",
+	"min_tasks",      "running_tasks",
+	"resources",      "num_nodes",
+	"nodes",          "nodelist",
+	"req_nodes",      "exclude",
+	"constraint",     "licenses",
+	"dependency",     "submit_time",
+	"eligible_time",  "begin_time",
+	"deadline",       "start_time",
+	"end_time",       "elapsed",
+	"time_limit",     "exit_code",
+	"signal",         "restarts",
+	"max_restarts",   "preemptions",
+	"attempt",        "requeue",
+	"cpu_seconds",    "peak_mem_mib",
+	"workdir",        "output",
+	"error",          "input",
+	"array_tasks",    "submit_host",
+	"topology",       "numa",
+	"replaced_tasks", "on_task_failure",
+	"array_job_id",   "limit",
+	"command",        "held_cpu_seconds",
 };
 
 const char *show_text_of(const json_t *job, const char *key)
@@ -258,12 +272,10 @@ static double most_tasks(const json_t *job)
 static void show_usage(const json_t *job)
 {
 	struct buf text = { 0 };
-	int64_t used, peak, elapsed, tasks;
+	int64_t used, peak;
 	double had;
 
-	show_int_of(job, "elapsed", &elapsed);
-	show_int_of(job, "tasks", &tasks);
-	had = resource_of(job, "cpus") * (double)tasks * (double)elapsed;
+	had = json_number_value(json_object_get(job, "held_cpu_seconds"));
 	if (show_int_of(job, "cpu_seconds", &used)) {
 		format_duration(&text, used);
 		if (had >= 1) {

@@ -12,6 +12,7 @@
 #include "aischedd/sched/check/plan_check.h"
 #include "aischedd/state/alarm.h"
 #include "aischedd/state/apply.h"
+#include "aischedd/state/ledger.h"
 #include "aischedd/state/snapshot.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
@@ -136,6 +137,7 @@ static void pass_done(struct thread_task *task)
 	struct daemon *d = pass->d;
 	double rest = pass->took_ms * PASS_SHARE;
 
+	state_clock(d->state, clock_wall_us() / 1000);
 	state_apply_plan(d->state, pass->snap, pass->plan, &pass->arena,
 	                 clock_wall_s());
 	d->stats.passes++;
@@ -173,6 +175,7 @@ static void think(struct daemon *d)
 {
 	if (d->full)
 		return; /* what is planned could not be kept */
+	state_clock(d->state, clock_wall_us() / 1000);
 	state_tick(d->state, clock_wall_s());
 	daemon_slice_masses(d);
 	if (d->pass || !state_wants_plan(d->state))

@@ -5,6 +5,7 @@
 
 #include "aischedd/daemon.h"
 #include "aischedd/state/evict.h"
+#include "aischedd/state/ledger.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/node.h"
@@ -122,6 +123,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 	};
 
 	log_outcome(ev);
+	state_clock(d->state, clock_wall_us() / 1000);
 	if (job && state_event(d->state, job, &in, NULL) == 0)
 		log_retry(d->state, ev->job, in.now);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aischedd/read/listing_row.h"
+#include "aischedd/state/ledger.h"
 #include "aischedd/state/submit.h"
 #include "aischedd/state/why.h"
 #include "libcommon/hostlist.h"
@@ -294,6 +295,18 @@ static void j_peak_mem_mib(struct row_view *v)
 	           SPEC_UNSET);
 }
 
+/* Of all attempts.  Jobs that ended before there were ledgers have none: what
+ * is known of their last attempt stands for it. */
+static struct ledger_sum total_of(const struct row_view *v)
+{
+	struct ledger_sum sum;
+
+	ledger_total(v->job, v->now * 1000, &sum);
+	if (!v->job->ledger)
+		sum.ran_ms = 1000 * job_elapsed(v->job, v->now);
+	return sum;
+}
+
 /* Most are one value. */
 /* clang-format off */
 FIELD(j_array_job_id,    put_int_or, (int64_t)v->job->array, 0)
@@ -335,6 +348,9 @@ FIELD(j_requeue,         put_int_or, v->spec.requeue, SPEC_UNSET)
 FIELD(j_max_restarts,    put_int_or, v->spec.max_restarts, SPEC_UNSET)
 FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)
 FIELD(j_cpu_seconds,     put_milli,  v->job->cpu_ms)
+FIELD(j_elapsed_ms,      put_int,    total_of(v).ran_ms)
+FIELD(j_held_cpu_seconds, put_milli, total_of(v).held[RES_CPU])
+FIELD(j_held_gpu_seconds, put_milli, total_of(v).held[RES_GPU])
 FIELD(j_constraint,      put_text,   v->spec.constraint)
 FIELD(j_topology,        put_text,   v->spec.topology)
 FIELD(j_numa,            put_text,   v->spec.numa)
@@ -390,6 +406,9 @@ const struct field listing_job_fields[] = {
 	F(dependency),
 	F(position),
 	F(score),
+	F(elapsed_ms),
+	F(held_cpu_seconds),
+	F(held_gpu_seconds),
 	/* Only when somebody asks for them. */
 	G(display_id),
 	G(state_letter),

@@ -248,6 +248,8 @@ void job_free(struct job *job)
 	free(job->leaving);
 	free(job->claim);
 	free(job->evictions);
+	free(job->ledger);
+	free(job->acts);
 	free(job->key);
 	free(job->last_place);
 	free(job->deps);

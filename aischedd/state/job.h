@@ -57,6 +57,7 @@ struct evictions {
 	int64_t at[];
 };
 
+struct ledger;
 struct row;
 struct placed_key;
 
@@ -105,7 +106,9 @@ struct job {
 
 	int32_t exit_code, signal; /* -1: not ended */
 	int64_t cpu_ms, peak_mem_kib;
-	char *text; /* what a person should know, or NULL */
+	struct ledger *ledger; /* NULL: it never had nodes */
+	char *acts;            /* who did what to it: acts.h; NULL: nobody */
+	char *text;            /* what a person should know, or NULL */
 
 	char *packed; /* spec_pack() */
 	struct placement *place;

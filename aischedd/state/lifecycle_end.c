@@ -9,6 +9,7 @@
 #include "aischedd/state/depend.h"
 #include "aischedd/state/depend_watch.h"
 #include "aischedd/state/evict.h"
+#include "aischedd/state/ledger.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/lifecycle_start.h"
 #include "aischedd/state/placement.h"
@@ -75,6 +76,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	row_remove(state, job);
 	keep_place(state, job);
 	keep_class(state, job);
+	ledger_close(state, job, to, why, now);
 	life_unplace(state, job, now);
 	deps_forget(state, job);
 	names_del(state, job);
@@ -110,8 +112,25 @@ static bool comes_back(const struct job *job, bool node)
 	return false;
 }
 
+static enum reason why_it_came_back(const struct job *job)
+{
+	switch ((enum cause)job->cause) {
+	case CAUSE_NONE:
+		return WHY_JobLaunchFailure;
+	case CAUSE_PREEMPT:
+		return WHY_Preempted;
+	case CAUSE_FAILURE:
+		return job->evict == EVICT_NODE_DOWN ? WHY_NodeFail
+		       : job->signal                 ? WHY_RaisedSignal
+		                                     : WHY_NonZeroExitCode;
+	default:
+		return WHY_None; /* somebody wanted it so */
+	}
+}
+
 void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 {
+	ledger_close(state, job, JOB_PENDING, why_it_came_back(job), now);
 	life_unplace(state, job, now);
 	if (job->cause == CAUSE_PREEMPT)
 		job->served += job_elapsed(job, now);
@@ -170,6 +189,7 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	job->exit_code = o->exit_code;
 	job->signal = o->signal;
 	job->cpu_ms += o->cpu_ms;
+	ledger_used(job, o->cpu_ms, o->peak_mem_kib);
 	if (o->peak_mem_kib > job->peak_mem_kib)
 		job->peak_mem_kib = o->peak_mem_kib;
 	life_set_text(job, o->text);

@@ -96,6 +96,7 @@ int life_started(struct state *state, struct job *job,
 	if (ev->time < job->start)
 		usage_backdate(state, job, job->start, ev->time);
 	job->start = job->resumed = ev->time;
+	ledger_book(state, job, ev->now);
 	job->start_fails = 0;
 	nodes_absolve(state, job);
 	state_set(state, job, JOB_RUNNING);

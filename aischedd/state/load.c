@@ -103,7 +103,8 @@ static int load_texts(struct state *state, struct job *job,
 
 	if ((t->depend && deps_parse(NULL, t->depend, &job->deps, err) < 0) ||
 	    (t->evictions &&
-	     evictions_parse(t->evictions, &job->evictions, err) < 0))
+	     evictions_parse(t->evictions, &job->evictions, err) < 0) ||
+	    (t->ledger && !(job->ledger = ledger_parse(t->ledger, err))))
 		return -1;
 	if (t->place && runs &&
 	    !(job->place = state_placement_parse(state, t->place, err)))
@@ -147,6 +148,7 @@ int state_load_job(struct state *state, struct job **taken,
 		if (state->records.placed)
 			state->records.placed->row_prev = job;
 		state->records.placed = job;
+		ledger_begin(state, job);
 	}
 	return 0;
 }

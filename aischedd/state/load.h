@@ -20,7 +20,7 @@ void state_evictions_format(const struct evictions *evictions, struct buf *out);
 
 /* What a job is besides numbers, as formatted above, or NULL. */
 struct job_texts {
-	const char *depend, *place, *leaving, *claim, *evictions;
+	const char *depend, *place, *leaving, *claim, *evictions, *ledger;
 };
 
 /* Takes the job, whose queue and user are set.  Fails: EINVAL. */

@@ -22,6 +22,8 @@ static struct job *sibling(struct state *state, const struct job *job)
 	copy->dirty = false;
 	copy->tasks = (struct idset){ 0 };
 	copy->text = job->text ? xstrdup(job->text) : NULL;
+	copy->acts = job->acts ? xstrdup(job->acts) : NULL;
+	copy->ledger = NULL; /* it waits */
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;

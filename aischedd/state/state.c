@@ -36,6 +36,13 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	return state;
 }
 
+static void free_attempts(struct unwritten *u)
+{
+	for (size_t i = 0; i < u->nattempts; i++)
+		attempt_row_fini(&u->attempt[i]);
+	u->nattempts = 0;
+}
+
 void state_free(struct state *state)
 {
 	struct job *next;
@@ -72,6 +79,8 @@ void state_free(struct state *state)
 	free(state->unwritten.job);
 	free(state->unwritten.gone);
 	free(state->unwritten.array);
+	free_attempts(&state->unwritten);
+	free(state->unwritten.attempt);
 	free(state->effects.effect);
 	free(state->effects.taken);
 	arena_free(state->last_plan.arena);
@@ -218,6 +227,8 @@ void state_changes(const struct state *state, struct changes *ret)
 		.gone = state->unwritten.gone,
 		.narrays = state->unwritten.narrays,
 		.array = state->unwritten.array,
+		.attempt = state->unwritten.attempt,
+		.nattempts = state->unwritten.nattempts,
 		.next_id = state->next_id,
 		.nodes = state->nodes.dirty,
 		.queues = state->queues.dirty,
@@ -391,6 +402,7 @@ void state_committed(struct state *state)
 		state->usages.usage[i]->dirty = false;
 	state->unwritten.njobs = state->unwritten.ngone = 0;
 	state->unwritten.narrays = 0;
+	free_attempts(&state->unwritten);
 	state->nodes.dirty = state->queues.dirty = false;
 	state->usages.dirty = state->reservations.dirty = false;
 }

@@ -111,6 +111,8 @@ struct changes {
 	struct job *const *job;     /* new, changed or ended */
 	const uint64_t *gone;       /* records that dissolved into others */
 	struct array *const *array; /* over when unfinished is 0 */
+	const struct attempt_row *attempt; /* over; ledger.h */
+	size_t nattempts;
 	uint64_t next_id;
 	bool nodes, queues, usages, reservations; /* some changed */
 };

@@ -9,6 +9,7 @@
 #include "aischedd/state/depend.h"
 #include "aischedd/state/depend_watch.h"
 #include "aischedd/state/evict.h"
+#include "aischedd/state/ledger.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/pool.h"
 #include "aischedd/state/queue.h"
@@ -41,6 +42,8 @@ struct unwritten {
 	size_t ngone, gone_cap;
 	struct array **array;
 	size_t narrays, array_cap;
+	struct attempt_row *attempt; /* that are over */
+	size_t nattempts, attempt_cap;
 };
 
 struct effect_queue {
@@ -55,6 +58,7 @@ struct state {
 	void *past_arg;
 	uint64_t gen; /* grows when what may be given out changes */
 	uint64_t next_id;
+	int64_t wall_ms; /* state_clock() */
 
 	struct job_table records;
 	struct dep_index waits;

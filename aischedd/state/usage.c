@@ -118,6 +118,17 @@ static void hold_task(const struct state *state, const struct job *job,
 	}
 }
 
+void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N])
+{
+	const struct row_key *req = (const void *)placed_key(state, job)->text;
+
+	memset(ret, 0, RES_N * sizeof(*ret));
+	for (uint32_t i = 0; i < job->place->ntasks; i++)
+		hold_task(state, job, req, i, ret);
+	if (job->state == JOB_SUSPENDED)
+		ret[RES_CPU] = 0; /* others have them */
+}
+
 static int64_t charge_of(struct state *state, struct job *job)
 {
 	const struct pool_sum *sum = pool_sums(state);
@@ -166,6 +177,7 @@ void usage_charge(struct state *state, struct job *job, int64_t now)
 {
 	int64_t charge = job->place ? charge_of(state, job) : 0;
 
+	ledger_book(state, job, now);
 	if (charge == job->charge)
 		return;
 	change(state, job, charge - job->charge, now);

@@ -12,20 +12,15 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* What it was given, for as long as it had it; once, when it ends. */
-static int add_total(struct store *store, const struct state *state,
-                     const struct job *job, struct err *err)
+static int count_ended(struct store *store, const struct state *state,
+                       const struct job *job, struct err *err)
 {
 	struct stmt s = db_use(&store->db, ADD_TOTAL);
-	struct request req = { 0 };
-	struct spec spec;
 
-	spec_unpack(&spec, job->packed);
-	spec_request(&spec, job->mem_default, &req);
 	db_text(&s, 1, state_user(state, job->user)->name);
 	db_text(&s, 2, state_conf(state)->queues[job->queue].name);
-	db_i64(&s, 3, job->ran * req.tasks * req.cpus_milli);
-	db_i64(&s, 4, job->ran * req.tasks * req.gpus_milli);
+	db_i64(&s, 3, 0);
+	db_i64(&s, 4, 0);
 	db_i64(&s, 5, job_count(job));
 	return db_run(&store->db, &s, err);
 }
@@ -48,10 +43,20 @@ static int put_jobs(struct store *store, const struct state *state,
 		row_bind(&s, state, changes->job[i], &scratch);
 		result = db_run(&store->db, &s, err);
 		if (result == 0 && job_state_is_final(changes->job[i]->state))
-			result = add_total(store, state, changes->job[i], err);
+			result =
+			    count_ended(store, state, changes->job[i], err);
 	}
 	buf_free(&scratch);
 	return result;
+}
+
+static int put_attempts(struct store *store, const struct state *state,
+                        const struct changes *changes, struct err *err)
+{
+	for (size_t i = 0; i < changes->nattempts; i++)
+		if (attempt_put(store, state, &changes->attempt[i], err) < 0)
+			return -1;
+	return 0;
 }
 
 static int put_arrays(struct store *store, const struct changes *changes,
@@ -203,6 +208,7 @@ static int put_all(struct store *store, const struct state *state,
 	state_changes(state, &changes);
 	if (blob_put_new(store, err) < 0 ||
 	    put_jobs(store, state, &changes, err) < 0 ||
+	    put_attempts(store, state, &changes, err) < 0 ||
 	    put_arrays(store, &changes, err) < 0 ||
 	    put_meta(store, &changes, err) < 0)
 		return -1;
@@ -230,6 +236,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 		/* SQLite may have rolled back by itself. */
 		if (!sqlite3_get_autocommit(store->db.sql))
 			db_exec(&store->db, "ROLLBACK", NULL);
+		attempt_forget_names(store); /* new ones are gone */
 		return err_wrap(err, "database '%s'", store->path);
 	}
 	store->commits++;

@@ -142,12 +142,15 @@ int store_old(struct store *store, int64_t before, size_t limit,
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err)
 {
-	struct stmt s = db_use(&store->db, PURGE_JOBS);
+	struct stmt s;
 
-	db_i64(&s, 1, before);
-	db_i64(&s, 2, (int64_t)limit);
-	if (db_run(&store->db, &s, err) < 0)
-		return -1;
+	for (int i = 0; i < 2; i++) {
+		s = db_use(&store->db, i ? PURGE_JOBS : PURGE_ATTEMPTS);
+		db_i64(&s, 1, before);
+		db_i64(&s, 2, (int64_t)limit);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
 	*ret_gone = (size_t)sqlite3_changes64(store->db.sql);
 	s = db_use(&store->db, PURGE_TOKENS);
 	db_i64(&s, 1, before);

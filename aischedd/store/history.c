@@ -1,6 +1,8 @@
 /* history.c - ended jobs, read with a connection of its own */
 #include <stdlib.h>
 
+#include "aischedd/state/ledger.h"
+#include "aischedd/state/load.h"
 #include "aischedd/store/db.h"
 #include "aischedd/store/row.h"
 #include "aischedd/store/store.h"
@@ -49,7 +51,11 @@ static int read_rows(struct db *db, const struct history_query *q,
 			    (long long)sqlite3_column_int64(s.s, 0));
 		if (row_tasks(&s))
 			idset_parse(&past.job.tasks, NULL, row_tasks(&s), NULL);
+		if (row_texts(&s).ledger)
+			past.job.ledger =
+			    ledger_parse(row_texts(&s).ledger, NULL);
 		fn(&past, arg);
+		free(past.job.ledger);
 		idset_free(&past.job.tasks);
 	}
 	return more;

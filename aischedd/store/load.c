@@ -199,6 +199,7 @@ static int make_job(struct state *state, const struct stmt *s, struct job **ret,
 	*ret = job = xmalloc(sizeof(*job));
 	*job = past.job;
 	job->text = job->text ? xstrdup(job->text) : NULL;
+	job->acts = job->acts ? xstrdup(job->acts) : NULL;
 	size = spec_packed_size(job->packed);
 	job->packed = memcpy(xmalloc(size), past.job.packed, size);
 	job->queue = (uint32_t)queue;

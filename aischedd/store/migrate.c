@@ -69,6 +69,36 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN replaced INTEGER DEFAULT 0;",
 	/* How long they ran before they made room for others. */
 	"ALTER TABLE job ADD COLUMN served INTEGER DEFAULT 0;",
+	/* Attempts; ended jobs of before count as one, of which it is not
+	 * known what it held.  Who did what to jobs, nodes, queues. */
+	"CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT UNIQUE);"
+	"CREATE TABLE attempt (job INTEGER, attempt INTEGER,"
+	" array_id INTEGER, array_task INTEGER, uid INTEGER, user INTEGER,"
+	" queue INTEGER, account INTEGER, pool INTEGER, class INTEGER,"
+	" gpu_type INTEGER, nodes TEXT, tasks INTEGER, began_ms INTEGER,"
+	" ended_ms INTEGER, ran_ms INTEGER, state INTEGER, reason INTEGER,"
+	" cause INTEGER, evict INTEGER, evict_by INTEGER, exit_code INTEGER,"
+	" signal INTEGER, held_cpu_ms INTEGER, held_mem_mib_s INTEGER,"
+	" held_gpu_ms INTEGER, cpu_ms INTEGER, peak_mem_kib INTEGER,"
+	" PRIMARY KEY (job, attempt)) WITHOUT ROWID;"
+	"CREATE INDEX attempt_end ON attempt (ended_ms);"
+	"INSERT OR IGNORE INTO name (text) SELECT DISTINCT user FROM job;"
+	"INSERT OR IGNORE INTO name (text) SELECT DISTINCT queue FROM job;"
+	"INSERT INTO attempt (job, attempt, array_id, array_task, uid, user,"
+	" queue, began_ms, ended_ms, ran_ms, state, reason, cause, evict,"
+	" exit_code, signal, cpu_ms, peak_mem_kib)"
+	" SELECT job.id, attempt, nullif(array_id, 0), array_task, uid, u.id,"
+	" q.id, start_time * 1000, end_time * 1000, ran * 1000, state, reason,"
+	" cause, evict, exit_code, nullif(signal, 0), cpu_ms, peak_mem_kib"
+	" FROM job JOIN name u ON u.text = user JOIN name q ON q.text = queue"
+	" WHERE state >= 5 AND attempt > 0;"
+	"ALTER TABLE job ADD COLUMN ledger TEXT;"
+	"ALTER TABLE job ADD COLUMN acts TEXT;"
+	"CREATE TABLE audit (id INTEGER PRIMARY KEY, time_ms INTEGER,"
+	" uid INTEGER, user TEXT, act TEXT, job INTEGER, target TEXT,"
+	" owner TEXT, text TEXT);"
+	"CREATE INDEX audit_time ON audit (time_ms);"
+	"CREATE INDEX audit_job ON audit (job) WHERE job IS NOT NULL;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

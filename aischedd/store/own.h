@@ -6,6 +6,7 @@
 
 #include <sha2.h>
 
+#include "aischedd/state/ledger.h"
 #include "aischedd/store/checkpoint.h"
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
@@ -31,6 +32,10 @@ enum sql {
 	LOAD_NODES,
 	PUT_QUEUE,
 	LOAD_QUEUES,
+	PUT_NAME,
+	FIND_NAME,
+	PUT_ATTEMPT,
+	PURGE_ATTEMPTS,
 	ADD_TOTAL,
 	LOAD_TOTALS,
 	PUT_USAGE,
@@ -65,6 +70,21 @@ struct new_token {
 	int64_t time;
 };
 
+/* Texts of attempts that many have, by number. */
+enum {
+	NAME_USER,
+	NAME_QUEUE,
+	NAME_ACCOUNT,
+	NAME_POOL,
+	NAME_CLASS,
+	NAME_GPU,
+	NAMES
+};
+struct last_name {
+	char *text;
+	int64_t id;
+};
+
 struct store {
 	struct db db;
 	int64_t commits;   /* so many in all; loss.h */
@@ -79,9 +99,15 @@ struct store {
 	bool blob_lent; /* an old one, to a job that is not yet written */
 	struct new_token *token;
 	size_t ntokens, token_cap;
+	struct last_name name[NAMES]; /* of the attempt before */
 	struct store_stats stats;
 	struct checkpoints *checkpoints;
 };
+
+/* attempt.c: attempts that are over, and what they come to in all. */
+int attempt_put(struct store *store, const struct state *state,
+                const struct attempt_row *row, struct err *err);
+void attempt_forget_names(struct store *store);
 
 /* What waits for the commit is written, or was. */
 int blob_put_new(struct store *store, struct err *err);

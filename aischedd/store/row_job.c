@@ -1,6 +1,7 @@
 /* row_job.c - a job record as a row: one table of columns */
 #include <string.h>
 
+#include "aischedd/state/ledger.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/placement.h"
 #include "aischedd/store/row.h"
@@ -97,12 +98,14 @@ enum text_column {
 	T_LEAVING,
 	T_CLAIM,
 	T_EVICTIONS,
+	T_LEDGER,
+	T_ACTS,
 	NTEXTS
 };
-static const char *const text_names[NTEXTS] = {
-	"user",   "queue",   "tasks", "text",     "place",
-	"depend", "leaving", "claim", "evictions"
-};
+static const char *const text_names[NTEXTS] = { "user",    "queue", "tasks",
+	                                        "text",    "place", "depend",
+	                                        "leaving", "claim", "evictions",
+	                                        "ledger",  "acts" };
 
 enum { NUMBERS = ARRAY_SIZE(columns), ASKED = NUMBERS + NTEXTS };
 
@@ -221,6 +224,10 @@ static void put_text(const struct state *state, const struct job *job,
 	case T_EVICTIONS:
 		state_evictions_format(job->evictions, out);
 		break;
+	case T_LEDGER:
+		if (job->ledger)
+			ledger_format(job->ledger, out);
+		break;
 	default: /* it is there already */
 		break;
 	}
@@ -254,6 +261,7 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 	text[T_USER] = state_user(state, job->user)->name;
 	text[T_QUEUE] = state_conf(state)->queues[job->queue].name;
 	text[T_TEXT] = job->text;
+	text[T_ACTS] = job->acts;
 	for (int i = 0; i < NTEXTS; i++)
 		db_text(s, NUMBERS + i + 1, text[i]);
 	db_blob(s, ASKED + 1, job->packed, spec_packed_size(job->packed));
@@ -267,6 +275,7 @@ struct job_texts row_texts(const struct stmt *s)
 		.leaving = db_col_text(s, NUMBERS + T_LEAVING),
 		.claim = db_col_text(s, NUMBERS + T_CLAIM),
 		.evictions = db_col_text(s, NUMBERS + T_EVICTIONS),
+		.ledger = db_col_text(s, NUMBERS + T_LEDGER),
 	};
 }
 
@@ -302,6 +311,7 @@ int row_read(const struct stmt *s, struct past_job *ret, struct err *err)
 		return -1;
 	ret->place = db_col_text(s, NUMBERS + T_PLACE);
 	ret->job.text = (char *)(uintptr_t)db_col_text(s, NUMBERS + T_TEXT);
+	ret->job.acts = (char *)(uintptr_t)db_col_text(s, NUMBERS + T_ACTS);
 	ret->job.packed = (char *)(uintptr_t)asked;
 	if (asked && spec_packed_check(asked, size))
 		return 0;

@@ -40,6 +40,18 @@ static const char *const fixed_sql[NSQL] = {
 	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"
 		      " VALUES (?,?,?)",
 	[LOAD_QUEUES] = "SELECT name, open, configured FROM queue",
+	[PUT_NAME] = "INSERT OR IGNORE INTO name (text) VALUES (?)",
+	[FIND_NAME] = "SELECT id FROM name WHERE text = ?",
+	[PUT_ATTEMPT] =
+	    "INSERT OR REPLACE INTO attempt (user, queue, account, pool, class,"
+	    " gpu_type, job, attempt, array_id, array_task, uid, tasks, nodes,"
+	    " began_ms, ended_ms, ran_ms, state, reason, cause, evict,"
+	    " evict_by, exit_code, signal, held_cpu_ms, held_mem_mib_s,"
+	    " held_gpu_ms, cpu_ms, peak_mem_kib) VALUES (?,?,?,?,?,?,?,?,?,?,?,"
+	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PURGE_ATTEMPTS] =
+	    "DELETE FROM attempt WHERE job IN (SELECT id FROM job"
+	    " WHERE state >= 5 AND end_time < ? ORDER BY end_time, id LIMIT ?)",
 	[ADD_TOTAL] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs)"
 		      " VALUES (?1,?2,?3,?4,?5) ON CONFLICT DO UPDATE SET"
 		      " cpu_ms = cpu_ms + ?3, gpu_ms = gpu_ms + ?4,"
@@ -225,6 +237,7 @@ void store_close(struct store *store)
 		close(store->commits_fd);
 	blob_forget_new(store);
 	free(store->blob);
+	attempt_forget_names(store);
 	free(store->token);
 	free(store->put_job);
 	free(store->load_jobs);

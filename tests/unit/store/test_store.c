@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/state/ledger.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec.h"
 #include "tests/unit/check.h"
@@ -193,6 +194,9 @@ static void describe(const struct state *state, const struct job *job,
 	state_claim_format(state, job->claim, out);
 	buf_puts(out, " evictions=");
 	state_evictions_format(job->evictions, out);
+	buf_printf(out, " acts=%s ledger=", job->acts ? job->acts : "");
+	if (job->ledger)
+		ledger_format(job->ledger, out);
 	buf_puts(out, " depend=");
 	dependency_format(job->deps, out);
 	spec_unpack(&spec, job->packed);
@@ -1077,6 +1081,112 @@ START_TEST(history_is_asked)
 }
 END_TEST
 
+/* --- attempts ---------------------------------------------------------- */
+
+static void put_total(const struct total *total, void *arg);
+
+static int add_row(void *arg, int n, char **value, char **name)
+{
+	(void)name;
+	for (int i = 0; i < n; i++)
+		buf_printf(arg, "%s%s", i ? " " : "",
+		           value[i] ? value[i] : "-");
+	buf_puts(arg, "\n");
+	return 0;
+}
+
+static const char *rows(struct disk *d, const char *query)
+{
+	buf_clear(&d->text);
+	ck_assert_int_eq(try_sql(d, query, add_row, &d->text), 0);
+	buf_addc(&d->text, '\0');
+	return d->text.data;
+}
+
+#define ATTEMPTS                                                              \
+	"SELECT job, attempt, began_ms, ended_ms, ran_ms, a.state, cause,"    \
+	" exit_code, held_cpu_ms, held_mem_mib_s, held_gpu_ms, q.text, nodes" \
+	" FROM attempt a JOIN name q ON q.id = queue ORDER BY job, attempt"
+
+START_TEST(each_attempt_has_a_row)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit cpus-per-task=2 gpus=1 mem=100M", "plan", "+2",
+	     "started", "+10", "requeue", "+1", "end 1 143");
+	save(&d);
+	again(&d, NULL);
+	world_node(&d.w, "n0", 4, 4000, 2);
+	PLAY(&d, "run", "+5", "suspend", "+7", "resume", "plan", "+3");
+	save(&d);
+	again(&d, NULL); /* what it held is not forgotten */
+	world_node(&d.w, "n0", 4, 4000, 2);
+	PLAY(&d, "end 1 0");
+	save(&d);
+	ck_assert_str_eq(
+	    rows(&d, ATTEMPTS),
+	    "1 1 1000000 1013000 11000 0 3 143 26000 1300 13000 batch n0\n"
+	    "1 2 1013000 1028000 8000 5 0 0 16000 1500 15000 batch n0\n");
+	buf_clear(&d.text);
+	ck_assert_int_eq(store_totals(d.store, put_total, &d.text, &d.err), 0);
+	ck_assert_str_eq(d.text.data, "ada batch 42000 28000 1\n");
+	disk_fini(&d);
+}
+END_TEST
+
+/* Two tasks, of which one leaves: it held what it had. */
+START_TEST(an_elastic_job_held_what_it_had)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit tasks=2 min-tasks=1", "run", "run", "+10", "submit",
+	     "decide evict 1 1 reclaim 2", "+5", "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, "SELECT tasks, held_cpu_ms FROM attempt"),
+	                 "2 25000\n");
+	disk_fini(&d);
+}
+END_TEST
+
+/* Milliseconds, where somebody knows them. */
+START_TEST(short_jobs_are_not_noise)
+{
+	int64_t ms = 1000400;
+	struct disk d;
+
+	disk_init(&d);
+	for (int i = 1; i <= 10; i++) {
+		world_submit(&d.w, "");
+		state_clock(d.w.state, ms);
+		world_run(&d.w);
+		state_clock(d.w.state, ms += 300);
+		d.w.now = ms / 1000;
+		world_end(&d.w, (uint64_t)i, 0);
+		save(&d);
+	}
+	ck_assert_str_eq(rows(&d, "SELECT count(*), sum(ran_ms),"
+	                          " sum(held_cpu_ms) FROM attempt"),
+	                 "10 3000 3000\n");
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(attempts_go_with_their_jobs)
+{
+	struct disk d;
+	size_t gone;
+
+	disk_init(&d);
+	make_past(&d);
+	ck_assert_int_eq(store_purge(d.store, 1025, 100, &gone, &d.err), 0);
+	ck_assert_str_eq(rows(&d, "SELECT DISTINCT job FROM attempt"),
+	                 "4\n5\n");
+	disk_fini(&d);
+}
+END_TEST
+
 static void put_total(const struct total *total, void *arg)
 {
 	buf_printf(arg, "%s %s %lld %lld %lld\n", total->user, total->queue,
@@ -1196,6 +1306,13 @@ START_TEST(old_schemas_are_read)
 	ck_assert_str_eq(history(&d, &(struct asked){ 0 }),
 	                 "1:batch 2_[2-4,6]:batch 2_0:batch 2_1:batch ");
 	ck_assert_uint_eq(state_next_id(d.w.state), 10);
+	/* Ended jobs of before are an attempt each. */
+	ck_assert_str_eq(
+	    rows(&d, "SELECT job, attempt, began_ms, ended_ms, ran_ms, state,"
+	             " held_cpu_ms, text FROM attempt JOIN name ON id = user"),
+	    "1 1 1000000 1010000 10000 6 - ada\n"
+	    "4 1 1020000 1030000 10000 5 - ada\n"
+	    "5 1 1020000 1030000 10000 6 - ada\n");
 	PLAY(&d, _i < 4 ? "reservations =>"
 	                : "reservations => spare 970-1970 n0 ada+ada");
 	come_back(&d, "an old database");
@@ -1251,8 +1368,12 @@ SUITE(store)
 	tcase_add_test(tc, past_jobs);
 	tcase_add_test(tc, how_jobs_ended);
 	tcase_add_test(tc, history_is_asked);
+	tcase_add_test(tc, each_attempt_has_a_row);
+	tcase_add_test(tc, an_elastic_job_held_what_it_had);
+	tcase_add_test(tc, short_jobs_are_not_noise);
+	tcase_add_test(tc, attempts_go_with_their_jobs);
 	tcase_add_test(tc, totals_add_up);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 6);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 7);
 }
