@@ -46,11 +46,11 @@ static void put_amount(struct buf *out, int64_t what, int64_t n)
 		buf_addc(out, 's');
 }
 
-/* "n7 has most free with 2 of 8" */
+/* "n7 has the most free, 2 of 8" */
 static void put_best_node(const struct snap *s, const struct verdict *v,
                           struct buf *out)
 {
-	buf_printf(out, "%s has most free with ", s->node.name[v->name]);
+	buf_printf(out, "%s has the most free, ", s->node.name[v->name]);
 	put_number(out, v->what, v->lack.have);
 	buf_puts(out, " of ");
 	put_number(out, v->what, v->lack.total);
@@ -72,8 +72,8 @@ static void put_lack(const struct snap *s, uint32_t req,
 	switch (v->what) {
 	case WHAT_NODE:
 		if (s->req.exclusive[req])
-			buf_puts(out, "a node without other jobs, and no "
-			              "other is free");
+			buf_puts(out, "a node without other jobs, and none "
+			              "is left");
 		else if (s->req.nodes[req])
 			buf_printf(out, "%lld nodes, and %lld have room",
 			           (long long)v->lack.need,
@@ -81,15 +81,16 @@ static void put_lack(const struct snap *s, uint32_t req,
 		else if (s->req.tasks_per_node[req])
 			buf_puts(out, "another node, and no other has room");
 		else
-			buf_puts(out, "a node, and exclusive jobs have all");
+			buf_puts(out,
+			         "a node, and exclusive jobs hold all of them");
 		break;
 	case WHAT_COUNTS:
 		put_counted(v, out);
 		break;
 	case WHAT_SLOT:
 		buf_printf(out,
-		           "a node that takes another task: %s, which has most "
-		           "free, has all %lld that it may run at once",
+		           "a node that takes another task; %s, with the most "
+		           "free, runs as many as it may: %lld",
 		           s->node.name[v->name], (long long)v->lack.total);
 		break;
 	case WHAT_DEVICES:
@@ -105,7 +106,7 @@ static void put_lack(const struct snap *s, uint32_t req,
 		break;
 	default:
 		put_amount(out, v->what, v->lack.need);
-		buf_puts(out, " on one node, and ");
+		buf_puts(out, " on one node; ");
 		put_best_node(s, v, out);
 	}
 }
@@ -164,7 +165,7 @@ static void put_resources(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "no rack has room for its 4 tasks; z1/b1/r3 has most, for 2" */
+/* "no rack has room for its 4 tasks; z1/b1/r3 has room for 2" */
 static void put_topology(const struct snap *s, uint32_t row,
                          const struct verdict *v, struct buf *out)
 {
@@ -178,7 +179,7 @@ static void put_topology(const struct snap *s, uint32_t row,
 		buf_printf(out, "%s %u tasks",
 		           v->lack.got ? "its" : "any of its", (unsigned)tasks);
 	if (v->lack.got && v->lack.got < tasks)
-		buf_printf(out, "; %s has most, for %lld",
+		buf_printf(out, "; %s has room for %lld",
 		           s->domain.name[domain], (long long)v->lack.got);
 	else if (v->lack.got)
 		buf_puts(out, " on nodes as it asks for them");
@@ -232,7 +233,8 @@ static void put_never_together(const struct snap *s, uint32_t row,
 {
 	uint32_t req = s->pend.req[row];
 
-	buf_printf(out, "were all nodes empty, no %s would have room for ",
+	buf_printf(out,
+	           "even if all nodes were empty, no %s would have room for ",
 	           s->level[s->req.need[req]]);
 	if (v->lack.got)
 		buf_printf(out, "more than %lld of its %u tasks",
@@ -254,8 +256,8 @@ static void put_never(const struct snap *s, uint32_t row,
 		break;
 	case WHAT_GANG:
 		buf_printf(out,
-		           "has %u tasks; no more than %lld fit, were "
-		           "all nodes empty",
+		           "has %u tasks; at most %lld fit even if all "
+		           "nodes are empty",
 		           (unsigned)s->req.tasks[req], (long long)v->lack.got);
 		break;
 	case WHAT_DOMAIN:
@@ -481,7 +483,7 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		put_resources(s, row, v, out);
 		break;
 	case WHY_Preempting:
-		buf_printf(out, "jobs leave for it and have not ended yet; ");
+		buf_printf(out, "jobs are being evicted for it; ");
 		if (v->held > 1)
 			buf_printf(out, "%lld places are held, the first on %s",
 			           (long long)v->held, s->node.name[v->name]);

@@ -207,7 +207,7 @@ ok "also as pods" wait_for node_is_small
 id=$(aisub --parsable --array 1-4 -w gpu-0 --wrap true)
 waits_for_a_pod()
 {
-	aiq "$id" | grep -q "gpu-0.* has all 3 that it may run at once"
+	aiq "$id" | grep -q "gpu-0.*runs as many as it may: 3"
 }
 ok "a node takes no more tasks than pods" wait_for waits_for_a_pod
 ok "but as many" wait_for tasks_run 2

@@ -80,7 +80,7 @@ start_daemon
 filler=$(sleeper -c 2 --mem 100M)
 wait_for is_state "$filler" RUNNING
 id=$(submit -n 3 --mem-per-task 10M -o 'gang.%t' --wrap 'echo $AISCHED_PROCID')
-waits "a gang waits as a whole" "$id" GangPartial "2 of its 3 tasks would fit; the next needs 1 CPU on one node, and $node has most free with 0 of 4"
+waits "a gang waits as a whole" "$id" GangPartial "2 of its 3 tasks would fit; the next needs 1 CPU on one node; $node has the most free, 0 of 4"
 is "no task of it runs" "$(field "$id" running_tasks)" 0
 aicancel "$filler"
 becomes "and runs as a whole" "$id" COMPLETED
@@ -152,7 +152,7 @@ filler=$(sleeper -c 3 --mem 100M)
 wait_for is_state "$filler" RUNNING
 id=$(submit -c 2 -t 1h --mem 100M --wrap true)
 waits "Resources: what is short, where, and whose end it waits for" "$id" \
-	Resources "needs 2 CPUs on one node, and $node has most free with 1 of 4; waits for job $filler to end"
+	Resources "needs 2 CPUs on one node; $node has the most free, 1 of 4; waits for job $filler to end"
 is "its start is not known" "$(field "$id" expected_start)" -
 aicancel --wait "$id" "$filler"
 filler=$(sleeper -c 3 -t 1h --mem 100M)

@@ -66,7 +66,7 @@ static const struct {
 	  EINVAL },
 	{ "too many GPUs", "gpus=3", "needs 3 GPUs *", EINVAL },
 	{ "too many tasks", "tasks=5",
-	  "has 5 tasks; no more than 4 fit, were all nodes empty", EINVAL },
+	  "has 5 tasks; at most 4 fit even if all nodes are empty", EINVAL },
 	{ "a feature that there is", "constraint=ib", NULL, 0 },
 	{ "a feature that there is not", "constraint=tape", "*", EINVAL },
 	{ "a node that there is", "nodelist=n0", NULL, 0 },

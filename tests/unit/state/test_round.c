@@ -25,8 +25,8 @@ static const struct {
 	    "wants => no" } },
 	{ "the sentence stays as it was",
 	  { FULL, "budget 1", "plan", "plan",
-	    "why 2 => Resources: needs 1 CPU on one node, and n0 has most free "
-	    "with 0 of 4; waits for job 1 to end",
+	    "why 2 => Resources: needs 1 CPU on one node; n0 has the most free, "
+	    "0 of 4; waits for job 1 to end",
 	    "why 4 => Unevaluated: this pass has not looked at it yet" } },
 	{ "what is free by now is for a later pass of those who were asked",
 	  { FULL, "budget 1", "plan", "end 1 0", "plan",
