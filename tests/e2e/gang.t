@@ -126,7 +126,8 @@ is "no task ran" "$(cat outs/out-[01])" ""
 # shellcheck disable=SC3045 # every sh has it
 ulimit -n 200
 restart
-id=$(submit -n 150 -c 0.01 --mem-per-task 1M -o many/%t --wrap 'echo began')
+id=$(submit -n 150 -c 0.01 --mem-per-task 1M -o many/%t -e many/e%t \
+	--wrap 'echo began')
 waits "where there is no room for all, all wait for another try" "$id" \
 	StartFailed ".*Too many open files; next try in"
 is "no task ran there, too" "$(cat many/* | wc -l)" 0
