@@ -1,24 +1,46 @@
 /* snap_req.c - what jobs ask for, for the scheduler */
 #include "aischedd/state/snap_req.h"
 
+#include <string.h>
+
 #include "aischedd/state/job.h"
 #include "aischedd/state/license.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/row.h"
 #include "aischedd/state/snap_build.h"
 #include "aischedd/state/snapshot.h"
-
-#include <string.h>
-
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request; its lists begin where these counts stood. */
+/* One request; its slices of lists begin where these counts stood. */
 struct req_row {
 	const struct row_key *key;
-	uint32_t gpu_type;
+	uint32_t gpu_type, reservation;
 	uint32_t rule, want, avoid, license;
 };
+
+/* X(type, column of struct snap_reqs, its value in a req_row `r`) */
+#define REQ_COLUMNS(X)                                      \
+	X(uint32_t, tasks, r->key->tasks)                   \
+	X(uint32_t, min_tasks, r->key->min_tasks)           \
+	X(uint32_t, nodes, r->key->nodes)                   \
+	X(uint32_t, tasks_per_node, r->key->tasks_per_node) \
+	X(int64_t, cpus, r->key->cpus)                      \
+	X(int64_t, mem, r->key->mem)                        \
+	X(int64_t, gpus, r->key->gpus)                      \
+	X(uint32_t, gpu_type, r->gpu_type)                  \
+	X(uint64_t, pools, r->key->pools)                   \
+	X(uint8_t, exclusive, r->key->exclusive)            \
+	X(uint8_t, one_process, r->key->one_process)        \
+	X(int64_t, time_limit, r->key->time_limit)          \
+	X(uint32_t, rule_first, r->rule)                    \
+	X(uint32_t, want_first, r->want)                    \
+	X(uint32_t, avoid_first, r->avoid)                  \
+	X(uint32_t, license_first, r->license)              \
+	X(uint8_t, need, r->key->need)                      \
+	X(uint8_t, like, r->key->like)                      \
+	X(uint8_t, numa, r->key->numa)                      \
+	X(uint32_t, reservation, r->reservation)
 
 static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 {
@@ -61,26 +83,41 @@ static void push_licenses(struct build *b, const char *text)
 		    b, &b->uses, sizeof(*use)) = use[i];
 }
 
-/* The number of the request in this key, which stays where it is until the
- * snapshot is built; equal ones share one. */
-uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
+static uint32_t reservation_of(const struct snap *snap, const char *name)
 {
-	void **known = map_at(&b->req_of, hash);
-	struct req_row *req;
+	for (uint32_t i = 0; *name && i < snap->resv.n; i++)
+		if (!strcmp(snap->resv.name[i], name))
+			return i;
+	return SNAP_NONE;
+}
 
-	if (*known)
-		return (uint32_t)(uintptr_t)*known - 1;
-	*known = (void *)(uintptr_t)(b->reqs.n + 1);
-	req = arena_push(b->scratch, &b->reqs, sizeof(*req));
-	*req = (struct req_row){
-		.key = (const struct row_key *)(const void *)key,
-		.gpu_type =
-		    snapshot_word_or_none(b, row_text(key, KEY_GPU_TYPE)),
+/* A row whose slices begin at the ends of the lists. */
+static struct req_row *push_row(struct build *b, const struct row_key *key)
+{
+	struct req_row *r = arena_push(b->scratch, &b->reqs, sizeof(*r));
+
+	*r = (struct req_row){
+		.key = key,
 		.rule = (uint32_t)b->rules.n,
 		.want = (uint32_t)b->wants.n,
 		.avoid = (uint32_t)b->avoids.n,
 		.license = (uint32_t)b->uses.n,
 	};
+	return r;
+}
+
+uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
+{
+	void **known = map_at(&b->req_of, hash);
+	struct req_row *r;
+
+	if (*known)
+		return (uint32_t)(uintptr_t)*known - 1;
+	r = push_row(b, (const struct row_key *)(const void *)key);
+	*known = (void *)(uintptr_t)b->reqs.n;
+	r->gpu_type = snapshot_word_or_none(b, row_text(key, KEY_GPU_TYPE));
+	r->reservation =
+	    reservation_of(b->snap, row_text(key, KEY_RESERVATION));
 	push_rule(b, row_text(key, KEY_RULE));
 	push_hosts(b, &b->wants, row_text(key, KEY_WANT));
 	push_hosts(b, &b->avoids, row_text(key, KEY_AVOID));
@@ -110,82 +147,31 @@ uint32_t snapshot_req_of_other(struct build *b, const struct job *job)
 	return snapshot_req(b, copy, hash);
 }
 
-static uint32_t reservation_of(const struct snap *snap, const char *name)
-{
-	for (uint32_t i = 0; *name && i < snap->resv.n; i++)
-		if (!strcmp(snap->resv.name[i], name))
-			return i;
-	return SNAP_NONE;
-}
-
 void snapshot_reqs(struct build *b)
 {
-	const struct req_row *r = b->reqs.p;
+	static const struct row_key none;
 	size_t n = b->reqs.n;
-	uint32_t *tasks = COLUMN(uint32_t, n), *min = COLUMN(uint32_t, n);
-	uint32_t *nodes = COLUMN(uint32_t, n), *per = COLUMN(uint32_t, n);
-	int64_t *cpus = COLUMN(int64_t, n), *mem = COLUMN(int64_t, n);
-	int64_t *gpus = COLUMN(int64_t, n), *limit = COLUMN(int64_t, n);
-	uint32_t *type = COLUMN(uint32_t, n), *rule = COLUMN(uint32_t, n);
-	uint32_t *want = COLUMN(uint32_t, n), *avoid = COLUMN(uint32_t, n);
-	uint32_t *license = COLUMN(uint32_t, n);
-	uint64_t *pools = COLUMN(uint64_t, n);
-	uint8_t *exclusive = COLUMN(uint8_t, n), *one = COLUMN(uint8_t, n);
-	uint8_t *need = COLUMN(uint8_t, n), *like = COLUMN(uint8_t, n);
-	uint8_t *numa = COLUMN(uint8_t, n);
-	uint32_t *reservation = COLUMN(uint32_t, n);
+	const struct req_row *r;
+	struct {
+#define X(type, name, value) type *name;
+		REQ_COLUMNS(X)
+#undef X
+	} to;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct row_key *key = r[i].key;
-
-		tasks[i] = key->tasks;
-		min[i] = key->min_tasks;
-		nodes[i] = key->nodes;
-		per[i] = key->tasks_per_node;
-		cpus[i] = key->cpus;
-		mem[i] = key->mem;
-		gpus[i] = key->gpus;
-		limit[i] = key->time_limit;
-		pools[i] = key->pools;
-		exclusive[i] = key->exclusive;
-		one[i] = key->one_process;
-		need[i] = key->need;
-		like[i] = key->like;
-		numa[i] = key->numa;
-		reservation[i] = reservation_of(
-		    b->snap, row_text((const char *)key, KEY_RESERVATION));
-		type[i] = r[i].gpu_type;
-		rule[i] = r[i].rule;
-		want[i] = r[i].want;
-		avoid[i] = r[i].avoid;
-		license[i] = r[i].license;
+#define X(type, name, value) to.name = COLUMN(type, n);
+	REQ_COLUMNS(X)
+#undef X
+	push_row(b, &none); /* ends the last slices */
+	r = b->reqs.p;
+	for (size_t i = 0; i <= n; i++, r++) {
+#define X(type, name, value) to.name[i] = value;
+		REQ_COLUMNS(X)
+#undef X
 	}
-	rule[n] = (uint32_t)b->rules.n;
-	want[n] = (uint32_t)b->wants.n;
-	avoid[n] = (uint32_t)b->avoids.n;
-	license[n] = (uint32_t)b->uses.n;
-	b->snap->req = (struct snap_reqs){
-		.n = (uint32_t)n,
-		.tasks = tasks,
-		.min_tasks = min,
-		.nodes = nodes,
-		.tasks_per_node = per,
-		.cpus = cpus,
-		.mem = mem,
-		.gpus = gpus,
-		.gpu_type = type,
-		.pools = pools,
-		.exclusive = exclusive,
-		.one_process = one,
-		.time_limit = limit,
-		.rule_first = rule,
-		.want_first = want,
-		.avoid_first = avoid,
-		.license_first = license,
-		.need = need,
-		.like = like,
-		.numa = numa,
-		.reservation = reservation,
+	b->snap->req = (struct snap_reqs){ .n = (uint32_t)n,
+#define X(type, name, value) .name = to.name,
+		                           REQ_COLUMNS(X)
+#undef X
 	};
 	b->snap->rule = b->rules.p;
 	b->snap->want = b->wants.p;
