@@ -167,9 +167,8 @@ bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
 /* As the state knows who submits; borrows from peer. */
 struct submitter access_submitter(const struct peer *peer);
 
-/* status.c */
+/* reload.c */
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
-json_t *daemon_status(struct daemon *d);
 
 /* runners.c */
 int daemon_new_runners(struct daemon *d, struct err *err);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aischedd/metrics.h"
 #include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/pool.h"
@@ -59,7 +60,7 @@ static int op_status(struct daemon *d, struct ask *ask,
 {
 	(void)in;
 	(void)err;
-	daemon_say(d, ask, daemon_status(d));
+	daemon_say(d, ask, metrics_json(d));
 	return 0;
 }
 

@@ -1,11 +1,8 @@
-/* status.c - the configuration is read again; how the daemon is */
+/* reload.c - the configuration is read again */
 #include <string.h>
-#include <unistd.h>
 
 #include "aischedd/daemon.h"
-#include "aischedd/state/node.h"
 #include "aischedd/state/reconf.h"
-#include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 
@@ -109,62 +106,4 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	d->conf = conf;
 	log_notice("configuration reloaded");
 	return 0;
-}
-
-static json_t *shortcomings(const struct daemon *d)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->npools; i++) {
-		struct runner *r = d->pool[i].runner;
-		const char *text = r ? r->ops->shortcomings(r) : NULL;
-
-		if (text && *text)
-			json_array_append_new(list, json_string(text));
-	}
-	return list;
-}
-
-static double mean(double sum, uint64_t n)
-{
-	return n ? sum / (double)n : 0;
-}
-
-json_t *daemon_status(struct daemon *d)
-{
-	const uint64_t *counts = state_counts(d->state);
-	json_t *jobs = json_object();
-	struct store_stats s;
-
-	store_stats(d->store, &s);
-	for (int i = 0; i < JOB_NSTATES; i++) {
-		char name[32];
-		const char *from = job_state_name((enum job_state)i);
-		size_t n = 0;
-
-		if (job_state_is_final((enum job_state)i))
-			continue;
-		for (; from[n] && n < sizeof(name) - 1; n++)
-			name[n] = (char)(from[n] | 0x20);
-		name[n] = '\0';
-		json_object_set_new(jobs, name,
-		                    json_integer((json_int_t)counts[i]));
-	}
-	return json_pack(
-	    "{s:s, s:s, s:i, s:I, s:o, s:I, s:I, s:I, s:{s:s, s:I, s:I}, s:I,"
-	    " s:I, s:{s:f, s:f, s:f}, s:I, s:{s:f, s:f, s:f}, s:o, s:b}",
-	    "version", PACKAGE_VERSION, "cluster", d->conf->cluster, "pid",
-	    (int)getpid(), "uptime_s",
-	    (json_int_t)(clock_wall_s() - d->started), "jobs", jobs, "queues",
-	    (json_int_t)d->conf->nqueues, "nodes",
-	    (json_int_t)state_nnodes(d->state), "connections",
-	    (json_int_t)rpc_connections(d->rpc), "store", "path",
-	    store_path(d->store), "bytes", (json_int_t)s.bytes, "wal_bytes",
-	    (json_int_t)s.wal_bytes, "turns", (json_int_t)d->turns, "passes",
-	    (json_int_t)d->stats.passes, "pass_ms", "last", d->stats.last_ms,
-	    "mean", mean(d->stats.sum_ms, d->stats.passes), "max",
-	    d->stats.max_ms, "commits", (json_int_t)s.commits, "commit_ms",
-	    "last", s.commit_ms_last, "mean", mean(s.commit_ms_sum, s.commits),
-	    "max", s.commit_ms_max, "shortcomings", shortcomings(d),
-	    "space_left", !d->full);
 }
