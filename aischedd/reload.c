@@ -57,7 +57,7 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 		return -1;
 	if (was->runner != is->runner)
 		return same("pools", "", "changed", err);
-	if (was->runner != RUNNER_KUBERNETES)
+	if (!runner_traits(was->runner)->has_api)
 		return 0;
 	/* Nodes of a cluster are looked at with these once. */
 	if (same_list("topology.levels", &old->topology_levels,

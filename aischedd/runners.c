@@ -315,19 +315,23 @@ int daemon_new_runners(struct daemon *d, struct err *err)
 
 		p->daemon = d;
 		p->pool = (uint32_t)i;
-		if (d->conf->pools[i].runner == RUNNER_KUBERNETES) {
+		switch (d->conf->pools[i].runner) {
+		case RUNNER_NONE:
+			break;
+		case RUNNER_LOCAL:
+			p->runner = runner_local_new(d->base, d->state_dir,
+			                             this_host(d->conf),
+			                             run_event, p, err);
+			if (!p->runner)
+				return -1;
+			break;
+		case RUNNER_KUBERNETES:
 			p->runner = runner_kube_new(
 			    d->base, d->conf, &d->conf->pools[i],
 			    store_id(d->store), d->logs, run_event, p);
 			recover(p);
+			break;
 		}
-		if (d->conf->pools[i].runner != RUNNER_LOCAL)
-			continue;
-		p->runner =
-		    runner_local_new(d->base, d->state_dir, this_host(d->conf),
-		                     run_event, p, err);
-		if (!p->runner)
-			return -1;
 	}
 	return 0;
 }

@@ -113,8 +113,8 @@ static int check_runner(struct conf_build *b, cfg_t *section,
 	const struct conf_value *at = build_place(section, "runner");
 
 	for (size_t i = 0; i < b->conf->npools; i++)
-		if (pool->runner == RUNNER_LOCAL &&
-		    b->conf->pools[i].runner == RUNNER_LOCAL)
+		if (runner_traits(pool->runner)->is_here &&
+		    runner_traits(b->conf->pools[i].runner)->is_here)
 			return build_fail(b, at,
 			                  "pool '%s': runner = local is that "
 			                  "of pool '%s' already",

@@ -16,6 +16,7 @@
 
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
+#include "libcommon/runner_kind.h"
 
 #define CONF_NONE      (-1) /* a number that was not given: no restriction */
 #define CONF_UNLIMITED (-1) /* a time without end */
@@ -35,9 +36,32 @@ struct conf_class {
 	bool preemptible;
 };
 
-enum runner_kind { RUNNER_NONE, RUNNER_LOCAL, RUNNER_KUBERNETES };
-enum node_order { ORDER_PACK, ORDER_SPREAD, ORDER_BEST_FIT };
-enum job_order { BY_POINTS, BY_TIME, BY_AREA, BY_SERVED, BY_REST };
+/* X(symbol, name in the configuration and in the text of snapshots) */
+#define NODE_ORDERS(X)      \
+	X(PACK, "pack")     \
+	X(SPREAD, "spread") \
+	X(BEST_FIT, "best_fit")
+
+enum node_order {
+#define X(sym, name) ORDER_##sym,
+	NODE_ORDERS(X)
+#undef X
+	    ORDER_N
+};
+
+#define JOB_ORDERS(X)             \
+	X(POINTS, "points")       \
+	X(TIME, "shortest")       \
+	X(AREA, "smallest")       \
+	X(SERVED, "least_served") \
+	X(REST, "least_left")
+
+enum job_order {
+#define X(sym, name) BY_##sym,
+	JOB_ORDERS(X)
+#undef X
+	    BY_N
+};
 
 struct conf_pool {
 	const char *name;

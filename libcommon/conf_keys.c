@@ -115,12 +115,12 @@ static int check_taint(const char *s, struct err *err)
 }
 
 static const char *const open_closed[] = { "open", "closed", NULL };
-static const char *const orders[] = { "pack", "spread", "best_fit", NULL };
-static const char *const job_orders[] = { "points",     "shortest",
-	                                  "smallest",   "least_served",
-	                                  "least_left", NULL };
+#define X(sym, name) name,
+static const char *const orders[] = { NODE_ORDERS(X) NULL };
+static const char *const job_orders[] = { JOB_ORDERS(X) NULL };
+static const char *const runners[] = { RUNNER_KINDS(X) NULL };
+#undef X
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
-static const char *const runners[] = { "none", "local", "kubernetes", NULL };
 
 #define KEY(key, kind_, member, ...)                                    \
 	{                                                               \

@@ -206,11 +206,11 @@ static int check_names(struct conf_build *b, const struct conf_value *at)
 	return 0;
 }
 
-/* On Kubernetes the labels of the nodes say where they are. */
+/* Whether labels of nodes may say where these are. */
 static bool may_have_labels(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->npools; i++)
-		if (conf->pools[i].runner == RUNNER_KUBERNETES)
+		if (runner_traits(conf->pools[i].runner)->has_labels)
 			return true;
 	return false;
 }

@@ -44,7 +44,7 @@ static int op_ping(struct daemon *d, struct ask *ask,
 	(void)in;
 	(void)err;
 	for (uint32_t i = 0; i < d->conf->npools; i++)
-		if (d->conf->pools[i].runner == RUNNER_LOCAL)
+		if (runner_traits(d->conf->pools[i].runner)->is_here)
 			synced = synced && state_pool_is_ready(d->state, i);
 	daemon_say(d, ask,
 	           json_pack("{s:s, s:s, s:i, s:I, s:b}", "version",

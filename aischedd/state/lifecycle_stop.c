@@ -171,7 +171,7 @@ bool job_can_freeze(const struct state *state, const struct job *job)
 {
 	uint32_t pool = state->nodes.node[job->place->task[0].node].pool;
 
-	return state->conf->pools[pool].runner == RUNNER_LOCAL;
+	return runner_traits(state->conf->pools[pool].runner)->can_freeze;
 }
 
 /* One that makes room for others goes on by itself; what cannot be stopped

@@ -40,7 +40,7 @@ void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 	text_set(&state->pools.trouble[pool], text);
 }
 
-/* Images are for containers; and a device of a cluster is not shared. */
+/* The pools whose runners can run such a request at all. */
 static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
 {
 	bool contained = spec->image || spec->mount;
@@ -48,9 +48,11 @@ static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
 	uint64_t pools = 0;
 
 	for (size_t i = 0; i < conf->npools; i++) {
-		bool cluster = conf->pools[i].runner == RUNNER_KUBERNETES;
+		const struct runner_traits *can =
+		    runner_traits(conf->pools[i].runner);
 
-		if (cluster ? !shares : !contained)
+		if ((can->has_images || !contained) &&
+		    (can->shares_gpus || !shares))
 			pools |= (uint64_t)1 << i;
 	}
 	return pools;

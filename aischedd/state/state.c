@@ -31,7 +31,8 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 		state->queues.queue[i].closed = conf->queues[i].closed;
 	/* Without a runner there is nothing to wait for. */
 	for (size_t i = 0; i < conf->npools; i++)
-		state->pools.ready[i] = conf->pools[i].runner == RUNNER_NONE;
+		state->pools.ready[i] =
+		    !runner_traits(conf->pools[i].runner)->runs;
 	node_index_sections(state);
 	return state;
 }

@@ -167,17 +167,17 @@ static int check_runners(const struct state *state, const struct spec *spec,
 
 	for (size_t i = 0; i < state->conf->npools; i++) {
 		const struct conf_pool *pool = &state->conf->pools[i];
-		bool cluster = pool->runner == RUNNER_KUBERNETES;
+		const struct runner_traits *can = runner_traits(pool->runner);
 
 		if (spec->pool && strcmp(pool->name, spec->pool) != 0)
 			continue;
-		if (cluster && shares)
+		if (shares && !can->shares_gpus)
 			return err_set(err, EINVAL,
 			               "--gpus-per-task: pool '%s' is a "
 			               "cluster, where a GPU is not shared: "
 			               "ask for whole ones",
 			               pool->name);
-		if (!cluster && (spec->image || spec->mount))
+		if ((spec->image || spec->mount) && !can->has_images)
 			return err_set(err, EINVAL,
 			               "%s: nothing runs in containers in pool "
 			               "'%s': name one that is a cluster with "

@@ -26,10 +26,10 @@
 		.space = SPACE_LEVEL                          \
 	}
 
-static const char *const order_names[] = { "pack", "spread", "best_fit", NULL };
-static const char *const job_order_names[] = { "points",     "shortest",
-	                                       "smallest",   "least_served",
-	                                       "least_left", NULL };
+#define X(sym, name) name,
+static const char *const order_names[] = { NODE_ORDERS(X) NULL };
+static const char *const job_order_names[] = { JOB_ORDERS(X) NULL };
+#undef X
 static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const numa_names[] = { "any", "prefer", "strict", NULL };
 static const char *const judged_names[] = { "no", "waits", "blocked",
