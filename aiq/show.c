@@ -7,40 +7,18 @@
 #include "aiq/aiq.h"
 #include "aiq/show.h"
 #include "libcommon/buf.h"
+#include "libcommon/job_fields.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
 
-static const char *const fields[] = {
-	"display_id",     "job_id",
-	"name",           "user",
-	"account",        "queue",
-	"class",          "priority",
-	"comment",        "state",
-	"reason",         "reason_text",
-	"expected_start", "position",
-	"score",          "tasks",
-	"min_tasks",      "running_tasks",
-	"resources",      "num_nodes",
-	"nodes",          "nodelist",
-	"req_nodes",      "exclude",
-	"constraint",     "licenses",
-	"dependency",     "submit_time",
-	"eligible_time",  "begin_time",
-	"deadline",       "start_time",
-	"end_time",       "elapsed",
-	"time_limit",     "exit_code",
-	"signal",         "restarts",
-	"max_restarts",   "preemptions",
-	"attempt",        "requeue",
-	"cpu_seconds",    "peak_mem_mib",
-	"workdir",        "output",
-	"error",          "input",
-	"array_tasks",    "submit_host",
-	"topology",       "numa",
-	"replaced_tasks", "on_task_failure",
-	"array_job_id",   "limit",
-	"command",        "held_cpu_seconds",
+static const struct {
+	const char *name;
+	bool shown;
+} fields[] = {
+#define X(name, usual, shown) { #name, shown },
+	JOB_FIELDS(X)
+#undef X
 };
 
 const char *show_text_of(const json_t *job, const char *key)
@@ -440,7 +418,9 @@ int show_jobs(const struct aiq *aiq, struct client *client, struct err *err)
 	int rc = -1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		json_array_append_new(names, json_string(fields[i]));
+		if (fields[i].shown)
+			json_array_append_new(names,
+			                      json_string(fields[i].name));
 	json_object_set_new(req, "fields", names);
 	answer = client_call(client, req, NULL, 0, add_part, &rows, err);
 	if (answer) {

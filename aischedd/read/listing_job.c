@@ -8,6 +8,7 @@
 #include "aischedd/state/submit.h"
 #include "aischedd/state/why.h"
 #include "libcommon/hostlist.h"
+#include "libcommon/job_fields.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -361,87 +362,10 @@ FIELD(j_submit_host,     put_text,   v->spec.submit_host)
 /* clang-format on */
 
 const struct field listing_job_fields[] = {
-#define F(name)                       \
-	{                             \
-#name, j_##name, true \
-	}
-#define G(name)                        \
-	{                              \
-#name, j_##name, false \
-	}
-	F(job_id),
-	F(array_job_id),
-	F(array_task_id),
-	F(name),
-	F(user),
-	F(queue),
-	F(class),
-	F(state),
-	F(reason),
-	F(reason_text),
-	F(priority),
-	F(tasks),
-	F(min_tasks),
-	F(running_tasks),
-	F(resources),
-	F(nodes),
-	F(submit_time),
-	F(eligible_time),
-	F(start_time),
-	F(end_time),
-	F(expected_start),
-	F(time_limit),
-	F(exit_code),
-	F(signal),
-	F(restarts),
-	F(preemptions),
-	F(replaced_tasks),
-	F(workdir),
-	F(output),
-	F(account),
-	F(comment),
-	F(cpu_seconds),
-	F(peak_mem_mib),
-	F(attempt),
-	F(dependency),
-	F(position),
-	F(score),
-	F(elapsed_ms),
-	F(held_cpu_seconds),
-	F(held_gpu_seconds),
-	/* Only when somebody asks for them. */
-	G(display_id),
-	G(state_letter),
-	G(nodelist),
-	G(where),
-	G(cpus),
-	G(mem_mib),
-	G(gpus),
-	G(num_nodes),
-	G(elapsed),
-	G(time),
-	G(limit),
-	G(begin_time),
-	G(deadline),
-	G(error),
-	G(input),
-	G(array_tasks),
-	G(hold),
-	G(requeue),
-	G(max_restarts),
-	G(on_task_failure),
-	G(constraint),
-	G(topology),
-	G(numa),
-	G(req_nodes),
-	G(exclude),
-	G(licenses),
-	G(uid),
-	G(submit_host),
-	G(command),
-	{ NULL, NULL, false }
-#undef F
-#undef G
+#define X(name, usual, shown) { #name, j_##name, usual },
+	JOB_FIELDS(X)
+#undef X
+	    { NULL, NULL, false }
 };
 
 _Static_assert(ARRAY_SIZE(listing_job_fields) <= LISTING_FIELDS,

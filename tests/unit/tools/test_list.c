@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aiq/aiq.h"
+#include "libcommon/job_fields.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -208,10 +209,33 @@ START_TEST(bad_format)
 }
 END_TEST
 
+/* Fields that no daemon knows are refused when somebody asks for them. */
+START_TEST(columns_are_fields)
+{
+	static const char *const fields[] = {
+#define X(name, usual, shown) #name,
+		JOB_FIELDS(X)
+#undef X
+	};
+
+	for (size_t c = 0; c < view_jobs.ncolumns; c++) {
+		const struct column *column = &view_jobs.columns[c];
+		const char *name =
+		    column->field[0] ? column->field[0] : column->name;
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(fields) && strcmp(name, fields[i]) != 0)
+			i++;
+		ck_assert_msg(i < ARRAY_SIZE(fields), "%s", name);
+	}
+}
+END_TEST
+
 SUITE(list)
 {
 	tcase_add_loop_test(tc, listing, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tc, unknown_jobs_fail_after_the_listing);
 	tcase_add_loop_test(tc, fields_asked, 0, ARRAY_SIZE(asks));
 	tcase_add_loop_test(tc, bad_format, 0, ARRAY_SIZE(bad_formats));
+	tcase_add_test(tc, columns_are_fields);
 }

@@ -1,0 +1,83 @@
+/*
+ * job_fields.h - what a listing can say of a job
+ *
+ * Names on the wire, as `aiq --json` shows them.  The daemon writes them
+ * (aischedd/read/listing_job.c), aiq asks for them: for its columns and for one
+ * job in words.
+ */
+#ifndef LIBCOMMON_JOB_FIELDS_H
+#define LIBCOMMON_JOB_FIELDS_H
+
+/* X(name, in JSON that names no fields, in the words on one job) */
+#define JOB_FIELDS(X)                    \
+	X(job_id, true, true)            \
+	X(array_job_id, true, true)      \
+	X(array_task_id, true, false)    \
+	X(name, true, true)              \
+	X(user, true, true)              \
+	X(queue, true, true)             \
+	X(class, true, true)             \
+	X(state, true, true)             \
+	X(reason, true, true)            \
+	X(reason_text, true, true)       \
+	X(priority, true, true)          \
+	X(tasks, true, true)             \
+	X(min_tasks, true, true)         \
+	X(running_tasks, true, true)     \
+	X(resources, true, true)         \
+	X(nodes, true, true)             \
+	X(submit_time, true, true)       \
+	X(eligible_time, true, true)     \
+	X(start_time, true, true)        \
+	X(end_time, true, true)          \
+	X(expected_start, true, true)    \
+	X(time_limit, true, true)        \
+	X(exit_code, true, true)         \
+	X(signal, true, true)            \
+	X(restarts, true, true)          \
+	X(preemptions, true, true)       \
+	X(replaced_tasks, true, true)    \
+	X(workdir, true, true)           \
+	X(output, true, true)            \
+	X(account, true, true)           \
+	X(comment, true, true)           \
+	X(cpu_seconds, true, true)       \
+	X(peak_mem_mib, true, true)      \
+	X(attempt, true, true)           \
+	X(dependency, true, true)        \
+	X(position, true, true)          \
+	X(score, true, true)             \
+	X(elapsed_ms, true, false)       \
+	X(held_cpu_seconds, true, true)  \
+	X(held_gpu_seconds, true, false) \
+	X(display_id, false, true)       \
+	X(state_letter, false, false)    \
+	X(nodelist, false, true)         \
+	X(where, false, false)           \
+	X(cpus, false, false)            \
+	X(mem_mib, false, false)         \
+	X(gpus, false, false)            \
+	X(num_nodes, false, true)        \
+	X(elapsed, false, true)          \
+	X(time, false, false)            \
+	X(limit, false, true)            \
+	X(begin_time, false, true)       \
+	X(deadline, false, true)         \
+	X(error, false, true)            \
+	X(input, false, true)            \
+	X(array_tasks, false, true)      \
+	X(hold, false, false)            \
+	X(requeue, false, true)          \
+	X(max_restarts, false, true)     \
+	X(on_task_failure, false, true)  \
+	X(constraint, false, true)       \
+	X(topology, false, true)         \
+	X(numa, false, true)             \
+	X(req_nodes, false, true)        \
+	X(exclude, false, true)          \
+	X(licenses, false, true)         \
+	X(uid, false, false)             \
+	X(submit_host, false, true)      \
+	X(command, false, true)
+
+#endif
