@@ -46,7 +46,6 @@ enum node_order {
 #define X(sym, name) ORDER_##sym,
 	NODE_ORDERS(X)
 #undef X
-	    ORDER_N
 };
 
 #define JOB_ORDERS(X)             \
@@ -60,8 +59,11 @@ enum job_order {
 #define X(sym, name) BY_##sym,
 	JOB_ORDERS(X)
 #undef X
-	    BY_N
 };
+
+#define X(sym, name) +1
+enum { NODE_NORDERS = NODE_ORDERS(X), JOB_NORDERS = JOB_ORDERS(X) };
+#undef X
 
 struct conf_pool {
 	const char *name;

@@ -1,6 +1,8 @@
 /* order_score.c - the order of the jobs that wait in a queue, as points */
 #include "aischedd/sched/order_score.h"
 
+#include <stdlib.h>
+
 enum { DAY_S = 86400, WAITED_MOST_S = 7 * DAY_S };
 
 /* Of which the largest cluster still has some for a single CPU; and more
@@ -61,11 +63,17 @@ int64_t order_score_rank(const struct snap_policy *policy, int64_t length,
                          const int64_t ask[RES_N],
                          const int64_t capacity[RES_N])
 {
-	if (policy->order == BY_POINTS)
-		return 0;
 	if (length == SNAP_NEVER || length > LONGEST_S)
 		length = LONGEST_S;
-	if (policy->order == BY_TIME)
+	switch ((enum job_order)policy->order) {
+	case BY_POINTS:
+		return 0;
+	case BY_TIME:
 		return length;
-	return length * part_of(ask, capacity, PARTS);
+	case BY_AREA:
+	case BY_SERVED:
+	case BY_REST:
+		return length * part_of(ask, capacity, PARTS);
+	}
+	abort();
 }

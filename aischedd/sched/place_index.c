@@ -74,7 +74,8 @@ static void read_order(struct place_index *index, uint32_t node)
 	const struct work *w = index->work;
 	struct leaf *l = &index->leaf[node];
 
-	switch (w->snap->pool.order[w->snap->node.pool[node]]) {
+	switch (
+	    (enum node_order)w->snap->pool.order[w->snap->node.pool[node]]) {
 	case ORDER_BEST_FIT:
 		l->key_gpu = free_percent(index, node);
 		l->key_cpu = 0;
@@ -83,7 +84,7 @@ static void read_order(struct place_index *index, uint32_t node)
 		l->key_gpu = -w->gpu[node];
 		l->key_cpu = -w->cpu[node];
 		break;
-	default:
+	case ORDER_PACK:
 		l->key_gpu = w->gpu[node];
 		l->key_cpu = w->cpu[node];
 	}

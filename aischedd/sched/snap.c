@@ -145,7 +145,7 @@ static int check_nodes(const struct snap *s, struct err *err)
 	if (s->pool.n > LIMIT_POOLS)
 		return bad(err, "pool", s->pool.n, "too many pools");
 	for (uint32_t i = 0; i < s->pool.n; i++) {
-		if (s->pool.order[i] >= ORDER_N)
+		if (s->pool.order[i] >= NODE_NORDERS)
 			return bad(err, "pool", i, "unknown order");
 	}
 	if (check_slices("GPUs of node", n->gpu_first, n->n, LIMIT_GPUS, err) ||
@@ -394,7 +394,7 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 
 static int check_policy(const struct snap_policy *p, struct err *err)
 {
-	if (p->order < BY_N && amount_ok(p->age_weight) &&
+	if (p->order < JOB_NORDERS && amount_ok(p->age_weight) &&
 	    amount_ok(p->size_weight) && amount_ok(p->fairshare_weight) &&
 	    time_ok(p->hold_after))
 		return 0;
