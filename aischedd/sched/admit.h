@@ -18,39 +18,41 @@ struct demand {
 	int64_t amount[RES_N];
 };
 
-/* A job of a row starts with so many tasks, or resumes with all it has; one
- * that runs gets more tasks, or runs with so many somewhere else. */
+/* A job of the row starts with so many tasks, or resumes with all that it has;
+ * a running job gets so many more, or runs with so many elsewhere. */
 struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,
                                 size_t ntasks);
 
-/* These return WHY_None, or a reason and its numbers in *ret (verdict.h). */
+/* These return WHY_None, or the reason against it with its numbers in *ret
+ * (verdict.h). */
 
-/* May a job of the row ever start, whatever else runs? */
+/* Check that a job of the row can start if nothing else runs. */
 enum reason admit_ever(const struct snap *snap, uint32_t row,
                        struct verdict *ret);
 
-/* May it have this now? */
+/* Check that the demand keeps within all limits now. */
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret);
 
-/* It gets it: count it (sign 1), or no more (-1). */
+/* Count the demand as used (sign 1), or as no longer used (-1). */
 void admit_charge(struct work *w, const struct demand *d, int sign);
 
 /*
- * What is limited goes to whom it is due.  Who waits for a limit, a count or a
- * licence holds nobody back at first: the others may use what is not enough
- * for him.  When he has waited for too long (hold_after, man aischedd.conf),
- * whoever is behind him and would use some of it waits, until he has it.
+ * A job that waits for a limit, a count or a licence holds no other job back at
+ * first: what is not enough for it may be enough for them.  Once it has waited
+ * for too long (hold_after, man aischedd.conf), jobs behind it that would use
+ * some of the same wait until it has started.
  */
 struct pass;
 
-/* The row's next job has waited for too long for the limit of this verdict. */
+/* Note that the row's next job has waited too long for the limit of this
+ * verdict. */
 void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit);
 
-/* Whether this would use some of what is due to others: WHY_Priority, and the
- * job in *ret, or WHY_None. */
+/* Returns WHY_Priority, and the job in *ret, if the demand would use some of
+ * what is kept for another job; else WHY_None. */
 enum reason admit_due_check(const struct pass *p, const struct demand *d,
                             struct verdict *ret);
 

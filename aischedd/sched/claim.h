@@ -1,10 +1,10 @@
 /*
- * claim.h - nodes held for jobs while others leave them
+ * claim.h - nodes held for jobs until evicted jobs have ended there
  *
- * Before anything else a pass sees to the claims of earlier ones: what fits by
- * now starts; what fits when those who were told to leave have left is held,
- * so that nobody else takes it; the rest is void, and such a job waits like
- * any other.
+ * A pass settles the claims of earlier plans first.  A claim that fits by now
+ * becomes a start.  One that will fit once the jobs being evicted have ended is
+ * held, so that no other job takes the nodes.  Any other is void, and its job
+ * waits like the rest.
  */
 #ifndef AISCHEDD_SCHED_CLAIM_H
 #define AISCHEDD_SCHED_CLAIM_H

@@ -1,18 +1,18 @@
 /*
  * evict.h - make room for a job: preempt, reclaim, consolidate
  *
- * One routine: take victims away in a trial, in the order in which they go,
- * until the job fits; give back those it works without; find other places
- * for the rest; and only if the rules hold for whoever does not find one
- * (man aischedd.conf, "Who may take from whom"), let them leave and keep
- * their room for the job.  First a plan is sought that only moves jobs.
+ * A trial takes victims away in their order until the claimant fits, spares
+ * those that it can do without, and finds other places for the rest.  If the
+ * rules allow the loss of those that find none (man aischedd.conf, "Who may
+ * take from whom"), all of them are evicted and their nodes are held for the
+ * claimant.  Trials that only move jobs come first.
  */
 #ifndef AISCHEDD_SCHED_EVICT_H
 #define AISCHEDD_SCHED_EVICT_H
 
 #include "aischedd/sched/pass.h"
 
-/* Who needs room: the next job of a row, or a run that grows by a task. */
+/* The claimant: the next job of a row, or a run that grows by a task. */
 struct claimant {
 	uint32_t row, run; /* one of them is SNAP_NONE */
 	uint32_t req, tasks;
@@ -22,19 +22,20 @@ struct claimant {
 };
 
 /*
- * Evict others for the claimant, who can not be placed or is over a limit of
- * its queue; scattered: what is free would be enough in one place.  True: it
- * has claims on nodes, and is charged.  False: nothing has changed.
+ * Evict jobs for a claimant that cannot be placed or is over a limit of its
+ * queue; scattered: what is free would be enough in one place.  Returns true if
+ * the claimant has claims on nodes and is charged for them; else nothing has
+ * changed.
  */
 bool evict_for(struct pass *p, const struct claimant *c, bool scattered);
 
-/* Whether the run, or some of its tasks, leaves with this pass. */
+/* Whether this pass evicts the run or some of its tasks. */
 bool evict_has(const struct pass *p, uint32_t run);
 
-/* How much was tried in this pass. */
+/* Nodes and tasks that trials have looked at in this pass. */
 uint64_t evict_looks(const struct pass *p);
 
-/* All evictions of the pass, one a run, for the plan. */
+/* List all evictions of the pass for the plan, one a run. */
 void evict_list(struct pass *p);
 
 #endif

@@ -8,25 +8,27 @@
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Whether there is anybody whom the claimant may take from. */
+/* Whether the claimant may take from any run at all. */
 bool evict_rules_allow_any(struct evictor *e);
 
-/* Whether it may take from this run, in the mode of the trial. */
+/* Whether the claimant may take from the run, in the mode of the trial. */
 bool evict_rules_allow(const struct evictor *e, uint32_t run);
 
 /*
- * Whether the rules hold now that it is known who finds another place: each
- * of another queue comes from where more than the share is used at his turn,
- * and the claimant stays within its own when all have left.
+ * Whether the rules hold, now that it is known which victims find another
+ * place: each victim of another queue comes from a branch that is above its
+ * share when its turn comes, and the claimant stays within its own share once
+ * all of them have left.
  */
 bool evict_rules_hold(struct evictor *e);
 
 /*
- * When all had their turn: whether somebody who waits may take from those who
- * start.  What starts or grows in a pass is nobody's victim in it; but who was
- * refused before may take from it by the rules: it brought its queue above its
- * share, or it returns after it was moved.  Nothing else need happen for that,
- * so another pass is due at once.  It finds less to start, so there is an end.
+ * Once all had their turn: whether a waiting job may take from those that the
+ * pass starts.  A job that starts or grows in a pass cannot be evicted in it.
+ * But a job that was refused before may take from it by the rules, if it
+ * brought its queue above its share or returns after a move.  No event would
+ * cause a pass for that, so another is due at once.  It finds less to start, so
+ * this comes to an end.
  */
 bool evict_rules_repeat(const struct pass *p);
 

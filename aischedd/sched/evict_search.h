@@ -1,28 +1,29 @@
 /*
- * evict_search.h - nodes for a claimant, once others have left them
+ * evict_search.h - the nodes that cost a claimant least
  *
- * Each node is an offer: what it costs to clear it for one more task, no more
- * than its dearest victim.  The cheapest offers are taken first, so that no
- * job is evicted as long as one that goes before it would do; whoever turns
- * out not to be in the way stays.  n nodes with v victims each cost n * v to
- * look at, then log n for each task.
+ * Each node is an offer: the cost of clearing it for one more task is that of
+ * its dearest victim.  The cheapest offers are taken first, so that no job is
+ * evicted while one before it in the order of victims would do.  Victims that
+ * turn out not to be needed are spared.  n nodes with v victims each cost n * v
+ * to look at, then log n for each task.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Nodes that are looked at in a pass before nobody is evicted any more. */
+/* Once trials have looked at so many nodes and tasks, the pass evicts no more
+ * jobs. */
 enum { LOOKS_MAX = 400000 };
 
 /*
- * The claimant's tasks find nodes: in one domain, where it needs or likes
- * that, in the one where it costs least; else in the first pool that has room.
- * What is found is in the trial.
+ * Find nodes for all tasks of the claimant: in the domain where it costs least,
+ * if the claimant needs or prefers one domain; else in the first pool in which
+ * they fit.  What is found is part of the trial.
  */
 bool evict_search_find(struct evictor *e);
 
-/* Others may be placed beside the claimant from now on. */
+/* From now on the trial places other jobs, not the claimant. */
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
@@ -31,17 +32,17 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before);
  * none. */
 size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
-/* If the claimant is alone on its nodes, it closes them to others (sign 1), or
- * opens them again (-1). */
+/* Close the nodes of an exclusive claimant to others (sign 1), or open them
+ * again (-1). */
 void evict_search_close(struct evictor *e, int sign);
 
-/* Whether a task of the trial is of somebody who moves. */
+/* Whether a task that the trial placed belongs to a job that moves. */
 bool evict_search_is_moved(const struct evictor *e, size_t task);
 
-/* The claimant is placed from now on. */
+/* From now on the trial places the claimant. */
 void evict_search_for_claimant(const struct evictor *e);
 
-/* Where a trial stands, to come back to. */
+/* A state of the trial to return to. */
 struct evict_mark {
 	size_t mark, nsteps, nmoved, ntasks, nuse;
 };

@@ -1,9 +1,10 @@
 /*
- * evict_trial.h - who may leave for others, and leaving in a trial
+ * evict_trial.h - the victims in their order, and evictions on trial
  *
- * Runs go in this order: the lowest standing, the least work lost, the latest
- * start, the latest submitted.  What is taken in a trial is a list of steps,
- * on the work's trail; the index hears of them when they are kept.
+ * Victims go in this order: the lowest standing, the least work lost, the
+ * latest start, the latest submitted.  A trial is a list of steps, with the old
+ * values on the trail of struct work; place_index hears of them when they are
+ * kept.
  */
 #ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
 #define AISCHEDD_SCHED_EVICT_TRIAL_H
@@ -12,27 +13,28 @@
 
 /* What a trial may do. */
 enum evict_mode {
-	MOVE,    /* take whoever finds another place */
-	RECLAIM, /* of other queues, whom the rules allow to begin with */
-	TAKE,    /* whom the rules allow to begin with */
-	STRICT   /* whom they allow at his turn, should no one find a place */
+	MOVE,    /* take runs that find another place */
+	RECLAIM, /* take from other queues, as the rules allow at first */
+	TAKE,    /* take from any queue, as the rules allow at first */
+	STRICT   /* take from any queue, as the rules allow at each turn even if
+	          * no victim finds another place */
 };
 
-/* Of evictor.left: what becomes of a task.  It was given up by its job, or
- * goes with all of it, by this trial; or it leaves for an earlier claim, and
- * this trial looks at its room, too (SEEN). */
+/* Of evictor.left: what becomes of a task.  This trial evicts it alone (GIVEN)
+ * or with all of its run (GONE); or it leaves for an earlier claim (LEFT), and
+ * this trial uses what it holds as well (SEEN). */
 enum { STAYS, GIVEN, GONE, LEFT, SEEN };
 
-/* One task of a run leaves, or all that it has left. */
+/* Evict one task of a run, or all that it still has. */
 struct evict_step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all */
-	bool seen;     /* it leaves anyway */
-	bool stays;    /* it need not: until evict_trial_tidy() */
+	bool seen;     /* it leaves for an earlier claim anyway */
+	bool stays;    /* it is spared: until evict_trial_tidy() */
 };
 
-/* A run, or one of its tasks, that finds another place: what it gets there is
- * of the trial. */
+/* A run, or one of its tasks, that moves to another place, which the trial
+ * holds. */
 struct evict_moved {
 	uint32_t run;
 	bool whole;
@@ -54,10 +56,10 @@ struct evictor {
 	const struct snap *s;
 	struct work *w;
 
-	uint32_t norder; /* runs that may go */
+	uint32_t norder; /* runs that may be evicted */
 
-	/* Once somebody may take from them. */
-	uint32_t *order;      /* they, the first to go first */
+	/* Worked out before the first trial. */
+	uint32_t *order;      /* the runs, the first victim first */
 	uint32_t *rank;       /* by run: its place in order, or SNAP_NONE;
 	                       * those that leave already come first */
 	uint32_t *owner;      /* by task: its run */
@@ -99,18 +101,19 @@ static inline struct evict_step *evict_step_at(const struct evictor *e,
 
 struct evictor *evict_trial_new(struct pass *p);
 
-/* Before the first trial: who goes when, and where their tasks are. */
+/* Work out the order of victims and where their tasks are; does nothing the
+ * second time. */
 void evict_trial_list(struct evictor *e);
 
-/* Where it, or the last of its tasks that moves, goes in this trial; or
- * NULL. */
+/* Where the run, or the last of its tasks that moves, goes in this trial; NULL
+ * if it does not move. */
 const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
                                                uint32_t run);
 
-/* Whether all of it finds another place. */
+/* Whether all of the run moves to another place. */
 bool evict_trial_moves(const struct evictor *e, uint32_t run);
 
-/* Tasks that a run of so many could give up: none while it is stopped. */
+/* Tasks that a run of so many could give up: none while it is suspended. */
 static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
                                           int64_t ntasks)
 {
@@ -124,41 +127,41 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
 
-/* A step more: what is left of a task that leaves anyway is looked at, a task
- * leaves, or a run. */
+/* Add a step: use what a leaving task still holds, evict a task, or a run. */
 void evict_trial_see_task(struct evictor *e, uint32_t task);
 void evict_trial_take_task(struct evictor *e, uint32_t task);
 void evict_trial_take(struct evictor *e, uint32_t run);
 
-/* Step i is taken back (the trail has both), and then forgotten. */
+/* Take step i back (which is on the trail, too); then forget it. */
 void evict_trial_untake(struct evictor *e, size_t i);
 void evict_trial_drop(struct evictor *e, size_t i);
 
-/* Of a run that leaves keep the tasks that may stay, if these are its minimum
- * or more (the trail has that); then, with evict_trial_tidy(), it only gives up
- * the others. */
+/* Keep the tasks of an evicted run that may stay, if they are its minimum or
+ * more; after evict_trial_tidy() the run only gives up the others. */
 typedef bool may_stay_fn(void *arg, uint32_t task);
 bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
                         void *arg);
 
-/* Steps of those who stay, from this one on, are forgotten. */
+/* Forget the steps from this one on that are spared. */
 void evict_trial_tidy(struct evictor *e, size_t first);
 
-/* The promises hear that what the run was to lose leaves, as they did. */
+/* Tell the promises that the tasks of the run leave after all. */
 void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 
-/* The promises hear of a step: its tasks leave, or not. */
+/* Tell the promises that the tasks of a step leave, or stay. */
 void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
                       bool leave);
 
 /* Undo the trail, and forget the steps from this one on. */
 void evict_trial_undo(struct evictor *e, size_t mark, size_t nsteps);
 
-/* The index hears of a run, or of the steps from this one on. */
+/* Update place_index for the nodes of a run, or of the steps from this one
+ * on. */
 void evict_trial_refresh_run(struct evictor *e, uint32_t run);
 void evict_trial_refresh(struct evictor *e, size_t i);
 
-/* Who moves counts as use of its queue where it goes (sign 1), or no more. */
+/* Count what moves as use of its queue at its new place (sign 1), or no
+ * longer (-1). */
 void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
                               int sign);
 
