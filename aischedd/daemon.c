@@ -14,6 +14,7 @@
 #include "aischedd/state/apply.h"
 #include "aischedd/state/ledger.h"
 #include "aischedd/state/snapshot.h"
+#include "aischedd/store/space.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
@@ -173,13 +174,11 @@ static void plan(struct daemon *d)
 
 static void think(struct daemon *d)
 {
-	if (d->full)
-		return; /* what is planned could not be kept */
 	state_clock(d->state, clock_wall_us() / 1000);
 	state_tick(d->state, clock_wall_s());
 	daemon_slice_masses(d);
-	if (d->pass || !state_wants_plan(d->state))
-		return;
+	if (d->full || d->pass || !state_wants_plan(d->state))
+		return; /* on a full disk nothing is started */
 	if (clock_fine_ms() >= d->next_pass_ms)
 		plan(d);
 	else
@@ -193,17 +192,38 @@ void daemon_free_pass(struct daemon *d)
 
 /* --- commit ------------------------------------------------------------ */
 
+/* A full disk: commits may go on in what is reserved for them, but nothing is
+ * taken or started that would need more. */
+static void set_full(struct daemon *d, bool full, const char *why)
+{
+	if (full && !d->full) {
+		log_err("%s; nothing is started or taken until there is room",
+		        why);
+		err_set(&d->full_err, ENOSPC,
+		        "the disk of '%s' is full: nothing can be kept; try "
+		        "again when there is room",
+		        d->state_dir);
+	} else if (d->full && !full) {
+		log_notice("there is room on the disk of '%s' again",
+		           d->state_dir);
+		space_reserve(d->store);
+	}
+	d->full = full;
+	if (full)
+		daemon_arm(d->retry, RETRY_FULL_MS);
+}
+
 /* Whether everything so far is on disk. */
 static bool commit(struct daemon *d)
 {
 	struct err err;
 
-	if (d->full && clock_fine_ms() < d->retry_ms)
+	if (d->unwritten && clock_fine_ms() < d->retry_ms)
 		return false;
 	if (store_commit(d->store, d->state, &err) == 0) {
-		if (d->full)
-			log_notice("database written again");
-		d->full = false;
+		d->unwritten = false;
+		d->nstops = 0;
+		set_full(d, space_is_low(d->store), "little space is left");
 		return true;
 	}
 	if (err.code != ENOSPC) {
@@ -211,16 +231,9 @@ static bool commit(struct daemon *d)
 		log_err("%s", err.text);
 		_exit(1);
 	}
-	if (!d->full)
-		log_err("%s; nothing is started or taken until there is room",
-		        err.text);
-	d->full = true;
-	err_set(&d->full_err, ENOSPC,
-	        "the disk of '%s' is full: nothing can be kept; try again "
-	        "when there is room",
-	        d->state_dir);
+	set_full(d, true, err.text);
+	d->unwritten = true;
 	d->retry_ms = clock_fine_ms() + RETRY_FULL_MS;
-	daemon_arm(d->retry, RETRY_FULL_MS);
 	return false;
 }
 
@@ -249,6 +262,18 @@ static void tell(struct daemon *d)
 	daemon_check_waiters(d);
 }
 
+/* What is to end is ended though that cannot be written: after a crash a time
+ * limit is due again, and a cancel was not answered. */
+static void carry_out_stops(struct daemon *d)
+{
+	const struct effect *effect;
+	size_t n = state_effects(d->state, &effect);
+
+	for (; d->nstops < n; d->nstops++)
+		if (effect[d->nstops].kind == EFFECT_STOP)
+			daemon_do_effect(d, &effect[d->nstops]);
+}
+
 static void arm_tick(struct daemon *d)
 {
 	int64_t at = state_next_tick(d->state);
@@ -265,10 +290,12 @@ static void turn(struct daemon *d)
 	think(d);
 	if (commit(d))
 		tell(d);
+	else
+		carry_out_stops(d);
 	run_laters(d);
 	daemon_check_logs(d);
 	/* Telling may have changed something: that is the next turn's. */
-	if (!d->full && state_is_dirty(d->state))
+	if (!d->unwritten && state_is_dirty(d->state))
 		daemon_arm(d->again, 0);
 	else if (!d->full && !d->pass && state_wants_plan(d->state))
 		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());

@@ -77,7 +77,9 @@ struct daemon {
 
 	int64_t started;
 	bool quit, reload;
-	bool full;       /* the last commit failed for want of space */
+	bool full;       /* nothing is taken or started for want of space */
+	bool unwritten;  /* and the last commit failed */
+	size_t nstops;   /* then: effects whose stops are carried out */
 	double retry_ms; /* then: not before this time */
 	struct err full_err;
 

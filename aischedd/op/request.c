@@ -77,8 +77,9 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 #define FILTERS "users=l queues=l states=l names=l "
 #define LISTING "fields=l format=t "
 
-/* A full disk refuses what changes something that must be remembered;
- * op_submit() decides for itself: some submissions are known. */
+/* Cancels are taken on a full disk: they make room.  It refuses what changes
+ * something that must be remembered; op_submit() decides for itself: some
+ * submissions are known. */
 static const struct {
 	op_fn *fn;
 	bool writes;
@@ -87,7 +88,7 @@ static const struct {
 	[OP_ping] = { op_ping, false, "" },
 	[OP_submit] = { op_submit, false,
 	                "token=t specs=j script_len=i env_len=i test_only=b" },
-	[OP_cancel] = { op_mass, true, FILTERS "ids=l all=b signal=i list=b" },
+	[OP_cancel] = { op_mass, false, FILTERS "ids=l all=b signal=i list=b" },
 	[OP_control] = { op_mass, true, "action=t ids=l" },
 	[OP_update] = { op_mass, true, "ids=l set=o" },
 	[OP_wait] = { op_wait, false, "ids=l" },

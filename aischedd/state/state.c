@@ -205,6 +205,12 @@ void state_effect(struct state *state, struct effect effect)
 	state->effects.effect[state->effects.n++] = effect;
 }
 
+size_t state_effects(const struct state *state, const struct effect **ret)
+{
+	*ret = state->effects.effect;
+	return state->effects.n;
+}
+
 size_t state_take_effects(struct state *state, const struct effect **ret)
 {
 	struct effect *was = state->effects.taken;

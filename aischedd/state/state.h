@@ -124,6 +124,10 @@ bool state_is_dirty(const struct state *state);
 /* They are written: forget them, and the jobs that have ended. */
 void state_committed(struct state *state);
 
+/* Those that the next call of state_take_effects() gives; borrowed until the
+ * next change. */
+size_t state_effects(const struct state *state, const struct effect **ret);
+
 /* The effects since the last call; borrowed until the next. */
 size_t state_take_effects(struct state *state, const struct effect **ret);
 

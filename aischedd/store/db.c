@@ -22,7 +22,11 @@ static int code_of(sqlite3 *sql)
 	case SQLITE_BUSY:
 		return EBUSY;
 	default:
-		return sqlite3_system_errno(sql) == ENOSPC ? ENOSPC : EIO;
+		/* A quota is a disk, too. */
+		return sqlite3_system_errno(sql) == ENOSPC ||
+		               sqlite3_system_errno(sql) == EDQUOT
+		           ? ENOSPC
+		           : EIO;
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "aischedd/store/loss.h"
 #include "aischedd/store/migrate.h"
 #include "aischedd/store/row.h"
+#include "aischedd/store/space.h"
 #include "libcommon/mem.h"
 
 static const char *const fixed_sql[NSQL] = {
@@ -222,6 +223,7 @@ struct store *store_open(const char *state_dir, bool accept_loss,
 		store_close(store);
 		return NULL;
 	}
+	space_reserve(store);
 	store->checkpoints = checkpoints_start(store->db.sql, store->path);
 	return store;
 }

@@ -193,10 +193,12 @@ if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 	trap 'clean_up; umount "$dir/state"; rm -rf "$dir"' EXIT
 	start_daemon
 	id=$(submit --wrap "$(at_gate c)")
+	long=$(submit --wrap "exec sleep 1000")
+	limited=$(submit -t 2s --wrap "exec sleep 1000")
 	wait_for is_state "$id" RUNNING
+	wait_for is_state "$long" RUNNING
+	wait_for is_state "$limited" RUNNING
 	head -c 4M /dev/zero >"$dir/state/fill" 2>/dev/null
-	# Whoever comes first waits for room.
-	submit -H --wrap true >first &
 	ok "a full disk is noticed" wait_for \
 		"aictl status | grep -q '^space left *no'"
 	fails "a submission is refused" 1 \
@@ -204,14 +206,19 @@ if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 		aisub --wrap true
 	fails "so are changes" 1 "is full" aictl hold "$id"
 	is "reading goes on" "$(state_of "$id")" RUNNING
+	ok "a cancel is taken" aicancel "$long"
+	becomes "and carried out" "$long" CANCELLED
+	becomes "so are time limits" "$limited" TIMEOUT
+	aictl status | grep -q '^space left *no'
+	result $? "while it is full"
 	open_gate c
 	ok "its log says it once" has_line "$log" \
 		"nothing is started or taken until there is room"
 	rm "$dir/state/fill"
-	wait $!
-	like "when there is room the first is answered" "$(cat first)" '^[0-9]+$'
+	ok "room is noticed" wait_for \
+		"aictl status | grep -q '^space left *yes'"
 	becomes "the end of a job was not lost" "$id" COMPLETED
-	is "submissions are taken" "$(submit -H --wrap true)" $(($(cat first) + 1))
+	like "submissions are taken" "$(submit -H --wrap true)" '^[0-9]+$'
 	stop_daemon
 	wait_for umount "$dir/state" # shepherds leave after their records
 	trap clean_up EXIT
