@@ -287,8 +287,6 @@ void check_restart(struct crash *crash, const struct ran *before,
 			known[n++] = crash->sub[i];
 	pthread_mutex_unlock(&crash->lock);
 	rows = rows_get();
-	for (size_t i = 0; i < rows.n; i++)
-		check_final(finals, &rows.row[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct rows its = rows_named(&rows, known[i]->name);
 		struct sub sub;
@@ -297,6 +295,9 @@ void check_restart(struct crash *crash, const struct ran *before,
 		sub = *known[i];
 		pthread_mutex_unlock(&crash->lock);
 		check_sub(&sub, &its, before);
+		/* A requeue may bring back an ended job. */
+		for (size_t j = 0; j < its.n && !sub.requeues; j++)
+			check_final(finals, &its.row[j]);
 	}
 	free(rows.row);
 	free(known);
@@ -437,7 +438,10 @@ static void check_order(const struct sub *sub, const struct seen_row *row,
 	struct runs runs = runs_of(ran, row);
 	struct rows before;
 
-	if (!sub->need || !runs.attempts)
+	/* An ended job that is requeued waits for nobody, and may run after
+	 * the jobs that waited for it. */
+	if (!sub->need || !runs.attempts || sub->requeues ||
+	    sub->after->requeues)
 		return;
 	if (!is_met(sub, all))
 		problem("%s: ran though its condition on %s is not met",
