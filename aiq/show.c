@@ -144,7 +144,7 @@ void show_why(const json_t *job)
 	         !(show_int_of(job, "replaced_tasks", &n) && n))
 		show_line("held up", "%s", because); /* its start, or its end */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
-		return;
+		return; /* a sentence on one that is suspended says when */
 	if (show_int_of(job, "expected_start", &t)) {
 		format_time(&text, t);
 		if (t > now) {
@@ -310,7 +310,8 @@ static void show_starts(const json_t *job)
 	show_text(job, "if a task fails", "on_task_failure");
 	show_replaced(job);
 	if (show_int_of(job, "preemptions", &n) && n > 0)
-		show_line("preempted", "%lld times", (long long)n);
+		show_line("preempted", "%lld time%s", (long long)n,
+		          n == 1 ? "" : "s");
 }
 
 /* "job 12_3 train (id 15)" */

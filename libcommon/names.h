@@ -74,7 +74,7 @@ enum reason_kind {
 	X(Dependency, OWN, "it waits for other jobs")                          \
 	X(DependencyNeverSatisfied, OWN, "a job it needs ended otherwise")     \
 	X(BeginTime, OWN, "its begin time is in the future")                   \
-	X(Reservation, OWN, "its reservation has not begun")                   \
+	X(Reservation, OWN, "a reservation keeps it off, or is not there yet") \
 	X(QueueClosed, OWN, "its queue is closed")                             \
 	X(NodeDown, DOWN, "the nodes it asks for are down or drained")         \
 	X(RunnerDown, DOWN, "the runner of its pool is not ready")             \

@@ -353,6 +353,29 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 		v->what = WHAT_NUMA;
 }
 
+/* Whether fewer nodes have room for a task than the request needs. */
+static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
+                          struct verdict *v)
+{
+	const struct allowed *a = match_req(e->match, req);
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; e->snap->req.nodes[req] && c < a->nclasses; c++) {
+		const struct node_class *nc =
+		    match_class(e->match, a->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes; i++)
+			n += counts(e, a, nc->node[i], EVER_ALL) &&
+			     count_on(e, req, nc->node[i], 1);
+	}
+	if (n >= e->snap->req.nodes[req])
+		return false;
+	v->what = WHAT_NODE;
+	v->lack.need = e->snap->req.nodes[req];
+	v->lack.have = n;
+	return true;
+}
+
 /* What of the whole job there is not, even when all is empty. */
 static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
@@ -368,6 +391,8 @@ static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 		explain_never(e, req, v);
 		return;
 	}
+	if (too_few_nodes(e, req, v))
+		return;
 	v->what = WHAT_GANG;
 	part = too_few(e, req, EVER_ALL, &nodes);
 	if (got == e->snap->req.min_tasks[req] && part < a->ncounts) {

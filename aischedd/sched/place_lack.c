@@ -150,6 +150,16 @@ static void lack_at(const struct place_trial *t, uint32_t node,
 	ret->total = node_total(t->p->snap, node, res);
 }
 
+/* CPUs of a node that are only counted are never too small. */
+static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
+                             const struct place_lack *lack)
+{
+	const uint32_t *cpu = t->p->snap->node.cpu_first;
+
+	return cpu[node] != cpu[node + 1] &&
+	       (lack->need < 1000 || lack->have < lack->need);
+}
+
 /* What the next task lacks, while those that found room are in place. */
 static struct place_lack lack_of(const struct place_trial *t)
 {
@@ -203,9 +213,10 @@ static struct place_lack lack_of(const struct place_trial *t)
 	}
 	if (node != SNAP_NONE && !r->nodes[t->req] &&
 	    !r->tasks_per_node[t->req]) {
-		ret.what = WHAT_DEVICES;
 		ret.need = r->cpus[t->req];
 		ret.have = 1000 * t->p->work->idle[node];
+		ret.what =
+		    lacks_whole_cpus(t, node, &ret) ? WHAT_DEVICES : WHAT_KEPT;
 	}
 	return ret;
 }

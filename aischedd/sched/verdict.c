@@ -104,10 +104,30 @@ static void put_lack(const struct snap *s, uint32_t req,
 		format_milli(out, v->lack.have);
 		buf_puts(out, " of it in whole CPUs");
 		break;
+	case WHAT_KEPT:
+		put_amount(out, RES_CPU, v->lack.need);
+		buf_printf(out,
+		           " on one node, and %s has as much free, but keeps "
+		           "it for other jobs",
+		           s->node.name[v->name]);
+		break;
 	default:
 		put_amount(out, v->what, v->lack.need);
 		buf_puts(out, " on one node; ");
 		put_best_node(s, v, out);
+	}
+}
+
+/* The reservation whose end a job waits for. */
+static void put_reservation_until(const struct snap *s, int64_t end,
+                                  struct buf *out)
+{
+	for (uint32_t i = 0; i < s->resv.n; i++) {
+		if (s->resv.end[i] != end)
+			continue;
+		buf_printf(out, ", when reservation '%s' is over",
+		           s->resv.name[i]);
+		return;
 	}
 }
 
@@ -118,6 +138,7 @@ static void put_blocker(const struct snap *s, const struct verdict *v,
 		buf_puts(out, "; starts in ");
 		put_span(out, v->expected - s->now);
 		buf_puts(out, " at the latest");
+		put_reservation_until(s, v->expected, out);
 	}
 	if (!v->job)
 		return;
@@ -254,6 +275,12 @@ static void put_never(const struct snap *s, uint32_t row,
 		buf_puts(out, "no node of its pools has the features, GPU "
 		              "type or names that it asks for");
 		break;
+	case WHAT_NODE:
+		buf_printf(out,
+		           "needs %lld nodes; %lld of those that it may use "
+		           "could hold a task of it",
+		           (long long)v->lack.need, (long long)v->lack.have);
+		break;
 	case WHAT_GANG:
 		buf_printf(out,
 		           "has %u tasks; at most %lld fit even if all "
@@ -317,14 +344,17 @@ static void put_limit(const struct snap *s, uint32_t row,
 		if (v->why == WHY_UserLimit)
 			buf_printf(out,
 			           "user '%s' runs %lld of at most %lld "
-			           "jobs in queue '%s'",
+			           "job%s in queue '%s'",
 			           user, (long long)v->limit.used,
-			           (long long)v->limit.max, queue);
+			           (long long)v->limit.max,
+			           v->limit.max == 1 ? "" : "s", queue);
 		else
 			buf_printf(out,
-			           "queue '%s' runs %lld of at most %lld jobs",
+			           "queue '%s' runs %lld of at most %lld "
+			           "job%s",
 			           queue, (long long)v->limit.used,
-			           (long long)v->limit.max);
+			           (long long)v->limit.max,
+			           v->limit.max == 1 ? "" : "s");
 		return;
 	}
 	buf_puts(out, "needs ");
@@ -471,6 +501,14 @@ static void put_reservation(const struct snap *s, const struct verdict *v,
 	default:
 		buf_puts(out, "is over");
 	}
+}
+
+enum reason verdict_reason(const struct verdict *v)
+{
+	if (v->why == WHY_Priority &&
+	    (v->keep.whom == KEPT_RESERVATION || v->keep.whom == KEPT_OWN_END))
+		return WHY_Reservation;
+	return v->why;
 }
 
 void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,

@@ -12,6 +12,7 @@
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
 	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */
+	WHAT_KEPT,         /* nothing; what is free is kept for other jobs */
 	WHAT_FEATURES,     /* a node with the features, GPU type or name */
 	WHAT_GANG,         /* each task fits, but not all of them together */
 	WHAT_LICENSES,
@@ -90,6 +91,10 @@ struct verdict {
 		uint32_t held;        /* Preempting: places that are held */
 	};
 };
+
+/* The reason by which users know it: a job that a reservation keeps off waits
+ * for a Reservation, although in a plan that is one way not to be next. */
+enum reason verdict_reason(const struct verdict *v);
 
 /* Append the reason as a sentence with its numbers. */
 void verdict_text(const struct snap *snap, uint32_t row,

@@ -121,10 +121,11 @@ int life_requeue(struct state *state, struct job *job,
 	if (spec.max_restarts != SPEC_UNSET &&
 	    job->restarts >= spec.max_restarts)
 		return err_set(err, EPERM,
-		               "job %llu was restarted %u times, as often as "
+		               "job %llu was restarted %u time%s, as often as "
 		               "it may; `aictl update %llu max_restarts=N` "
 		               "allows more",
 		               (unsigned long long)job->id, job->restarts,
+		               job->restarts == 1 ? "" : "s",
 		               (unsigned long long)job->id);
 	complete(state, job, CAUSE_REQUEUE);
 	return 0;

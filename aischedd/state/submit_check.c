@@ -105,8 +105,8 @@ int submit_check_counts(struct state *state, uint32_t queue,
 			all += state->records.counts[s];
 	if (all + more > (uint64_t)conf->max_jobs)
 		return err_set(err, EAGAIN,
-		               "%llu jobs are in the queues, at most %lld may "
-		               "be (max_jobs)",
+		               "the queues hold %llu of at most %lld jobs "
+		               "(max_jobs)",
 		               (unsigned long long)all,
 		               (long long)conf->max_jobs);
 	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent) {
@@ -116,8 +116,8 @@ int submit_check_counts(struct state *state, uint32_t queue,
 		if (cq->max_submit != CONF_NONE &&
 		    n + more > (uint64_t)cq->max_submit)
 			return err_set(err, EAGAIN,
-			               "queue '%s' holds %llu jobs and may "
-			               "hold %lld (max_submit)",
+			               "queue '%s' holds %llu of at most %lld "
+			               "jobs (max_submit)",
 			               cq->name, (unsigned long long)n,
 			               (long long)cq->max_submit);
 		if (cq->max_submit_per_user == CONF_NONE)
@@ -125,18 +125,25 @@ int submit_check_counts(struct state *state, uint32_t queue,
 		n = user_jobs(state, (uint32_t)q,
 		              state_intern_user(state, who->uid, who->user));
 		if (n + more > (uint64_t)cq->max_submit_per_user)
-			return err_set(err, EAGAIN,
-			               "user '%s' has %llu jobs in queue '%s' "
-			               "and may have %lld "
-			               "(max_submit_per_user)",
-			               who->user, (unsigned long long)n,
-			               cq->name,
-			               (long long)cq->max_submit_per_user);
+			return err_set(
+			    err, EAGAIN,
+			    "user '%s' has %llu of at most %lld jobs "
+			    "in queue '%s' (max_submit_per_user)",
+			    who->user, (unsigned long long)n,
+			    (long long)cq->max_submit_per_user, cq->name);
 	}
 	return 0;
 }
 
 /* --- is it possible? --------------------------------------------------- */
+
+static bool all_pools_ready(const struct state *state)
+{
+	for (uint32_t i = 0; i < state->conf->npools; i++)
+		if (!state_pool_is_ready(state, i))
+			return false;
+	return true;
+}
 
 static int check_hosts(const struct state *state, const char *what,
                        const char *text, struct err *err)
@@ -144,7 +151,9 @@ static int check_hosts(const struct state *state, const char *what,
 	struct hostlist list;
 	int result = 0;
 
-	if (!text)
+	/* Which nodes there are is not known right after a start: a job that
+	 * names one that never comes waits as NeverFits. */
+	if (!text || !all_pools_ready(state))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)
 		return err_wrap(err, "--%s", what);

@@ -53,7 +53,8 @@ struct verdict told_verdict(const struct turns_told *told, uint64_t job,
 		turn = bsearch(&key, told->turn, told->n, sizeof(key), by_job);
 	own.expected = turn ? turn->expected : SNAP_NEVER;
 	own.position = turn ? turn->position : 0;
-	if (turn && turn->behind)
+	/* What is kept for a job is not for the one it is behind. */
+	if (turn && turn->behind && row->why != WHY_Priority)
 		own.job = turn->behind;
 	return own;
 }

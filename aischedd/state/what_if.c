@@ -114,7 +114,7 @@ static void waiting(const struct outlook *o, struct arena *arena,
 	struct verdict v = told_verdict(&told, o->snap->member[o->member].job,
 	                                &o->plan->verdict[o->row]);
 
-	ret->why = v.why;
+	ret->why = verdict_reason(&v);
 	ret->position = v.position;
 	if (v.expected != SNAP_NEVER)
 		ret->expected = v.expected;

@@ -100,6 +100,16 @@ static void trouble_text(const struct state *state, size_t pool,
 		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
 }
 
+/* Why a node is drained or down, in the words of whoever knows. */
+static void node_text(const struct state *state, uint32_t node,
+                      struct buf *text)
+{
+	const char *why = node_reason(&state->nodes.node[node]);
+
+	if (why && *why)
+		buf_printf(text, ": %s", why);
+}
+
 /* Whether this says less of a job than that its last start failed. */
 static bool is_want_of_room(enum reason why)
 {
@@ -130,7 +140,7 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 {
 	const struct verdict *row = verdict_on(state, job), *v = NULL;
 	struct verdict own;
-	enum reason why = row ? row->why : WHY_Unevaluated;
+	enum reason why = row ? verdict_reason(row) : WHY_Unevaluated;
 
 	if (row) {
 		own = told_verdict(&state->last_plan.told, job->id, row);
@@ -155,7 +165,42 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 		buf_puts(text, reason_text(why));
 	if (text && why == WHY_RunnerDown)
 		trouble_text(state, v->name, ": ", text);
+	if (text && why == WHY_NodeDown && v->name != SNAP_NONE)
+		node_text(state, v->name, text);
 	return why;
+}
+
+/* Whose job has its place, and when it goes on. */
+static enum reason suspended_why(const struct state *state,
+                                 const struct job *job, int64_t now,
+                                 struct buf *text, int64_t *ret_expected)
+{
+	const struct job *other = state_job(state, job->evict_by);
+	bool evicted = job->wants_resume && job->evict != EVICT_NONE;
+
+	if (!job->wants_resume) {
+		if (text)
+			buf_printf(text,
+			           "was suspended; `aictl resume %llu` lets it "
+			           "go on",
+			           (unsigned long long)job->id);
+		return WHY_JobHeldAdmin;
+	}
+	if (other && job_is_placed(other))
+		*ret_expected = job_due(other);
+	if (!text)
+		return evicted ? WHY_Preempted : WHY_Resources;
+	if (other && job_is_placed(other))
+		buf_printf(text, "job %llu has its place; ",
+		           (unsigned long long)other->id);
+	buf_printf(text, "goes on when its CPUs are free on '%s'",
+	           state->nodes.node[job->place->task[0].node].name);
+	if (*ret_expected != NO_TIME) {
+		buf_puts(text, ", in ");
+		text_since(text, *ret_expected - now);
+		buf_puts(text, " at the latest");
+	}
+	return evicted ? WHY_Preempted : WHY_Resources;
 }
 
 enum reason state_why(const struct state *state, const struct job *job,
@@ -173,6 +218,8 @@ enum reason state_why(const struct state *state, const struct job *job,
 			         job->text ? job->text : reason_text(why));
 		return why;
 	}
+	if (job->state == JOB_SUSPENDED)
+		return suspended_why(state, job, now, text, ret_expected);
 	if (job->state != JOB_PENDING) {
 		if (text && job->text)
 			buf_puts(text, job->text);

@@ -30,12 +30,14 @@ wait_for has_line "slurm-$id.out" tick
 wait_for is_state "$id" RUNNING
 ok "suspended" aictl suspend "$id"
 wait_for is_state "$id" SUSPENDED
+waits "who suspended it lets it go on" "$id" JobHeldAdmin ".*\`aictl resume $id\` lets it go on"
 is "its CPUs are free" "$(aiq --nodes -h -o cpus_free)" 4
 like "its memory is not" "$(aiq --nodes --json)" '"memory_free_mib":3996,'
 other=$(sleeper -c 3 --mem 100M)
 becomes "another uses them" "$other" RUNNING
 ok "resumed" aictl resume "$id"
 is "it waits for its turn" "$(state_of "$id")" SUSPENDED
+waits "it says for what" "$id" Resources "goes on when its CPUs are free on '$(uname -n)'"
 ok "suspending a job that is suspended is fine" aictl suspend "$id"
 ok "resumed again" aictl resume "$id"
 aicancel --wait "$other"
@@ -62,7 +64,7 @@ ok "requeued" aictl requeue "$id"
 ok "it counts" wait_for "[ \"\$(field $id restarts)\" = 1 ]"
 wait_for is_state "$id" RUNNING
 fails "not more often than it may" 1 \
-	"job $id was restarted 1 times, as often as it may" aictl requeue "$id"
+	"job $id was restarted 1 time, as often as it may" aictl requeue "$id"
 open_gate r
 becomes "and it ends" "$id" COMPLETED
 id=$(sleeper --no-requeue)
@@ -213,7 +215,7 @@ ok "drained" aictl drain "$node" -r "new disk"
 is "it says why" "$(aiq --nodes -h -o state,reason | tr -s ' ')" \
 	"DRAINED new disk"
 id=$(submit --wrap true)
-waits "nothing starts there" "$id" NodeDown ""
+waits "nothing starts there" "$id" NodeDown ".*$node is drained: new disk"
 restart
 is "after a restart, too" "$(aiq --nodes -h -o state,reason | tr -s ' ')" \
 	"DRAINED new disk"

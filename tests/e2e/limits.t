@@ -194,12 +194,12 @@ fails "more than it allows" 1 "queue 'short' allows a time limit of at most 10:0
 fails "no limit at all" 1 "queue 'short' allows" \
 	aisub -q short -t UNLIMITED --wrap true
 submit -H -q few -a 0-1 --wrap true >/dev/null
-fails "no more jobs in the queue" 1 "queue 'few' holds 2 jobs and may hold 2" \
+fails "no more jobs in the queue" 1 "queue 'few' holds 2 of at most 2 jobs" \
 	aisub -q few --wrap true
 submit -H -q fewer --wrap true >/dev/null
-fails "no more jobs of this user" 1 "queue 'fewer' and may have 1" \
+fails "no more jobs of this user" 1 "of at most 1 jobs in queue 'fewer'" \
 	aisub -q fewer --wrap true
-fails "no more jobs at all" 1 "at most 12 may be (max_jobs)" \
+fails "no more jobs at all" 1 "of at most 12 jobs (max_jobs)" \
 	aisub -H -a 0-11 --wrap true
 fails "a closed queue" 1 "queue 'shut' is closed" aisub -q shut --wrap true
 fails "a queue of others" 1 "user '$(id -un)' may not use queue 'private'" \

@@ -20,7 +20,7 @@ like "and until when" "$(aiq --nodes -h -o reason)" "^reservation 'mine' until 2
 # --- jobs ------------------------------------------------------------------
 
 other=$(submit --wrap true)
-waits "others wait" "$other" Priority ".*which reservation 'mine' keeps"
+waits "others wait" "$other" Reservation ".*which reservation 'mine' keeps"
 id=$(sleeper --reservation mine -t 10)
 becomes "jobs that name it run" "$id" RUNNING
 fails "one that is not there" 1 "there is no reservation 'other'" \
@@ -55,7 +55,16 @@ kill_daemon
 start_daemon
 like "is kept" "$(aictl reserve list)" "^fans +WAITING .* weekly +nobody +$node"
 id=$(submit -t 20 --wrap true)
-waits "long jobs wait for its end" "$id" Priority ".*reservation 'fans' begins there"
+waits "long jobs wait for its end" "$id" Reservation ".*reservation 'fans' begins there"
+aicancel "$id"
+gate full
+full=$(submit -t 5 -c 4 --wrap "$(at_gate full)")
+wait_for is_state "$full" RUNNING
+id=$(submit -t 20 --wrap true)
+waits "also those for which there is no CPU at present" "$id" Resources \
+	".*, when reservation 'fans' is over"
+open_gate full
+wait_for is_state "$full" COMPLETED
 short=$(submit -t 5 --wrap true)
 becomes "short ones run before" "$short" COMPLETED
 fails "nobody runs in it" 1 "is for maintenance" \

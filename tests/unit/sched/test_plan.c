@@ -29,7 +29,7 @@ static const struct {
 	{ "pend 10 tasks=5 cpus=4 pools=p",
 	  "has 5 tasks; at most 4 fit even if all nodes are empty" },
 	{ "pend 10 tasks=5 nodes=5 pools=p",
-	  "has 5 tasks; at most 3 fit even if all nodes are empty" },
+	  "needs 5 nodes; 3 of those that it may use could hold a task of it" },
 	{ "pend 10 tasks=4 cpus=4 tasks_per_node=1 pools=p",
 	  "has 4 tasks; at most 3 fit even if all nodes are empty" },
 	{ "pend 10 gpus=1.5 pools=p",

@@ -98,10 +98,10 @@ static const struct {
 	{ "a deadline", "time=10 deadline=now+600", NULL, 0 },
 	{ "an array as large as the queue may be", "array=0-29", NULL, 0 },
 	{ "a larger one", "array=0-30",
-	  "queue 'batch' holds 0 jobs and may hold 30 (max_submit)", EAGAIN },
+	  "queue 'batch' holds 0 of at most 30 jobs (max_submit)", EAGAIN },
 	{ "as many as a user may have", "queue=mine array=0-2", NULL, 0 },
 	{ "more", "queue=mine array=0-3",
-	  "user 'ada' has 0 jobs in queue 'mine' and may have 3 "
+	  "user 'ada' has 0 of at most 3 jobs in queue 'mine' "
 	  "(max_submit_per_user)",
 	  EAGAIN },
 };
@@ -198,18 +198,18 @@ static const struct {
 } counts[] = {
 	{ "a limit further up counts what is below",
 	  { "submit queue=left array=0-1", "submit queue=right",
-	    "submit queue=right => ! user 'ada' has 3 jobs in queue 'top' and "
-	    "may have 3 (max_submit_per_user)",
+	    "submit queue=right => ! user 'ada' has 3 of at most 3 jobs in "
+	    "queue 'top' (max_submit_per_user)",
 	    "cancel 1", "commit", "submit queue=left", "submit queue=left" } },
 	{ "jobs that have ended do not count",
 	  { "submit queue=mine array=0-2",
-	    "submit queue=mine => ! user 'ada' has 3 jobs in queue 'mine' and "
-	    "may have 3 (max_submit_per_user)",
+	    "submit queue=mine => ! user 'ada' has 3 of at most 3 jobs in "
+	    "queue 'mine' (max_submit_per_user)",
 	    "run", "end 2 0", "submit queue=mine" } },
 	{ "no more than there may be in all",
 	  { "submit array=0-29", "submit queue=short array=0-19",
-	    "submit queue=short => ! 50 jobs are in the queues, at most 50 may "
-	    "be (max_jobs)" } },
+	    "submit queue=short => ! the queues hold 50 of at most 50 jobs "
+	    "(max_jobs)" } },
 	{ "what fits no node waits while nodes are not known",
 	  { "submit cpus-per-task=5 => ! needs 5 CPUs *" } },
 };
@@ -232,6 +232,10 @@ START_TEST(while_nodes_are_not_known_all_is_taken)
 	ck_assert_uint_eq(world_submit(&w, "cpus-per-task=64 gpus=8"), 1);
 	world_plan(&w);
 	ck_assert_str_eq(world_jobs(&w), "1 PD RunnerDown");
+	ck_assert_uint_eq(world_submit(&w, "nodelist=n7"), 2);
+	world_plan(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 PD RunnerDown, 2 PD RunnerDown");
+	world_play(&w, "", (const char *const[]){ "cancel 2", "commit", NULL });
 	state_pool_trouble(w.state, 0, "its server is silent");
 	ck_assert_ptr_nonnull(
 	    strstr(world_why(&w, 1), " is not ready: its server is silent"));

@@ -25,7 +25,7 @@ static const struct {
 	    "jobs => 1_[4-5] PD Resources, 1_0 R, 1_1 R, 1_2 R, 1_3 R" } },
 	{ "a suspended task counts against the limit",
 	  { "submit array=0-5%1", "run", "suspend 2", "run",
-	    "jobs => 1_[1-5%1] PD ArrayLimit, 1_0 S" } },
+	    "jobs => 1_[1-5%1] PD ArrayLimit, 1_0 S JobHeldAdmin" } },
 	{ "the limit binds its parts together",
 	  { "submit array=0-5%2", "split 1 3-5", "run",
 	    "jobs => 1_[2%2] PD ArrayLimit, 1_[3-5%2] PD ArrayLimit, "

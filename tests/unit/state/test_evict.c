@@ -76,7 +76,7 @@ static const struct {
 	{ "who only lends his CPUs goes on by himself",
 	  { "submit", "run", "tell", "submit",
 	    "decide evict 1 all preempt 2 suspend", "effects => suspend 1.1",
-	    "jobs => 1 S, 2 PD Resources", "wants => yes",
+	    "jobs => 1 S Preempted, 2 PD Resources", "wants => yes",
 	    "snap pend => *pend 1 *resumes*", "decide start 1 n0",
 	    "jobs => 1 R, 2 PD Resources" } },
 	{ "some tasks leave, the others go on",

@@ -23,7 +23,7 @@ static const struct {
 	    "users=u" } },
 	{ "nothing begins that would be there when it begins",
 	  { "reserve r 600 700 n0 -", "submit time=5", "submit time=20", "run",
-	    "jobs => 1 R, 2 PD Priority" } },
+	    "jobs => 1 R, 2 PD Reservation" } },
 	{ "a job waits for its begin",
 	  { "reserve r 60 1060 n0 u", "submit reservation=r time=10", "run",
 	    "jobs => 1 PD Reservation",

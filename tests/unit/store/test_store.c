@@ -1301,8 +1301,9 @@ START_TEST(old_schemas_are_read)
 	disk_start(&d, NULL);
 	d.w.now = 1030;
 	load(&d);
-	ck_assert_str_eq(world_jobs(&d.w), "2_5 R, 7 PD JobHeldUser, 8 S, "
-	                                   "9_[1-3%2] PD Dependency");
+	ck_assert_str_eq(world_jobs(&d.w),
+	                 "2_5 R, 7 PD JobHeldUser, 8 S JobHeldAdmin, "
+	                 "9_[1-3%2] PD Dependency");
 	ck_assert_str_eq(history(&d, &(struct asked){ 0 }),
 	                 "1:batch 2_[2-4,6]:batch 2_0:batch 2_1:batch ");
 	ck_assert_uint_eq(state_next_id(d.w.state), 10);
