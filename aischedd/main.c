@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "aischedd/check.h"
 #include "aischedd/daemon.h"
 #include "aischedd/run/keyring.h"
 #include "libcommon/log.h"
@@ -97,6 +98,8 @@ int main(int argc, char **argv)
 	if (opt_parse(&prog, &args, argc, argv) < argc)
 		errx(EXIT_USAGE, "no operands are expected");
 	conf = conf_load(args.config, &warnings, &why);
+	if (conf && !args.print_config)
+		check_conf(conf, &warnings);
 	print_warnings(warnings.data);
 	buf_free(&warnings);
 	if (!conf)

@@ -1,6 +1,7 @@
 /* reload.c - the configuration is read again */
 #include <string.h>
 
+#include "aischedd/check.h"
 #include "aischedd/daemon.h"
 #include "aischedd/state/reconf.h"
 #include "libcommon/clock.h"
@@ -86,10 +87,13 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 {
-	struct conf *conf = conf_load(d->conf_path, warnings, err);
+	/* A file that was found by itself must not vanish unseen. */
+	const char *path = d->conf_path ? d->conf_path : d->conf->path;
+	struct conf *conf = conf_load(path, warnings, err);
 
 	if (!conf)
 		return -1;
+	check_conf(conf, warnings);
 	if (check_reload(d->conf, conf, err) < 0 ||
 	    state_reconf(d->state, conf, clock_wall_s(), err) < 0) {
 		conf_free(conf);

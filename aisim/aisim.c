@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/state/node.h"
+#include "aischedd/state/why.h"
 #include "aisim/cluster.h"
 #include "aisim/sim.h"
 #include "libcommon/err.h"
@@ -153,6 +154,24 @@ static void print_summary(const struct sim *sim)
 	close_output(out, path);
 }
 
+/* That nothing has started is seldom what was meant: why not the first? */
+static void warn_if_none_started(const struct sim *sim)
+{
+	const struct job *job = state_first_job(sim->state);
+	struct buf text = { 0 };
+	int64_t expected;
+	uint32_t position;
+
+	for (size_t i = 0; i < sim->trace->njobs; i++)
+		if (sim->job[i].stats.first_start != NO_TIME)
+			return;
+	if (!job || job->state != JOB_PENDING)
+		return;
+	state_why(sim->state, job, sim->now, &text, &expected, &position);
+	warnx("no job has started; the first: %s", text.data ? text.data : "?");
+	buf_free(&text);
+}
+
 /* --- the run ----------------------------------------------------------- */
 
 static int run(struct sim *sim, FILE *events, struct err *err)
@@ -202,6 +221,7 @@ int main(int argc, char **argv)
 	sim.state = state_new(conf, past, &sim);
 	if (run(&sim, events, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
+	warn_if_none_started(&sim);
 	close_output(events, arg.events);
 	close_output(sim.shares, "standard output");
 	print_summary(&sim);

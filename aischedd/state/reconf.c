@@ -26,8 +26,8 @@ static int remap(const struct state *state, const struct conf *conf,
 		queue_to[q] = (uint32_t)to;
 		if (jobs[q] && (to < 0 || !conf->queues[to].leaf))
 			return err_set(err, EBUSY,
-			               "queue '%s' still has %u jobs", name,
-			               jobs[q]);
+			               "queue '%s' still has %u job%s", name,
+			               jobs[q], jobs[q] == 1 ? "" : "s");
 	}
 	for (size_t i = 0; i < state->nodes.n; i++) {
 		const char *pool = old->pools[state->nodes.node[i].pool].name;

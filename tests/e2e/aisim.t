@@ -56,6 +56,12 @@ printf '{"id":"a"}\n{"id":"a"}\n' >"$dir/twice"
 printf '\n{"id":"a","gpus":3,"nodes":["n"]}\n' >"$dir/full"
 printf '{"id":"a"}\n' >"$dir/jobs"
 
+printf '{"id":"a","memory":1024}\n' >"$dir/memory"
+"$aisim" -c "$dir/conf" -j "$dir/memory" --events - >"$dir/out" 2>"$dir/err"
+grep -q "no job has started; the first: .*memory" "$dir/err"
+result $? "it says when nodes lack memory and nothing can start"
+sed 's/^/# /' "$dir/err"
+
 bad 2 "no configuration is given" -j "$dir/jobs"
 bad 2 "give one of --jobs, --swf and --history" -c "$dir/conf"
 bad 2 "give one of" -c "$dir/conf" -j "$dir/jobs" --swf "$dir/jobs"

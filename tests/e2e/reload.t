@@ -18,7 +18,8 @@ id=$(sleeper)
 wait_for is_state "$id" RUNNING
 two_queues 'queue extra { max_jobs = 0 }'
 run aictl reload
-is "a good file" "$rc$err" 0
+# On a machine with fewer CPUs it says that.
+is "a good file" "$rc$(echo "$err" | grep -v 'cpus = 4, but')" 0
 is "is used" "$(aiq --queues -h -o name | tr '\n' ' ')" "default extra "
 waiting=$(submit -q extra --wrap true)
 waits "from now on" "$waiting" QueueMaxJobs ""
@@ -29,7 +30,7 @@ fails "a bad one is refused" 1 "$conf:10: " aictl reload
 two_queues 'queue extra { max_jobs = "many" }'
 fails "with the line" 1 "$conf:10: " aictl reload
 configure "$default_config"
-fails "a queue with jobs" 1 "queue 'extra' still has 1 jobs" aictl reload
+fails "a queue with jobs" 1 "queue 'extra' still has 1 job" aictl reload
 two_queues 'queue extra { max_jobs = 0 }'
 sed 's/"test"/"other"/' "$conf" >"$conf.new" && mv "$conf.new" "$conf"
 fails "what takes a restart" 1 "changing cluster takes a restart" aictl reload
@@ -51,6 +52,37 @@ ok "SIGHUP does the same" \
 echo 'colour = "red"' >>"$conf"
 kill -HUP "$daemon_pid"
 ok "and says what is wrong" wait_for has_line "$log" "not reloaded: $conf:"
+configure
+
+# --- what locks people out, or has no effect -------------------------------
+
+# TEXT: what --check-config says of it, and with which status.
+checked()
+{
+	configure "$1"
+	"$aischedd" -c "$conf" --check-config 2>&1
+	echo "$?"
+}
+
+like "a user that is not there" "$(checked 'admins = {"nobodyy"}')" \
+	"$conf: admins: there is no user 'nobodyy'"
+like "a group" "$(checked 'queue q { users = {"@nogroupp", "root"} }')" \
+	"$conf: queue 'q': users: there is no group 'nogroupp'"
+unlike "but not one that is" "$(checked 'queue q { users = {"root"} }')" root
+like "another machine" "$(checked 'queue q { } pool p { runner = local }
+node elsewhere { pool = p  cpus = 1 }')" \
+	"$conf:6: node 'elsewhere' has no effect: pool 'p' has one node, this machine, '$node'"
+like "more CPUs than there are" "$(checked "queue q { } pool p { runner = local }
+node \"$node\" { pool = p  cpus = 60000  memory = \"900T\" }")" \
+	"cpus = 60000, but this machine has $(getconf _NPROCESSORS_ONLN): jobs"
+like "more memory" "$(checked "queue q { } pool p { runner = local }
+node \"$node\" { pool = p  cpus = 1  memory = \"900T\" }")" \
+	"memory = 900T, but this machine has "
+like "a quota of more than there is" "$(checked 'queue q { quota { cpus = 60000 } }')" \
+	"$conf:5: queue 'q': quota.cpus = 60000, but all nodes together have"
+is "a warning is no mistake" "$(checked 'admins = {"nobodyy"}' | tail -n 1)" 0
+run aictl reload
+like "a reload says the same" "$rc$err" "^0.*there is no user 'nobodyy'"
 configure
 
 # --- the machine -----------------------------------------------------------

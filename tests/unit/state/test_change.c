@@ -265,7 +265,7 @@ static const struct {
 	  "pool here { runner = local }\n"
 	  "queue a { }\nqueue b { }\n",
 	  { "submit queue=a hold" },
-	  "! queue 'a' still has 1 jobs\n"
+	  "! queue 'a' still has 1 job\n"
 	  "pool here { runner = local }\n"
 	  "queue b { }\n",
 	  { "jobs => 1 PD JobHeldUser" } },
@@ -274,7 +274,7 @@ static const struct {
 	  "pool here { runner = local }\n"
 	  "queue a { }\nqueue b { }\n",
 	  { "submit queue=a hold", "cancel 1" },
-	  "! queue 'a' still has 1 jobs\n"
+	  "! queue 'a' still has 1 job\n"
 	  "pool here { runner = local }\n"
 	  "queue b { }\n",
 	  { "jobs => 1 CA Cancelled", "commit" } },
@@ -288,7 +288,7 @@ static const struct {
 	{ "a queue that gets queues below it takes no jobs",
 	  "pool here { runner = local }\nqueue a { }\n",
 	  { "submit hold" },
-	  "! queue 'a' still has 1 jobs\n"
+	  "! queue 'a' still has 1 job\n"
 	  "pool here { runner = local }\n"
 	  "queue a { }\nqueue b { parent = \"a\" }\n",
 	  { "jobs => 1 PD JobHeldUser" } },
