@@ -107,7 +107,7 @@ static const struct opt opts[] = {
 	{ 0, "task", "N", "the output of task N", .set = set_task },
 	{ 'f', "follow", NULL, "print output as it is written, until JOB ends",
 	  opt_set_true, AT(follow) },
-	{ 0, "tasks", NULL, "each task of an array JOB, not their sum",
+	{ 0, "tasks", NULL, "describe each task of an array",
 	  opt_set_true, AT(tasks) },
 	{ 0, "watch", NULL, "list on the whole screen every 2 seconds",
 	  opt_set_true, AT(watch) },
