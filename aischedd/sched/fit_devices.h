@@ -1,9 +1,9 @@
 /*
  * fit_devices.h - which GPUs and CPUs of a node a task gets
  *
- * Whole GPUs that are linked, the fullest that is shared, CPUs of whole cores
- * beside the GPUs; what is left to others should be of most use to them.  That
- * the task fits there is known (fit.h).
+ * Whole GPUs that are linked, or the fullest that is shared; CPUs of whole
+ * cores near the GPUs.  What is left should be of most use to other tasks.  The
+ * caller knows that the task fits (fit.h).
  */
 #ifndef AISCHEDD_SCHED_FIT_DEVICES_H
 #define AISCHEDD_SCHED_FIT_DEVICES_H
@@ -23,8 +23,8 @@ static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
 	       s->gpu.type[device] == s->req.gpu_type[req];
 }
 
-/* Of the devices in set, the group that n of them best come from: the
- * smallest with enough, else the largest; the first among equals. */
+/* Returns the devices of the best group to take n from: the smallest group with
+ * enough of those in set, else the largest; the first among equals. */
 uint64_t fit_devices_group(const uint8_t *group, uint64_t set, int n);
 
 /* GPUs of the task on its node, all in this NUMA node unless ANY_NUMA. */

@@ -1,5 +1,5 @@
 /*
- * fit_empty.h - what would fit were the cluster empty
+ * fit_empty.h - what would fit if nothing ran
  */
 #ifndef AISCHEDD_SCHED_FIT_EMPTY_H
 #define AISCHEDD_SCHED_FIT_EMPTY_H
@@ -25,13 +25,13 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
                                 struct arena *arena);
 
 /*
- * Whether the nodes of its pools, up or not, could hold the row's first job;
- * else NeverFits, or RunnerDown where a pool may have nodes that nobody has
- * told of yet, with numbers (verdict.h).
+ * Whether the nodes of its pools, up or not, could hold the row's first job.
+ * Else *v is NeverFits with its numbers, or RunnerDown if a pool whose runner
+ * is not ready may have more nodes.
  */
 bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 
-/* Whether those of them could that are up; else NodeDown or RunnerDown. */
+/* Whether the nodes that are up could; else *v is NodeDown or RunnerDown. */
 bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
                         struct verdict *v);
 

@@ -1,10 +1,10 @@
 /*
  * future.h - what each node has free from now on
  *
- * For each node a list of points in time: what is free there from then until
- * the next point, as running jobs end and what is kept for others comes and
- * goes.  Worked out for a node when somebody asks, and again when something
- * is added to it.
+ * Each node has a list of points in time: what is free there from then until
+ * the next point, as running jobs end and promised ones come and go.  The list
+ * is worked out when it is first asked for, and again when something is added
+ * to the node.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_H
 #define AISCHEDD_SCHED_FUTURE_H
@@ -12,7 +12,7 @@
 #include "aischedd/sched/future_nodes.h"
 #include "aischedd/sched/place.h"
 
-/* One thing each that tasks take so much of. */
+/* What tasks take. */
 enum future_dim {
 	FUTURE_CPU,
 	FUTURE_MEM,
@@ -23,7 +23,7 @@ enum future_dim {
 	FUTURE_N
 };
 
-/* Whose the node is at a time, beside the index of a reservation. */
+/* For whom the node is at a time: the index of a reservation, or these. */
 #define FUTURE_ANYBODY SNAP_NONE
 #define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there */
 
@@ -41,8 +41,8 @@ struct future_course {
 	const struct future_point *point;
 };
 
-/* So many tasks of a job are kept room for on a node; or all of the node is
- * (resv). */
+/* Room that is kept on a node for so many tasks of a job; or (resv) all of the
+ * node. */
 struct future_due {
 	int64_t start, end; /* SNAP_NEVER: for ever */
 	uint64_t job;
@@ -69,7 +69,7 @@ struct future_ask {
 	bool odd;     /* amounts alone do not say whether it fits */
 };
 
-/* How many tasks have what they need at a point. */
+/* How many tasks fit at a point. */
 static inline int64_t future_ask_count(const struct future_ask *ask,
                                        const struct future_point *pt)
 {
@@ -111,20 +111,20 @@ struct future;
 /* changes: whether anything of what runs ends at a time that is known */
 struct future *future_new(struct place *place, bool changes);
 
-/* Whether anything that is there ends at a time that is known. */
+/* Whether any running job ends at a time that is known. */
 bool future_changes(const struct future *a);
 
-/* How much looking is left in this pass; and some is done. */
+/* How many looks are left in this pass; and count some. */
 int64_t future_patience(const struct future *a);
 void future_spend(struct future *a, size_t points);
 
-/* Which nodes could have room first; for what is told to leave, too. */
+/* Which nodes could have room first, evictions of this pass included. */
 struct future_nodes *future_nodes_of(struct future *a);
 
 struct future_ask future_ask_of(const struct future *a, uint32_t req,
                                 int64_t most);
 
-/* Of a suspended job, which has the rest. */
+/* A suspended job needs only its CPUs: it has kept the rest. */
 static inline void future_ask_go_on(struct future_ask *ask)
 {
 	ask->need[FUTURE_MEM] = ask->need[FUTURE_SLOT] = 0;
@@ -145,20 +145,20 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
- * for ever), what is kept for others untouched.  *ret: what forbids it.  Now
- * only what is kept is looked at, not what is free.
+ * for ever) beside what is kept for other jobs; else *ret is what forbids it.
+ * At the present only what is kept is looked at, not what is free.
  */
 bool future_allows(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret);
 
-/* Room is kept on a node.  It is watched from now on. */
+/* Keep room on a node, which is watched from now on. */
 void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
-/* What p->place has on trial is there until place->until. */
+/* Add the tasks that place has on trial, which are there until place->until. */
 void future_add(struct future *a, uint32_t req);
 
-/* A task of a running job is told to leave, or it is not. */
+/* Note that a task of a running job is evicted, or no longer is. */
 void future_leave(struct future *a, uint32_t task, bool leaves);
 
 #endif

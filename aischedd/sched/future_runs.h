@@ -11,7 +11,7 @@
 
 /* A task that is on a node until a time. */
 struct future_run {
-	int64_t end;   /* SNAP_NEVER: nobody knows; those are last */
+	int64_t end;   /* SNAP_NEVER: unknown; those are last */
 	uint32_t run;  /* whose it is */
 	uint32_t task; /* in snap.task */
 };
@@ -24,11 +24,12 @@ struct future_runs {
 struct future_runs *future_runs_new(const struct snap *snap,
                                     struct arena *arena);
 
-/* A run ends at another time. */
+/* Change the time at which a run ends. */
 void future_runs_change(struct future_runs *st, const struct snap *snap,
                         uint32_t run, int64_t end);
 
-/* When one without limit has ended by what its queue assumes: more than 0. */
+/* When a run without time limit ends, by the assumed_time of its queue: more
+ * than 0. */
 int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
 /* When a running job has ended at the latest, as far as is known. */
@@ -51,7 +52,7 @@ static inline bool future_ends_before(int64_t a, int64_t b)
 	return (uint64_t)a < (uint64_t)b;
 }
 
-/* By their ends; those with the same end stay as they are, or are in order. */
+/* Sort by end; equal ends keep their order, or get that of their tasks. */
 void future_runs_sort(struct future_run *stay, size_t n);
 
 #endif

@@ -78,26 +78,26 @@ static inline bool future_due_is_over(const struct future_due *d, int64_t at)
 	return d->end != SNAP_NEVER && d->end <= at;
 }
 
-/* Running tasks by node, worked out when somebody first asks. */
+/* Running tasks by node, worked out at the first call. */
 struct future_runs *future_walk_runs(struct future *a);
 
 /* The node as it is now. */
 void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
 
-/* When something changes next; INT64_MAX: nothing does. */
+/* When something changes next, or INT64_MAX. */
 int64_t future_walk_next(const struct future_walk *w);
 
-/* The node as it is then; false: nothing changes any more. */
+/* Go to that time; false if nothing changes any more. */
 bool future_walk_on(struct future_walk *w);
 
 void future_walk_end(struct future_walk *w);
 
-/* The job that ends on the node at that time, or for whom room is kept until
- * then; the lowest; 0: none. */
+/* Returns the lowest job that ends on the node at that time, else one for which
+ * room is kept until then, or 0. */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* The job that has some of this (enum resource; else CPUs) on the node and
- * ends first, or 0. */
+/* Returns the job that ends first of those that have some of this on the node
+ * (enum resource or WHAT_SLOT; else CPUs), or 0. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif

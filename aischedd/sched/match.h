@@ -1,10 +1,10 @@
 /*
  * match.h - which nodes may run which request, whatever is free there
  *
- * Nodes of about the same size that no request of the snapshot can tell apart
- * by pool, features, taints and GPU types are one class, so that a constraint
- * is looked at once a class and not once a node.  Named nodes (--nodelist,
- * --exclude) are a bitmap on top.
+ * Nodes of about the same size are one class if no request of the snapshot can
+ * tell them apart by pool, features, taints and GPU types.  So a constraint is
+ * evaluated once a class, not once a node.  Named nodes (--nodelist, --exclude)
+ * are a bitmap on top.
  */
 #ifndef AISCHEDD_SCHED_MATCH_H
 #define AISCHEDD_SCHED_MATCH_H
@@ -23,7 +23,7 @@ struct node_class {
 	const uint64_t *word; /* bits, see match.c */
 };
 
-/* Where one request may go. */
+/* Where one request may run. */
 struct allowed {
 	bool known;
 	uint32_t nclasses;

@@ -1,16 +1,16 @@
 /*
  * order_service.h - turns between jobs that take long
  *
- * In two orders a job gives way to others of its queue and priority on a
- * lower rung, as it would to a higher priority: to those who were served less
- * so far (10 hours of a GPU, 100, 1000, ...), or who have less left to do (in
- * steps of a tenth).  In steps, so that nobody makes room for one that is
- * hardly better off.  Service only grows and what is left only shrinks: whoever
- * had to leave takes its place back when the other has had ten times as much,
- * or never; so there is no loop.
+ * In two orders a job can be preempted by jobs of its queue and priority that
+ * are on a lower rung: those that were served less so far (rungs end at 10
+ * hours of a GPU, 100, 1000, ...), or that have less left to do (eight rungs
+ * for each doubling).  The steps keep a job from being evicted for one that is
+ * hardly better off.  Service only grows and what is left only shrinks, so an
+ * evicted job takes its place back once the other has had ten times as much, or
+ * never: there is no loop.
  *
- * Service is counted in seconds times GPUs, or CPUs where no GPU is asked for,
- * of the fewest tasks that the job runs with.
+ * Service is counted in seconds times the GPUs of the fewest tasks that the job
+ * runs with, or times their CPUs if it asks for no GPU.
  */
 #ifndef AISCHEDD_SCHED_ORDER_SERVICE_H
 #define AISCHEDD_SCHED_ORDER_SERVICE_H
@@ -19,19 +19,19 @@
 
 #include "aischedd/sched/snap.h"
 
-/* Whether there are rungs in this order; where not, all are on rung 0. */
+/* Whether the order has rungs; else all jobs are on rung 0. */
 static inline bool order_rung_counts(uint8_t order)
 {
 	return order == BY_SERVED || order == BY_REST;
 }
 
-/* Whose turn it is among rows of equal priority: the least goes first. */
+/* The order of rows of equal priority: the least goes first. */
 int64_t order_rung_rank(const struct snap *snap, uint32_t row);
 
 /* More than there are. */
 enum { RUNGS = 1024 };
 
-/* Whose is higher may take from whose is lower: priority, then rung. */
+/* A job may take from one with a lower standing: priority, then rung. */
 int64_t order_standing_of_row(const struct snap *snap, uint32_t row);
 int64_t order_rung_of_run(const struct snap *snap, uint32_t run);
 
@@ -43,7 +43,7 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 	return s->run.priority[run] * RUNGS - rung;
 }
 
-/* When the run gets to the next rung if it goes on, or SNAP_NEVER. */
+/* When the run reaches the next rung if it goes on, or SNAP_NEVER. */
 int64_t order_rung_rises(const struct snap *snap, uint32_t run);
 
 #endif

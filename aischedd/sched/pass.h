@@ -2,7 +2,7 @@
  * pass.h - one pass of the scheduler, while it goes on
  *
  * Shared by plan.c, which takes the claims in their order, serve.c, which
- * answers one, claim.c, which first sees to those that were made before, and
+ * answers one, claim.c, which settles claims of earlier plans first, and
  * evict.c, which makes room.
  */
 #ifndef AISCHEDD_SCHED_PASS_H
@@ -25,11 +25,12 @@ struct pass {
 	struct place *place;
 	struct promises *promises;
 	struct fit_empty *empty;
-	struct evictor *evict;   /* once somebody needs room */
+	struct evictor *evict;   /* once a claimant needs room */
 	struct verdict *verdict; /* by row */
-	uint8_t *looked_at;      /* by row: whether it could ever start */
+	uint8_t *looked_at;      /* by row: checked that it could ever start */
 	uint32_t *failed;        /* by request: a row for which it failed */
-	uint8_t *settled;        /* by run: it gets more, so it loses nothing */
+	uint8_t *settled;        /* by run: it gets more or goes on, so it
+	                          * may not be evicted */
 	uint32_t *more;          /* by run: the last node by which it grows:
 	                          * in more_node, + 1; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
@@ -52,20 +53,20 @@ struct more {
 
 struct pass *pass_new(const struct snap *snap, struct arena *arena);
 
-/* Something is decided at this time at the latest. */
+/* Plan again at this time at the latest. */
 void pass_wake(struct pass *p, int64_t at);
 
-/* The trial in p->place becomes a start of the row's next job, or more tasks
- * of a run; the claimant is charged. */
+/* Make the trial in p->place a start of the row's next job, or more tasks of a
+ * run, and charge the claimant. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
 
-/* The tasks that a run has, and gets by this plan, count as those of the job
- * that is placed (place->own), or no more. */
+/* Count the tasks that a run has, and gets by this plan, as tasks of the job
+ * that is placed (place->own), or no longer. */
 void pass_own(struct pass *p, uint32_t run, bool own);
 
-/* Nodes are held: for the row's next job, or (row SNAP_NONE) for a run; the
- * nodes follow, one a task. */
+/* Add a claim of the row's next job, or (row SNAP_NONE) of a run; its nodes
+ * follow, one a task. */
 void pass_claim(struct pass *p, uint32_t row, uint32_t run);
 void pass_claim_node(struct pass *p, uint32_t node);
 

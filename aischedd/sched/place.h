@@ -1,10 +1,10 @@
 /*
  * place.h - choose nodes for one job, all of its tasks or none
  *
- * A trial takes what it places from the counters (work.h) and keeps the
- * index in step; place_undo() gives everything back, place_commit() makes it
- * part of the plan.  All tasks of a job are in one pool; pools are tried in
- * the order of the configuration.
+ * A trial takes what it places from the counters (work.h) and keeps the index
+ * up to date.  place_undo() gives everything back, place_commit() makes it part
+ * of the plan.  All tasks of a job are in one pool; pools are tried in the
+ * order of the configuration.
  */
 #ifndef AISCHEDD_SCHED_PLACE_H
 #define AISCHEDD_SCHED_PLACE_H
@@ -24,13 +24,13 @@ struct place {
 	const struct domains *domains;
 	struct place_topology *topology; /* place_topology.c's */
 
-	/* Whose claim is being placed, see place_for(). */
+	/* The claim that is being placed, see place_for(). */
 	uint64_t job;
 	uint32_t queue;
 	int64_t until;  /* what is placed ends by then, or SNAP_NEVER */
-	uint32_t run;   /* that it goes on with, or SNAP_NONE */
+	uint32_t run;   /* the run that goes on, or SNAP_NONE */
 	uint64_t looks; /* nodes that were looked at in this pass */
-	bool grows;     /* it has other tasks */
+	bool grows;     /* the run has other tasks */
 
 	/* What is promised to others (promise.h). */
 	struct promises *promises; /* NULL: nothing */
@@ -47,7 +47,7 @@ struct place {
 	uint32_t pool, within; /* only there (a domain), or SNAP_NONE */
 };
 
-/* Why a trial failed, in the pool in which it came furthest. */
+/* Why a trial failed, in the pool in which most tasks fit. */
 struct place_lack {
 	/* Topology or NumaAlignment; None: something is short. */
 	enum reason why;
@@ -66,9 +66,9 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
                         struct arena *arena);
 
 /*
- * What is placed from now on is for this job of the row, or for more tasks of
- * a run.  It ends by its time limit, or by what its queue assumes; a run when
- * it would anyway.
+ * From now on place this job of the row, or more tasks of the run.  A job ends
+ * by its time limit or the assumed_time of its queue, a run when it would
+ * anyway.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
@@ -84,20 +84,20 @@ unsigned place_trees(const struct place *p, uint32_t req);
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack);
 
-/* The same for a job that has its nodes and needs its CPUs there again. */
+/* The same for a suspended job, which needs its CPUs back on its nodes. */
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 
 /* Whether the request may run on the node at all: it is up and allowed. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
-/* Whether a job of the request may be on these nodes, one a task, as for their
- * pool and domain, their number, and counted parts of its constraint. */
+/* Whether these nodes, one a task, suit a job of the request: their pool and
+ * domain, their number, and the counted parts of its constraint. */
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
-/* How many more tasks fit on a node that may be used, at most max, and
- * whether n do. */
+/* How many more tasks fit on a node that may be used, at most max; and whether
+ * n more do. */
 int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);

@@ -1,13 +1,14 @@
 /*
- * place_index.h - nodes with room, in the order in which a pool fills them
+ * place_index.h - nodes in the order in which their pool fills them, by free
+ * room
  *
  * Each class of nodes (match.h) has a few balanced trees (treaps) in the
  * order of its pool: tightest first to pack, emptiest first to spread, least
  * free in percent for best fit, the lower node index first among equals.  A
- * subtree knows the most of each resource that a node in it has free, so that
- * the first node with enough is found without a look at those without, and a
- * request that fits nowhere fails at the root.  Must be told
- * (place_index_refresh) when a node's counters changed.
+ * subtree knows the most of each resource that a node in it has free.  So the
+ * first node with enough is found without a look at nodes without, and a
+ * request that fits nowhere fails at the root.  Call place_index_refresh() when
+ * the counters of a node have changed.
  */
 #ifndef AISCHEDD_SCHED_PLACE_INDEX_H
 #define AISCHEDD_SCHED_PLACE_INDEX_H

@@ -1,15 +1,15 @@
 /*
  * promise.h - starts that are promised to jobs that cannot start now
  *
- * Backfill: the first jobs that find no room are promised a start, each at
- * the earliest time at which it fits without touching the promises before
- * it, given when those that run must end.  From then on nobody behind takes a
- * node that would break a promise: place.c asks here about each node that is
- * watched.  With one promise this is EASY backfill, with many conservative.
- * A reservation is a promise to its users with a fixed time and whole nodes.
+ * Backfill: the first jobs that do not fit are promised a start, each at the
+ * earliest time at which it fits beside the promises before it, given when the
+ * running jobs must end.  From then on no job behind takes a node if that would
+ * break a promise: place.c asks here about each node that is watched.  With one
+ * promise this is EASY backfill, with many conservative backfill.  A
+ * reservation is a promise to its users with a fixed time and whole nodes.
  *
- * What cannot be promised a start, because what is in its way has no known
- * end, holds nobody back.
+ * A job that cannot be promised a start, because the jobs that block it have no
+ * known end, holds no job back.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_H
 #define AISCHEDD_SCHED_PROMISE_H
@@ -23,39 +23,40 @@ struct promises;
 struct promises *promise_new(struct place *place, const struct tally *tally);
 
 /*
- * The job of the row, for which place_for() was said, cannot start now.
- * Returns the time at which it will at the latest and keeps its place for it
- * from then on; SNAP_NEVER: that cannot be known, or enough are promised.
- * *ret_blocker: the job whose end it waits for, or 0.
+ * Promise a start to the job of the row, which cannot start now; place_for()
+ * was called for it.  Returns the time at which it starts at the latest and
+ * keeps its place from then on, or SNAP_NEVER if that cannot be known or enough
+ * jobs are promised a start.  *ret_blocker: the job whose end it waits for, or
+ * 0.
  */
 int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker);
 
-/* From now on nobody behind this job takes a node which it could use; of its
- * queue, or (SNAP_NONE) of any. */
+/* From now on no job behind this one, of its queue or (SNAP_NONE) of any, takes
+ * a node that this one could use. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
                  uint64_t job);
 
 /*
  * After a trial (place_try, place_try_resume) for the row has failed: whether
- * promises are why.  Then *v says whose, where and for when: Priority.
+ * it fails because of promises.  Then *v is Priority and says whose, where and
+ * for when.
  */
 bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 
 /*
- * Whether the row may start at all as for the reservation that it names, if
- * it does; else *v says why not: Reservation.
+ * Whether the row may start as far as the reservation goes that it names, if
+ * any; else *v is Reservation and says why not.
  */
 bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
 
 /*
- * A task of a running job (index in snap.task) is told to leave, within a
- * trial to make room; or it is not after all.  What is ending already is
- * known.
+ * Note that a trial evicts a task of a running job (index in snap.task), or no
+ * longer does.  Jobs that are ending already are known.
  */
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
-/* The job that holds some of what is short on a node (enum resource, or more
- * than that: of its CPUs) and ends first, or 0. */
+/* Returns the job that ends first of those that hold some of what is short on
+ * the node (enum resource or WHAT_*; CPUs for most of these), or 0. */
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what);
 
 /* The next time at which a reservation begins or ends, or SNAP_NEVER. */
@@ -63,15 +64,16 @@ int64_t promise_wake(const struct snap *snap);
 
 /* For place.c. */
 
-/* place_for() was said; whether to ask about each node. */
+/* After place_for(): whether to ask about every node, not only watched ones. */
 bool promise_begin(struct promises *ps, uint32_t req);
 
-/* Whether n tasks of the request, for which place_for() was said, may be on a
- * node that is watched. */
+/* Whether n tasks of the request, for which place_for() was called, may be on a
+ * watched node. */
 bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
                     int64_t n);
 
-/* The trial in place becomes part of the plan.  It may be said twice. */
+/* Note that the trial in place is part of the plan.  Calling it twice is
+ * harmless. */
 void promise_started(struct promises *ps, uint32_t req);
 
 #endif

@@ -7,9 +7,9 @@
 #include "aischedd/sched/promise_start.h"
 
 /*
- * The time at which the row's next job, for which place_for() was said, can
- * start at the latest, or SNAP_NEVER; room is kept for it from then on.
- * *ret_blocker: the job whose end it waits for, or 0.
+ * Returns the time at which the row's next job can start at the latest and
+ * keeps room for it from then on, or returns SNAP_NEVER; place_for() was called
+ * for it.  *ret_blocker: the job whose end it waits for, or 0.
  */
 int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
                            uint64_t *ret_blocker);

@@ -44,8 +44,7 @@ struct promise_seek {
 	int64_t *with; /* nodes, by tasks for which they have room */
 };
 
-/* The count of tasks for which a node has room, at a time from which on it
- * is another. */
+/* A change of the number of tasks for which a node has room. */
 struct promise_step {
 	int64_t at;
 	uint32_t node;
@@ -69,15 +68,15 @@ void *promise_start_reserve(struct promise_seeker *sr,
 struct promise_seeker *promise_start_new(struct place *place,
                                          struct future *future);
 
-/* When what is placed now has left a node: whoever has no limit leaves with
- * the reservation that it names. */
+/* When a job that is placed now has left its nodes: one without time limit
+ * leaves at the end of the reservation that it names. */
 int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
                               int64_t until);
 
-/* When it has ended if it starts then. */
+/* When the job has ended if it starts at that time. */
 int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
 
-/* Look on all nodes: the best steps end at the time at which it can start;
+/* Search all nodes: the best steps end at the time at which the job can start;
  * there are none if it never can. */
 void promise_start_search(struct promise_seek *sk);
 

@@ -1,8 +1,9 @@
 /*
- * serve.h - one claim of a pass, from the question to its answer
+ * serve.h - one claim of a pass, and its answer
  *
- * It may be limited; else it is placed in what is free; else others leave for
- * it; else it is promised a start, or holds back those behind it.
+ * Limits are checked first.  Then the claim is placed in what is free; else
+ * jobs are evicted for it; else it is promised a start, or holds back those
+ * behind it.
  */
 #ifndef AISCHEDD_SCHED_SERVE_H
 #define AISCHEDD_SCHED_SERVE_H
@@ -12,8 +13,8 @@
 /* How a claim was answered. */
 enum serve_answer {
 	STARTS,
-	CLAIMS,   /* others leave for it */
-	PROMISED, /* it waits, and its start is promised */
+	CLAIMS,   /* jobs are evicted for it */
+	PROMISED, /* it waits and is promised a start */
 	WAITS     /* it waits, and so do those like it */
 };
 

@@ -1,11 +1,11 @@
 /*
  * share.h - what each queue may call its own: fair-share division
  *
- * Per resource, top down: each queue gets its quota as far as it asks for
- * it; what is left over goes to siblings of the highest priority first, by
- * weight, as far as they ask; what one does not need is divided again.  Only
- * then is rounded down to whole units, and the odd units go by largest
- * remainder, ties in file order.  (The rules: man aischedd.conf, "Fair
+ * Per resource, top down: each queue gets its quota as far as it asks for it.
+ * The rest goes to siblings of the highest priority first, by weight, as far as
+ * they ask; what one does not need is divided again.  In the end shares are
+ * rounded down to whole units, and the odd units go to the largest remainders,
+ * ties in file order.  (The rules: man aischedd.conf, "Fair
  * share"; the method: Hamilton's apportionment over a water-filling.)
  *
  * Pure; integers only.

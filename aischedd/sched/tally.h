@@ -1,8 +1,8 @@
 /*
  * tally.h - all that runs, summed up
  *
- * There are more runs than anything else that a pass looks at; so it goes
- * through them once, for all who need a sum of theirs.
+ * A pass looks at more runs than anything else, so it goes through them once,
+ * for every sum that is needed.
  */
 #ifndef AISCHEDD_SCHED_TALLY_H
 #define AISCHEDD_SCHED_TALLY_H

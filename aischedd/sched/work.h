@@ -2,8 +2,8 @@
  * work.h - the mutable side of a pass: what is free, what is used
  *
  * Flat counters copied from the snapshot.  Every change is written to the
- * trail, so that a trial is undone by popping old values: undo cannot fail
- * and cannot forget a field.  Owned by the pass; lives in its arena.
+ * trail, and a trial is undone by popping old values.  So undo cannot fail and
+ * cannot forget a field.  The pass owns it; it lives in the arena of the pass.
  */
 #ifndef AISCHEDD_SCHED_WORK_H
 #define AISCHEDD_SCHED_WORK_H
@@ -50,7 +50,7 @@ struct work {
 	int64_t (*user_use)[2]; /* enum user_count */
 	size_t user_mask;
 
-	bool loose; /* to explain: what if nobody asked for --numa? */
+	bool loose; /* ignore --numa, to explain why a job waits */
 
 	struct work_change *trail;
 	size_t ntrail, trail_cap;
@@ -92,7 +92,7 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
  * Its node is closed to others, or open again, if the job is exclusive. */
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
-/* Whether nothing that the task holds is given twice. */
+/* Whether nothing that the task holds is also held by another. */
 bool work_is_sound(const struct work *w, const struct snap_task *task);
 
 /* What a job adds (sign 1) to the use of its queue and all above it, or takes
