@@ -269,7 +269,7 @@ make_job()
 			"name": "$1", "labels": {"aisched.io/queue": "default"}},
 		"spec": {"suspend": true, ${3-} "template": {"spec": {
 			"restartPolicy": "Never", "schedulerName": "aisched",
-			"terminationGracePeriodSeconds": 1,
+			"terminationGracePeriodSeconds": ${grace:-1},
 			"volumes": [{"name": "v", "hostPath": {"path": "$work"}}],
 			"containers": [{"name": "own",
 				"image": "docker.io/local/box:1",
@@ -308,6 +308,50 @@ is "each is a task" "$(aiq --log --task 2 "$id")" "I am 2"
 is "in order" "$(aiq --log "$id")" "I am 0
 I am 1
 I am 2"
+
+# Their pods are deleted with what stops them, and say something on the way.
+saves="trap 'echo saved; sleep 1; echo done; exit 3' TERM; echo one
+	while :; do sleep 0.1; done"
+saves=$(echo "$saves" | tr '\n\t' '; ')
+saved="one
+saved
+done"
+
+# NAME WHAT COMMAND [WORD]...: a Job that is stopped so keeps all that it says.
+stopped_so()
+{
+	stopped_name=$1
+	make_job "$2" "$saves"
+	shift 2
+	wait_for is_state "$id" RUNNING
+	wait_for eval "aiq --log $id | grep -q one"
+	"$@" >/dev/null
+	wait_for is_state "$id" CANCELLED
+	is "$stopped_name" "$(aiq --log "$id")" "$saved"
+}
+grace=3
+# shellcheck disable=SC2016 # of the job as it is then
+stopped_so "one that is cancelled keeps its last words" cancelled \
+	eval 'aicancel $id'
+stopped_so "and one that its owner deletes" deleted \
+	kube -n "$ns" delete job deleted --wait=false
+make_job late "$saves" '"activeDeadlineSeconds": 3,'
+ok "one runs for longer than it may" wait_for is_state "$id" TIMEOUT
+is "and keeps them, too" "$(aiq --log "$id")" "$saved"
+make_job replaced "$saves"
+ok "another runs" wait_for is_state "$id" RUNNING
+wait_for eval "aiq --log $id | grep -q one"
+kube -n "$ns" delete pod -l job-name=replaced --wait=false >/dev/null
+both_speak()
+{
+	[ "$(aiq --log "$id" 2>/dev/null)" = "$saved
+one" ]
+}
+ok "a pod of it that is deleted is replaced" wait_for both_speak
+aicancel "$id"
+wait_for is_state "$id" CANCELLED
+is "and both are kept" "$(aiq --log "$id")" "$saved
+$saved"
 
 # --- too much of it -------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	KEEP_MS = 5000,   /* that others wait for its logs to be read */
+	KEEP_MS = 5000,   /* that it goes on until its logs are followed */
 	SLACK_MS = 15000, /* what is late by more does not come by itself */
 	EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */
 };
@@ -37,8 +37,8 @@ void kube_adopt_end_fence(struct kube_adoptee *j)
 		bool there = kube_nodes_is_there(nodes, p->pod.node);
 		bool orphan = j->gone && is_late(j, j->run.stop_ms);
 
-		if (!*p->pod.node || kube_pod_is_over(&p->pod) || p->forced ||
-		    (there && !orphan && !is_late(j, p->gone_ms)))
+		if (p->gone || !*p->pod.node || kube_pod_is_over(&p->pod) ||
+		    p->forced || (there && !orphan && !is_late(j, p->gone_ms)))
 			continue;
 		p->forced = true;
 		kube_adopt_ask_pod(
@@ -47,12 +47,18 @@ void kube_adopt_end_fence(struct kube_adoptee *j)
 	}
 }
 
-bool kube_adopt_end_is_kept(struct kube_adoptee *j)
+void kube_adopt_end_keep(struct kube_adoptee *j, bool all)
 {
 	const struct kube_owner id = { j->job, j->run.attempt };
 
 	if (!j->run.keep)
-		j->run.keep = kube_keep_begin(j->kube, &id);
+		j->run.keep = kube_keep_new(j->kube, &id);
+	kube_keep_add(j->run.keep, all);
+}
+
+bool kube_adopt_end_is_kept(struct kube_adoptee *j)
+{
+	kube_adopt_end_keep(j, true);
 	return kube_keep_is_done(j->run.keep);
 }
 
@@ -61,12 +67,13 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 	struct kube_adopt_run *run = &j->run;
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
-	bool kept = kube_adopt_end_is_kept(j); /* its pods go when they end */
 
+	kube_adopt_end_keep(j, true); /* its pods go when they end */
 	if (!run->stop_ms)
 		run->stop_ms = clock_boot_ms();
 	if (j->gone || j->at.deleting || kube_adopt_is_over(j) ||
-	    (!kept && clock_boot_ms() - run->stop_ms < KEEP_MS))
+	    (!kube_keep_is_reading(run->keep) &&
+	     clock_boot_ms() - run->stop_ms < KEEP_MS))
 		return;
 	if (goes)
 		kube_adopt_ask(j, ADOPT_DELETE,
@@ -109,7 +116,8 @@ static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 	const struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
-		if (p->pod.ended && (p->pod.exit_code || p->pod.oom) &&
+		if (!p->former && p->pod.ended &&
+		    (p->pod.exit_code || p->pod.oom) &&
 		    (!worst || p->pod.end >= worst->end))
 			worst = &p->pod;
 	return worst;
@@ -137,7 +145,8 @@ static void tell_ended(struct kube_adoptee *j)
 	struct buf text = { 0 };
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
-		if (p->pod.start && (!o.start || p->pod.start < o.start))
+		if (!p->former && p->pod.start &&
+		    (!o.start || p->pod.start < o.start))
 			o.start = p->pod.start;
 	if (!o.start)
 		o.start = o.end;

@@ -23,6 +23,9 @@ void kube_adopt_end_take_down(struct kube_adoptee *j);
 /* Delete pods for good of which nobody will say that they have ended. */
 void kube_adopt_end_fence(struct kube_adoptee *j);
 
+/* Keep the logs of its pods that are being deleted, or of all. */
+void kube_adopt_end_keep(struct kube_adoptee *j, bool all);
+
 /* Whether what its pods have printed is kept, or cannot be. */
 bool kube_adopt_end_is_kept(struct kube_adoptee *j);
 

@@ -15,7 +15,7 @@ static bool is_bound(const struct kube_adopt_pod *p)
 
 bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p)
 {
-	return is_bound(p) && !kube_pod_is_over(&p->pod);
+	return is_bound(p) && !p->gone && !kube_pod_is_over(&p->pod);
 }
 
 bool kube_adopt_pod_any_alive(const struct kube_adoptee *j)
@@ -41,8 +41,8 @@ struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
 
 static void count(struct kube_adopt_pod *p)
 {
-	bool counts =
-	    !p->of->run.attempt && *p->pod.node && !kube_pod_is_over(&p->pod);
+	bool counts = !p->of->run.attempt && !p->gone && *p->pod.node &&
+	              !kube_pod_is_over(&p->pod);
 
 	if (counts == p->counted)
 		return;
@@ -96,7 +96,8 @@ static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)
 		p->slot->ran = true;
-	if (kube_pod_is_over(&p->pod) || (p->pod.deleting && !is_bound(p)))
+	if (p->gone || kube_pod_is_over(&p->pod) ||
+	    (p->pod.deleting && !is_bound(p)))
 		leave_slot(p);
 }
 
@@ -105,8 +106,9 @@ static void deal_to(struct kube_adoptee *j, bool bound)
 	struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list) {
-		if (p->slot || kube_pod_is_over(&p->pod) ||
-		    is_bound(p) != bound || (!bound && p->pod.deleting))
+		if (p->slot || p->gone || p->former ||
+		    kube_pod_is_over(&p->pod) || is_bound(p) != bound ||
+		    (!bound && p->pod.deleting))
 			continue;
 		p->slot = free_slot(j, p->pod.node);
 		if (p->slot)
@@ -146,6 +148,18 @@ static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
 	return p;
 }
 
+/* One that ran is kept: for how it ended, and because the next one's log has
+ * another number. */
+static void pod_deleted(struct kube_adopt_pod *p)
+{
+	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {
+		kube_adopt_pod_free(p);
+		return;
+	}
+	p->gone = p->pod.deleting = true;
+	count(p);
+}
+
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
 {
 	struct kube_adoptee *j = kube_adopt_find(kube, pod->owner);
@@ -154,12 +168,11 @@ bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
 	if (!j || strcmp(pod->namespace, kube->pool->namespace) != 0)
 		return false;
 	p = pod_seen(j, pod);
-	if (deleted && !kube_pod_is_over(&p->pod))
-		kube_adopt_pod_free(p);
-	else if (!deleted)
-		count(p);
+	if (deleted)
+		pod_deleted(p);
 	else
-		p->gone = p->pod.deleting = true;
+		count(p);
+	kube_log_look(kube);
 	kube_adopt_step(j);
 	return true;
 }
@@ -170,8 +183,8 @@ static void drop_marked(struct kube_adoptee *j)
 
 	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
 		next = TAILQ_NEXT(p, of_list);
-		if (p->marked && !kube_pod_is_over(&p->pod))
-			kube_adopt_pod_free(p);
+		if (p->marked && !p->gone)
+			pod_deleted(p);
 	}
 }
 

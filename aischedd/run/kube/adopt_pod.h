@@ -22,6 +22,7 @@ struct kube_adopt_pod {
 	struct kube_adopt_slot *slot; /* NULL: it has none */
 	bool marked;                  /* not seen yet in the list being read */
 	bool gone;                    /* deleted; kept for how it ended */
+	bool former;                  /* of an attempt before this one */
 	bool counted;                 /* as use of its node by others */
 	bool binding, forced;         /* asked for, and not refused */
 	int64_t gone_ms; /* when its deletion was first seen; 0: never */

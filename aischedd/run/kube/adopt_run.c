@@ -182,11 +182,24 @@ static bool is_still(const struct kube_adoptee *j)
 	       kube_adopt_is_over(j);
 }
 
+/* A pod of it that has run is being deleted, by whomever. */
+static bool is_leaving(const struct kube_adoptee *j)
+{
+	const struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		if (p->pod.deleting && !p->gone && !p->former && p->pod.ran)
+			return true;
+	return false;
+}
+
 void kube_adopt_run_step(struct kube_adoptee *j)
 {
 	if (j->run.over)
 		return;
 	kube_adopt_pod_deal(j);
+	if (is_leaving(j))
+		kube_adopt_end_keep(j, false);
 	if (!kube_adopt_end_is_due(j) && j->run.ordered)
 		run_on(j);
 	kube_adopt_end_fence(j);
@@ -218,14 +231,17 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
 }
 
-static void drop_ended(struct kube_adoptee *j)
+/* They have nothing to do with the attempt that begins. */
+static void leave_behind(struct kube_adoptee *j)
 {
 	struct kube_adopt_pod *p, *next;
 
 	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
 		next = TAILQ_NEXT(p, of_list);
-		if (kube_pod_is_over(&p->pod))
+		if (p->gone)
 			kube_adopt_pod_free(p);
+		else if (p->pod.deleting || kube_pod_is_over(&p->pod))
+			p->former = true;
 	}
 }
 
@@ -240,7 +256,7 @@ bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 		return true;
 	if (j->run.attempt != job->attempt) {
 		kube_adopt_run_reset(j);
-		drop_ended(j);
+		leave_behind(j);
 		j->run.attempt = job->attempt;
 		j->run.since_ms = clock_boot_ms();
 		kube_adopt_pod_count(j);

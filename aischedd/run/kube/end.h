@@ -22,7 +22,7 @@ struct kube_end {
 	int64_t grace_s;
 	int64_t since_ms; /* when its pods were first told to end; 0: never */
 	bool job_gone;    /* its Job was there and is not */
-	struct kube_keep *keep; /* its logs; NULL: pods still run */
+	struct kube_keep *keep; /* its logs; NULL: none is kept yet */
 	bool over;              /* its last event was told */
 	bool forgotten;         /* forget() was called */
 };

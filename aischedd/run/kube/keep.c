@@ -1,10 +1,12 @@
 /*
- * keep.c - the logs of pods that have ended, kept before the pods go
+ * keep.c - the logs of pods, kept before the pods go
  *
- * A log is read as the API has it and goes to a file of log_file.h, a few at a
- * time for all attempts.  When something fails it is read again, from its
- * begin; when that does not help, the end of the job says so and does not
- * wait.  A server that cannot be reached is waited for.
+ * A log goes to a file of log_file.h.  That of a pod that has ended is read, a
+ * few at a time for all attempts.  That of a pod that is about to go is
+ * followed, because it is gone soon after its last line.  A call that breaks is
+ * made again and goes on where it was; when that does not help, the end of the
+ * job says so and does not wait.  A server that cannot be reached is waited
+ * for.
  */
 #include "aischedd/run/kube/keep.h"
 
@@ -14,6 +16,7 @@
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/call.h"
+#include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/log_pods.h"
 #include "aischedd/run/log_file.h"
@@ -22,9 +25,14 @@
 #include "libcommon/mem.h"
 
 enum {
-	READERS = 8,        /* at a time */
-	SILENCE_MS = 10000, /* of a node that does not answer */
-	WHOLE_MS = 60000,   /* for one log */
+	READERS = 8,         /* logs of pods that have ended, at a time */
+	FOLLOWERS = 256,     /* of pods that are about to */
+	SILENCE_MS = 10000,  /* of a node that does not answer */
+	FOLLOW_MS = 3600000, /* likewise, where little may be printed */
+	WHOLE_MS = 60000,    /* for one log */
+	LINGER_MS = 3000,    /* of a stream whose pod has ended */
+	FIRST_MS = 1000,     /* to a pod's first line, if it prints any */
+	AGAIN_MS = 1000,     /* between two tries */
 	TRIES = 3,
 	AGAIN_MAX = 10 /* pods of one task whose logs are kept */
 };
@@ -35,12 +43,18 @@ struct kube_kept {
 	struct kube_keep *keep;
 	struct log_id id;
 	char *pod, *container;
-	struct kube_call *call; /* NULL: it waits for its turn */
+	struct kube_call *call; /* NULL: none is under way */
+	bool follow;            /* it lasts as long as the pod runs */
+	bool gave;              /* something was read */
+	bool done;
 	struct log_writer *writer;
 	struct log_lines lines;
 	struct buf text;
 	unsigned tries;
-	int64_t until_ms;
+	int64_t begun_ms; /* the first call; 0: none yet */
+	int64_t again_ms; /* not before then */
+	int64_t until_ms; /* of a call that does not follow */
+	int64_t over_ms;  /* when its pod was first seen over; or 0 */
 };
 
 struct kube_keep {
@@ -50,13 +64,24 @@ struct kube_keep {
 	char *lost; /* why the first that is not kept is not, or NULL */
 };
 
+static void stop_call(struct kube_kept *k)
+{
+	struct kube_keeps *keeps = &k->keep->kube->keep;
+
+	k->call = NULL;
+	if (k->follow)
+		keeps->nfollowing--;
+	else
+		keeps->nreading--;
+}
+
 static void kept_free(struct kube_kept *k)
 {
-	struct kube *kube = k->keep->kube;
-
-	TAILQ_REMOVE(&kube->keep.list, k, of_list);
-	if (k->call)
-		kube->keep.nreading--;
+	TAILQ_REMOVE(&k->keep->kube->keep.list, k, of_list);
+	if (k->call) {
+		kube_http_cancel(k->call);
+		stop_call(k);
+	}
 	log_writer_drop(k->writer);
 	buf_free(&k->text);
 	free(k->pod);
@@ -64,33 +89,39 @@ static void kept_free(struct kube_kept *k)
 	free(k);
 }
 
-/* It is read, or given up: err says why. */
+/* It is read, or given up: err says why.  What was read is kept. */
 static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;
+	struct err failed;
 
+	if (!k->gave && err)
+		log_writer_drop(k->writer);
+	else if (k->writer && log_writer_end(k->writer, &failed) < 0)
+		err = &failed;
+	k->writer = NULL;
+	k->done = true;
 	if (err && !keep->lost)
-		keep->lost =
-		    xasprintf("the log of task %" PRIu32 " is not kept: %s",
-		              k->id.task, err->text);
+		keep->lost = xasprintf(
+		    "the log of task %" PRIu32 " is not kept%s: %s", k->id.task,
+		    k->gave ? " to its end" : "", err->text);
 	keep->left--;
-	kept_free(k);
 }
 
 static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
 	struct kube_kept *k = arg;
 
-	if (clock_boot_ms() > k->until_ms)
+	if (!k->follow && clock_boot_ms() > k->until_ms)
 		return err_set(err, ETIMEDOUT, "it takes more than %d s",
 		               WHOLE_MS / 1000);
+	k->over_ms = 0; /* it does not linger */
 	buf_clear(&k->text);
 	if (log_lines_feed(&k->lines, data, len, &k->text, err) < 0)
 		return -1;
-	return log_writer_add(k->writer, k->text.data, k->text.len, err);
+	k->gave = !log_writer_add(k->writer, k->text.data, k->text.len, err);
+	return k->gave ? 0 : -1;
 }
-
-static void pump(struct kube *kube);
 
 static void look_again(struct kube *kube, const struct kube_owner *owner)
 {
@@ -103,72 +134,147 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 		kube_adopt_step(j);
 }
 
+/* Whether the call may be made again, after it has failed. */
+static bool may_help(const struct kube_kept *k, const struct err *err)
+{
+	/* A broken connection is another's fault, and may be mended. */
+	return k->tries < TRIES && (k->follow || err->code == ECONNRESET) &&
+	       err->code != EPERM && err->code != EACCES && err->code != ENOSPC;
+}
+
 static void on_done(const struct kube_answer *answer, void *arg)
 {
 	struct kube_kept *k = arg;
 	struct kube_keep *keep = k->keep;
 	struct kube *kube = keep->kube;
 	struct err err = { 0 };
-	int rc = -1;
 
-	kube->keep.nreading--;
-	k->call = NULL;
 	if (answer->err)
 		err = *answer->err;
 	else
-		rc = log_lines_end(&k->lines, &err);
-	if (rc == 0) {
-		rc = log_writer_end(k->writer, &err);
-		k->writer = NULL;
-	}
-	/* A broken connection is another's fault, and may be mended. */
-	if (rc == 0 || err.code != ECONNRESET || k->tries >= TRIES)
-		finish(k, rc < 0 ? &err : NULL);
-	pump(kube);
+		log_lines_end(&k->lines, &err);
+	k->tries += err.code != 0;
+	k->again_ms = clock_boot_ms() + AGAIN_MS;
+	stop_call(k);
+	if (k->gave && (err.code == ENOENT || err.code == ENODATA))
+		finish(k, NULL); /* it was followed until its pod was gone */
+	else if (err.code && !may_help(k, &err))
+		finish(k, &err);
+	else if (!err.code && !k->follow)
+		finish(k, NULL);
+	kube_keep_step(kube);
 	if (!keep->left)
 		look_again(kube, &keep->owner);
 }
 
-static int start(struct kube *kube, struct kube_kept *k, struct err *err)
+static int begin(struct kube *kube, struct kube_kept *k, struct err *err)
 {
-	struct buf path = { 0 };
-
-	log_writer_drop(k->writer);
+	if (k->writer) {
+		log_lines_begin(&k->lines);
+		return 0;
+	}
+	k->begun_ms = clock_boot_ms();
 	k->writer = log_writer_new(kube->log.folder, &k->id,
 	                           kube->pool->log_limit, err);
-	if (!k->writer)
-		return -1;
 	k->lines = (struct log_lines){ .keep_times = true };
 	log_lines_begin(&k->lines);
-	k->tries++;
-	k->until_ms = clock_boot_ms() + WHOLE_MS;
-	kube_log_path(kube, k->pod, k->container, &path);
-	kube->keep.nreading++;
-	k->call = kube_http_send(
-	    kube->http, &(struct kube_request){ .rank = KUBE_READ,
-	                                        .path = path.data,
-	                                        .relayed = true,
-	                                        .silence_ms = SILENCE_MS,
-	                                        .data = on_data,
-	                                        .done = on_done,
-	                                        .arg = k });
-	buf_free(&path);
-	return 0;
+	return k->writer ? 0 : -1;
 }
 
-/* Begin to read as many as may be. */
-static void pump(struct kube *kube)
+static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 {
-	struct kube_kept *k, *next;
+	int64_t since = log_lines_since(&k->lines);
+	struct buf path = { 0 };
+
+	k->follow = follow;
+	k->until_ms = clock_boot_ms() + WHOLE_MS;
+	kube_log_path(kube, k->pod, k->container, since, &path);
+	if (follow) {
+		kube_path_query(&path, "follow", "true");
+		kube->keep.nfollowing++;
+	} else {
+		kube->keep.nreading++;
+	}
+	k->call = kube_http_send(
+	    kube->http, &(struct kube_request){
+			    .rank = KUBE_READ,
+			    .path = path.data,
+			    .relayed = true,
+			    .silence_ms = follow ? FOLLOW_MS : SILENCE_MS,
+			    .data = on_data,
+			    .done = on_done,
+			    .arg = k });
+	buf_free(&path);
+}
+
+/* --- steps --- */
+
+/* Its pod has ended, and the stream does not. */
+static bool lingers(struct kube_kept *k)
+{
+	int64_t now = clock_boot_ms();
+
+	if (!k->over_ms)
+		k->over_ms = now;
+	return now - k->over_ms > LINGER_MS;
+}
+
+/* pod: NULL if it is gone. */
+static void step(struct kube *kube, struct kube_kept *k,
+                 const struct kube_pod *pod)
+{
+	bool over = !pod || kube_pod_is_over(pod);
 	struct err err;
 
-	for (k = TAILQ_FIRST(&kube->keep.list);
-	     k && kube->keep.nreading < READERS; k = next) {
-		next = TAILQ_NEXT(k, of_list);
-		if (!k->call && start(kube, k, &err) < 0)
-			finish(k, &err); /* the tick steps its attempt */
+	if (k->call && k->follow && over && lingers(k)) {
+		kube_http_cancel(k->call);
+		stop_call(k);
 	}
+	if (k->call || (!over && clock_boot_ms() < k->again_ms))
+		return;
+	err_set(&err, ENOENT, "its pod is gone");
+	if (!pod)
+		finish(k, k->gave ? NULL : &err);
+	else if (over ? kube->keep.nreading >= READERS
+	              : kube->keep.nfollowing >= FOLLOWERS)
+		return;
+	else if (begin(kube, k, &err) < 0)
+		finish(k, &err);
+	else
+		ask(kube, k, !over);
 }
+
+static const struct kube_pod *find(const struct kube_log_pod *list, size_t n,
+                                   const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].gone && !strcmp(list[i].pod->name, name))
+			return list[i].pod;
+	return NULL;
+}
+
+void kube_keep_step(struct kube *kube)
+{
+	const struct kube_keep *keep = NULL;
+	struct kube_log_pod *list = NULL;
+	struct kube_kept *k;
+	size_t n = 0;
+
+	/* Those of one attempt are beside each other. */
+	TAILQ_FOREACH(k, &kube->keep.list, of_list) {
+		if (k->done)
+			continue;
+		if (k->keep != keep) {
+			keep = k->keep;
+			free(list);
+			n = kube_log_pods(kube, &keep->owner, &list);
+		}
+		step(kube, k, find(list, n, k->pod));
+	}
+	free(list);
+}
+
+/* --- what is kept --- */
 
 /* It still can be asked for. */
 static bool has_log(const struct kube *kube, const struct kube_log_pod *p)
@@ -184,19 +290,38 @@ static bool is_among_last(const struct kube_log_pod *list, size_t n, size_t i)
 	       list[i + AGAIN_MAX].id.task != list[i].id.task;
 }
 
-struct kube_keep *kube_keep_begin(struct kube *kube,
-                                  const struct kube_owner *owner)
+static bool is_known(const struct kube_keep *keep, const char *pod)
+{
+	const struct kube_kept *k;
+
+	TAILQ_FOREACH(k, &keep->kube->keep.list, of_list)
+		if (k->keep == keep && !strcmp(k->pod, pod))
+			return true;
+	return false;
+}
+
+struct kube_keep *kube_keep_new(struct kube *kube,
+                                const struct kube_owner *owner)
 {
 	struct kube_keep *keep = xcalloc(1, sizeof(*keep));
-	struct kube_log_pod *list;
-	size_t n = kube_log_pods(kube, owner, &list);
 
 	keep->kube = kube;
 	keep->owner = *owner;
+	return keep;
+}
+
+void kube_keep_add(struct kube_keep *keep, bool all)
+{
+	struct kube *kube = keep->kube;
+	struct kube_log_pod *list;
+	size_t n = kube_log_pods(kube, &keep->owner, &list), added = 0;
+
 	for (size_t i = 0; i < n; i++) {
 		struct kube_kept *k;
 
-		if (!has_log(kube, &list[i]) || !is_among_last(list, n, i))
+		if ((!all && !list[i].pod->deleting) ||
+		    !has_log(kube, &list[i]) || !is_among_last(list, n, i) ||
+		    is_known(keep, list[i].pod->name))
 			continue;
 		k = xcalloc(1, sizeof(*k));
 		k->keep = keep;
@@ -205,15 +330,28 @@ struct kube_keep *kube_keep_begin(struct kube *kube,
 		k->container = xstrdup(list[i].pod->container);
 		TAILQ_INSERT_TAIL(&kube->keep.list, k, of_list);
 		keep->left++;
+		added++;
 	}
 	free(list);
-	pump(kube);
-	return keep;
+	if (added)
+		kube_keep_step(kube);
 }
 
 bool kube_keep_is_done(const struct kube_keep *keep)
 {
 	return !keep->left;
+}
+
+bool kube_keep_is_reading(const struct kube_keep *keep)
+{
+	int64_t now = clock_boot_ms();
+	const struct kube_kept *k;
+
+	TAILQ_FOREACH(k, &keep->kube->keep.list, of_list)
+		if (k->keep == keep && !k->done && !k->gave &&
+		    (!k->begun_ms || now - k->begun_ms < FIRST_MS))
+			return false;
+	return true;
 }
 
 const char *kube_keep_lost(const struct kube_keep *keep)
@@ -229,11 +367,8 @@ void kube_keep_free(struct kube_keep *keep)
 		return;
 	for (k = TAILQ_FIRST(&keep->kube->keep.list); k; k = next) {
 		next = TAILQ_NEXT(k, of_list);
-		if (k->keep != keep)
-			continue;
-		if (k->call)
-			kube_http_cancel(k->call);
-		kept_free(k);
+		if (k->keep == keep)
+			kept_free(k);
 	}
 	free(keep->lost);
 	free(keep);

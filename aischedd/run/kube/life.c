@@ -142,6 +142,14 @@ static void (*const act[])(struct kube_attempt *a) = {
 
 /* --- looking, and the end --- */
 
+/* all: not only of pods that somebody deletes. */
+static void keep_logs(struct kube_attempt *a, bool all)
+{
+	if (!a->end.keep)
+		a->end.keep = kube_keep_new(a->kube, &a->id);
+	kube_keep_add(a->end.keep, all);
+}
+
 /* What is found may end it. */
 static struct kube_look look_at(struct kube_attempt *a)
 {
@@ -150,6 +158,8 @@ static struct kube_look look_at(struct kube_attempt *a)
 	if (life_of(a) == LIFE_STARTING)
 		check_timeout(a);
 	seen = kube_look_at(a);
+	if (seen.leaving)
+		keep_logs(a, false);
 	if (!rests(a))
 		kube_end_fence(a);
 	if (a->end.job_gone && !a->start.told && !kube_attempt_any_alive(a))
@@ -170,8 +180,7 @@ static bool is_quiet(struct kube_attempt *a, const struct kube_look *look)
 
 static void finish(struct kube_attempt *a)
 {
-	if (!a->end.keep)
-		a->end.keep = kube_keep_begin(a->kube, &a->id);
+	keep_logs(a, true);
 	if (kube_keep_is_done(a->end.keep))
 		kube_tell_end(a);
 }

@@ -38,8 +38,12 @@ struct run_log {
 };
 
 void kube_log_path(const struct kube *kube, const char *pod,
-                   const char *container, struct buf *path)
+                   const char *container, int64_t since, struct buf *path)
 {
+	time_t t = since;
+	struct tm tm;
+	char text[32];
+
 	buf_puts(path, "/api/v1/namespaces");
 	kube_path_name(path, kube->pool->namespace);
 	buf_puts(path, "/pods");
@@ -47,6 +51,10 @@ void kube_log_path(const struct kube *kube, const char *pod,
 	buf_puts(path, "/log");
 	kube_path_query(path, "container", container);
 	kube_path_query(path, "timestamps", "true");
+	if (since < 0)
+		return;
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
+	kube_path_query(path, "sinceTime", text);
 }
 
 static void log_free(struct run_log *log)
@@ -133,19 +141,10 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	int64_t since = log_lines_since(log->lines);
 	struct buf path = { 0 };
 
-	kube_log_path(log->kube, pod->name, pod->container, &path);
+	kube_log_path(log->kube, pod->name, pod->container, since, &path);
 	log->last = !log->follow || kube_pod_is_over(pod);
 	if (!log->last)
 		kube_path_query(&path, "follow", "true");
-	if (since >= 0) {
-		time_t t = since;
-		struct tm tm;
-		char text[32];
-
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ",
-		         gmtime_r(&t, &tm));
-		kube_path_query(&path, "sinceTime", text);
-	}
 	log_lines_begin(log->lines);
 	log->call = kube_http_send(
 	    log->kube->http, &(struct kube_request){
@@ -186,7 +185,7 @@ static void step(struct run_log *log)
 
 void kube_log_look(struct kube *kube)
 {
-	if (!TAILQ_EMPTY(&kube->log.readers))
+	if (!TAILQ_EMPTY(&kube->log.readers) || !TAILQ_EMPTY(&kube->keep.list))
 		event_active(kube->soon, EV_TIMEOUT, 0);
 }
 
@@ -198,6 +197,7 @@ void kube_log_step(struct kube *kube)
 		next = TAILQ_NEXT(log, of_list);
 		step(log);
 	}
+	kube_keep_step(kube);
 }
 
 struct run_log *kube_log_open(struct runner *r, const struct log_id *id,

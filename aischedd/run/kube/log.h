@@ -18,9 +18,10 @@ struct kube_logs {
 	TAILQ_HEAD(, run_log) readers;
 };
 
-/* Path of the log of a pod, with times; the query may be continued. */
+/* Path of the log of a pod, with times, from that unix second on (-1: all of
+ * it); the query may be continued. */
 void kube_log_path(const struct kube *kube, const char *pod,
-                   const char *container, struct buf *path);
+                   const char *container, int64_t since, struct buf *path);
 
 /* As runner_ops says. */
 struct run_log *kube_log_open(struct runner *r, const struct log_id *id,

@@ -67,8 +67,8 @@ size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
 				add(&pods, &task->pod, task->gone);
 	if (j && j->run.attempt == owner->attempt)
 		TAILQ_FOREACH(other, &j->pods, of_list)
-			if (!other->gone)
-				add(&pods, &other->pod, false);
+			if (!other->former)
+				add(&pods, &other->pod, other->gone);
 	if (pods.n)
 		qsort(pods.list, pods.n, sizeof(*pods.list), in_order);
 	number(&pods, owner);

@@ -93,6 +93,7 @@ struct kube_look kube_look_at(struct kube_attempt *a)
 		slot->seen = true;
 		look.alive += kube_task_is_alive(task);
 		look.idle += !task->pod.ran;
+		look.leaving |= task->pod.ran && task->pod.deleting;
 		if (task->pod.start > look.start)
 			look.start = task->pod.start;
 		if (!a->start.told)

@@ -13,6 +13,7 @@ struct kube_look {
 	uint32_t idle;  /* tasks that have not run, or will run again */
 	uint32_t alive; /* tasks that hold a node */
 	bool bad;       /* one has failed for good, or is lost */
+	bool leaving;   /* a pod that runs is being deleted */
 	int64_t start;  /* unix seconds, of the last that started; 0: none */
 };
 
