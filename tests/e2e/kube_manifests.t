@@ -277,6 +277,18 @@ aicancel "$id"
 ok "and is cancelled" wait_for is_state "$id" CANCELLED
 ok "nothing is left, either" wait_for nothing_is_left
 
+if [ "$(id -u)" -eq 0 ]; then
+	kube label namespace "$ns" --overwrite \
+		pod-security.kubernetes.io/enforce=restricted >/dev/null
+	id=$(as_user nobody aisub --parsable -o /dev/null --wrap true)
+	ok "a job of a user meets the restricted profile" \
+		wait_for is_state "$id" RUNNING
+	aicancel "$id"
+	kube label namespace "$ns" --overwrite \
+		pod-security.kubernetes.io/enforce=baseline >/dev/null
+	ok "and leaves nothing" wait_for nothing_is_left
+fi
+
 # --- a Job of somebody else, with these rights and rules --------------------
 
 kube --namespace "$ns" --as alice create -f - >/dev/null <<-END
