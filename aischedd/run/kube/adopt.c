@@ -274,7 +274,7 @@ static void check_owner(struct kube_adoptee *j)
 	            j->kube->arg);
 }
 
-/* What was cancelled goes; what failed stays to be looked at. */
+/* Delete the Job of a cancelled job; one that failed stays to be looked at. */
 static void wind_up(struct kube_adoptee *j)
 {
 	bool goes = j->state == JOB_CANCELLED || j->state == JOB_DEADLINE ||

@@ -107,7 +107,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		on_refused(j, kind, err);
 	else if (kind != ADOPT_DELETE && !calls[kind].pod)
 		kube_adopt_look(j, answer->body);
-	/* What was refused is asked for again by the tick, not at once. */
+	/* A refused call is made again by the tick, not at once. */
 	if (!err)
 		kube_adopt_step(j);
 }

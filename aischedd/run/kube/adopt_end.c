@@ -27,7 +27,8 @@ static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 	       clock_boot_ms() - since_ms > j->run.grace_s * 1000 + SLACK_MS;
 }
 
-/* Of a node that is lost, pods stay, as do those of a Job that let go. */
+/* Pods stay on a node that is lost, and when their Job was deleted without
+ * them. */
 void kube_adopt_end_fence(struct kube_adoptee *j)
 {
 	const struct kube_nodes *nodes = j->kube->nodes;
@@ -109,7 +110,7 @@ void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
 	kube_note(j, true, "StartFailed", text);
 }
 
-/* Of pods that ended badly the last: the Job gave up for it. */
+/* The last of the pods that ended badly: the Job gave up for it. */
 static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 {
 	const struct kube_pod *worst = NULL;

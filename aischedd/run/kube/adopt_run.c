@@ -48,7 +48,7 @@ static void let_run(struct kube_adoptee *j)
 	kube_adopt_ask(j, ADOPT_RESUME, kube_foreign_suspend(j->at.uid, false));
 }
 
-/* Whoever may do that wants it to wait. */
+/* Its owner has suspended the Job: the job waits again. */
 static void give_back(struct kube_adoptee *j)
 {
 	if (j->run.taken_back)
@@ -128,7 +128,7 @@ static void check_started(struct kube_adoptee *j)
 	                                        .time = last_start(j) });
 }
 
-/* What the first pod that does not run says about that. */
+/* Why the first pod that does not run does not, as it says. */
 static const char *first_wait(const struct kube_adoptee *j)
 {
 	const struct kube_adopt_pod *p;
@@ -175,7 +175,7 @@ static void run_on(struct kube_adoptee *j)
 	bind_all(j);
 }
 
-/* No pod of it can come any more. */
+/* Whether no more pods of it can come. */
 static bool is_still(const struct kube_adoptee *j)
 {
 	return j->gone || j->at.deleting || j->at.suspended ||

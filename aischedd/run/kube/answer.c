@@ -26,8 +26,8 @@ static void refused(struct kube_attempt *a, const struct err *err)
 	              err->text);
 }
 
-/* Of what has started.  What is there and not allowed may be some day; what
- * is not there any more the watch tells. */
+/* For an attempt that runs: a call that is forbidden may be allowed some day,
+ * so it is made again later.  The watch tells of an object that is gone. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
 	if (!err || err->code == ENOENT || is_worth_another(err))
@@ -188,7 +188,7 @@ void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
 		on[kind](a, task, answer);
 	if (!err)
 		kube_tell_note(a, NULL);
-	/* What was refused is asked for again by the tick, not at once. */
+	/* A refused call is made again by the tick, not at once. */
 	if (!err || err->code == EEXIST || a->end.fault.code || a->end.over)
 		kube_attempt_touch(a);
 }

@@ -79,7 +79,7 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 		kube_jobs_remove_later(job);
 }
 
-/* What an admin may mend, until the same is no longer refused. */
+/* Note what an admin may mend, until calls of that kind are allowed. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_refused *refusal = &ask->kube->asks.refused[ask->kind];
@@ -124,7 +124,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	ask_free(ask);
 }
 
-/* What makes others' pods ours to lose is done only while we may act. */
+/* Sent only while the Lease is held. */
 static void ask(struct kube *kube, enum kube_ask_kind kind,
                 const struct kube_owner *owner, const char *name,
                 const char *of, json_t *body)

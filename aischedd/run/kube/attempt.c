@@ -45,7 +45,7 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Of pods with the same index the newest counts that is not going.  They may
+/* Among pods with the same index the newest one counts that stays.  They may
  * come in any order: one that is over was there before one that is not. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)

@@ -283,7 +283,7 @@ static bool has_log(const struct kube *kube, const struct kube_log_pod *p)
 	       kube_nodes_is_up(kube->nodes, p->pod->node);
 }
 
-/* Of a task that failed again and again, not all of its pods matter. */
+/* Keep only the last logs of a task that failed again and again. */
 static bool is_among_last(const struct kube_log_pod *list, size_t n, size_t i)
 {
 	return i + AGAIN_MAX >= n ||

@@ -38,7 +38,8 @@ static void on_trouble(const struct err *err, void *arg)
 
 /* --- watches ----------------------------------------------------------- */
 
-/* What works is no trouble any more; what is complete may be the last. */
+/* News end the trouble of a watch; the last watch to be complete ends the
+ * wait of recover(). */
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
@@ -128,7 +129,7 @@ static void step_all(struct kube *kube)
 	free(key);
 }
 
-/* What has come together is looked at together. */
+/* Step once what has changed more than once. */
 static void on_soon(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube *kube = arg;
@@ -234,7 +235,7 @@ static void runner_free(struct runner *r)
 	free(kube);
 }
 
-/* What is made and waited for from now on goes by it; where the cluster is and
+/* From now on the new configuration holds; where the cluster is and
  * what of it is ours does not change, which the daemon sees to. */
 static void kube_reconf(struct runner *r, const struct conf *conf,
                         const struct conf_pool *pool)

@@ -150,7 +150,7 @@ static void keep_logs(struct kube_attempt *a, bool all)
 	kube_keep_add(a->end.keep, all);
 }
 
-/* What is found may end it. */
+/* Look at its pods, which may end it. */
 static struct kube_look look_at(struct kube_attempt *a)
 {
 	struct kube_look seen;

@@ -83,7 +83,7 @@ static void end_stale(struct run_log *log)
 	end(log, &err);
 }
 
-/* NULL: it is no more. */
+/* Returns NULL if its pod is gone. */
 static const struct kube_pod *pod_of(const struct run_log *log)
 {
 	const struct kube_owner owner = { log->id.job, log->id.attempt };

@@ -160,7 +160,7 @@ bool kube_shared_goes_first(struct kube_job *job)
 	return true;
 }
 
-/* Whoever uses it looks again. */
+/* Step the attempts that use it. */
 static void touch_users(struct kube_shared *shared)
 {
 	struct kube_attempt *a;

@@ -34,7 +34,7 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 	kube_tell(a, ev);
 }
 
-/* What a shell calls the end by a signal. */
+/* A shell says 128 and the number of the signal. */
 static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
 {
 	bool by_signal =
@@ -66,7 +66,7 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 	buf_free(&text);
 }
 
-/* Of tasks that ended badly, the first. */
+/* The first of the tasks that ended badly is the worst. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
 	bool bad = pod->exit_code || pod->oom;

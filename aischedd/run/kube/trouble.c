@@ -8,7 +8,7 @@
 
 enum { REFUSAL_MS = 400000 /* a start is tried again sooner */ };
 
-/* Of jobs that have gone since nobody asks any more. */
+/* A refusal is forgotten after a while: its job may be gone. */
 static const char *refusal(const struct kube *kube)
 {
 	for (int i = 0; i < ASK_KINDS; i++)

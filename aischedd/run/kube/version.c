@@ -36,7 +36,7 @@ static void on_version(const struct kube_answer *answer, void *arg)
 {
 	struct kube *kube = arg;
 
-	/* Who may not ask is not told, and finds out. */
+	/* Where the version may not be asked for, go on without. */
 	if (!answer->err)
 		judge(kube, answer->body);
 	kube->version.known = true;

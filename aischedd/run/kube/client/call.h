@@ -68,7 +68,7 @@ void kube_call_leave(struct kube_call *call);
 /* The guard may have more time to give than when it was asked last. */
 bool kube_call_is_late(struct kube_call *call);
 
-/* Tell the caller; the call is in no list, and then no more. */
+/* Tell the caller, and free the call, which is in no list. */
 void kube_call_answer(struct kube_call *call, const struct kube_answer *what);
 void kube_call_answer_failure(struct kube_call *call, int code,
                               const char *reason, const struct err *err);

@@ -26,8 +26,8 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 void kube_curl_free(struct kube_curl *kc); /* all transfers are removed */
 
 void kube_curl_add(struct kube_curl *kc, CURL *easy);
-/* Of one whose write function has returned CURL_WRITEFUNC_PAUSE: it is called
- * again, perhaps at once. */
+/* Call its write function, which has returned CURL_WRITEFUNC_PAUSE, again;
+ * perhaps at once. */
 void kube_curl_resume(struct kube_curl *kc, CURL *easy);
 void kube_curl_remove(struct kube_curl *kc, CURL *easy);
 bool kube_curl_is_inside(const struct kube_curl *kc);

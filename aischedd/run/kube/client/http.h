@@ -65,7 +65,7 @@ struct kube_answer {
 	const struct err *err; /* NULL: success; codes as kube_status_read() */
 };
 
-/* Once a request, from the loop; the call is no more. */
+/* Called once for each request, from the loop; the call is not used after. */
 typedef void kube_done_fn(const struct kube_answer *answer, void *arg);
 
 /* The body of a success, as it comes.  -1 with *err set ends the request. */
@@ -93,7 +93,7 @@ struct kube_request {
 	void *arg;
 };
 
-/* What holds all requests back; NULL: it is over.  For the log. */
+/* Something holds all requests back; NULL: no longer.  For the log. */
 typedef void kube_trouble_fn(const struct err *err, void *arg);
 
 /*
@@ -105,7 +105,7 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
                                 const struct kube_limits *limits,
                                 kube_trouble_fn *fn, void *arg);
 
-/* Not from a callback; no done() is called any more. */
+/* Not from a callback; done() is not called. */
 void kube_http_free(struct kube_http *http); /* NULL is fine */
 
 /*
@@ -116,8 +116,8 @@ void kube_http_free(struct kube_http *http); /* NULL is fine */
 typedef int64_t kube_guard_fn(void *arg);
 void kube_http_guard(struct kube_http *http, kube_guard_fn *fn, void *arg);
 
-/* What request names is borrowed for the call.  Cannot fail: that is told
- * by done(), and not before this has returned. */
+/* Texts of the request are borrowed for the call.  Cannot fail: done() tells,
+ * and not before this has returned. */
 struct kube_call *kube_http_send(struct kube_http *http,
                                  const struct kube_request *request);
 

@@ -30,7 +30,7 @@ static int read_token(struct kube_config_loader *l,
 	return kube_config_entry_wrong(l, e);
 }
 
-/* What would make us another user than the entry says is refused. */
+/* Refuse what would make us another user than the entry says. */
 static int check_user(struct kube_config_loader *l,
                       const struct kube_config_entry *e)
 {

@@ -26,7 +26,7 @@ struct kube_plugin_run;
 
 /*
  * config (with a plugin) is borrowed for the call.  fn is called once, from the
- * loop, unless the run is cancelled before; then the run is no more.
+ * loop, unless the run is cancelled before; the run is not used after.
  * Fails: the program cannot be started; NULL.
  */
 struct kube_plugin_run *kube_plugin_start(struct event_base *base,

@@ -43,7 +43,7 @@ struct kube_watch {
 	struct kube_split split;
 	int64_t begun_ms;
 	bool got;        /* something came */
-	bool expired;    /* the server does not know our version any more */
+	bool expired;    /* the server no longer knows our version */
 	bool busy, dead; /* in a callback, and freed there */
 };
 
@@ -78,7 +78,7 @@ void kube_watch_free(struct kube_watch *watch)
 		destroy(watch);
 }
 
-/* Returns -1 when the receiver wants no more. */
+/* Returns -1 if the receiver has ended the watch. */
 static int tell(struct kube_watch *w, enum kube_news news, json_t *obj,
                 const struct err *err)
 {

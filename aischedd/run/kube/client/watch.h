@@ -45,7 +45,7 @@ struct kube_watch_spec {
 	void *arg;
 };
 
-/* What is right for a real API server; path, fn and arg are to be set. */
+/* Right for a real API server; set path, fn and arg. */
 extern const struct kube_watch_spec kube_watch_default;
 
 struct kube_watch;

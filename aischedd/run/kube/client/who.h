@@ -9,7 +9,7 @@
 
 struct kube_http;
 
-/* What calls identified with at that time is not accepted. */
+/* The server does not accept what calls with that badge identified with. */
 void kube_who_renew(struct kube_http *http, uint64_t badge);
 
 /* Whether a call can go out now; if not, what is missing is on its way. */

@@ -188,7 +188,7 @@ static int take_options(struct wish *w, const char *map, struct err *err)
 	return 0;
 }
 
-/* What nobody here looks at must not be asked for. */
+/* Refuse resources that the pool does not count. */
 static int check_resources(const struct wish *w, const json_t *resources,
                            struct err *err)
 {
@@ -315,7 +315,7 @@ static void take_selector(struct wish *w)
 	buf_free(&text);
 }
 
-/* What is not asked for is left to the queue's defaults. */
+/* Amounts that are not asked for are left to the queue's defaults. */
 static void take_amounts(struct wish *w)
 {
 	struct spec *spec = &w->submit.spec;

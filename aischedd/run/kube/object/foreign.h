@@ -39,7 +39,7 @@ struct kube_foreign {
 	const char *reason, *message; /* of the end, or "" */
 	uint32_t width;               /* pods at a time when it begins */
 	int64_t rest; /* pods that have not succeeded; INT64_MAX: any number */
-	/* What a daemon that took it has written on it. */
+	/* As a daemon that took it has written on it. */
 	bool taken, ours;
 	uint64_t job; /* ours: the number, 0: none */
 };

@@ -15,7 +15,7 @@
 
 #include "libcommon/buf.h"
 
-/* What is not shared with other tasks, as text for a shell. */
+/* Text for a shell: the part that is not shared with other tasks. */
 #define KUBE_OWN_VAR "AISCHED_OWN_ENV"
 
 /* A script may say something there, too. */

@@ -12,7 +12,8 @@
 #include "libcommon/conf.h"
 #include "libcommon/err.h"
 
-/* Of a pod, and where they are in its container; arrays of the caller's. */
+/* Volumes of a pod, and where they are in its container; both arrays are the
+ * caller's. */
 struct kube_volumes {
 	json_t *volumes, *mounts;
 	unsigned n;

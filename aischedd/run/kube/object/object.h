@@ -25,7 +25,7 @@
 #define KUBE_NOTE_STORE    "aisched.io/store"
 #define KUBE_NOTE_POOL     "aisched.io/pool"
 #define KUBE_NOTE_TASKS    "aisched.io/tasks" /* that it started with */
-/* Of a pod: its output goes to files of the user. */
+/* On a pod: its output goes to files of the user. */
 #define KUBE_NOTE_FILES  "aisched.io/files"
 #define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* of a pod: why it is to end */
 #define KUBE_NOTE_SECRET "aisched.io/secret" /* that it shares */

@@ -20,7 +20,7 @@ bool kube_output_is_file(const struct spec *spec, const char *path);
 /* Whether nothing that it prints is left for the daemon to keep. */
 bool kube_output_all_files(const struct run_job *job);
 
-/* What the first processes are told about it, as text for a shell; now: unix
+/* Tell the first processes about it, as text for a shell; now: unix
  * seconds at which the attempt begins. */
 void kube_output_env(struct buf *out, const struct run_job *job, int64_t now);
 

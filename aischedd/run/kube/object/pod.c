@@ -60,7 +60,7 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 		                     larger(a.pods, b.pods) };
 }
 
-/* What is only limited is asked for, too; in pods the API server has said so
+/* A limit without request is a request, too; in pods the API server has said so
  * already, in templates of Jobs it has not. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {

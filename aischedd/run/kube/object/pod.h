@@ -12,7 +12,7 @@
 
 #include "libcommon/err.h"
 
-/* What is taken of a node, or what there is. */
+/* An amount of each resource: taken of a node, or there. */
 struct kube_amount {
 	int64_t cpu_milli, mem_mib, gpus, pods;
 };
@@ -60,7 +60,7 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
 /* Whether it ended for another reason than that what it ran has ended. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
 
-/* What a pod of this spec uses. */
+/* The use of a pod of this spec. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
 /* A map of resources, as "allocatable"; up: what is asked for, not what is. */

@@ -48,7 +48,8 @@ static bool is_one_of(const char *var, size_t len, const char *const *list)
 	return false;
 }
 
-/* What is true of the submitter's machine, or of one local process. */
+/* Whether it is true only of the submitter's machine, or of one process there.
+ */
 static bool is_local(const char *var, size_t len)
 {
 	static const char *const names[] = {
@@ -142,7 +143,7 @@ static bool is_users(const struct run_job *job, const char *var)
 	return false;
 }
 
-/* What all tasks of an array have goes to common. */
+/* common gets what is the same for all tasks of an array. */
 static void env_file(struct buf *common, struct buf *own,
                      const struct kube_home *home, const struct run_job *job,
                      int64_t now)
