@@ -34,6 +34,9 @@ struct ctl {
 	struct {
 		const char *zone, *from, *count;
 	} cron; /* cron next */
+	struct {
+		const char *user, *act, *job, *since, *until, *count;
+	} audit;
 };
 
 /* What a command's words name, for completion. */
@@ -55,6 +58,10 @@ struct command {
 	int least, most;        /* operands */
 	enum words_kind kind;
 };
+
+/* audit.c */
+extern const struct opt audit_opts[];
+int run_audit(struct ctl *ctl, int argc, char **argv);
 
 /* Options of reserve; what it does. */
 extern const struct opt reserve_opts[];

@@ -314,6 +314,8 @@ const struct command commands[] = {
 	  .run = run_ping, .opts = ping_opts },
 	{ "status", "", "what the daemon holds, and its times",
 	  .run = run_status },
+	{ "audit", "", "list who did what",
+	  .run = run_audit, .opts = audit_opts },
 	{ "dump", "", "print the snapshot that the scheduler sees",
 	  .run = run_dump },
 	{ "shutdown", "", "end the daemon; running jobs go on",

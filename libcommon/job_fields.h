@@ -48,6 +48,7 @@
 	X(position, true, true)          \
 	X(score, true, true)             \
 	X(elapsed_ms, true, false)       \
+	X(acts, true, false)             \
 	X(held_cpu_seconds, true, true)  \
 	X(held_gpu_seconds, true, false) \
 	X(display_id, false, true)       \

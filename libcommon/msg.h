@@ -83,7 +83,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(status, ROLE_USER)        \
 	X(dump, ROLE_ADMIN)         \
 	X(shutdown, ROLE_ADMIN)     \
-	X(script, ROLE_USER)
+	X(script, ROLE_USER)        \
+	X(audit, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

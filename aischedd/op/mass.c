@@ -2,9 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aischedd/op/audit.h"
 #include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"
 #include "aischedd/op/requeue.h"
+#include "aischedd/state/acts.h"
 #include "aischedd/state/lifecycle.h"
 #include "aischedd/state/split.h"
 #include "aischedd/state/submit.h"
@@ -314,6 +316,45 @@ static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
 	return 0;
 }
 
+static const char *act_name(const struct mass *m)
+{
+	static const char *const names[] = {
+		[MASS_CANCEL] = "cancel",
+		[MASS_SIGNAL] = "signal",
+		[MASS_UPDATE] = "update",
+	};
+
+	return m->kind == MASS_CONTROL ? action_name(m->action)
+	                               : names[m->kind];
+}
+
+/* Do it, and note who did.  The record may dissolve, and what it becomes has
+ * the note as well. */
+static int act_on(struct daemon *d, const struct mass *m, struct job *job,
+                  const char *display_id, struct err *err)
+{
+	const char *owner = state_user(d->state, job->user)->name;
+	uint64_t id = job->id;
+	char *was = job->acts;
+	bool over = job_state_is_final((enum job_state)job->state);
+
+	if (!over)
+		job->acts =
+		    acts_add(was, clock_wall_s(), act_name(m), m->peer.user);
+	if (mass_one(d, m, job, err) < 0) {
+		if (!over)
+			free(job->acts);
+		job->acts = was;
+		return -1;
+	}
+	if (over)
+		return 0;
+	free(was);
+	acts_changed(d->state, id);
+	audit_job(d, &m->peer, act_name(m), id, display_id, owner);
+	return 0;
+}
+
 /* A slice; whether it is done. */
 static bool mass_slice(struct daemon *d, struct mass *m)
 {
@@ -329,7 +370,7 @@ static bool mass_slice(struct daemon *d, struct mass *m)
 		job_text(job, text, sizeof(text));
 		if (m->ids)
 			json_array_append_new(m->ids, json_string(text));
-		if (mass_one(d, m, job, &err) < 0)
+		if (act_on(d, m, job, text, &err) < 0)
 			mass_fail(m, text, &err);
 		else
 			m->count++;

@@ -1,6 +1,7 @@
 /* node.c - nodes are drained, queues closed, and the other way round */
 #include <string.h>
 
+#include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/queue.h"
@@ -47,6 +48,7 @@ int op_drain(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (hostlist_parse(&list, nodes, err) == 0 &&
 	    find_nodes(d, &list, err) == 0 &&
 	    drain(d, &list, in->op == OP_drain, reason, err) == 0) {
+		audit_act(d, in->peer, op_name(in->op), "node", nodes, reason);
 		log_notice("node %s nodes=%s user=%s", op_name(in->op), nodes,
 		           in->peer->user);
 		daemon_answer(d, ask,
@@ -81,6 +83,7 @@ int op_queue(struct daemon *d, struct ask *ask, const struct request_in *in,
 		               "a queue is open or closed, not '%s'", to);
 	state_queue_set_open(d->state, (uint32_t)queue, !strcmp(to, "open"),
 	                     clock_wall_s());
+	audit_act(d, in->peer, to, "queue", name, NULL);
 	log_notice("queue %s queue=%s user=%s", to, name, in->peer->user);
 	daemon_answer(d, ask, json_object());
 	return 0;

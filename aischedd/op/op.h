@@ -22,5 +22,6 @@ op_fn op_list;                                   /* read.c */
 op_fn op_dump;                                   /* dump.c */
 op_fn op_log;                                    /* log.c */
 op_fn op_script;                                 /* script.c */
+op_fn op_audit;                                  /* audit.c */
 
 #endif

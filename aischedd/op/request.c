@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "aischedd/metrics.h"
+#include "aischedd/op/audit.h"
 #include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/pool.h"
@@ -27,11 +28,12 @@ static int op_reload(struct daemon *d, struct ask *ask,
 	struct buf warnings = { 0 };
 	int result = daemon_reload(d, &warnings, err);
 
-	(void)in;
-	if (result == 0)
+	if (result == 0) {
+		audit_act(d, in->peer, "reload", "configuration", "", NULL);
 		daemon_answer(
 		    d, ask,
 		    json_pack("{s:o}", "warnings", lines(warnings.data)));
+	}
 	buf_free(&warnings);
 	return result;
 }
@@ -69,6 +71,7 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 {
 	(void)err;
 	log_notice("daemon shutdown user=%s", in->peer->user);
+	audit_act(d, in->peer, "shutdown", "daemon", "", NULL);
 	daemon_answer(d, ask, json_object());
 	d->quit = true;
 	return 0;
@@ -112,6 +115,8 @@ static const struct {
 	[OP_dump] = { op_dump, false, "" },
 	[OP_shutdown] = { op_shutdown, false, "" },
 	[OP_script] = { op_script, false, "id=t" },
+	[OP_audit] = { op_audit, false,
+	               "user=t act=t job=i since=i until=i limit=i" },
 };
 
 static int check_role(const struct daemon *d, const struct request_in *in,

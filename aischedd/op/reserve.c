@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/reserve.h"
 #include "libcommon/clock.h"
@@ -63,6 +64,7 @@ static int reserve(struct daemon *d, const struct request_in *in,
 	ask.users = users->data ? users->data : "";
 	if (state_reserve(d->state, &ask, clock_wall_s(), err) < 0)
 		return -1;
+	audit_act(d, in->peer, "reserve", "reservation", ask.name, NULL);
 	log_notice("reservation create reservation=%s user=%s", ask.name,
 	           in->peer->user);
 	return 0;
@@ -95,6 +97,7 @@ int op_unreserve(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return err_set(err, EPROTO, "unreserve: a name is expected");
 	if (state_unreserve(d->state, name, clock_wall_s(), err) < 0)
 		return -1;
+	audit_act(d, in->peer, "unreserve", "reservation", name, NULL);
 	log_notice("reservation delete reservation=%s user=%s", name,
 	           in->peer->user);
 	daemon_answer(d, ask, json_object());

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aischedd/read/listing_row.h"
+#include "aischedd/state/acts.h"
 #include "aischedd/state/ledger.h"
 #include "aischedd/state/submit.h"
 #include "aischedd/state/why.h"
@@ -14,6 +15,8 @@
 
 static void explain(struct row_view *v)
 {
+	struct act act;
+
 	if (v->explained)
 		return;
 	v->explained = true;
@@ -26,6 +29,9 @@ static void explain(struct row_view *v)
 	v->why = (enum reason)v->job->why;
 	if (v->job->text)
 		buf_puts(&v->text, v->job->text);
+	else if (v->why == WHY_Cancelled &&
+	         acts_last(v->job->acts, "cancel", &act))
+		buf_printf(&v->text, "cancelled by %s", act.user);
 	else if (v->why != WHY_None)
 		buf_puts(&v->text, reason_text(v->why));
 }
@@ -278,6 +284,37 @@ static void j_command(struct row_view *v)
 	}
 	json_decref(args);
 	put_text(v, text.data);
+	buf_free(&text);
+}
+
+/* Who did what to it: a list, or the last one in a column. */
+static void j_acts(struct row_view *v)
+{
+	const char *at = v->job->acts;
+	struct buf text = { 0 };
+	struct act act;
+	bool any = false;
+
+	if (v->json)
+		buf_addc(v->out, '[');
+	while (acts_next(&at, &act)) {
+		buf_clear(&text);
+		if (!v->json) {
+			buf_printf(&text, "%s by %s", act.name, act.user);
+			continue;
+		}
+		buf_printf(v->out, "%s{\"time\":%lld,\"act\":", any ? "," : "",
+		           (long long)act.time);
+		buf_json(v->out, act.name);
+		buf_puts(v->out, ",\"user\":");
+		buf_json(v->out, act.user);
+		buf_addc(v->out, '}');
+		any = true;
+	}
+	if (v->json)
+		buf_addc(v->out, ']');
+	else
+		buf_puts(v->out, text.data ? text.data : "");
 	buf_free(&text);
 }
 

@@ -2,6 +2,7 @@
 #include "aischedd/state/why.h"
 
 #include "aischedd/sched/verdict.h"
+#include "aischedd/state/acts.h"
 #include "aischedd/state/apply.h"
 #include "aischedd/state/evict.h"
 #include "aischedd/state/queue.h"
@@ -43,13 +44,17 @@ static void dependency_text(const struct state *state, const struct job *job,
 static void ineligible_text(const struct state *state, const struct job *job,
                             enum reason why, int64_t now, struct buf *text)
 {
+	struct act act;
 	struct spec spec;
 
 	switch (why) {
 	case WHY_JobHeldUser:
 	case WHY_JobHeldAdmin:
-		buf_printf(text, "%s; `aictl release %llu` lets it go on",
-		           reason_text(why), (unsigned long long)job->id);
+		buf_printf(text, "%s", reason_text(why));
+		if (acts_last(job->acts, "hold", &act))
+			buf_printf(text, " (%s)", act.user);
+		buf_printf(text, "; `aictl release %llu` lets it go on",
+		           (unsigned long long)job->id);
 		break;
 	case WHY_Dependency:
 	case WHY_DependencyNeverSatisfied:

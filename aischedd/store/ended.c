@@ -3,6 +3,8 @@
 
 #include "libcommon/idset.h"
 
+enum { AUDIT_PURGED = 10 }; /* acts forgotten for each job that may be */
+
 /* A row of one task is that task; a part that never started is its set. */
 static bool row_has_task(const char *tasks, uint32_t task)
 {
@@ -152,6 +154,11 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 			return -1;
 	}
 	*ret_gone = (size_t)sqlite3_changes64(store->db.sql);
+	s = db_use(&store->db, PURGE_AUDIT);
+	db_i64(&s, 1, before * 1000);
+	db_i64(&s, 2, AUDIT_PURGED * (int64_t)limit);
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
 	s = db_use(&store->db, PURGE_TOKENS);
 	db_i64(&s, 1, before);
 	if (db_run(&store->db, &s, err) < 0)

@@ -7,6 +7,7 @@
 #include <sha2.h>
 
 #include "aischedd/state/ledger.h"
+#include "aischedd/store/audit.h"
 #include "aischedd/store/checkpoint.h"
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
@@ -36,6 +37,8 @@ enum sql {
 	FIND_NAME,
 	PUT_ATTEMPT,
 	PURGE_ATTEMPTS,
+	PUT_AUDIT,
+	PURGE_AUDIT,
 	ADD_TOTAL,
 	LOAD_TOTALS,
 	PUT_USAGE,
@@ -97,6 +100,8 @@ struct store {
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
 	bool blob_lent; /* an old one, to a job that is not yet written */
+	struct audit_row *audit;
+	size_t naudits, audit_cap;
 	struct new_token *token;
 	size_t ntokens, token_cap;
 	struct last_name name[NAMES]; /* of the attempt before */

@@ -53,6 +53,10 @@ static const char *const fixed_sql[NSQL] = {
 	[PURGE_ATTEMPTS] =
 	    "DELETE FROM attempt WHERE job IN (SELECT id FROM job"
 	    " WHERE state >= 5 AND end_time < ? ORDER BY end_time, id LIMIT ?)",
+	[PUT_AUDIT] = "INSERT INTO audit (time_ms, uid, user, act, job, target,"
+		      " owner, text) VALUES (?,?,?,?,?,?,?,?)",
+	[PURGE_AUDIT] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
+			" WHERE time_ms < ? ORDER BY time_ms LIMIT ?)",
 	[ADD_TOTAL] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs)"
 		      " VALUES (?1,?2,?3,?4,?5) ON CONFLICT DO UPDATE SET"
 		      " cpu_ms = cpu_ms + ?3, gpu_ms = gpu_ms + ?4,"
@@ -240,6 +244,8 @@ void store_close(struct store *store)
 	blob_forget_new(store);
 	free(store->blob);
 	attempt_forget_names(store);
+	audit_forget_new(store);
+	free(store->audit);
 	free(store->token);
 	free(store->put_job);
 	free(store->load_jobs);

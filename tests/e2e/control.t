@@ -23,6 +23,31 @@ becomes "and runs first" "$second" RUNNING
 is "before the other" "$(state_of "$first")" PENDING
 aicancel --wait --all
 
+# --- who did what ----------------------------------------------------------
+
+me=$(id -un)
+id=$(submit -H --wrap true)
+aictl hold "$id" && aictl hold "$id"
+like "who holds it is said" "$(field "$id" reason_text)" "($me)"
+aicancel "$id"
+is "who cancelled it is kept" "$(field "$id" reason_text)" "cancelled by $me"
+like "with all that was done to it" "$(aiq --json "$id" | tr -d ' \n')" \
+	'"act":"hold","user":"'"$me"'"},{"time":[0-9]*,"act":"hold","user":"'"$me"'"},{"time":[0-9]*,"act":"cancel"'
+is "the trail has it as well" "$(aictl audit --job "$id" | grep -c "$me .*job $id ")" 3
+is "and can be filtered" "$(aictl audit --job "$id" --act hold | grep -c "job $id ")" 2
+is "by user" "$(aictl audit --user nobody-else | grep -c job)" 0
+fails "a job that is none" 2 "--job" aictl audit --job x
+if is_root; then
+	id=$(as_user nobody aisub --parsable -H --wrap true)
+	aicancel "$id"
+	ok "an act on another's job is logged" has_line "$log" \
+		"job cancel job=$id user=root owner=nobody"
+	like "its owner sees who it was" "$(as_user nobody aiq "$id")" "cancelled by root"
+	is "and no acts of others" \
+		"$(as_user nobody aictl audit | grep -vc "nobody\|^TIME")" 0
+	like "but that" "$(as_user nobody aictl audit)" "root  *cancel  *job $id"
+fi
+
 # --- suspend, resume -------------------------------------------------------
 
 id=$(submit -c 3 --mem 100M --wrap 'while :; do echo tick; sleep 0.05; done')

@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/state/acts.h"
 #include "aischedd/state/ledger.h"
+#include "aischedd/store/audit.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec.h"
 #include "tests/unit/check.h"
@@ -1187,6 +1189,87 @@ START_TEST(attempts_go_with_their_jobs)
 }
 END_TEST
 
+static void put_act(const struct audit_row *row, void *arg)
+{
+	buf_printf(arg, "%lld %s %s %s %s\n", (long long)row->time_ms,
+	           row->user, row->act, row->target,
+	           row->owner ? row->owner : "-");
+}
+
+static const char *acts(struct disk *d, const struct audit_query *q)
+{
+	buf_clear(&d->text);
+	ck_assert_int_eq(store_audit_list(store_path(d->store), q, put_act,
+	                                  &d->text, &d->err),
+	                 0);
+	buf_addc(&d->text, '\0');
+	return d->text.data;
+}
+
+START_TEST(who_did_what_is_kept)
+{
+	const struct audit_row rows[] = {
+		{ 900500, 0, "root", "cancel", 1, "job 1", "ada", NULL },
+		{ 1030000, 7, "bob", "drain", 0, "node n0", NULL, "disk" },
+		{ 1040000, 8, "ada", "hold", 3, "job 2_[2-4,6]", "ada", NULL },
+	};
+	struct audit_query q = { .since = NO_TIME,
+		                 .until = NO_TIME,
+		                 .limit = 9 };
+	struct disk d;
+	size_t gone;
+
+	disk_init(&d);
+	make_past(&d);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		store_audit(d.store, &rows[i]);
+	save(&d);
+	ck_assert_str_eq(acts(&d, &q), "1040000 ada hold job 2_[2-4,6] ada\n"
+	                               "1030000 bob drain node n0 -\n"
+	                               "900500 root cancel job 1 ada\n");
+	q.about = "ada";
+	q.until = 1000;
+	ck_assert_str_eq(acts(&d, &q), "900500 root cancel job 1 ada\n");
+	q = (struct audit_query){
+		.since = NO_TIME, .until = NO_TIME, .job = 2, .limit = 9
+	};
+	ck_assert_str_eq(acts(&d, &q), "1040000 ada hold job 2_[2-4,6] ada\n");
+	q.job = 0;
+	q.limit = 1;
+	ck_assert_int_eq(store_purge(d.store, 1035, 100, &gone, &d.err), 0);
+	ck_assert_str_eq(acts(&d, &q), "1040000 ada hold job 2_[2-4,6] ada\n");
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(the_last_acts_stay_with_a_job)
+{
+	struct disk d;
+	struct job *job;
+	struct act act;
+
+	disk_init(&d);
+	PLAY(&d, "submit array=0-3");
+	job = state_job(d.w.state, 1);
+	for (int i = 0; i < ACTS_KEPT + 3; i++) {
+		char *was = job->acts;
+
+		job->acts =
+		    acts_add(was, 1000 + i, i ? "hold" : "release", "a b");
+		free(was);
+	}
+	acts_changed(d.w.state, 1);
+	ck_assert(!acts_last(job->acts, "release", &act));
+	ck_assert(acts_last(job->acts, "hold", &act));
+	ck_assert_int_eq(act.time, 1000 + ACTS_KEPT + 2);
+	ck_assert_str_eq(act.user, "a b");
+	PLAY(&d, "split 1 2-3"); /* both parts remember */
+	come_back(&d, "acts");
+	ck_assert(strstr(all_jobs(&d), "acts=1003 hold a b\n") != NULL);
+	disk_fini(&d);
+}
+END_TEST
+
 static void put_total(const struct total *total, void *arg)
 {
 	buf_printf(arg, "%s %s %lld %lld %lld\n", total->user, total->queue,
@@ -1373,6 +1456,8 @@ SUITE(store)
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, short_jobs_are_not_noise);
 	tcase_add_test(tc, attempts_go_with_their_jobs);
+	tcase_add_test(tc, who_did_what_is_kept);
+	tcase_add_test(tc, the_last_acts_stay_with_a_job);
 	tcase_add_test(tc, totals_add_up);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);

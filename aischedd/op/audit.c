@@ -1,0 +1,141 @@
+/* audit.c - who did what: noted, and listed by a thread */
+#include "aischedd/op/audit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/store/audit.h"
+#include "aischedd/thread.h"
+#include "libcommon/clock.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+enum { ROWS = 10000 }; /* of one answer */
+
+void audit_job(struct daemon *d, const struct peer *peer, const char *act,
+               uint64_t job, const char *display_id, const char *owner)
+{
+	char *target = xasprintf("job %s", display_id);
+
+	store_audit(d->store, &(struct audit_row){
+				  .time_ms = clock_wall_us() / 1000,
+				  .uid = peer->uid,
+				  .user = peer->user,
+				  .act = act,
+				  .job = job,
+				  .target = target,
+				  .owner = owner,
+			      });
+	if (strcmp(peer->user, owner) != 0)
+		log_notice("job %s job=%s user=%s owner=%s", act, display_id,
+		           peer->user, owner);
+	free(target);
+}
+
+void audit_act(struct daemon *d, const struct peer *peer, const char *act,
+               const char *what, const char *name, const char *text)
+{
+	char *target = xasprintf("%s%s%s", what, *name ? " " : "", name);
+
+	store_audit(d->store, &(struct audit_row){
+				  .time_ms = clock_wall_us() / 1000,
+				  .uid = peer->uid,
+				  .user = peer->user,
+				  .act = act,
+				  .target = target,
+				  .text = text,
+			      });
+	free(target);
+}
+
+/* --- the list ---------------------------------------------------------- */
+
+struct audit_list {
+	struct thread_task task;
+	struct daemon *d;
+	struct ask *ask;
+	json_t *body, *rows;
+	char *path, *about;
+	struct audit_query query;
+	int result;
+	struct err err;
+};
+
+static void list_free(struct audit_list *l)
+{
+	json_decref(l->body);
+	json_decref(l->rows);
+	free(l->path);
+	free(l->about);
+	free(l);
+}
+
+static void put_row(const struct audit_row *row, void *arg)
+{
+	struct audit_list *l = arg;
+
+	json_array_append_new(
+	    l->rows,
+	    json_pack("{s:f, s:I, s:s?, s:s?, s:s?, s:s?, s:s?}", "time",
+	              (double)row->time_ms / 1e3, "uid", (json_int_t)row->uid,
+	              "user", row->user, "act", row->act, "target", row->target,
+	              "owner", row->owner, "text", row->text));
+}
+
+static void list_work(struct thread_task *task)
+{
+	struct audit_list *l = (struct audit_list *)(void *)task;
+
+	l->result = store_audit_list(l->path, &l->query, put_row, l, &l->err);
+}
+
+static void list_done(struct thread_task *task)
+{
+	struct audit_list *l = (struct audit_list *)(void *)task;
+
+	if (daemon_is_open(l->d, l->ask)) {
+		if (l->result < 0)
+			daemon_refuse(l->d, l->ask, &l->err);
+		else
+			daemon_say(l->d, l->ask,
+			           json_pack("{s:O}", "audit", l->rows));
+	}
+	list_free(l);
+}
+
+static int64_t integer_of(json_t *body, const char *key, int64_t none)
+{
+	json_t *value = json_object_get(body, key);
+
+	return value ? json_integer_value(value) : none;
+}
+
+/* Users see what they did, and what was done to their jobs. */
+int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
+             struct err *err)
+{
+	struct audit_list *l = xcalloc(1, sizeof(*l));
+	int64_t limit = integer_of(in->body, "limit", 100);
+
+	(void)err;
+	l->task = (struct thread_task){ .work = list_work, .done = list_done };
+	l->d = d;
+	l->ask = ask;
+	l->body = json_incref(in->body);
+	l->rows = json_array();
+	l->path = xstrdup(store_path(d->store));
+	if (access_role(d, in->peer) < ROLE_OPERATOR)
+		l->about = xstrdup(in->peer->user);
+	l->query = (struct audit_query){
+		.user = json_string_value(json_object_get(l->body, "user")),
+		.act = json_string_value(json_object_get(l->body, "act")),
+		.about = l->about,
+		.job = (uint64_t)integer_of(l->body, "job", 0),
+		.since = integer_of(l->body, "since", NO_TIME),
+		.until = integer_of(l->body, "until", NO_TIME),
+		.limit = limit > 0 && limit < ROWS ? (size_t)limit : ROWS,
+	};
+	thread_do(d->history, &l->task);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * audit.h - who did what to jobs, nodes, queues, reservations and the daemon
+ *
+ * A row for each act that was accepted, written in the commit of what it
+ * changed, and purged with the history.
+ */
+#ifndef AISCHEDD_STORE_AUDIT_H
+#define AISCHEDD_STORE_AUDIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+
+struct store;
+
+struct audit_row {
+	int64_t time_ms;
+	uint32_t uid;
+	const char *user, *act;
+	uint64_t job;       /* the record, or 0 */
+	const char *target; /* "job 12_3", "node n[0-3]" */
+	const char *owner;  /* of the job, or NULL */
+	const char *text;   /* more of it, or NULL */
+};
+
+/* Remember it for the commit; texts are copied. */
+void store_audit(struct store *store, const struct audit_row *row);
+
+/* Which rows; NULL, 0 and NO_TIME: any. */
+struct audit_query {
+	const char *user, *act;
+	const char *about; /* by this user, or to jobs of theirs */
+	uint64_t job;      /* or all of this array */
+	int64_t since, until;
+	size_t limit; /* the latest */
+};
+
+typedef void audit_fn(const struct audit_row *row, void *arg);
+
+/* Thread safe: reads with a connection of its own, the latest first. */
+int store_audit_list(const char *path, const struct audit_query *query,
+                     audit_fn *fn, void *arg, struct err *err);
+
+/* --- for the commit ------------------------------------------------------ */
+
+int audit_put_new(struct store *store, struct err *err);
+void audit_forget_new(struct store *store);
+
+#endif
