@@ -230,6 +230,25 @@ static void settle(struct sim *sim)
 
 /* --- passes ------------------------------------------------------------ */
 
+static void promised(struct sim *sim, uint64_t job, int64_t start)
+{
+	if (job)
+		stats_promise(&sim->job[job - 1].stats, start, sim->now);
+}
+
+/* Remember the starts that the plan promises. */
+static void note_promises(struct sim *sim, const struct snap *snap,
+                          const struct plan *plan)
+{
+	for (uint32_t row = 0; row < plan->nverdicts; row++)
+		if (plan->verdict[row].expected != SNAP_NEVER)
+			promised(sim, plan->verdict[row].first,
+			         plan->verdict[row].expected);
+	for (uint32_t i = 0; i < plan->npromised; i++)
+		promised(sim, snap->member[plan->promised[i].member].job,
+		         plan->promised[i].expected);
+}
+
 static int pass(struct sim *sim, struct err *err)
 {
 	struct arena *arena = arena_new();
@@ -246,6 +265,7 @@ static int pass(struct sim *sim, struct err *err)
 		return err_wrap(err, "second %lld: the plan is wrong",
 		                (long long)(sim->now - SIM_EPOCH));
 	}
+	note_promises(sim, snap, plan);
 	state_apply_plan(sim->state, snap, plan, &arena, sim->now);
 	return 0;
 }
@@ -341,6 +361,7 @@ static struct job *admit(struct sim *sim, uint64_t id)
 		.began = NO_TIME,
 		.stats = { .submit = submit,
 		           .first_start = NO_TIME,
+		           .promise = NO_TIME,
 		           .evicted = NO_TIME,
 		           .end = NO_TIME,
 		           .gpus = req.gpus_milli,
@@ -360,6 +381,7 @@ static void arrive(struct sim *sim)
 	while (sim->next_job < trace->njobs &&
 	       SIM_EPOCH + trace->job[sim->next_job].submit <= sim->now) {
 		tell_submit(sim, admit(sim, ++sim->next_job));
+		sim->stats.upset = sim->now;
 		sim->retries = 0;
 	}
 }
@@ -412,6 +434,7 @@ static int reserve(struct sim *sim, const struct trace_act *act,
 static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 {
 	sim->retries = 0;
+	sim->stats.upset = sim->now;
 	switch (act->kind) {
 	case TRACE_NODE_DOWN:
 		node_down(sim, act->node);
@@ -501,6 +524,7 @@ static int begin(struct sim *sim, struct err *err)
 	int rc = 0;
 
 	sim->now = SIM_EPOCH;
+	sim->stats.upset = NO_TIME;
 	sim->stats.first_start = sim->stats.last_end = NO_TIME;
 	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
 	while (rc == 0 && sim->next_job < trace->njobs &&
@@ -516,17 +540,25 @@ static int begin(struct sim *sim, struct err *err)
 	return rc;
 }
 
+/* Fire all that is due, then plan once for all of it. */
+static int endings(struct sim *sim, struct err *err)
+{
+	struct calendar_entry e;
+	bool any = false;
+
+	for (; take_due(sim, &e); any = true) {
+		fire(sim, &e);
+		settle(sim);
+	}
+	return any ? plan(sim, err) : 0;
+}
+
 /* Apply all events of this second. */
 static int second(struct sim *sim, struct err *err)
 {
-	struct calendar_entry e;
-
 	do {
-		while (take_due(sim, &e)) {
-			fire(sim, &e);
-			if (plan(sim, err) < 0)
-				return -1;
-		}
+		if (endings(sim, err) < 0)
+			return -1;
 		if (happenings(sim, err) < 0 || plan(sim, err) < 0)
 			return -1;
 	} while (is_due(sim));

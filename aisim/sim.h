@@ -3,9 +3,9 @@
  *
  * A runner of its own kind: what the state wants started is started at once,
  * ends when its work is done and is gone when its grace is over.  A second is
- * applied in this order: each end by itself, with passes until nothing
- * changes; then what happens to nodes, jobs that arrive, jobs that are
- * cancelled, what the state's own clock brings; then passes again.
+ * applied in this order: all ends, then passes until nothing changes; then what
+ * happens to nodes, jobs that arrive, jobs that are cancelled, what the state's
+ * own clock brings; then passes again.
  */
 #ifndef AISIM_SIM_H
 #define AISIM_SIM_H

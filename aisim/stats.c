@@ -8,7 +8,10 @@
 #include "aisim/sim.h"
 #include "libcommon/mem.h"
 
-enum { SLOWDOWN_BOUND_S = 10 }; /* shorter jobs count as if they ran so long */
+enum {
+	SLOWDOWN_BOUND_S = 10, /* shorter jobs count as if they ran so long */
+	PROMISE_SLACK_S = 1    /* who starts so much later starts in time */
+};
 
 /* --- as it happens ----------------------------------------------------- */
 
@@ -20,9 +23,38 @@ void stats_advance(struct stats *stats, int64_t now, int64_t then)
 	stats->offered_s += stats->gpus_offered * (then - now);
 }
 
+void stats_promise(struct job_stats *job, int64_t start, int64_t now)
+{
+	if (job->promise != NO_TIME && job->promise <= start)
+		return;
+	job->promise = start;
+	job->promised_at = now;
+}
+
+/* See whether it starts as it was told. */
+static void settle_promise(struct stats *stats, struct job_stats *job,
+                           int64_t now)
+{
+	bool late = now > job->promise + PROMISE_SLACK_S;
+
+	if (job->promise == NO_TIME)
+		return;
+	stats->promises++;
+	if (late && stats->upset != NO_TIME &&
+	    stats->upset > job->promised_at) {
+		stats->overtaken++;
+	} else if (late) {
+		stats->late_s =
+		    GROW(stats->late_s, stats->nlate, &stats->late_cap);
+		stats->late_s[stats->nlate++] = (double)(now - job->promise);
+	}
+	job->promise = NO_TIME;
+}
+
 void stats_start(struct stats *stats, struct job_stats *job, int64_t now)
 {
 	stats->starts++;
+	settle_promise(stats, job, now);
 	if (stats->first_start == NO_TIME)
 		stats->first_start = now;
 	if (job->first_start == NO_TIME)
@@ -140,6 +172,21 @@ static double ratio(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
+static void print_promises(const struct stats *stats, FILE *out)
+{
+	uint64_t missed = stats->overtaken + stats->nlate;
+
+	fprintf(out,
+	        "\"promises\":%llu,\"promises_kept\":%.4f,"
+	        "\"promises_overtaken\":%llu,",
+	        (unsigned long long)stats->promises,
+	        stats->promises
+	            ? 1 - ratio((double)missed, (double)stats->promises)
+	            : 1,
+	        (unsigned long long)stats->overtaken);
+	print_values(out, "promises_late", stats->late_s, stats->nlate, 95);
+}
+
 void stats_print(const struct stats *stats, const struct sim_job *job,
                  size_t njobs, FILE *out)
 {
@@ -153,6 +200,8 @@ void stats_print(const struct stats *stats, const struct sim_job *job,
 	fprintf(
 	    out, ",\"gpu_utilisation\":%.4f",
 	    ratio((double)stats->used_at_end, (double)stats->offered_at_end));
+	fputc(',', out);
+	print_promises(stats, out);
 	fprintf(out, ",\"evictions\":%llu,\"moved\":%llu,\"passes\":%zu,",
 	        (unsigned long long)stats->evictions,
 	        (unsigned long long)stats->moved, stats->npasses);
@@ -165,4 +214,5 @@ void stats_print(const struct stats *stats, const struct sim_job *job,
 void stats_fini(struct stats *stats)
 {
 	free(stats->pass_ms);
+	free(stats->late_s);
 }

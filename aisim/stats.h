@@ -12,10 +12,11 @@
 /* One job.  Times are the state's clock. */
 struct job_stats {
 	int64_t submit, first_start, evicted, end; /* NO_TIME: not yet */
-	int64_t ran;                               /* seconds, all attempts */
-	int64_t gpus;                              /* milli, of one task */
-	int64_t grace;    /* seconds an eviction takes */
-	bool was_running; /* from the beginning: it did not wait */
+	int64_t promise, promised_at; /* the earliest start it was told, when */
+	int64_t ran;                  /* seconds, all attempts */
+	int64_t gpus;                 /* milli, of one task */
+	int64_t grace;                /* seconds an eviction takes */
+	bool was_running;             /* from the beginning: it did not wait */
 };
 
 struct stats {
@@ -26,6 +27,11 @@ struct stats {
 	int64_t used_at_end, offered_at_end; /* when the last job ended */
 	int64_t first_start, last_end;
 	uint64_t starts, evictions, moved;
+	int64_t upset; /* when something came from outside: a job, a node */
+	uint64_t promises, overtaken; /* starts that had been told; late, but
+	                               * something came in between */
+	double *late_s;               /* of the other late ones */
+	size_t nlate, late_cap;
 
 	double *pass_ms;
 	size_t npasses, pass_cap;
@@ -34,6 +40,9 @@ struct stats {
 
 /* Account for the time from now to then. */
 void stats_advance(struct stats *stats, int64_t now, int64_t then);
+
+/* The job is told when it starts. */
+void stats_promise(struct job_stats *job, int64_t start, int64_t now);
 
 void stats_start(struct stats *stats, struct job_stats *job, int64_t now);
 void stats_evict(struct stats *stats, struct job_stats *job, int64_t now);
