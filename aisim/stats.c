@@ -31,17 +31,34 @@ void stats_promise(struct job_stats *job, int64_t start, int64_t now)
 	job->promised_at = now;
 }
 
+/* Whether something came in between since it was told: from outside, or a job
+ * before it that took room from others. */
+static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
+                         uint64_t id)
+{
+	if (stats->upset != NO_TIME && stats->upset > job->promised_at)
+		return true;
+	for (size_t i = stats->nevicted; i-- > 0;) {
+		const struct eviction_note *e = &stats->evicted[i];
+
+		if (e->at < job->promised_at)
+			return false;
+		if (e->by && e->by < id)
+			return true;
+	}
+	return false;
+}
+
 /* See whether it starts as it was told. */
 static void settle_promise(struct stats *stats, struct job_stats *job,
-                           int64_t now)
+                           uint64_t id, int64_t now)
 {
 	bool late = now > job->promise + PROMISE_SLACK_S;
 
 	if (job->promise == NO_TIME)
 		return;
 	stats->promises++;
-	if (late && stats->upset != NO_TIME &&
-	    stats->upset > job->promised_at) {
+	if (late && is_overtaken(stats, job, id)) {
 		stats->overtaken++;
 	} else if (late) {
 		stats->late_s =
@@ -51,10 +68,11 @@ static void settle_promise(struct stats *stats, struct job_stats *job,
 	job->promise = NO_TIME;
 }
 
-void stats_start(struct stats *stats, struct job_stats *job, int64_t now)
+void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
+                 int64_t now)
 {
 	stats->starts++;
-	settle_promise(stats, job, now);
+	settle_promise(stats, job, id, now);
 	if (stats->first_start == NO_TIME)
 		stats->first_start = now;
 	if (job->first_start == NO_TIME)
@@ -66,8 +84,12 @@ void stats_start(struct stats *stats, struct job_stats *job, int64_t now)
 	job->evicted = NO_TIME;
 }
 
-void stats_evict(struct stats *stats, struct job_stats *job, int64_t now)
+void stats_evict(struct stats *stats, struct job_stats *job, uint64_t by,
+                 int64_t now)
 {
+	stats->evicted =
+	    GROW(stats->evicted, stats->nevicted, &stats->evicted_cap);
+	stats->evicted[stats->nevicted++] = (struct eviction_note){ now, by };
 	stats->evictions++;
 	job->evicted = now;
 }
@@ -215,4 +237,5 @@ void stats_fini(struct stats *stats)
 {
 	free(stats->pass_ms);
 	free(stats->late_s);
+	free(stats->evicted);
 }

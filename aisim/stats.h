@@ -28,6 +28,11 @@ struct stats {
 	int64_t first_start, last_end;
 	uint64_t starts, evictions, moved;
 	int64_t upset; /* when something came from outside: a job, a node */
+	struct eviction_note {
+		int64_t at;
+		uint64_t by;
+	} * evicted; /* in order of time */
+	size_t nevicted, evicted_cap;
 	uint64_t promises, overtaken; /* starts that had been told; late, but
 	                               * something came in between */
 	double *late_s;               /* of the other late ones */
@@ -44,8 +49,11 @@ void stats_advance(struct stats *stats, int64_t now, int64_t then);
 /* The job is told when it starts. */
 void stats_promise(struct job_stats *job, int64_t start, int64_t now);
 
-void stats_start(struct stats *stats, struct job_stats *job, int64_t now);
-void stats_evict(struct stats *stats, struct job_stats *job, int64_t now);
+void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
+                 int64_t now);
+/* by: the job for which, 0: none */
+void stats_evict(struct stats *stats, struct job_stats *job, uint64_t by,
+                 int64_t now);
 void stats_end(struct stats *stats, struct job_stats *job, int64_t now);
 
 /* ms: snapshot and plan; core_ms: the plan alone. */

@@ -213,7 +213,8 @@ static void tell_start(struct sim *sim, const struct job *job)
 	end(sim);
 	compared(&sim->tell);
 	show(sim, job, true);
-	stats_start(&sim->stats, &sim->job[job->id - 1].stats, sim->now);
+	stats_start(&sim->stats, &sim->job[job->id - 1].stats, job->id,
+	            sim->now);
 }
 
 static void tell_evict(struct sim *sim, const struct job *job)
@@ -225,7 +226,7 @@ static void tell_evict(struct sim *sim, const struct job *job)
 	buf_printf(&sim->tell.line, ",\"tasks\":%u", sj->shown->ntasks);
 	end(sim);
 	show(sim, job, false);
-	stats_evict(&sim->stats, &sj->stats, sim->now);
+	stats_evict(&sim->stats, &sj->stats, job->evict_by, sim->now);
 }
 
 static void tell_end(struct sim *sim, const struct job *job)

@@ -61,12 +61,19 @@ static struct holder of_run(const struct snap *s, uint32_t run)
 		                .n = s->run.claim_first[run + 1] - first };
 }
 
+static bool is_mover(const struct pass *p, const struct holder *h)
+{
+	return h->row == SNAP_NONE && p->snap->run.ending[h->run];
+}
+
 /* Try its tasks where it holds nodes. */
 static bool place_held(struct pass *p, const struct holder *h)
 {
 	struct place *place = p->place;
 
-	if (h->row == SNAP_NONE)
+	if (is_mover(p, h))
+		place_for_moved(place, h->run);
+	else if (h->row == SNAP_NONE)
 		place_for_run(place, h->run);
 	else
 		place_for(place, h->row,
@@ -94,11 +101,6 @@ static void count_mover(struct pass *p, const struct holder *h, int sign)
 
 	admit_charge(p->place->work, &d, sign);
 	work_charge_job(p->place->work, d.queue, d.user, 0, true, sign);
-}
-
-static bool is_mover(const struct pass *p, const struct holder *h)
-{
-	return h->row == SNAP_NONE && p->snap->run.ending[h->run];
 }
 
 static bool is_admitted(struct pass *p, const struct holder *h)
@@ -218,6 +220,7 @@ static void hold(struct pass *p, const struct holder *h)
 		admit_charge(place->work, &d, 1);
 		p->order->grown[h->run]++;
 	}
+	promise_started(place->promises, h->req);
 	place_commit(place, h->req);
 }
 

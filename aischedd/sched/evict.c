@@ -82,11 +82,20 @@ static void claim_moved(struct evictor *e)
 {
 	const struct evict_moved *m = e->moved.p;
 
+	struct place *place = e->p->place;
+
 	for (size_t i = 0; i < e->moved.n; i++) {
 		pass_claim(e->p, SNAP_NONE, m[i].run);
-		for (size_t t = 0; t < m[i].ntasks; t++)
-			pass_claim_node(
-			    e->p, e->p->place->task[m[i].first_task + t].node);
+		if (m[i].whole)
+			place_for_moved(place, m[i].run);
+		else
+			place_for_run(place, m[i].run);
+		for (size_t t = m[i].first_task;
+		     t < m[i].first_task + m[i].ntasks; t++) {
+			pass_claim_node(e->p, place->task[t].node);
+			promise_claimed(place->promises,
+			                e->s->run.req[m[i].run], t);
+		}
 		evict_trial_charge_moved(e, &m[i], 1);
 	}
 }
@@ -99,6 +108,7 @@ static void claim_own(struct evictor *e, size_t from)
 	size_t next = 0;
 
 	pass_claim(e->p, e->c->row, e->c->run);
+	evict_search_for_claimant(e);
 	/* Whoever moves is placed as a whole. */
 	for (size_t t = from; t < place->ntasks; t++) {
 		place->own[place->task[t].node] = 0;
@@ -107,6 +117,7 @@ static void claim_own(struct evictor *e, size_t from)
 			continue;
 		}
 		pass_claim_node(e->p, place->task[t].node);
+		promise_claimed(place->promises, e->c->req, t);
 	}
 }
 

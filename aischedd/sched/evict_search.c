@@ -193,9 +193,12 @@ static bool try_task(struct evictor *e, uint32_t run)
 /* Whether all that the step takes finds another place. */
 static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 {
-	place_for_run(e->p->place, step->run);
-	return step->task != SNAP_NONE ? try_task(e, step->run)
-	                               : try_run(e, step->run);
+	if (step->task != SNAP_NONE) {
+		place_for_run(e->p->place, step->run);
+		return try_task(e, step->run);
+	}
+	place_for_moved(e->p->place, step->run);
+	return try_run(e, step->run);
 }
 
 /* The trial of place is of somebody who moves. */

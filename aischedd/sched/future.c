@@ -342,6 +342,27 @@ void future_keep(struct future *a, uint32_t node, const struct future_due *due)
 	a->p->nkept++;
 }
 
+void future_add_task(struct future *a, uint32_t req, size_t task)
+{
+	const struct place *p = a->p;
+	struct future_view *v = &a->view[p->task[task].node];
+	struct future_added *it = arena_push(a->arena, &a->added, sizeof(*it));
+
+	*it = (struct future_added){ .job = p->job,
+		                     .end = p->until,
+		                     .req = req,
+		                     .task = (uint32_t)task,
+		                     .goes_on = p->run != SNAP_NONE,
+		                     .next = v->added };
+	v->added = (uint32_t)a->added.n;
+	if (it->goes_on) {
+		future_nodes_early(a->soon, p->task[task].node);
+		v->is_new = false;
+	} else {
+		take_amounts(a, v, req, 1, a->s->now, p->until, false);
+	}
+}
+
 void future_add(struct future *a, uint32_t req)
 {
 	const struct place *p = a->p;
@@ -351,25 +372,8 @@ void future_add(struct future *a, uint32_t req)
 		future_runs_change(future_walk_runs(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;
 	a->ntasks = a->ntasks > p->first_task ? a->ntasks : p->first_task;
-	for (; a->ntasks < p->ntasks; a->ntasks++) {
-		struct future_view *v = &a->view[p->task[a->ntasks].node];
-		struct future_added *it =
-		    arena_push(a->arena, &a->added, sizeof(*it));
-
-		*it = (struct future_added){ .job = p->job,
-			                     .end = p->until,
-			                     .req = req,
-			                     .task = (uint32_t)a->ntasks,
-			                     .goes_on = p->run != SNAP_NONE,
-			                     .next = v->added };
-		v->added = (uint32_t)a->added.n;
-		if (it->goes_on)
-			future_nodes_early(a->soon, p->task[a->ntasks].node);
-		if (it->goes_on)
-			v->is_new = false;
-		else
-			take_amounts(a, v, req, 1, a->s->now, p->until, false);
-	}
+	for (; a->ntasks < p->ntasks; a->ntasks++)
+		future_add_task(a, req, a->ntasks);
 }
 
 void future_leave(struct future *a, uint32_t task, bool leaves)

@@ -157,6 +157,8 @@ void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
 /* Add the tasks that place has on trial, which are there until place->until. */
 void future_add(struct future *a, uint32_t req);
+/* The same for one task, index in place->task. */
+void future_add_task(struct future *a, uint32_t req, size_t task);
 
 /* Note that a task of a running job is evicted, or no longer is. */
 void future_leave(struct future *a, uint32_t task, bool leaves);

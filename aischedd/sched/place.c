@@ -67,6 +67,16 @@ void place_for_run(struct place *p, uint32_t run)
 	p->careful = p->promises && promise_begin(p->promises, s->run.req[run]);
 }
 
+void place_for_moved(struct place *p, uint32_t run)
+{
+	const struct snap *s = p->snap;
+
+	place_for_run(p, run);
+	p->until = end_of(s, s->req.time_limit[s->run.req[run]]);
+	if (p->until == SNAP_NEVER)
+		p->until = end_of(s, s->queue.assumed_time[p->queue]);
+}
+
 static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
                   size_t *cap, size_t size)
 {

@@ -72,6 +72,9 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
+/* The same for a run that starts again elsewhere: its time limit begins
+ * anew. */
+void place_for_moved(struct place *p, uint32_t run);
 
 /* The trees (IN_*) that hold nodes which the request may use. */
 unsigned place_trees(const struct place *p, uint32_t req);

@@ -147,6 +147,7 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 {
 	const struct place *place = p->place;
 	struct plan *plan = arena_array(arena, struct plan, 1);
+	const struct arena_list *made, *made_node;
 	uint32_t queue;
 
 	evict_list(p);
@@ -158,6 +159,11 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	plan->verdict = p->verdict;
 	plan->promised = copy_list(arena, &p->promised, &plan->npromised,
 	                           sizeof(struct promised));
+	promise_made(p->promises, &made, &made_node);
+	plan->promise = copy_list(arena, made, &plan->npromises,
+	                          sizeof(struct snap_promise));
+	plan->promise_node =
+	    copy_list(arena, made_node, NULL, sizeof(uint32_t));
 	plan->queued =
 	    copy_list(arena, &p->queued, &plan->nqueued, sizeof(struct queued));
 	plan->share = copy(arena, p->queues->share, p->snap->queue.n,

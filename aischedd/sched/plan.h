@@ -73,6 +73,10 @@ struct plan_claim {
 
 struct plan {
 	uint64_t gen; /* the snapshot's */
+	/* All promised starts, for the next snapshot; not sorted. */
+	uint32_t npromises;
+	const struct snap_promise *promise;
+	const uint32_t *promise_node;
 	uint32_t nverdicts, npromised, nqueued;
 	uint32_t nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;

@@ -206,6 +206,11 @@ void promise_started(struct promises *ps, uint32_t req)
 	future_add(ps->future, req);
 }
 
+void promise_claimed(struct promises *ps, uint32_t req, size_t task)
+{
+	future_add_task(ps->future, req, task);
+}
+
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
 {
 	future_leave(ps->future, task, leaves);
@@ -218,7 +223,15 @@ uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what)
 
 /* --- starts ------------------------------------------------------------ */
 
-int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
+void promise_made(const struct promises *ps, const struct arena_list **ret,
+                  const struct arena_list **ret_node)
+{
+	*ret = &ps->seeker->made;
+	*ret_node = &ps->seeker->made_node;
+}
+
+int64_t promise_make(struct promises *ps, uint32_t row,
+                     const struct snap_promise *last, uint64_t *ret_blocker)
 {
 	const struct snap *s = ps->s;
 	int64_t at;
@@ -226,7 +239,7 @@ int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker)
 	*ret_blocker = 0;
 	if (ps->nmade == s->policy.backfill_depth)
 		return SNAP_NEVER;
-	at = promise_keep_start(ps->seeker, row, ret_blocker);
+	at = promise_keep_start(ps->seeker, row, last, ret_blocker);
 	ps->nmade += at != SNAP_NEVER;
 	return at;
 }

@@ -26,10 +26,15 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
  * Promise a start to the job of the row, which cannot start now; place_for()
  * was called for it.  Returns the time at which it starts at the latest and
  * keeps its place from then on, or SNAP_NEVER if that cannot be known or enough
- * jobs are promised a start.  *ret_blocker: the job whose end it waits for, or
- * 0.
+ * jobs are promised a start.  last: what the last plan promised it, or NULL.
+ * *ret_blocker: the job whose end it waits for, or 0.
  */
-int64_t promise_make(struct promises *ps, uint32_t row, uint64_t *ret_blocker);
+int64_t promise_make(struct promises *ps, uint32_t row,
+                     const struct snap_promise *last, uint64_t *ret_blocker);
+
+/* All that were made: struct snap_promise, and nodes. */
+void promise_made(const struct promises *ps, const struct arena_list **ret,
+                  const struct arena_list **ret_node);
 
 /* From now on no job behind this one, of its queue or (SNAP_NONE) of any, takes
  * a node that this one could use. */
@@ -75,5 +80,9 @@ bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
 /* Note that the trial in place is part of the plan.  Calling it twice is
  * harmless. */
 void promise_started(struct promises *ps, uint32_t req);
+
+/* One task (index in place->task) of the job that is placed has a claim on its
+ * node. */
+void promise_claimed(struct promises *ps, uint32_t req, size_t task);
 
 #endif

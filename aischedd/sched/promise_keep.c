@@ -30,13 +30,12 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The room that it gets, the most together; returns on how many nodes. */
-static uint32_t choose(struct promise_seek *sk, struct promise_room **ret)
+/* The nodes that have room then; returns how many. */
+static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 {
 	struct promise_room *room =
 	    RESERVE(sk->sr, room, struct promise_room, sk->nbest);
-	int64_t left = sk->tasks, even;
-	uint32_t n = 0, used = 0;
+	uint32_t n = 0;
 
 	qsort(sk->best, sk->nbest, sizeof(*sk->best), by_node);
 	for (size_t i = 0; i < sk->nbest; i++) {
@@ -45,6 +44,47 @@ static uint32_t choose(struct promise_seek *sk, struct promise_room **ret)
 			room[n++] = (struct promise_room){ sk->best[i].node,
 				                           sk->best[i].is };
 	}
+	*ret = room;
+	return n;
+}
+
+/* Whether all nodes that the last plan promised have room; then only these are
+ * left in the list.  Returns how many, 0: they have not. */
+static uint32_t choose_last(const struct promise_seek *sk,
+                            struct promise_room *room, uint32_t n)
+{
+	const uint32_t *node = sk->sr->s->promise_node + sk->last->node_first;
+	int64_t found = 0;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t tasks = 0;
+
+		for (uint32_t k = 0; k < sk->last->n; k++)
+			tasks += node[k] == room[i].node;
+		found += least(tasks, room[i].n);
+	}
+	if (found < sk->tasks)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t tasks = 0;
+
+		for (uint32_t k = 0; k < sk->last->n; k++)
+			tasks += node[k] == room[i].node;
+		if (tasks)
+			room[used++] =
+			    (struct promise_room){ room[i].node, tasks };
+	}
+	return used;
+}
+
+/* The room that it gets, the most together; returns on how many nodes. */
+static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
+                       uint32_t n)
+{
+	int64_t left = sk->tasks, even;
+	uint32_t used = 0;
+
 	qsort(room, n, sizeof(*room), by_room);
 	even = sk->nodes ? (left + sk->nodes - 1) / sk->nodes : 0;
 	for (; left; used++) {
@@ -57,8 +97,26 @@ static uint32_t choose(struct promise_seek *sk, struct promise_room **ret)
 			room[used].n = least(room[used].n, left - rest);
 		left -= room[used].n;
 	}
-	*ret = room;
 	return used;
+}
+
+/* Remember it for the next plan. */
+static void note_made(struct promise_seek *sk, int64_t at,
+                      const struct promise_room *room, uint32_t n)
+{
+	struct promise_seeker *sr = sk->sr;
+	struct snap_promise *it =
+	    arena_push(sr->p->arena, &sr->made, sizeof(*it));
+
+	*it = (struct snap_promise){ .job = sr->p->job,
+		                     .start = at,
+		                     .node_first = (uint32_t)sr->made_node.n,
+		                     .n = (uint32_t)sk->tasks };
+	for (uint32_t i = 0; i < n; i++)
+		for (int64_t k = 0; k < room[i].n; k++)
+			*(uint32_t *)arena_push(sr->p->arena, &sr->made_node,
+			                        sizeof(uint32_t)) =
+			    room[i].node;
 }
 
 static int64_t keep_room(struct promise_seek *sk, int64_t at,
@@ -66,7 +124,12 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 {
 	struct promise_seeker *sr = sk->sr;
 	struct promise_room *room;
-	uint32_t n = choose(sk, &room);
+	uint32_t nroom = list_room(sk, &room), n = 0;
+
+	if (sk->last && sk->last->n == sk->tasks && sk->last->start >= at)
+		n = choose_last(sk, room, nroom);
+	if (!n)
+		n = choose(sk, room, nroom);
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t job = future_walk_ends(sr->future, room[i].node, at);
@@ -87,6 +150,7 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		                          .req = sk->ask.req,
 		                          .n = (uint32_t)room[i].n,
 		                          .resumes = SNAP_NONE });
+	note_made(sk, at, room, n);
 	return at;
 }
 
@@ -213,6 +277,7 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run,
 }
 
 int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
+                           const struct snap_promise *last,
                            uint64_t *ret_blocker)
 {
 	const struct snap *s = sr->s;
@@ -220,6 +285,7 @@ int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
 	struct promise_seek sk = { .sr = sr,
 		                   .ask = { .req = s->pend.req[row] },
 		                   .bound = INT64_MAX,
+		                   .last = last,
 		                   .step = sr->step.p,
 		                   .length = sr->p->until == SNAP_NEVER
 		                                 ? SNAP_NEVER

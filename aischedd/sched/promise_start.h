@@ -23,6 +23,7 @@ struct promise_seeker {
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	uint8_t *usable;         /* by class: of the pool in which it looks */
 	struct promise_scratch step, best, with, room;
+	struct arena_list made, made_node; /* promises: promise_made() */
 };
 
 /* The search for a job's earliest start. */
@@ -41,6 +42,7 @@ struct promise_seek {
 	struct promise_step
 	    *best; /* those up to the bound where it starts then */
 	size_t nbest;
+	const struct snap_promise *last; /* of the last plan, or NULL */
 	int64_t *with; /* nodes, by tasks for which they have room */
 };
 

@@ -7,6 +7,7 @@
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/order_service.h"
+#include "aischedd/sched/promise_last.h"
 #include "aischedd/sched/verdict.h"
 
 /* --- reasons ----------------------------------------------------------- */
@@ -114,6 +115,15 @@ static void tell_promised(struct pass *p, uint32_t row, int64_t at,
 	};
 }
 
+static const struct snap_promise *last_promise(const struct pass *p,
+                                               uint32_t row)
+{
+	uint32_t member = p->order->next[row];
+
+	return promise_last(p->snap, p->snap->member[member].job,
+	                    p->order->begun[row]);
+}
+
 /* Keep a place for the row's next job, if it can be known when. */
 static enum serve_answer promise(struct pass *p, uint32_t row)
 {
@@ -123,7 +133,7 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 
 	if (!p->snap->policy.backfill)
 		return hold_back(p, row);
-	at = promise_make(p->promises, row, &blocker);
+	at = promise_make(p->promises, row, last_promise(p, row), &blocker);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
 		v->job = blocker ? blocker : v->job;
@@ -210,12 +220,25 @@ static bool may_fit_if_moved(const struct pass *p, uint32_t row)
 	abort();
 }
 
+/* Start the row's next job where it was promised to, if its time has come. */
+static bool starts_as_promised(struct pass *p, uint32_t row)
+{
+	const struct snap_promise *last = last_promise(p, row);
+
+	return last && last->start <= p->snap->now &&
+	       promise_last_try(p->place, p->snap->pend.req[row], last);
+}
+
 static enum serve_answer serve_request(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
 	uint32_t req = s->pend.req[row];
 
 	place_for(p->place, row, s->member[p->order->next[row]].job);
+	if (starts_as_promised(p, row)) {
+		pass_start(p, row);
+		return STARTS;
+	}
 	/* Nothing becomes free in a pass: once is enough. */
 	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
 		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,

@@ -401,6 +401,21 @@ static int check_policy(const struct snap_policy *p, struct err *err)
 	return err_set(err, EINVAL, "snapshot: the policy is out of range");
 }
 
+static int check_promises(const struct snap *s, struct err *err)
+{
+	for (uint32_t i = 0; i < s->npromises; i++) {
+		const struct snap_promise *it = &s->promise[i];
+
+		if (!time_ok(it->start) ||
+		    (i && it->job < s->promise[i - 1].job))
+			return bad(err, "promise", i, "out of order");
+		if (!nodes_ok(s, s->promise_node, it->node_first,
+		              it->node_first + it->n))
+			return bad(err, "promise", i, "unknown node");
+	}
+	return 0;
+}
+
 int snap_check(const struct snap *snap, struct err *err)
 {
 	const struct snap_pend *p = &snap->pend;
@@ -412,7 +427,8 @@ int snap_check(const struct snap *snap, struct err *err)
 	if (check_policy(&snap->policy, err) < 0 ||
 	    check_nodes(snap, err) < 0 ||
 	    check_parents("queue", snap->queue.parent, snap->queue.n, err) ||
-	    check_reservations(snap, err) < 0 || check_reqs(snap, err) < 0 ||
+	    check_reservations(snap, err) < 0 ||
+	    check_promises(snap, err) < 0 || check_reqs(snap, err) < 0 ||
 	    check_run(snap, err) < 0 ||
 	    check_claims(snap, "running job", r->claim_first, r->n, &nclaims,
 	                 err) < 0 ||

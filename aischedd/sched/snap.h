@@ -227,6 +227,14 @@ struct snap_cpu_use {
 	uint16_t milli; /* 1000: alone */
 };
 
+/* The last plan promised a job this start, on these nodes, one a task.  Sorted
+ * by job; those of one array record are in their order. */
+struct snap_promise {
+	uint64_t job;
+	int64_t start;
+	uint32_t node_first, n; /* slice of promise_node */
+};
+
 struct snap {
 	int64_t now;  /* the only clock the core has */
 	uint64_t gen; /* state generation; echoed in the plan */
@@ -254,6 +262,9 @@ struct snap {
 	const struct snap_license_use *license_use;
 	const struct snap_member *member;
 	const uint32_t *claim; /* nodes */
+	uint32_t npromises;
+	const struct snap_promise *promise;
+	const uint32_t *promise_node;
 	const uint32_t *resv_node, *resv_user;
 	const struct snap_task *task; /* one more than used: ends cpu_use */
 	const struct snap_cpu_use *cpu_use;

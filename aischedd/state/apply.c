@@ -269,6 +269,8 @@ void state_forget_plan(struct state *state)
 	state->last_plan.verdict = NULL;
 	state->last_plan.told = (struct turns_told){ 0 };
 	state->last_plan.share = NULL;
+	state->last_plan.promise = NULL;
+	state->last_plan.npromises = 0;
 	state->last_plan.serial++;
 }
 
@@ -282,6 +284,34 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->last_plan.share = (const int64_t(*)[RES_N])share;
+}
+
+static int by_job(const void *a, const void *b)
+{
+	const struct snap_promise *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return x->node_first < y->node_first ? -1 : 1;
+}
+
+/* For the next snapshot. */
+static void keep_promises(struct state *state, const struct plan *plan)
+{
+	struct last_plan *last = &state->last_plan;
+	uint32_t n = plan->npromises, nnodes = 0;
+
+	if (plan->gen != state->gen || !n)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		nnodes += plan->promise[i].n;
+	last->npromises = n;
+	last->promise = arena_array(last->arena, struct snap_promise, n);
+	last->promise_node = arena_array(last->arena, uint32_t, nnodes);
+	memcpy(last->promise, plan->promise, n * sizeof(*last->promise));
+	memcpy(last->promise_node, plan->promise_node,
+	       nnodes * sizeof(*last->promise_node));
+	qsort(last->promise, n, sizeof(*last->promise), by_job);
 }
 
 /* A million rows may wait: of a plan only this outlives it. */
@@ -306,6 +336,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	state->last_plan.told = told_list(snap, plan, state->last_plan.arena);
 	snap_capacity(snap, state->last_plan.capacity);
 	keep_shares(state, plan);
+	keep_promises(state, plan);
 }
 
 void state_apply_plan(struct state *state, const struct snap *snap,

@@ -19,6 +19,8 @@ struct last_plan {
 	const struct snap *names;
 	const struct verdict *verdict;
 	struct turns_told told;
+	struct snap_promise *promise; /* by job */
+	uint32_t npromises, *promise_node;
 	const int64_t (*share)[RES_N]; /* by queue, or NULL */
 	int64_t capacity[RES_N];
 	uint64_t serial;

@@ -145,6 +145,26 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
+/* What the last plan promised, on nodes that are the same still. */
+static void build_promises(struct build *b)
+{
+	const struct last_plan *last = &b->state->last_plan;
+	uint32_t n = last->npromises, nnodes = 0;
+	struct snap_promise *promise = COLUMN(struct snap_promise, n);
+	uint32_t *node;
+
+	for (uint32_t i = 0; i < n; i++) {
+		promise[i] = last->promise[i];
+		nnodes += promise[i].n;
+	}
+	node = COLUMN(uint32_t, nnodes);
+	for (uint32_t i = 0; i < nnodes; i++)
+		node[i] = last->promise_node[i];
+	b->snap->npromises = n;
+	b->snap->promise = promise;
+	b->snap->promise_node = node;
+}
+
 /* What was built of words and requests, now that their number is known. */
 static void finish(struct build *b)
 {
@@ -177,6 +197,8 @@ static struct snap *build(const struct state *state, int64_t now,
 	build_licenses(&b);
 	snapshot_run(&b);
 	snapshot_pend(&b, extra, only);
+	if (!only)
+		build_promises(&b);
 	b.snap->feature = b.features.p;
 	b.snap->taint = b.taints.p;
 	finish(&b);

@@ -101,6 +101,27 @@ static int read_policy(struct snap_reader *r, char *rest)
 	return 0;
 }
 
+static int read_promise(struct snap_reader *r, char *rest)
+{
+	char *text = reader_part(&rest, ' ');
+	char *start = rest ? reader_part(&rest, ' ') : NULL;
+	struct snap_promise it = {
+		.node_first = COUNT(&r->promise_node, uint32_t),
+	};
+	int64_t job;
+
+	if (!start || !rest)
+		return reader_bad(r, "a promise is JOB TIME NODES, not", text);
+	if (reader_int(r, text, 1, INT64_MAX, &job) < 0 ||
+	    reader_int(r, start, 0, INT64_MAX, &it.start) < 0 ||
+	    reader_claim(r, rest, &r->promise_node) < 0)
+		return -1;
+	it.job = (uint64_t)job;
+	it.n = COUNT(&r->promise_node, uint32_t) - it.node_first;
+	buf_add(&r->promise, &it, sizeof(it));
+	return 0;
+}
+
 static int read_gen(struct snap_reader *r, const char *text)
 {
 	int64_t gen;
@@ -152,6 +173,8 @@ static int read_line(struct snap_reader *r, char *line)
 		return read_plain(r, SECTION_LICENSE, SPACE_LICENSE, rest);
 	if (!strcmp(keyword, "reservation"))
 		return read_reservation(r, rest);
+	if (!strcmp(keyword, "promise"))
+		return read_promise(r, rest);
 	return reader_bad(r, "unknown keyword", keyword);
 }
 
@@ -316,6 +339,9 @@ static void keep_jobs(struct snap_reader *r)
 	s->pend.member_first = keep_first(
 	    r, &r->member_first, COUNT(&r->member, struct snap_member));
 	keep_claims(r);
+	s->npromises = COUNT(&r->promise, struct snap_promise);
+	s->promise = keep(r, &r->promise);
+	s->promise_node = keep(r, &r->promise_node);
 	keep_members(r);
 	keep_reservations(r);
 }
@@ -389,6 +415,8 @@ static void reader_fini(struct snap_reader *r)
 		&r->cpu_use,
 		&r->gpu_left,
 		&r->thread_left,
+		&r->promise,
+		&r->promise_node,
 		&r->run_claim_first,
 		&r->run_claim,
 		&r->pend_claim_first,

@@ -59,6 +59,7 @@ struct snap_reader {
 	struct buf license_first, license_use;
 	struct buf pend_req, resumes, member_first, member;
 	struct buf run_job, run_req, task_first, task, cpu_use;
+	struct buf promise, promise_node;
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 

@@ -45,6 +45,7 @@
  *	which 8 may start
  *	since: 900*2,950 for each member, the last also for the rest; who
  *	does not say has just come
+ * promise JOB TIME NODES: by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL

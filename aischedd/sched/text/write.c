@@ -525,6 +525,15 @@ static void put_reservation(const struct writer *w, uint32_t i)
 	buf_addc(w->out, '\n');
 }
 
+static void put_promise(const struct writer *w, const struct snap_promise *it)
+{
+	buf_printf(w->out, "promise %llu %lld", (unsigned long long)it->job,
+	           (long long)it->start);
+	snap_put_nodes(w->snap, " ", w->snap->promise_node + it->node_first,
+	               it->n, w->out);
+	buf_addc(w->out, '\n');
+}
+
 static void put_run(const struct writer *w, uint32_t i)
 {
 	buf_puts(w->out, "run ");
@@ -599,5 +608,7 @@ void snap_write(const struct snap *s, struct buf *out)
 		put_run(&w, i);
 	for (uint32_t i = 0; i < s->pend.n; i++)
 		put_pend(&w, i);
+	for (uint32_t i = 0; i < s->npromises; i++)
+		put_promise(&w, &s->promise[i]);
 	arena_free(arena);
 }

@@ -1,0 +1,22 @@
+/*
+ * promise_last.h - starts that the last plan promised
+ *
+ * A pass works out all promises anew.  Among nodes that allow the same start it
+ * keeps those of the last plan, and a job whose time has come starts on them:
+ * else each choice between equal nodes would move the jobs behind it.
+ */
+#ifndef AISCHEDD_SCHED_PROMISE_LAST_H
+#define AISCHEDD_SCHED_PROMISE_LAST_H
+
+#include "aischedd/sched/place.h"
+
+/* What was promised to a job or, of an array record, to its nth task that
+ * waits; NULL: nothing. */
+const struct snap_promise *promise_last(const struct snap *snap, uint64_t job,
+                                        uint32_t nth);
+
+/* Place the job, for which place_for() was said, where it was promised. */
+bool promise_last_try(struct place *place, uint32_t req,
+                      const struct snap_promise *promise);
+
+#endif
