@@ -195,6 +195,8 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 {
 	struct daemon *d = xcalloc(1, sizeof(*d));
 
+	slices_init(&d->listings);
+	slices_init(&d->masses);
 	d->conf = d->first_conf = *conf;
 	d->conf_path = conf_path;
 	d->state_dir = xstrdup(d->conf->state_dir);
@@ -252,6 +254,8 @@ void daemon_free(struct daemon *d)
 	conf_free(d->first_conf);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
+	slices_fini(&d->listings);
+	slices_fini(&d->masses);
 	map_free(&d->open);
 	free(d->answer);
 	free(d->later);

@@ -19,6 +19,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 enum {
 	PASS_MAX_WAIT_MS = 100, /* between two passes under load */
@@ -293,6 +294,7 @@ static void turn(struct daemon *d)
 	else
 		carry_out_stops(d);
 	run_laters(d);
+	daemon_slice_readings(d);
 	daemon_check_logs(d);
 	/* Telling may have changed something: that is the next turn's. */
 	if (!d->unwritten && state_is_dirty(d->state))
@@ -301,6 +303,9 @@ static void turn(struct daemon *d)
 		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());
 	arm_tick(d);
 	d->turns++;
+	if (d->steps && steps_so_far - d->steps > d->steps_max)
+		d->steps_max = steps_so_far - d->steps;
+	d->steps = steps_so_far;
 }
 
 /* --- from the first turn to the last ------------------------------------ */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "aischedd/rpc/rpc.h"
+#include "aischedd/rpc/slices.h"
 #include "aischedd/run/runner.h"
 #include "aischedd/state/state.h"
 #include "aischedd/store/store.h"
@@ -88,7 +89,8 @@ struct daemon {
 	struct later *later;
 	size_t nlaters, later_cap;
 	struct reading *readings; /* listings under way */
-	struct mass *mass;        /* slices go on in the next turn */
+	struct slices listings;   /* those that can go on */
+	struct slices masses;     /* requests over many jobs */
 	struct waiter *waiter;
 	struct map open;          /* asks that are not answered yet */
 	struct map adoptees;      /* that have not ended, by job */
@@ -105,6 +107,7 @@ struct daemon {
 	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each */
 	struct pass_stats stats;
 	uint64_t turns;
+	uint64_t steps, steps_max; /* at the end of the last turn; of any */
 };
 
 /* Arm a timer; a negative delay fires immediately. */
@@ -155,6 +158,7 @@ void daemon_free_logs(struct daemon *d);
 /* read.c */
 void daemon_reading_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_readings(struct daemon *d);
+void daemon_slice_readings(struct daemon *d);
 
 /* access.c: what a peer may do */
 enum role access_role(const struct daemon *d, const struct peer *peer);

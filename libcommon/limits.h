@@ -24,12 +24,14 @@ enum {
 	LIMIT_ENV = 2 << 20,         /* bytes of an environment */
 	LIMIT_BARE = 256,            /* bytes of a request without credential */
 	LIMIT_VALUES = 65536, /* JSON values in a request; a list is four */
-	LIMIT_VALUES_SUBMIT = 1 << 20, /* in one that submits jobs */
+	LIMIT_VALUES_SUBMIT = 1 << 18, /* in one that submits jobs */
 	LIMIT_CONNS = 1024, /* connections of users that are served at once */
 	LIMIT_CONNS_USER = 256, /* of them of one user */
-	LIMIT_CONNS_KEPT = 64,  /* of them for root and admins only */
-	LIMIT_STRANGERS = 256,  /* connections of whom is not known yet, on Unix
-	                         * sockets, and as many over TCP */
+	LIMIT_ASKS_USER = 256, /* requests of one user in flight, beside one for
+	                        * each connection */
+	LIMIT_CONNS_KEPT = 64, /* of them for root and admins only */
+	LIMIT_STRANGERS = 256, /* connections of whom is not known yet, on Unix
+	                        * sockets, and as many over TCP */
 	LIMIT_NODES = 65536,
 	LIMIT_GPUS = 64,     /* on one node */
 	LIMIT_CPUS = 65535,  /* on one node */

@@ -1,64 +1,146 @@
 /* filter.c - lists of texts in a request, which choose jobs */
 #include "aischedd/op/filter.h"
 
-#include "aischedd/state/node.h"
-
+#include <stdlib.h>
 #include <string.h>
 
-bool filter_has_text(const json_t *list, const char *text)
+#include "aischedd/state/node.h"
+#include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+static int by_text(const void *a, const void *b)
 {
-	const json_t *item;
-	size_t i;
-
-	if (!list)
-		return true;
-	json_array_foreach(list, i, item) {
-		const char *s = json_string_value(item);
-
-		if (s && !strcmp(s, text))
-			return true;
-	}
-	return false;
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool filter_has_state(const json_t *list, enum job_state state)
+static void filter_init(struct filter *f, const json_t *list)
 {
+	size_t n = json_array_size(list), i;
 	const json_t *item;
-	size_t i;
 
-	if (!list)
-		return true;
-	json_array_foreach(list, i, item) {
-		const char *s = json_string_value(item);
-
-		if (s && job_state_parse(s) == (int)state)
-			return true;
-	}
-	return false;
+	*f = (struct filter){ .all = !list };
+	if (!n)
+		return;
+	f->text = xcalloc(n, sizeof(*f->text));
+	json_array_foreach(list, i, item)
+		f->text[i] = json_string_value(item);
+	qsort(f->text, n, sizeof(*f->text), by_text);
+	for (i = 0; i < n; i++)
+		if (!f->n || strcmp(f->text[i], f->text[f->n - 1]) != 0)
+			f->text[f->n++] = f->text[i];
+	steps_add(n);
 }
 
-int filter_check(const struct daemon *d, const json_t *queues,
-                 const json_t *nodes, struct err *err)
+void filters_init(struct filters *f, const json_t *body)
 {
-	const json_t *item;
-	const char *name;
+	const json_t *states = json_object_get(body, "states"), *item;
 	size_t i;
 
-	json_array_foreach(queues, i, item) {
-		name = json_string_value(item);
-		if (name && conf_queue_find(d->conf, name) < 0)
+	filter_init(&f->users, json_object_get(body, "users"));
+	filter_init(&f->queues, json_object_get(body, "queues"));
+	filter_init(&f->names, json_object_get(body, "names"));
+	filter_init(&f->nodes, json_object_get(body, "nodes"));
+	f->all_states = !states;
+	f->states = 0;
+	json_array_foreach(states, i, item) {
+		int state = job_state_parse(json_string_value(item));
+
+		if (state >= 0)
+			f->states |= 1u << state;
+	}
+}
+
+void filters_fini(struct filters *f)
+{
+	free(f->users.text);
+	free(f->queues.text);
+	free(f->names.text);
+	free(f->nodes.text);
+}
+
+bool filter_has_part(const struct filter *f, const char *text, size_t len)
+{
+	size_t low = 0, high = f->n;
+
+	steps_add(1);
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = strncmp(f->text[mid], text, len);
+
+		if (!order)
+			order = f->text[mid][len] != '\0';
+		if (!order)
+			return true;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return f->all;
+}
+
+bool filter_has(const struct filter *f, const char *text)
+{
+	return f->all || filter_has_part(f, text, strlen(text));
+}
+
+bool filter_has_state(const struct filters *f, enum job_state state)
+{
+	return f->all_states || f->states >> state & 1;
+}
+
+int filter_check(const struct daemon *d, const struct filters *f,
+                 struct err *err)
+{
+	for (size_t i = 0; i < f->queues.n; i++)
+		if (conf_queue_find(d->conf, f->queues.text[i]) < 0)
 			return err_set(err, ENOENT,
 			               "there is no queue '%s'; `aiq --queues` "
 			               "lists them",
-			               name);
-	}
-	json_array_foreach(nodes, i, item) {
-		name = json_string_value(item);
-		if (name && state_node_find(d->state, name) < 0)
+			               f->queues.text[i]);
+	for (size_t i = 0; i < f->nodes.n; i++)
+		if (state_node_find(d->state, f->nodes.text[i]) < 0)
 			return err_set(err, ENOENT,
 			               "there is no node '%s'; `aiq --nodes` "
 			               "lists them",
-			               name);
-	}
+			               f->nodes.text[i]);
 	return 0;
+}
+
+size_t filter_unique(const json_t *list, const char **ret)
+{
+	struct map known = { 0 };
+	const json_t *item;
+	size_t n = 0, i;
+
+	json_array_foreach(list, i, item) {
+		const char *text = json_string_value(item), *was;
+		uint64_t hash = hash_bytes(0, text, strlen(text));
+
+		was = map_find(&known, hash);
+		if (was && !strcmp(was, text))
+			continue;
+		map_set(&known, hash, (char *)(uintptr_t)text);
+		ret[n++] = text;
+	}
+	map_free(&known);
+	steps_add(i);
+	return n;
+}
+
+struct job *filter_resume(const struct state *state, uint64_t next,
+                          uint64_t last)
+{
+	struct job *job = state_job(state, next);
+
+	if (job)
+		return job;
+	job = state_job(state, last);
+	if (!job)
+		job = state_first_job(state);
+	while (job && job->id < next) {
+		job = job->all_next;
+		steps_add(1);
+	}
+	return job;
 }

@@ -1,4 +1,5 @@
 /* mass.c - many jobs are cancelled, held, changed: a slice each turn */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,11 +14,12 @@
 #include "aischedd/state/update.h"
 #include "libcommon/clock.h"
 #include "libcommon/jobid.h"
-#include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 enum {
-	SLICE = 5000,   /* jobs of one request in one turn */
+	STEPS_JOB = 20,          /* to find a job and change it, at least */
+	PIECE = STEPS_SLICE / 4, /* of one request before another's turn */
 	ENDED_MAX = 100 /* jobs of one request that are read from the history */
 };
 
@@ -26,13 +28,21 @@ enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
 /* One request over many jobs, a slice of them each turn.  It goes on when
  * the peer has left: what was begun is finished. */
 struct mass {
-	struct mass *next;
+	struct slice slice;
 	struct ask *ask;
 	enum mass_kind kind;
 	enum action action;
 	int signo;
-	json_t *set;  /* update */
-	uint64_t *id; /* records */
+	json_t *set;       /* update */
+	json_t *body;      /* what text and by borrow */
+	const char **text; /* ids that are still to be found, from text_at on */
+	size_t ntexts, text_at;
+	/* Or the jobs that these choose: see struct reading. */
+	struct filters by;
+	bool mine;
+	uint64_t next_job, last_job, end_job;
+	struct map known; /* records in id */
+	uint64_t *id;     /* records */
 	size_t n, cap, at;
 	json_t *failed, *ids; /* ids: when the client wants them */
 	uint64_t count;
@@ -52,6 +62,10 @@ static void mass_free(struct mass *m)
 	free(m->group);
 	free(m->user);
 	free(m->id);
+	free(m->text);
+	map_free(&m->known);
+	filters_fini(&m->by);
+	json_decref(m->body);
 	json_decref(m->set);
 	json_decref(m->failed);
 	json_decref(m->ids);
@@ -65,6 +79,8 @@ static struct mass *mass_new(struct ask *ask, const struct request_in *in)
 	const struct peer *peer = in->peer;
 
 	m->ask = ask;
+	m->slice.uid = peer->uid;
+	m->body = json_incref(in->body);
 	m->failed = json_array();
 	m->user = xstrdup(peer->user);
 	m->group = xcalloc(peer->ngroups + 1, sizeof(*m->group));
@@ -82,6 +98,9 @@ static struct mass *mass_new(struct ask *ask, const struct request_in *in)
 
 static void mass_add(struct mass *m, const struct job *job)
 {
+	if (map_find(&m->known, job->id))
+		return;
+	map_set(&m->known, job->id, m);
 	m->id = GROW(m->id, m->n, &m->cap);
 	m->id[m->n++] = job->id;
 }
@@ -104,6 +123,7 @@ static bool add_array(struct daemon *d, struct mass *m,
 		struct job *part = job;
 
 		next = job->array_next;
+		steps_add(1);
 		if (tasks->n && job->task != NO_TASK)
 			part = idset_has(tasks, job->task) ? job : NULL;
 		else if (tasks->n && access_job(d, &m->peer, job))
@@ -203,33 +223,35 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 	idset_free(&id.tasks);
 }
 
-static bool matches(const struct daemon *d, const struct job *job, json_t *body)
+static bool matches(const struct daemon *d, const struct job *job,
+                    const struct filters *by)
 {
 	struct spec spec;
 
+	if (!filter_has_state(by, (enum job_state)job->state) ||
+	    !filter_has(&by->queues, d->conf->queues[job->queue].name) ||
+	    !filter_has(&by->users, state_user(d->state, job->user)->name))
+		return false;
+	if (by->names.all)
+		return true;
 	spec_unpack(&spec, job->packed);
-	return filter_has_text(json_object_get(body, "queues"),
-	                       d->conf->queues[job->queue].name) &&
-	       filter_has_text(json_object_get(body, "users"),
-	                       state_user(d->state, job->user)->name) &&
-	       filter_has_text(json_object_get(body, "names"), spec.name) &&
-	       filter_has_state(json_object_get(body, "states"),
-	                        (enum job_state)job->state);
+	return filter_has(&by->names, spec.name);
 }
 
-/* Without a filter on users: mine; an admin's --all is everybody's. */
-static void add_matching(struct daemon *d, struct mass *m, json_t *body)
+static void add_matching(struct daemon *d, struct mass *m, uint64_t until)
 {
-	bool mine = !json_object_get(body, "users") &&
-	            !(json_is_true(json_object_get(body, "all")) &&
-	              access_role(d, &m->peer) == ROLE_ADMIN);
+	struct job *job = filter_resume(d->state, m->next_job, m->last_job);
 
-	for (struct job *job = state_first_job(d->state); job;
-	     job = job->all_next)
-		if ((!mine || job->uid == m->peer.uid) &&
+	for (; job && job->id < m->end_job && steps_so_far < until;
+	     job = job->all_next) {
+		steps_add(1);
+		if ((!m->mine || job->uid == m->peer.uid) &&
 		    !job_state_is_final((enum job_state)job->state) &&
-		    access_job(d, &m->peer, job) && matches(d, job, body))
+		    access_job(d, &m->peer, job) && matches(d, job, &m->by))
 			mass_add(m, job);
+		m->last_job = job->id;
+	}
+	m->next_job = job && job->id < m->end_job ? job->id : 0;
 }
 
 static const char *job_text(const struct job *job, char *text, size_t size)
@@ -355,25 +377,39 @@ static int act_on(struct daemon *d, const struct mass *m, struct job *job,
 	return 0;
 }
 
-/* A slice; whether it is done. */
+static void do_one(struct daemon *d, struct mass *m, struct job *job)
+{
+	char text[64];
+	struct err err;
+
+	job_text(job, text, sizeof(text));
+	if (m->ids)
+		json_array_append_new(m->ids, json_string(text));
+	if (act_on(d, m, job, text, &err) < 0)
+		mass_fail(m, text, &err);
+	else
+		m->count++;
+}
+
+/* A slice; whether it is done.  All are found before the first is changed. */
 static bool mass_slice(struct daemon *d, struct mass *m)
 {
-	size_t until = m->n - m->at < SLICE ? m->n : m->at + SLICE;
+	uint64_t until = steps_so_far + PIECE;
 
-	for (; m->at < until; m->at++) {
+	while (m->text_at < m->ntexts && steps_so_far < until) {
+		add_id(d, m, m->text[m->text_at++]);
+		steps_add(STEPS_JOB);
+	}
+	if (m->next_job)
+		add_matching(d, m, until);
+	if (m->text_at < m->ntexts || m->next_job)
+		return false;
+	for (; m->at < m->n && steps_so_far < until; m->at++) {
 		struct job *job = state_job(d->state, m->id[m->at]);
-		char text[64];
-		struct err err;
 
-		if (!job)
-			continue; /* ended since */
-		job_text(job, text, sizeof(text));
-		if (m->ids)
-			json_array_append_new(m->ids, json_string(text));
-		if (act_on(d, m, job, text, &err) < 0)
-			mass_fail(m, text, &err);
-		else
-			m->count++;
+		if (job) /* it has not ended since */
+			do_one(d, m, job);
+		steps_add(STEPS_JOB);
 	}
 	return m->at == m->n;
 }
@@ -391,47 +427,59 @@ static void mass_answer(struct daemon *d, struct mass *m)
 	daemon_answer(d, m->ask, body);
 }
 
+static struct mass *of_slice(struct slice *slice)
+{
+	return (void *)((char *)slice - offsetof(struct mass, slice));
+}
+
 void daemon_slice_masses(struct daemon *d)
 {
-	struct mass **at = &d->mass;
+	uint64_t until = steps_so_far + STEPS_SLICE;
+	struct slice *slice;
 
-	while (*at) {
-		struct mass *m = *at;
+	while (steps_so_far < until && (slice = slices_take(&d->masses))) {
+		struct mass *m = of_slice(slice);
+		uint64_t before = steps_so_far;
+		bool done = mass_slice(d, m);
 
-		if (!mass_slice(d, m)) {
-			daemon_go_on(d);
-			at = &m->next;
+		slices_charge(&d->masses, slice->uid, steps_so_far - before);
+		if (!done) {
+			slices_add(&d->masses, slice);
 			continue;
 		}
 		mass_answer(d, m);
-		*at = m->next;
 		mass_free(m);
 	}
+	if (!TAILQ_EMPTY(&d->masses.queue))
+		daemon_go_on(d);
 }
 
 void daemon_free_masses(struct daemon *d)
 {
-	for (struct mass *m = d->mass, *next; m; m = next) {
-		next = m->next;
-		mass_free(m);
-	}
-	d->mass = NULL;
+	struct slice *slice;
+
+	while ((slice = slices_take(&d->masses)))
+		mass_free(of_slice(slice));
 }
 
-static int read_ids(struct daemon *d, struct mass *m, json_t *ids,
-                    struct err *err)
+static void read_ids(struct mass *m, const json_t *ids)
 {
-	const json_t *id;
-	size_t i;
+	m->text = xcalloc(json_array_size(ids) + 1, sizeof(*m->text));
+	m->ntexts = filter_unique(ids, m->text);
+}
 
-	if (!json_is_array(ids) || json_array_size(ids) > LIMIT_IDS)
-		return err_set(err, EPROTO, "ids: at most %d texts", LIMIT_IDS);
-	json_array_foreach(ids, i, id) {
-		if (!json_is_string(id))
-			return err_set(err, EPROTO, "ids: texts are expected");
-		add_id(d, m, json_string_value(id));
-	}
-	return 0;
+/* Without a filter on users: mine; an admin's --all is everybody's. */
+static int read_matching(struct daemon *d, struct mass *m, struct err *err)
+{
+	const struct job *first = state_first_job(d->state);
+
+	filters_init(&m->by, m->body);
+	m->mine = m->by.users.all &&
+	          !(json_is_true(json_object_get(m->body, "all")) &&
+	            access_role(d, &m->peer) == ROLE_ADMIN);
+	m->next_job = first ? first->id : 0;
+	m->end_job = state_next_id(d->state);
+	return filter_check(d, &m->by, err);
 }
 
 static int read_cancel(struct daemon *d, struct mass *m, json_t *body,
@@ -445,16 +493,13 @@ static int read_cancel(struct daemon *d, struct mass *m, json_t *body,
 		return err_set(err, EINVAL, "there is no signal %d", m->signo);
 	if (json_is_true(json_object_get(body, "list")))
 		m->ids = json_array();
-	if (ids)
-		return read_ids(d, m, ids, err);
-	if (filter_check(d, json_object_get(body, "queues"), NULL, err) < 0)
-		return -1;
-	add_matching(d, m, body);
+	if (!ids)
+		return read_matching(d, m, err);
+	read_ids(m, ids);
 	return 0;
 }
 
-static int read_control(struct daemon *d, struct mass *m, json_t *body,
-                        struct err *err)
+static int read_control(struct mass *m, json_t *body, struct err *err)
 {
 	const char *name;
 	json_t *ids;
@@ -470,22 +515,11 @@ static int read_control(struct daemon *d, struct mass *m, json_t *body,
 	if (action < 0)
 		return err_set(err, EPROTO, "there is no action '%s'", name);
 	m->action = (enum action)action;
-	return read_ids(d, m, ids, err);
+	read_ids(m, ids);
+	return 0;
 }
 
-static bool is_texts(json_t *set)
-{
-	const char *field;
-	json_t *value;
-
-	json_object_foreach(set, field, value)
-		if (!json_is_string(value))
-			return false;
-	return json_is_object(set);
-}
-
-static int read_update(struct daemon *d, struct mass *m, json_t *body,
-                       struct err *err)
+static int read_update(struct mass *m, json_t *body, struct err *err)
 {
 	json_t *ids, *set;
 	json_error_t e;
@@ -493,12 +527,11 @@ static int read_update(struct daemon *d, struct mass *m, json_t *body,
 	m->kind = MASS_UPDATE;
 	if (json_unpack_ex(body, &e, JSON_STRICT, "{s:s, s:o, s:o}", "op",
 	                   &(const char *){ NULL }, "ids", &ids, "set",
-	                   &set) < 0 ||
-	    !is_texts(set))
-		return err_set(err, EPROTO,
-		               "update: ids and a set of texts are expected");
+	                   &set) < 0)
+		return err_set(err, EPROTO, "update: %s", e.text);
 	m->set = json_incref(set);
-	return read_ids(d, m, ids, err);
+	read_ids(m, ids);
+	return 0;
 }
 
 int op_mass(struct daemon *d, struct ask *ask, const struct request_in *in,
@@ -506,15 +539,14 @@ int op_mass(struct daemon *d, struct ask *ask, const struct request_in *in,
 {
 	struct mass *m = mass_new(ask, in);
 	int result = in->op == OP_cancel    ? read_cancel(d, m, in->body, err)
-	             : in->op == OP_control ? read_control(d, m, in->body, err)
-	                                    : read_update(d, m, in->body, err);
+	             : in->op == OP_control ? read_control(m, in->body, err)
+	                                    : read_update(m, in->body, err);
 
 	if (result < 0) {
 		mass_free(m);
 		return -1;
 	}
 	/* Sliced in the think step of this turn, for the first time. */
-	m->next = d->mass;
-	d->mass = m;
+	slices_add(&d->masses, &m->slice);
 	return 0;
 }

@@ -10,6 +10,9 @@
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+enum { STEPS_SPEC = 25 }; /* one that depends on nothing */
 
 /* All jobs of one submit request, checked before the first is taken. */
 struct batch {
@@ -94,7 +97,7 @@ static int batch_check(struct daemon *d, const struct peer *peer,
                        struct batch *b, struct err *err)
 {
 	struct submitter who = access_submitter(peer);
-	uint64_t ahead = 0;
+	uint64_t ahead = 0, until = steps_so_far + STEPS_TURN / 2;
 
 	if (geteuid() != 0 && peer->uid != geteuid())
 		return err_set(err, EACCES,
@@ -113,6 +116,14 @@ static int batch_check(struct daemon *d, const struct peer *peer,
 			return b->n > 1 ? err_wrap(err, "job %zu of %zu", i + 1,
 			                           b->n)
 			                : -1;
+		steps_add(STEPS_SPEC);
+		if (steps_so_far > until)
+			return err_set(err, EMSGSIZE,
+			               "%zu jobs at once take too long to "
+			               "check, because of what they depend on "
+			               "or of their arrays: submit less than "
+			               "%zu of them at once",
+			               b->n, i + 1);
 	}
 	return 0;
 }

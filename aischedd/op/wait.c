@@ -3,78 +3,160 @@
 
 #include "aischedd/op/op.h"
 #include "libcommon/jobid.h"
-#include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+struct target {
+	struct jobid id; /* owns its set */
+	int64_t over;    /* tasks up to this one have ended */
+	uint64_t lives;  /* a record that has the next of them, or 0 */
+};
 
 struct waiter {
 	struct waiter *next;
 	struct ask *ask;
-	size_t n, at;          /* those before at have ended */
-	struct jobid target[]; /* owns their sets */
+	size_t n, at;  /* those before at have ended */
+	size_t looked; /* those before exist, or did */
+	size_t told;   /* those before are in the answer */
+	json_t *jobs;
+	struct target target[];
 };
 
-static bool is_over(const struct daemon *d, const struct jobid *t)
+/* Whether a task has ended; tasks that have do not come back. */
+static bool task_is_over(const struct daemon *d, struct target *t,
+                         uint32_t task)
 {
-	const struct array *array = state_array(d->state, t->job);
+	const struct job *job = state_job(d->state, t->lives);
 
-	if (!array)
-		return t->tasks.n || !state_job(d->state, t->job);
-	if (!t->tasks.n)
+	if (!job || (job->task != task && !idset_has(&job->tasks, task)))
+		job = state_task(d->state, t->id.job, task);
+	t->lives = job ? job->id : 0;
+	steps_add(1);
+	return !job;
+}
+
+static bool is_over(const struct daemon *d, struct target *t)
+{
+	int64_t task;
+
+	steps_add(1);
+	if (!state_array(d->state, t->id.job))
+		return t->id.tasks.n || !state_job(d->state, t->id.job);
+	if (!t->id.tasks.n)
 		return false;
-	for (const struct job *job = array->first; job; job = job->array_next)
-		for (int64_t i = -1; (i = idset_next(&t->tasks, i)) >= 0;)
-			if (job->task == (uint32_t)i ||
-			    idset_has(&job->tasks, (uint32_t)i))
-				return false;
+	while ((task = idset_next(&t->id.tasks, t->over)) >= 0) {
+		if (!task_is_over(d, t, (uint32_t)task))
+			return false;
+		t->over = task;
+	}
 	return true;
 }
 
 static void waiter_free(struct waiter *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		idset_free(&w->target[i].tasks);
+		idset_free(&w->target[i].id.tasks);
+	json_decref(w->jobs);
 	free(w);
 }
 
-static json_t *answer_of(struct daemon *d, const struct waiter *w)
+/* How one of them ended, unless history has forgotten it. */
+static void add_answer(struct daemon *d, struct waiter *w)
 {
-	json_t *jobs = json_array();
+	const struct jobid *id = &w->target[w->told++].id;
+	struct ended ended;
 
-	for (size_t i = 0; i < w->n; i++) {
-		const struct jobid *t = &w->target[i];
-		struct ended ended;
-
-		if (store_ended(d->store, t->job, &t->tasks, &ended) < 0)
-			continue; /* history has forgotten it */
+	steps_add(STEPS_QUERY);
+	if (store_ended(d->store, id->job, &id->tasks, &ended) == 0)
 		json_array_append_new(
-		    jobs, json_pack("{s:I, s:s, s:i, s:i}", "job_id",
-		                    (json_int_t)t->job, "state",
-		                    job_state_name(ended.state), "exit_code",
-		                    ended.exit_code, "signal", ended.signal));
-	}
-	return json_pack("{s:o}", "jobs", jobs);
+		    w->jobs,
+		    json_pack("{s:I, s:s, s:i, s:i}", "job_id",
+		              (json_int_t)id->job, "state",
+		              job_state_name(ended.state), "exit_code",
+		              ended.exit_code, "signal", ended.signal));
 }
 
-/* Ended jobs leave the state with the commit, so this is asked after it. */
+static void put_id(const struct jobid *id, struct buf *out)
+{
+	buf_printf(out, "%llu", (unsigned long long)id->job);
+	if (!id->tasks.n)
+		return;
+	buf_puts(out, "_[");
+	idset_format(&id->tasks, out);
+	buf_addc(out, ']');
+}
+
+/* Fails with ENOENT: there is no such job, and never was. */
+static int look_for(const struct daemon *d, struct target *t, struct err *err)
+{
+	uint32_t task = t->id.tasks.n ? idset_min(&t->id.tasks) : NO_TASK;
+	struct buf text = { 0 };
+	struct past past;
+
+	if (!is_over(d, t))
+		return 0;
+	steps_add(STEPS_QUERY);
+	if (store_past(t->id.job, task, &past, d->store) == 0)
+		return 0;
+	put_id(&t->id, &text);
+	err_set(err, ENOENT, "there is no job %s", text.data);
+	buf_free(&text);
+	return -1;
+}
+
+/* Whether the waiter has been answered. */
+static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
+{
+	struct err err;
+
+	if (!daemon_is_open(d, w->ask))
+		return true;
+	for (; w->looked < w->n && steps_so_far < until; w->looked++)
+		if (look_for(d, &w->target[w->looked], &err) < 0) {
+			daemon_refuse(d, w->ask, &err);
+			return true;
+		}
+	while (w->at < w->looked && is_over(d, &w->target[w->at]))
+		w->at++;
+	if (w->at < w->n)
+		return false;
+	while (w->told < w->n && steps_so_far < until)
+		add_answer(d, w);
+	if (w->told < w->n)
+		return false;
+	daemon_say(d, w->ask, json_pack("{s:O}", "jobs", w->jobs));
+	return true;
+}
+
+/* Ended jobs leave the state with the commit, so this is asked after it.  What
+ * is left of the slice is for the next turn, in which others come first. */
 void daemon_check_waiters(struct daemon *d)
 {
-	struct waiter **at = &d->waiter;
+	uint64_t until = steps_so_far + STEPS_SLICE;
+	struct waiter **at = &d->waiter, *rest, *first;
 
-	while (*at) {
+	while (*at && steps_so_far < until) {
 		struct waiter *w = *at;
-		bool open = daemon_is_open(d, w->ask);
 
-		while (open && w->at < w->n && is_over(d, &w->target[w->at]))
-			w->at++;
-		if (open && w->at < w->n) {
+		if (!go_on(d, w, until)) {
+			if (w->looked < w->n || w->at == w->n)
+				daemon_go_on(d);
 			at = &w->next;
 			continue;
 		}
-		if (open)
-			daemon_say(d, w->ask, answer_of(d, w));
 		*at = w->next;
 		waiter_free(w);
 	}
+	rest = *at;
+	first = d->waiter;
+	if (!rest || rest == first)
+		return;
+	*at = NULL;
+	d->waiter = rest;
+	for (at = &rest->next; *at; at = &(*at)->next)
+		;
+	*at = first;
+	daemon_go_on(d);
 }
 
 void daemon_free_waiters(struct daemon *d)
@@ -86,44 +168,29 @@ void daemon_free_waiters(struct daemon *d)
 	d->waiter = NULL;
 }
 
-static int target_parse(struct daemon *d, json_t *text, struct jobid *ret,
-                        struct err *err)
-{
-	struct past past;
-	uint32_t task = NO_TASK;
-
-	if (!json_is_string(text))
-		return err_set(err, EPROTO, "wait: ids are texts");
-	if (jobid_parse(ret, json_string_value(text), err) < 0)
-		return -1;
-	if (ret->tasks.n)
-		task = idset_min(&ret->tasks);
-	if (!is_over(d, ret) ||
-	    store_past(ret->job, task, &past, d->store) == 0)
-		return 0;
-	idset_free(&ret->tasks);
-	return err_set(err, ENOENT, "there is no job %s",
-	               json_string_value(text));
-}
-
 int op_wait(struct daemon *d, struct ask *ask, const struct request_in *in,
             struct err *err)
 {
 	json_t *ids = json_object_get(in->body, "ids");
-	size_t n = json_array_size(ids);
 	struct waiter *w;
+	const json_t *id;
+	size_t i;
 
-	if (!json_is_array(ids) || n > LIMIT_IDS)
-		return err_set(err, EPROTO, "wait: ids, at most %d texts",
-		               LIMIT_IDS);
-	w = xcalloc(1, sizeof(*w) + n * sizeof(struct jobid));
+	if (!ids)
+		return err_set(err, EPROTO, "wait: ids are expected");
+	w = xcalloc(1,
+	            sizeof(*w) + json_array_size(ids) * sizeof(w->target[0]));
 	w->ask = ask;
-	for (; w->n < n; w->n++)
-		if (target_parse(d, json_array_get(ids, w->n), &w->target[w->n],
-		                 err) < 0) {
+	w->jobs = json_array();
+	json_array_foreach(ids, i, id) {
+		w->target[i].over = -1;
+		if (jobid_parse(&w->target[i].id, json_string_value(id), err) <
+		    0) {
 			waiter_free(w);
 			return -1;
 		}
+		w->n++;
+	}
 	w->next = d->waiter;
 	d->waiter = w;
 	return 0;

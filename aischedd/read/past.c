@@ -7,12 +7,12 @@
 
 enum { PAST_ROWS = 2000 }; /* read at once */
 
-static bool placed_on(const char *place, const json_t *nodes)
+static bool placed_on(const char *place, const struct filter *nodes)
 {
 	for (const char *s = place; s && *s;) {
 		const char *end = strchr(s, ';');
 
-		if (names_node(nodes, s, strcspn(s, ":")))
+		if (filter_has_part(nodes, s, strcspn(s, ":")))
 			return true;
 		s = end ? end + 1 : NULL;
 	}
@@ -36,7 +36,7 @@ static void past_row(const struct past_job *past, void *arg)
 	if (map_find(&r->active_told, job->id) ||
 	    !reading_fits(r, job, past->user, past->queue))
 		return;
-	if (r->by.nodes && !placed_on(past->place, r->by.nodes))
+	if (!r->by.nodes.all && !placed_on(past->place, &r->by.nodes))
 		return;
 	listing_past(&r->listing, past, &r->out);
 	r->rows++;

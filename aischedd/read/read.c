@@ -1,11 +1,11 @@
 /* read.c - listings, written piece by piece between turns */
+#include <stddef.h>
 #include <stdlib.h>
 
-#include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"
 #include "aischedd/read/read.h"
-#include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 void reading_free(struct reading *r)
 {
@@ -22,6 +22,9 @@ void reading_free(struct reading *r)
 	free(r->active);
 	free(r->left);
 	map_free(&r->active_told);
+	map_free(&r->taken);
+	slices_remove(&r->d->listings, &r->slice);
+	filters_fini(&r->by);
 	free(r->only_user);
 	free(r->store_path);
 	buf_free(&r->out);
@@ -49,8 +52,6 @@ void daemon_free_readings(struct daemon *d)
 
 /* --- step by step ------------------------------------------------------ */
 
-static void step(struct ask *ask, void *arg);
-
 static void finish(struct reading *r)
 {
 	json_t *missing = json_array();
@@ -65,70 +66,85 @@ static void finish(struct reading *r)
 	reading_free(r);
 }
 
+static void on_drained(struct ask *ask, void *arg)
+{
+	struct reading *r = arg;
+
+	(void)ask;
+	slices_add(&r->d->listings, &r->slice);
+	daemon_go_on(r->d);
+}
+
 void reading_flush(struct reading *r)
 {
 	if (r->out.len)
 		rpc_part(r->ask, r->out.data, r->out.len);
 	buf_clear(&r->out);
-	rpc_when_drained(r->ask, step, r);
+	rpc_when_drained(r->ask, on_drained, r);
 }
 
-static void step(struct ask *ask, void *arg)
+static void step(struct reading *r)
 {
-	struct reading *r = arg;
 	size_t npast = r->wanted ? r->nwanted : 1;
+	struct err err;
 
-	(void)ask;
-	if (read_piece(r) || r->out.len) {
-		reading_flush(r);
+	if (!r->begun && read_begin(r, &err) < 0) {
+		daemon_refuse(r->d, r->ask, &err);
+		reading_free(r);
 		return;
 	}
-	if (r->past && r->wanted_at < npast)
+	r->begun = true;
+	if (read_piece(r) || r->out.len)
+		reading_flush(r);
+	else if (r->past && r->wanted_at < npast)
 		read_past(r);
 	else
 		finish(r);
 }
 
-static void begin(struct daemon *d, void *arg)
+void daemon_slice_readings(struct daemon *d)
 {
-	struct reading *r = arg;
-	struct err err;
+	uint64_t until = steps_so_far + STEPS_SLICE;
+	struct slice *slice;
 
-	if (read_begin(r, &err) < 0) {
-		daemon_refuse(d, r->ask, &err);
-		reading_free(r);
-		return;
+	while (steps_so_far < until && (slice = slices_take(&d->listings))) {
+		struct reading *r =
+		    (void *)((char *)slice - offsetof(struct reading, slice));
+		uint64_t before = steps_so_far;
+		uid_t uid = slice->uid;
+
+		step(r);
+		slices_charge(&d->listings, uid, steps_so_far - before);
 	}
-	step(r->ask, r);
+	if (!TAILQ_EMPTY(&d->listings.queue))
+		daemon_go_on(d);
 }
 
 /* --- requests ---------------------------------------------------------- */
 
 static int wanted_parse(struct reading *r, json_t *ids, struct err *err)
 {
-	size_t n = json_array_size(ids);
+	const char **text = xcalloc(json_array_size(ids) + 1, sizeof(*text));
+	size_t n = filter_unique(ids, text);
+	int rc = 0;
 
-	if (!json_is_array(ids) || n > LIMIT_IDS)
-		return err_set(err, EPROTO, "ids: at most %d texts", LIMIT_IDS);
 	r->wanted = xcalloc(n + 1, sizeof(*r->wanted));
-	for (size_t i = 0; i < n; i++) {
-		const char *text = json_string_value(json_array_get(ids, i));
+	for (; rc == 0 && r->nwanted < n; r->nwanted += rc == 0) {
+		struct wanted *w = &r->wanted[r->nwanted];
 
-		if (!text)
-			return err_set(err, EPROTO, "ids: texts are expected");
-		if (jobid_parse(&r->wanted[i].id, text, err) < 0)
-			return -1;
-		r->wanted[i].text = xstrdup(text);
-		r->nwanted++;
+		rc = jobid_parse(&w->id, text[r->nwanted], err);
+		if (rc == 0)
+			w->text = xstrdup(text[r->nwanted]);
 	}
-	return 0;
+	free(text);
+	return rc;
 }
 
-static bool wants_final(const json_t *states)
+static bool wants_final(const struct filters *by)
 {
-	for (int s = 0; states && s < JOB_NSTATES; s++)
+	for (int s = 0; !by->all_states && s < JOB_NSTATES; s++)
 		if (job_state_is_final((enum job_state)s) &&
-		    filter_has_state(states, (enum job_state)s))
+		    filter_has_state(by, (enum job_state)s))
 			return true;
 	return false;
 }
@@ -149,15 +165,15 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	r->query.until = time_of(in->body, "until");
 	r->query.after = NO_TIME;
 	r->past = json_is_true(json_object_get(in->body, "history")) ||
-	          wants_final(r->by.states);
-	r->past_only = r->past && !r->by.states;
+	          wants_final(&r->by);
+	r->past_only = r->past && r->by.all_states;
 	if (ids) {
 		r->past = true;
 		return wanted_parse(r, ids, err);
 	}
-	if (!r->past && filter_check(r->d, r->by.queues, r->by.nodes, err) < 0)
+	if (!r->past && filter_check(r->d, &r->by, err) < 0)
 		return -1;
-	if (!r->by.users && !json_is_true(json_object_get(in->body, "all")))
+	if (r->by.users.all && !json_is_true(json_object_get(in->body, "all")))
 		r->only_user = xstrdup(in->peer->user);
 	return 0;
 }
@@ -175,14 +191,9 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 	r->d = d;
 	r->ask = ask;
+	r->slice.uid = in->peer->uid;
 	r->body = json_incref(in->body);
-	r->by = (struct filters){
-		.users = json_object_get(r->body, "users"),
-		.queues = json_object_get(r->body, "queues"),
-		.states = json_object_get(r->body, "states"),
-		.names = json_object_get(r->body, "names"),
-		.nodes = json_object_get(r->body, "nodes"),
-	};
+	filters_init(&r->by, r->body);
 	r->next = d->readings;
 	d->readings = r;
 	if (listing_new(&r->listing, kinds[in->op],
@@ -193,6 +204,6 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
 		reading_free(r);
 		return -1;
 	}
-	daemon_later(d, begin, ask, r);
+	slices_add(&d->listings, &r->slice);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #define AISCHEDD_READ_READ_H
 
 #include "aischedd/daemon.h"
+#include "aischedd/op/filter.h"
 #include "aischedd/read/listing.h"
 #include "aischedd/thread.h"
 #include "libcommon/jobid.h"
@@ -23,17 +24,14 @@ struct wanted {
 	bool found;
 };
 
-/* Lists of texts that were asked for; NULL: all. */
-struct filters {
-	const json_t *users, *queues, *states, *names, *nodes;
-};
-
 /*
  * One listing under way: first what is in the state, by the numbers taken at
  * its begin, then what is in the history.
  */
 struct reading {
 	struct reading *next;
+	struct slice slice;
+	bool begun;
 	struct daemon *d;
 	struct ask *ask;
 	struct listing listing;
@@ -43,7 +41,8 @@ struct reading {
 	struct buf out;
 
 	uint64_t *active; /* ids, or indices of nodes and queues */
-	size_t nactive, active_at;
+	size_t nactive, active_at, active_cap;
+	struct map taken;       /* ids in active */
 	struct node_left *left; /* of each node, when the listing began */
 	/* Or all jobs: where to go on, 0: nowhere; the first that came after
 	 * the listing began; the one before where to go on. */
@@ -61,13 +60,14 @@ struct reading {
 	struct err err;
 	struct wanted *wanted; /* NULL: no ids were given */
 	size_t nwanted, wanted_at;
+	size_t taken_at;  /* those before were looked for in the state */
 	size_t past_rows; /* of the present query */
 
 	char *only_user; /* NULL: everybody's */
 };
 
 /* read.c */
-/* Send what is written; go on when little of it is left. */
+/* Send what is written; go on, in its turn, when little of it is left. */
 void reading_flush(struct reading *r);
 void reading_free(struct reading *r);
 
@@ -80,8 +80,6 @@ bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue);
 /* Whether some of these tasks of its array are in the record; none: all. */
 bool reading_means(const struct idset *tasks, const struct job *job);
-/* Whether a list of texts has this one, of len bytes. */
-bool names_node(const json_t *list, const char *node, size_t len);
 
 /* past.c */
 /* Ask for the next rows; reading_flush() follows when they are there. */

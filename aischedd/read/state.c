@@ -1,23 +1,15 @@
 /* state.c - what is in the state, as rows of a listing */
 #include <string.h>
 
-#include "aischedd/op/filter.h"
 #include "aischedd/read/read.h"
 #include "aischedd/state/node.h"
 #include "aischedd/state/used.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
-bool names_node(const json_t *list, const char *node, size_t len)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-
-		if (s && strlen(s) == len && !strncmp(s, node, len))
-			return true;
-	}
-	return false;
-}
+/* A row with the reason why its job waits; one piece of a listing. */
+enum { STEPS_ROW = 50, READ_STEPS = STEPS_SLICE / 4 };
 
 bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue)
@@ -25,14 +17,14 @@ bool reading_fits(const struct reading *r, const struct job *job,
 	struct spec spec;
 
 	if ((r->only_user && strcmp(r->only_user, user)) ||
-	    !filter_has_text(r->by.users, user) ||
-	    !filter_has_text(r->by.queues, queue) ||
-	    !filter_has_state(r->by.states, (enum job_state)job->state))
+	    !filter_has(&r->by.users, user) ||
+	    !filter_has(&r->by.queues, queue) ||
+	    !filter_has_state(&r->by, (enum job_state)job->state))
 		return false;
-	if (!r->by.names)
+	if (r->by.names.all)
 		return true;
 	spec_unpack(&spec, job->packed);
-	return filter_has_text(r->by.names, spec.name);
+	return filter_has(&r->by.names, spec.name);
 }
 
 bool reading_means(const struct idset *tasks, const struct job *job)
@@ -41,16 +33,13 @@ bool reading_means(const struct idset *tasks, const struct job *job)
 		return true;
 	if (job->task != NO_TASK)
 		return idset_has(tasks, job->task);
-	for (int64_t t = -1; (t = idset_next(tasks, t)) >= 0;)
-		if (idset_has(&job->tasks, (uint32_t)t))
-			return true;
-	return false;
+	return idset_meets(&job->tasks, tasks);
 }
 
 static bool fits_active(const struct reading *r, const struct job *job)
 {
 	const struct state *state = r->d->state;
-	bool there = !r->by.nodes;
+	bool there = r->by.nodes.all;
 
 	if (!reading_fits(r, job, state_user(state, job->user)->name,
 	                  r->d->conf->queues[job->queue].name))
@@ -60,49 +49,58 @@ static bool fits_active(const struct reading *r, const struct job *job)
 		const char *name =
 		    state_node(state, job->place->task[i].node)->name;
 
-		there = names_node(r->by.nodes, name, strlen(name));
+		there = filter_has(&r->by.nodes, name);
 	}
 	return there;
 }
 
 /* --- what is asked for -------------------------------------------------- */
 
-static void take_active(struct reading *r, uint64_t which, size_t *cap)
+static void take_active(struct reading *r, uint64_t which)
 {
-	if (r->past_only)
-		return;
-	r->active = GROW(r->active, r->nactive, cap);
+	r->active = GROW(r->active, r->nactive, &r->active_cap);
 	r->active[r->nactive++] = which;
 }
 
-static void take_wanted(struct reading *r, struct wanted *w, size_t *cap)
+/* Several ids may mean the same job. */
+static void take_job(struct reading *r, struct wanted *w, const struct job *job)
+{
+	w->found = true;
+	if (r->past_only || map_find(&r->taken, job->id))
+		return;
+	map_set(&r->taken, job->id, r);
+	take_active(r, job->id);
+}
+
+static void take_wanted(struct reading *r, struct wanted *w)
 {
 	const struct array *array = state_array(r->d->state, w->id.job);
 	const struct job *job = state_job(r->d->state, w->id.job);
 	const struct idset *tasks = &w->id.tasks;
 
+	steps_add(1);
 	if (!array) {
-		if (job && !tasks->n) {
-			take_active(r, job->id, cap);
-			w->found = true;
-		}
+		if (job && !tasks->n)
+			take_job(r, w, job);
+		return;
+	}
+	if (idset_count(tasks) == 1) {
+		job = state_task(r->d->state, array->id, idset_min(tasks));
+		if (job)
+			take_job(r, w, job);
 		return;
 	}
 	for (job = array->first; job; job = job->array_next) {
-		if (!reading_means(tasks, job))
-			continue;
-		take_active(r, job->id, cap);
-		w->found = true;
+		steps_add(1);
+		if (reading_means(tasks, job))
+			take_job(r, w, job);
 	}
 }
 
 static void take_jobs(struct reading *r)
 {
 	const struct job *first = state_first_job(r->d->state);
-	size_t cap = 0;
 
-	for (size_t i = 0; i < r->nwanted; i++)
-		take_wanted(r, &r->wanted[i], &cap);
 	if (r->wanted || r->past_only || !first)
 		return;
 	r->next_job = first->id;
@@ -112,23 +110,22 @@ static void take_jobs(struct reading *r)
 static void take_nodes(struct reading *r)
 {
 	const struct state *state = r->d->state;
-	size_t n = state_nnodes(state), cap = 0;
+	size_t n = state_nnodes(state);
 
 	r->left = xcalloc(n + 1, sizeof(*r->left));
 	state_nodes_left(state, r->left);
 	for (uint32_t i = 0; i < n; i++)
-		if (filter_has_text(r->by.names, state_node(state, i)->name))
-			take_active(r, i, &cap);
+		if (filter_has(&r->by.names, state_node(state, i)->name))
+			take_active(r, i);
 }
 
 static void take_queues(struct reading *r)
 {
 	const struct conf *conf = r->d->conf;
-	size_t cap = 0;
 
 	for (size_t i = 0; i < conf->nqueues; i++)
-		if (filter_has_text(r->by.names, conf->queues[i].name))
-			take_active(r, i, &cap);
+		if (filter_has(&r->by.names, conf->queues[i].name))
+			take_active(r, i);
 }
 
 static void write_share(struct reading *r, const struct share_row *row)
@@ -147,14 +144,12 @@ static int write_shares(struct reading *r, struct err *err)
 	if (shares_init(&s, r->d->state, r->d->store, clock_wall_s(), err) < 0)
 		return -1;
 	for (uint32_t q = 0; q < conf->nqueues; q++) {
-		bool wanted =
-		    filter_has_text(r->by.queues, conf->queues[q].name);
+		bool wanted = filter_has(&r->by.queues, conf->queues[q].name);
 
-		if (wanted && !r->by.users)
+		if (wanted && r->by.users.all)
 			write_share(r, &s.queue[q]);
 		for (; at < s.nusers && s.user[at].queue == q; at++)
-			if (wanted &&
-			    filter_has_text(r->by.users, s.user[at].user))
+			if (wanted && filter_has(&r->by.users, s.user[at].user))
 				write_share(r, &s.user[at]);
 	}
 	shares_fini(&s);
@@ -183,11 +178,13 @@ int read_begin(struct reading *r, struct err *err)
 
 static void write_job(struct reading *r, const struct job *job, int64_t now)
 {
+	steps_add(1);
 	if (job_state_is_final((enum job_state)job->state) ||
 	    (!job->tasks.n && job->array && job->task == NO_TASK) ||
 	    !fits_active(r, job))
 		return;
 	listing_job(&r->listing, r->d->state, job, now, &r->out);
+	steps_add(STEPS_ROW);
 	if (r->past)
 		map_set(&r->active_told, job->id, r);
 	r->rows++;
@@ -219,28 +216,14 @@ static void write_active(struct reading *r, uint64_t which)
 	r->rows++;
 }
 
-/* Where the last piece ended; that job, and the one before it, may be gone. */
-static const struct job *resume(const struct reading *r)
+static void write_jobs(struct reading *r, uint64_t until)
 {
-	const struct state *state = r->d->state;
-	const struct job *job = state_job(state, r->next_job);
-
-	if (job)
-		return job;
-	job = state_job(state, r->last_job);
-	if (!job)
-		job = state_first_job(state);
-	while (job && job->id < r->next_job)
-		job = job->all_next;
-	return job;
-}
-
-static void write_jobs(struct reading *r)
-{
-	const struct job *job = resume(r);
+	const struct job *job =
+	    filter_resume(r->d->state, r->next_job, r->last_job);
 	int64_t now = clock_wall_s();
 
-	for (; job && job->id < r->end_job && r->out.len < READ_PIECE;
+	for (; job && job->id < r->end_job && r->out.len < READ_PIECE &&
+	       steps_so_far < until;
 	     job = job->all_next) {
 		write_job(r, job, now);
 		r->last_job = job->id;
@@ -250,9 +233,15 @@ static void write_jobs(struct reading *r)
 
 bool read_piece(struct reading *r)
 {
+	uint64_t until = steps_so_far + READ_STEPS;
+
+	while (r->taken_at < r->nwanted && steps_so_far < until)
+		take_wanted(r, &r->wanted[r->taken_at++]);
 	if (r->next_job)
-		write_jobs(r);
-	while (r->active_at < r->nactive && r->out.len < READ_PIECE)
+		write_jobs(r, until);
+	while (r->active_at < r->nactive && r->out.len < READ_PIECE &&
+	       steps_so_far < until)
 		write_active(r, r->active[r->active_at++]);
-	return r->next_job || r->active_at < r->nactive;
+	return r->taken_at < r->nwanted || r->next_job ||
+	       r->active_at < r->nactive;
 }

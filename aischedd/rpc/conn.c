@@ -26,6 +26,8 @@ struct ask *ask_new(struct conn *conn, const struct frame_head *head)
 	TAILQ_INIT(&ask->frames);
 	TAILQ_INSERT_TAIL(&conn->asks, ask, next);
 	conn->nasks++;
+	if (conn->holder)
+		conn->holder->nasks++;
 	return ask;
 }
 
@@ -66,6 +68,8 @@ void ask_free(struct ask *ask)
 		conn->reading = NULL;
 	TAILQ_REMOVE(&conn->asks, ask, next);
 	conn->nasks--;
+	if (conn->holder)
+		conn->holder->nasks--;
 	free(ask->peer);
 	free(ask);
 }
@@ -86,6 +90,7 @@ void conn_close(struct conn *conn)
 
 	while (!TAILQ_EMPTY(&conn->asks))
 		ask_drop(TAILQ_FIRST(&conn->asks));
+	slices_remove(&all->ready, &conn->slice);
 	holder_remove(conn);
 	if (conn->starving)
 		TAILQ_REMOVE(&all->starving, conn, of_starving);
@@ -251,6 +256,7 @@ void conns_init(struct conns *all)
 	TAILQ_INIT(&all->strangers[true].list);
 	TAILQ_INIT(&all->known);
 	TAILQ_INIT(&all->starving);
+	slices_init(&all->ready);
 }
 
 static void close_all(struct conn_list *list)
@@ -267,6 +273,9 @@ void conns_fini(struct conns *all)
 	map_free(&all->strangers[false].origins);
 	map_free(&all->strangers[true].origins);
 	map_free(&all->holders);
+	slices_fini(&all->ready);
+	if (all->go)
+		event_free(all->go);
 }
 
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin)

@@ -19,6 +19,7 @@
 
 #include "aischedd/rpc/holder.h"
 #include "aischedd/rpc/rpc.h"
+#include "aischedd/rpc/slices.h"
 #include "aischedd/rpc/worker.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
@@ -55,6 +56,8 @@ struct conns {
 	struct conn_list known;        /* the longest idle first */
 	size_t nknown;
 	struct map holders;        /* of known connections, by uid */
+	struct slices ready;       /* have a request to be handed over */
+	struct event *go;          /* hands them over; NULL: not yet needed */
 	struct conn_list starving; /* wait until bodies of others are gone */
 	size_t body_bytes;         /* charged to all asks */
 };
@@ -100,6 +103,7 @@ enum conn_timer { TIMER_NONE, TIMER_IDLE, TIMER_FRAME, TIMER_LINGER };
 struct conn {
 	struct conns *all;
 	TAILQ_ENTRY(conn) of_list, of_starving;
+	struct slice slice;
 	struct bufferevent *bev;
 	struct event *timer;
 	enum conn_timer timer_for;

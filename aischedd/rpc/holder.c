@@ -171,6 +171,7 @@ int holder_admit(struct conn *conn, const struct peer *peer, struct err *err)
 	remove_stranger(conn);
 	TAILQ_FOREACH(ask, &conn->asks, next)
 		h->body_bytes += ask->charged;
+	h->nasks += conn->nasks;
 	h->admin = admin;
 	h->nconns++;
 	conn->holder = h;
@@ -185,6 +186,16 @@ bool holder_make_room(struct conns *all)
 		if (close_found(find_superfluous(&all->strangers[tcp])))
 			return true;
 	return close_found(find_idle(all, NULL));
+}
+
+bool holder_may_ask(const struct conn *conn)
+{
+	const struct holder *h = conn->holder;
+
+	if (!conn->nasks)
+		return true;
+	return conn->nasks < ASKS_MAX &&
+	       (!h || h->admin || h->nasks < LIMIT_ASKS_USER);
 }
 
 /* --- memory ------------------------------------------------------------ */

@@ -29,6 +29,7 @@ struct holder {
 	uid_t uid;
 	bool admin; /* root, too: the limits of users do not apply */
 	size_t nconns;
+	size_t nasks; /* requests that are not answered yet */
 	size_t body_bytes;
 };
 
@@ -40,6 +41,10 @@ void holder_add_stranger(struct conn *conn);
  * Fails with EBUSY: all that this user may have wait for an answer.
  */
 int holder_admit(struct conn *conn, const struct peer *peer, struct err *err);
+
+/* Whether the connection may have another request in flight: one it always
+ * may. */
+bool holder_may_ask(const struct conn *conn);
 
 /* The connection is about to be closed. */
 void holder_remove(struct conn *conn);

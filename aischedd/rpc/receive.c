@@ -1,9 +1,13 @@
 /* receive.c - frames in, requests handed over in order */
 #include <event2/buffer.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "aischedd/rpc/conn.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+enum { STEPS_REQUEST = 100 }; /* of any request, to decode and answer it */
 
 static const struct peer nobody = { .user = "nobody" };
 
@@ -38,9 +42,12 @@ int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
 	json_error_t why;
 	json_t *body;
 	const char *name;
+	size_t values;
 	int op;
 
-	if (count_values(json, len) > max_values)
+	values = count_values(json, len);
+	steps_add(values / 2);
+	if (values > max_values)
 		return err_set(err, EMSGSIZE,
 		               "the request has more than %zu values: divide "
 		               "it",
@@ -148,21 +155,59 @@ static void open_request(struct ask *ask)
 	free(body);
 }
 
-/* Those that are whole and checked, up to the first that is not. */
+/* The oldest that is whole and checked, unless one before it is not. */
+static struct ask *find_ready(const struct conn *conn)
+{
+	struct ask *ask;
+
+	TAILQ_FOREACH(ask, &conn->asks, next)
+		if (!ask->handed && !ask->answered)
+			return ask->checked && is_whole(ask) ? ask : NULL;
+	return NULL;
+}
+
+static void hand_over_one(struct conns *all, struct conn *conn)
+{
+	struct ask *ask = find_ready(conn);
+	uint64_t before = steps_so_far;
+
+	if (!ask)
+		return;
+	open_request(ask);
+	steps_add(STEPS_REQUEST);
+	slices_charge(&all->ready, conn->slice.uid, steps_so_far - before);
+	if (find_ready(conn))
+		slices_add(&all->ready, &conn->slice);
+}
+
+/* Requests of all connections, a slice of them each turn. */
+static void on_go(evutil_socket_t fd, short what, void *arg)
+{
+	struct conns *all = arg;
+	uint64_t until = steps_so_far + STEPS_SLICE;
+	struct slice *slice;
+
+	(void)fd;
+	(void)what;
+	while (steps_so_far < until && (slice = slices_take(&all->ready)))
+		hand_over_one(all, (void *)((char *)slice -
+		                            offsetof(struct conn, slice)));
+	if (!TAILQ_EMPTY(&all->ready.queue))
+		evtimer_add(all->go, &(struct timeval){ 0 });
+}
+
 static void hand_over(struct conn *conn)
 {
-	struct ask *next;
+	struct conns *all = conn->all;
 
-	for (struct ask *ask = TAILQ_FIRST(&conn->asks); ask; ask = next) {
-		next = TAILQ_NEXT(ask, next);
-		if (ask->handed || ask->answered)
-			continue;
-		if (!ask->checked || !is_whole(ask))
-			return;
-		open_request(ask);
-		if (conn->ending)
-			return; /* next is gone */
-	}
+	if (!find_ready(conn))
+		return;
+	if (!all->go)
+		all->go = event_new(all->base, -1, 0, on_go, all);
+	conn->slice.uid = conn->holder ? conn->holder->uid : (uid_t)-1;
+	slices_add(&all->ready, &conn->slice);
+	if (!evtimer_pending(all->go, NULL))
+		event_active(all->go, EV_TIMEOUT, 0);
 }
 
 /* What reading a frame waits for. */
@@ -197,7 +242,7 @@ static enum wait take_head(struct conn *conn)
 
 	if (conn->reading)
 		return WAIT_NOT;
-	if (conn->all->stopping || conn->nasks == ASKS_MAX ||
+	if (conn->all->stopping || !holder_may_ask(conn) ||
 	    evbuffer_get_length(out) > DRAINED)
 		return WAIT_US;
 	if (evbuffer_copyout(in, bytes, WIRE_HEAD) < WIRE_HEAD)

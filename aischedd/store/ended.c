@@ -64,11 +64,15 @@ static int status_of(const struct ended *e)
 static bool meant(const struct stmt *s, const struct idset *tasks)
 {
 	const char *text = db_col_text(s, 4);
+	struct idset set = { 0 };
+	bool meets;
 
-	for (int64_t t = -1; text && (t = idset_next(tasks, t)) >= 0;)
-		if (row_has_task(text, (uint32_t)t))
-			return true;
-	return !text && idset_has(tasks, (uint32_t)db_col_i64(s, 3, 0));
+	if (!text)
+		return idset_has(tasks, (uint32_t)db_col_i64(s, 3, 0));
+	meets = idset_parse(&set, NULL, text, NULL) == 0 &&
+	        idset_meets(&set, tasks);
+	idset_free(&set);
+	return meets;
 }
 
 int store_ended(struct store *store, uint64_t job, const struct idset *tasks,

@@ -1,0 +1,40 @@
+/*
+ * slices.h - long requests take turns
+ *
+ * What takes more than a slice of a turn waits here for its next one.  The
+ * user who had least goes first, whoever has how many requests.
+ */
+#ifndef AISCHEDD_RPC_SLICES_H
+#define AISCHEDD_RPC_SLICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "libcommon/map.h"
+
+/* Embedded in a request. */
+struct slice {
+	TAILQ_ENTRY(slice) next;
+	uid_t uid;
+	bool waits; /* is in the queue */
+};
+
+struct slices {
+	TAILQ_HEAD(, slice) queue;
+	struct map had; /* steps, by uid; forgotten when the queue is empty */
+};
+
+void slices_init(struct slices *s);
+void slices_fini(struct slices *s);
+void slices_add(struct slices *s, struct slice *slice); /* as the last */
+void slices_remove(struct slices *s, struct slice *slice);
+
+/* Take out the first one of the user who had least; NULL: none waits. */
+struct slice *slices_take(struct slices *s);
+
+/* A slice of this user took so many steps. */
+void slices_charge(struct slices *s, uid_t uid, uint64_t steps);
+
+#endif
