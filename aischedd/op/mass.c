@@ -264,6 +264,18 @@ static const char *job_text(const struct job *job, char *text, size_t size)
 	return text;
 }
 
+struct operator_of {
+	const struct daemon *d;
+	const struct peer *peer;
+};
+
+static bool operates(uint32_t queue, const void *arg)
+{
+	const struct operator_of *o = arg;
+
+	return access_operates(o->d, o->peer, queue);
+}
+
 static int update_one(struct daemon *d, const struct mass *m, struct job *job,
                       struct err *err)
 {
@@ -275,6 +287,8 @@ static int update_one(struct daemon *d, const struct mass *m, struct job *job,
 	int result;
 
 	who.operator_ = access_operates(d, &m->peer, job->queue);
+	who.operates = operates;
+	who.operates_arg = &(struct operator_of){ d, &m->peer };
 	json_object_foreach(m->set, field, value)
 		set[n++] =
 		    (struct assignment){ field, json_string_value(value) };

@@ -17,6 +17,10 @@ struct submitter {
 	uint32_t uid, gid;
 	const char *user;
 	bool operator_; /* of the queue, or admin: may raise priorities */
+	/* Whether they operate another queue as well, to which an operator
+	 * moves a job; NULL: no. */
+	bool (*operates)(uint32_t queue, const void *arg);
+	const void *operates_arg;
 	/* Whether the submitter is in the group of this name. */
 	bool (*in_group)(const char *group, const void *arg);
 	const void *arg;

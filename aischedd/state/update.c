@@ -203,11 +203,15 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* What an operator has set before is no new wish of the user's. */
+/* What an operator has set before is no new wish of the user's.  A job that is
+ * moved takes an operator of both queues to have more than is usual there. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;
 
+	if (c->queue != c->job->queue)
+		who.operator_ = who.operator_ && who.operates &&
+		                who.operates(c->queue, who.operates_arg);
 	who.operator_ |= !other_priority(c);
 	return who;
 }

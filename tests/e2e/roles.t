@@ -1,0 +1,103 @@
+#!/bin/sh
+# Who may do what to whose job: every operation, by every role, on one's own,
+# another's, and another's in a queue that one operates.
+# shellcheck disable=SC2119,SC2034,SC2154 # eval uses and sets variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+is_root || skip_all "takes root, to be others"
+
+# lead operates queue "led"; boss is an admin; owner has jobs of his own.
+plain=nobody lead=daemon boss=bin owner=man
+stop_daemon
+configure "
+default_queue = \"default\"
+admins = {\"$boss\"}
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }
+queue default { grace = \"1s\" }
+queue third { }
+queue led { operators = {\"$lead\"}  grace = \"1s\" }"
+start_daemon
+cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
+chmod 755 "$dir/bin/ask"
+
+# USER REQUEST: "yes", or "no" if it takes another role.
+may()
+{
+	case $(as_user "$1" ask "$2" </dev/null) in
+	*" takes an operator "* | *" takes a"*"; you are '$1'"* | \
+		*": you are '$1' and no operator"* | *"is not yours"*) echo no ;;
+	*) echo yes ;;
+	esac
+}
+
+control='{"op": "control", "action": "%s", "ids": ["ID"]}'
+update='{"op": "update", "ids": ["ID"], "set": {%s}}'
+cancel='{"op": "cancel", "ids": ["ID"]%s}'
+log='{"op": "log", "id": "ID"%s}'
+
+# Each line: the request, what differs in it, then for plain, lead and boss: on
+# one's own job, on another's, on another's in queue led.
+while read -r request what as_plain as_lead as_boss; do
+	[ -n "$request" ] || continue
+	for role in plain lead boss; do
+		eval "user=\$$role want=\$as_$role template=\$$request"
+		for whose in own other led; do
+			queue=default by=$owner
+			[ "$whose" != own ] || by=$user
+			[ "$whose" != led ] || queue=led
+			id=$(as_user "$by" aisub --parsable -H -q "$queue" \
+				-o /dev/null --wrap true)
+			[ "$what" != - ] || what=
+			# shellcheck disable=SC2059 # it is a template
+			text=$(printf "$template" "$what" | sed "s/ID/$id/")
+			is "$request $what by $role on $whose" \
+				"$(may "$user" "$text")" "$(echo "$want" |
+					cut -d/ -f"$(echo own other led |
+						tr ' ' '\n' | grep -n "$whose" | cut -d: -f1)")"
+		done
+	done
+done <<'END'
+cancel - yes/no/no yes/no/yes yes/yes/yes
+cancel ,"signal":10 yes/no/no yes/no/yes yes/yes/yes
+log - yes/no/no yes/no/yes yes/yes/yes
+control hold yes/no/no yes/no/yes yes/yes/yes
+control release yes/no/no yes/no/yes yes/yes/yes
+control requeue yes/no/no yes/no/yes yes/yes/yes
+control suspend no/no/no no/no/yes yes/yes/yes
+control resume no/no/no no/no/yes yes/yes/yes
+control preempt no/no/no no/no/yes yes/yes/yes
+control top no/no/no no/no/yes yes/yes/yes
+update "comment":"x" yes/no/no yes/no/yes yes/yes/yes
+update "priority":"999999" no/no/no no/no/yes yes/yes/yes
+update "nice":"-5" no/no/no no/no/yes yes/yes/yes
+update "nice":"5" yes/no/no yes/no/yes yes/yes/yes
+update "queue":"third" yes/no/no yes/no/yes yes/yes/yes
+update "queue":"third","priority":"999999" no/no/no no/no/no yes/yes/yes
+update "priority":"999999","queue":"third" no/no/no no/no/no yes/yes/yes
+update "partition":"third","nice":"-5" no/no/no no/no/no yes/yes/yes
+update "queue":"led","priority":"999999" no/no/no no/no/yes yes/yes/yes
+update "queue":"led","nice":"-5" no/no/no no/no/yes yes/yes/yes
+END
+
+# What an operator set in one queue does not come along into another.
+id=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
+as_user "$lead" aictl update "$id" priority=999999 >/dev/null
+fails "a priority is not carried into another queue" 1 \
+	"takes an operator of queue 'third'" \
+	as_user "$lead" aictl update "$id" queue=third
+ok "unless by an admin" as_user "$boss" aictl update "$id" queue=third
+
+# Jobs that are new.
+for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
+	"boss led yes" "boss third yes"; do
+	# shellcheck disable=SC2086 # three words
+	set -- $line
+	eval "user=\$$1"
+	as_user "$user" aisub -H -q "$2" --nice=-5 -o /dev/null --wrap true \
+		>/dev/null 2>&1 && got=yes || got=no
+	is "a new job of negative nice in $2 by $1" "$got" "$3"
+done
+
+done_testing
