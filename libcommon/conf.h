@@ -142,6 +142,7 @@ struct conf {
 	int64_t history_keep;    /* s */
 	int64_t max_script_size; /* bytes */
 	int64_t max_jobs;        /* not ended at once; all queues */
+	int64_t max_user_jobs;   /* of them of one user */
 	struct strlist topology_levels;
 
 	size_t nclasses, npools, nnodes, nqueues, nlicenses;

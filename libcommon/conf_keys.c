@@ -282,7 +282,9 @@ static const struct conf_key top_keys[] = {
 	    RANGE(0, CENTURY_S)),
 	KEY("max_script_size", BYTES, max_script_size, .initial = "4M",
 	    RANGE(1, LIMIT_SCRIPT_MAX)),
-	KEY("max_jobs", INT, max_jobs, .initial = "2000000",
+	KEY("max_jobs", INT, max_jobs, .initial = "4000000",
+	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("max_user_jobs", INT, max_user_jobs, .initial = "1000000",
 	    RANGE(1, KEY_MAX_COUNT)),
 	KEY("licenses", FREE, licenses, RANGE(0, KEY_MAX_COUNT),
 	    .table =

@@ -287,6 +287,7 @@ void state_count(struct state *state, const struct job *job, int sign)
 		return;
 	usage = usage_of(state, job->queue, job->user);
 	usage->jobs += n;
+	state->users.user[job->user].njobs += n;
 	state->queues.queue[job->queue].jobs += n;
 	if (job->state == JOB_PENDING)
 		return;

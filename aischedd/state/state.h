@@ -36,6 +36,7 @@ struct array {
 struct user {
 	uint32_t uid;
 	const char *name;
+	uint64_t njobs; /* that have not ended, in all queues */
 };
 
 enum effect_kind {

@@ -99,6 +99,7 @@ int submit_check_counts(struct state *state, uint32_t queue,
 {
 	const struct conf *conf = state->conf;
 	uint64_t all = 0;
+	uint32_t user;
 
 	for (int s = 0; s < JOB_NSTATES; s++)
 		if (!job_state_is_final((enum job_state)s))
@@ -109,6 +110,15 @@ int submit_check_counts(struct state *state, uint32_t queue,
 		               "(max_jobs)",
 		               (unsigned long long)all,
 		               (long long)conf->max_jobs);
+	user = state_intern_user(state, who->uid, who->user);
+	all = state_user(state, user)->njobs;
+	if (!who->operator_ && all + more > (uint64_t)conf->max_user_jobs)
+		return err_set(err, EAGAIN,
+		               "user '%s' has %llu jobs, tasks of arrays "
+		               "counted one by one, and may have %lld "
+		               "(max_user_jobs); more takes an operator",
+		               who->user, (unsigned long long)all,
+		               (long long)conf->max_user_jobs);
 	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent) {
 		const struct conf_queue *cq = &conf->queues[q];
 		uint64_t n = state_queue_count(state, (uint32_t)q, false);
@@ -122,8 +132,7 @@ int submit_check_counts(struct state *state, uint32_t queue,
 			               (long long)cq->max_submit);
 		if (cq->max_submit_per_user == CONF_NONE)
 			continue;
-		n = user_jobs(state, (uint32_t)q,
-		              state_intern_user(state, who->uid, who->user));
+		n = user_jobs(state, (uint32_t)q, user);
 		if (n + more > (uint64_t)cq->max_submit_per_user)
 			return err_set(
 			    err, EAGAIN,

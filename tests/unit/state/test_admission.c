@@ -174,6 +174,28 @@ START_TEST(what_a_queue_gives)
 }
 END_TEST
 
+START_TEST(a_user_has_a_share_of_all_jobs)
+{
+	struct world w;
+
+	world_with_node(&w, "max_jobs = 50\nmax_user_jobs = 10\n"
+	                    "pool here { runner = local }\n"
+	                    "queue batch { }\nqueue other { }\n"
+	                    "default_queue = \"batch\"\n");
+	PLAY(&w, "submit array=0-8", "submit queue=other",
+	     "submit => ! *and may have 10 (max_user_jobs)*",
+	     "submit queue=other array=0-1 => ! *(max_user_jobs)*");
+	w.who.operator_ = true;
+	PLAY(&w, "submit array=0-19");
+	w.who.operator_ = false;
+	world_event(&w, 2, EV_cancel);
+	PLAY(&w, "submit => ! *has 29 jobs*");
+	world_event(&w, 3, EV_cancel);
+	PLAY(&w, "submit");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_long_grace_takes_an_operator)
 {
 	struct world w;
@@ -392,6 +414,7 @@ SUITE(admission)
 	tcase_add_test(tc, groups_count);
 	tcase_add_test(tc, operators_raise_priorities);
 	tcase_add_test(tc, what_a_queue_gives);
+	tcase_add_test(tc, a_user_has_a_share_of_all_jobs);
 	tcase_add_test(tc, a_long_grace_takes_an_operator);
 	tcase_add_loop_test(tc, count_case, 0, ARRAY_SIZE(counts));
 	tcase_add_test(tc, while_nodes_are_not_known_all_is_taken);
