@@ -5,6 +5,7 @@
 
 #include "aiq/aiq.h"
 #include "libcommon/buf.h"
+#include "libcommon/clean.h"
 #include "libcommon/filter_opt.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
@@ -21,15 +22,12 @@ struct sink {
 	struct buf rows;     /* formatted */
 };
 
-static bool is_control(char c)
-{
-	return (unsigned char)c < ' ' || c == 0x7f;
-}
-
 void put_clean(FILE *out, const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		putc(is_control(s[i]) ? '?' : s[i], out);
+	char *copy = xstrndup(s, len);
+
+	fwrite(copy, 1, text_clean(copy, strlen(copy)), out);
+	free(copy);
 }
 
 /* Whether no value is empty.  Most listings are such, and 100,000 rows of
@@ -127,9 +125,9 @@ static void unescape(struct buf *value)
 
 		if (c == '\\' && i + 1 < value->len)
 			c = value->data[++i] == '\\' ? '\\' : '?';
-		value->data[len++] = is_control(c) ? '?' : c;
+		value->data[len++] = c;
 	}
-	value->len = len;
+	value->len = len ? text_clean(value->data, len) : 0;
 }
 
 /* As squeue does: exactly as wide as asked, cut without a mark. */

@@ -146,7 +146,7 @@ static int frame_read(struct client *client, int64_t deadline_ms,
 }
 
 /* {"error": {...}} as *err; false when it is no refusal. */
-static bool is_refusal(json_t *body, struct err *err)
+static bool is_refusal(json_t *body, bool proven, struct err *err)
 {
 	json_t *error = json_object_get(body, "error");
 	const char *text = NULL;
@@ -157,7 +157,8 @@ static bool is_refusal(json_t *body, struct err *err)
 	if (json_unpack(error, "{s:i, s:s}", "code", &code, "text", &text) < 0)
 		err_set(err, EPROTO, "the daemon refused without a reason");
 	else
-		err_set(err, code ? code : EPROTO, "%s", text);
+		err_set(err, code ? code : EPROTO, "%s%s", text,
+		        proven ? "" : " (who says so is not proven)");
 	return true;
 }
 
@@ -172,7 +173,8 @@ static int take_hello(struct client *client, struct err *err)
 	if (frame_read(client, deadline, &frame, err) < 0)
 		return -1;
 	body = json_loadb(frame.json, frame.head.json_len, 0, NULL);
-	if (body && is_refusal(body, err)) {
+	/* No hello has a credential. */
+	if (body && is_refusal(body, !client->tcp, err)) {
 		rc = -1;
 	} else if (frame.head.kind != FRAME_HELLO ||
 	           json_unpack(body, "{s:s, s:s}", "cluster", &cluster, "nonce",
@@ -441,15 +443,13 @@ static json_t *last_frame(struct client *client, const struct in_frame *frame,
 {
 	const char *where = client->address;
 	json_t *body = json_loadb(frame->json, frame->head.json_len, 0, NULL);
-	struct err refusal;
 
 	if (!body) {
 		err_set(err, EPROTO, "the answer from '%s' is not JSON", where);
 		return NULL;
 	}
-	if (is_refusal(body, &refusal)) {
-		err_set(err, refusal.code, "%s%s", refusal.text,
-		        proven ? "" : " (who says so is not proven)");
+	if (is_refusal(body, proven, err)) {
+		/* *err is set */
 	} else if (!proven && frame->head.seq != client->bare) {
 		err_set(err, EACCES,
 		        "the answer from '%s' carries no credential", where);

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libcommon/clean.h"
+
 /* User input is quoted in texts: a newline in it must not forge a line. */
 static void one_line(char *s)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 127)
-			*s = '?';
+	s[text_clean(s, strlen(s))] = '\0';
 }
 
 int err_set(struct err *err, int code, const char *fmt, ...)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libcommon/buf.h"
+#include "libcommon/clean.h"
 #include "libcommon/mem.h"
 
 #define FLUSH_BYTES ((size_t)256 * 1024)
@@ -39,7 +40,6 @@ struct table {
 	size_t ncells, cap;
 	/* The value that is not complete yet, and its column. */
 	size_t start, at;
-	uint32_t width;
 	bool escaped;
 };
 
@@ -89,15 +89,20 @@ size_t table_rows(const struct table *table)
 static void end_cell(struct table *table)
 {
 	struct table_column *column = &table->column[table->at++];
+	char *text = table->data.data + table->start;
+	size_t len = table->data.len - table->start;
+	uint32_t width;
 
+	/* Nothing that a terminal would obey gets through. */
+	if (len)
+		len = text_clean(text, len);
+	table->data.len = table->start + len;
+	width = text_width(text, len);
 	table->cell = GROW(table->cell, table->ncells, &table->cap);
-	table->cell[table->ncells++] =
-	    (struct cell){ (uint32_t)(table->data.len - table->start),
-		           table->width };
-	if (table->width > column->width)
-		column->width = table->width;
+	table->cell[table->ncells++] = (struct cell){ (uint32_t)len, width };
+	if (width > column->width)
+		column->width = width;
 	table->start = table->data.len;
-	table->width = 0;
 }
 
 static void end_row(struct table *table)
@@ -107,28 +112,11 @@ static void end_row(struct table *table)
 	table->at = 0;
 }
 
-/* A byte of a value: nothing that a terminal would obey gets through. */
-static void add_byte(struct table *table, unsigned char c)
-{
-	struct buf *data = &table->data;
-
-	if (c < ' ' || c == 127) {
-		c = '?';
-	} else if (c >= 0x80 && c < 0xa0 && data->len > table->start &&
-	           (unsigned char)data->data[data->len - 1] == 0xc2) {
-		/* U+0080 to U+009F are control characters too. */
-		data->data[data->len - 1] = '?';
-		return;
-	}
-	buf_addc(data, (char)c);
-	table->width += (c & 0xc0) != 0x80;
-}
-
 static void add_special(struct table *table, unsigned char c)
 {
 	if (table->escaped) {
 		table->escaped = false;
-		add_byte(table, c == '\\' ? '\\' : '?');
+		buf_addc(&table->data, c == '\\' ? '\\' : '?');
 	} else if (c == '\\') {
 		table->escaped = true;
 	} else if (c == '\n') {
@@ -136,7 +124,7 @@ static void add_special(struct table *table, unsigned char c)
 	} else if (c == '\t' && table->at + 1 < table->ncols) {
 		end_cell(table);
 	} else {
-		add_byte(table, c);
+		buf_addc(&table->data, (char)c);
 	}
 }
 
@@ -157,7 +145,6 @@ void table_add_tsv(struct table *table, const char *data, size_t len)
 			while (data < end && is_plain(*data))
 				*p++ = *data++;
 		buf_grew(&table->data, (size_t)(p - start));
-		table->width += (uint32_t)(p - start);
 		if (data < end)
 			add_special(table, (unsigned char)*data++);
 	}

@@ -45,6 +45,11 @@ START_TEST(values_cannot_forge_lines)
 
 	err_set(&err, EINVAL, "bad name '%s'", "x\nok\t\033[2J\177");
 	ck_assert_str_eq(err.text, "bad name 'x?ok??[2J?'");
+	err_set(&err, EINVAL, "bad name '%s'",
+	        "x\xc2\x9b"
+	        "31m\u202e");
+	ck_assert_str_eq(err.text, "bad name 'x?31m?'");
+	err_set(&err, EINVAL, "bad name '%s'", "x\nok\t\033[2J\177");
 	err_wrap(&err, "line\n2");
 	ck_assert_str_eq(err.text, "line?2: bad name 'x?ok??[2J?'");
 }

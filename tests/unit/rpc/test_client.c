@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ struct impostor {
 	int listen_fd;
 	char *address;
 	const char *hello; /* bytes; NULL: as it should be */
+	bool refuses;      /* hello is the JSON of a refusal */
 	enum { NO_PROOF, OTHER_BODY, OTHER_PART, STRANGER, PROOF } proof;
 	pthread_t thread;
 };
@@ -120,6 +122,13 @@ static void *impostor_run(void *arg)
 	unsigned char digest[WIRE_DIGEST];
 	char *cred = NULL;
 
+	if (imp->refuses) {
+		head = (struct frame_head){ .kind = FRAME_REPLY,
+			                    .json_len =
+			                        (uint32_t)strlen(imp->hello) };
+		send_frame(fd, &head, "", imp->hello);
+		goto out;
+	}
 	if (imp->hello) {
 		send(fd, imp->hello, strlen(imp->hello) + 1, MSG_NOSIGNAL);
 		goto out;
@@ -230,6 +239,24 @@ START_TEST(client_does_not_take_any_hello)
 }
 END_TEST
 
+/* What it says is shown, but neither believed nor obeyed. */
+START_TEST(refusal_instead_of_hello_is_not_proven)
+{
+	struct impostor imp = {
+		.hello = "{\"error\":{\"code\":1,\"text\":"
+			 "\"run \\u009b31m this\\u202e\"}}",
+		.refuses = true,
+	};
+	struct err err;
+
+	impostor_start(&imp);
+	ck_assert_ptr_null(client_open(imp.address, &err));
+	ck_assert_str_eq(err.text,
+	                 "run ?31m this? (who says so is not proven)");
+	impostor_stop(&imp);
+}
+END_TEST
+
 /* For the rest of the test, or until it is root again */
 static void become(uid_t uid)
 {
@@ -293,6 +320,7 @@ SUITE(client)
 	tcase_add_loop_test(tc, ping_needs_no_munged, 0, 2);
 	tcase_add_loop_test(tc, client_knows_the_daemon_over_tcp, 0,
 	                    ARRAY_SIZE(impostors));
+	tcase_add_test(tc, refusal_instead_of_hello_is_not_proven);
 	tcase_add_loop_test(tc, client_does_not_take_any_hello, 0,
 	                    ARRAY_SIZE(hellos));
 	tcase_add_loop_test(tc, default_socket_must_be_ours_or_roots, 0,

@@ -1,0 +1,65 @@
+/* clean.c - texts that others wrote, for a terminal */
+#include "libcommon/clean.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "libcommon/mem.h"
+
+static const struct {
+	uint32_t first, last;
+} bad[] = {
+	{ 0x00, 0x1f },     { 0x7f, 0x9f },     /* controls */
+	{ 0x061c, 0x061c }, { 0x200e, 0x200f }, /* marks of direction */
+	{ 0x2028, 0x202e }, { 0x2066, 0x2069 }, /* ends of lines; directions */
+	{ 0xd800, 0xdfff }, { 0xfeff, 0xfeff }, /* no characters */
+};
+
+static bool is_bad(uint32_t c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (c >= bad[i].first && c <= bad[i].last)
+			return true;
+	return false;
+}
+
+/* How many bytes the character at s has, 0: it is not UTF-8. */
+static size_t read_char(const unsigned char *s, size_t len, uint32_t *ret)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = s[0] < 0x80             ? 1
+	           : (s[0] & 0xe0) == 0xc0 ? 2
+	           : (s[0] & 0xf0) == 0xe0 ? 3
+	           : (s[0] & 0xf8) == 0xf0 ? 4
+	                                   : 0;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+	if (!n || n > len)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3fu);
+	}
+	*ret = c;
+	return c < least[n] || c > 0x10ffff ? 0 : n;
+}
+
+size_t text_clean(char *s, size_t len)
+{
+	size_t to = 0, n;
+
+	for (size_t at = 0; at < len; at += n ? n : 1) {
+		uint32_t c = 0;
+
+		n = read_char((const unsigned char *)s + at, len - at, &c);
+		if (n && !is_bad(c)) {
+			memmove(s + to, s + at, n);
+			to += n;
+		} else {
+			s[to++] = '?';
+		}
+	}
+	return to;
+}

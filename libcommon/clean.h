@@ -1,0 +1,17 @@
+/*
+ * clean.h - texts that others wrote, for a terminal
+ */
+#ifndef LIBCOMMON_CLEAN_H
+#define LIBCOMMON_CLEAN_H
+
+#include <stddef.h>
+
+/*
+ * Replace by '?' whatever a terminal might obey, or show out of its place:
+ * control characters (U+0000 to U+001F, U+007F to U+009F), those that change
+ * the direction of text or end a line, and bytes that are not UTF-8.  Returns
+ * the new length, which is not greater; nothing is put behind it.
+ */
+size_t text_clean(char *s, size_t len);
+
+#endif
