@@ -1,0 +1,306 @@
+/*
+ * hostile.c - users who mean harm, and one who does not, for hostile.t
+ *
+ *	hostile attack SECONDS	as an ordinary user: all that holds up others
+ *	hostile use SECONDS	submit, list, cancel; prints how many requests
+ *				there were and how long the slowest took, in ms
+ *
+ * Both talk to the daemon of $AISCHED_SOCKET.
+ */
+#include <err.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/client.h"
+#include "libcommon/clock.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/wire.h"
+
+enum { MANY = 300 }; /* connections, or jobs of a kind */
+
+static int64_t end_ms;
+static struct client *client;
+
+static bool is_over(void)
+{
+	return clock_ms() >= end_ms;
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+/* NULL: refused; what it lost is opened again. */
+static json_t *ask(json_t *req, const char *raw)
+{
+	json_t *answer = NULL;
+	struct err why = { 0 };
+
+	if (!client)
+		client = client_open(NULL, &why);
+	if (client)
+		answer = client_call(client, req, raw, raw ? strlen(raw) : 0,
+		                     NULL, NULL, &why);
+	if (!answer && (why.code == ECONNRESET || why.code == EPROTO ||
+	                why.code == EBUSY || why.code == EMSGSIZE)) {
+		client_close(client);
+		client = NULL;
+	}
+	json_decref(req);
+	return answer;
+}
+
+static void try(json_t *req)
+{
+	json_decref(ask(req, NULL));
+}
+
+static json_t *spec(const char *key, const char *value)
+{
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s*}", "name",
+	                 "hostile", "output", "/dev/null", "workdir", "/",
+	                 "cpus", 1000, "mem", 1, "hold", 1, key, value);
+}
+
+/* The id of the first of n, or 0. */
+static json_int_t submit(json_t *specs)
+{
+	static const char script[] = "#!/bin/sh\n";
+	unsigned char random[16];
+	char token[33];
+	json_t *answer;
+	json_int_t id;
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		err(EXIT_FAILURE, "getrandom");
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(token + 2 * i, 3, "%02x", random[i]);
+	answer = ask(json_pack("{s:s, s:s, s:o, s:i, s:i}", "op", "submit",
+	                       "token", token, "specs", specs, "script_len",
+	                       (int)strlen(script), "env_len", 0),
+	             script);
+	id = json_integer_value(
+	    json_array_get(json_object_get(answer, "job_ids"), 0));
+	json_decref(answer);
+	return id;
+}
+
+static json_t *names(size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_sprintf("n%zu", i));
+	return list;
+}
+
+/* Many ways to name tasks of one array. */
+static json_t *tasks(size_t n, json_int_t array)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_sprintf("%lld_[%zu-%zu:2]",
+		                                         (long long)array, i,
+		                                         i + 900000));
+	return list;
+}
+
+/* --- attacks ------------------------------------------------------------- */
+
+static void long_filters(void)
+{
+	try(json_pack("{s:s, s:b, s:b, s:o, s:o}", "op", "jobs", "all", 1,
+	              "history", 1, "names", names(LIMIT_IDS), "users",
+	              names(LIMIT_IDS)));
+	try(json_pack("{s:s, s:o}", "op", "cancel", "names", names(LIMIT_IDS)));
+}
+
+/* An array of one's own, and whatever others have. */
+static void repeated_ids(void)
+{
+	static json_int_t array;
+
+	if (!array)
+		array = submit(json_pack("[o]", spec("array", "0-49999")));
+	try(json_pack("{s:s, s:o}", "op", "jobs", "ids", tasks(2000, array)));
+	try(json_pack("{s:s, s:s, s:o}", "op", "control", "action", "hold",
+	              "ids", tasks(2000, 1)));
+	try(json_pack("{s:s, s:o}", "op", "wait", "ids",
+	              tasks(LIMIT_IDS, 123456789)));
+}
+
+static void wide_arrays(void)
+{
+	json_t *specs = json_array();
+
+	for (int i = 0; i < 5000; i++)
+		json_array_append_new(specs,
+		                      spec("array", "0-900000:2,0-900000:3%1"));
+	submit(specs);
+}
+
+static void dependencies(void)
+{
+	struct buf text = { 0 };
+	json_t *specs = json_array();
+	json_int_t first;
+
+	for (int i = 0; i < MANY; i++)
+		json_array_append_new(specs, spec("comment", "first"));
+	first = submit(specs);
+	if (!first)
+		return;
+	buf_puts(&text, "afterany");
+	for (int i = 0; i < MANY; i++)
+		buf_printf(&text, ":%lld", (long long)first + i);
+	specs = json_array();
+	for (int i = 0; i < MANY; i++)
+		json_array_append_new(specs, spec("dependency", text.data));
+	submit(specs);
+	buf_free(&text);
+	try(json_pack("{s:s, s:[s]}", "op", "cancel", "names", "hostile"));
+}
+
+/* Lists within lists of nothing: the most memory for its length. */
+static void large_json(void)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < 500000; i++)
+		json_array_append_new(list, json_array());
+	try(json_pack("{s:s, s:o}", "op", "wait", "ids", list));
+}
+
+static int dial(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s",
+	         getenv("AISCHED_SOCKET"));
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Connections that say nothing, or begin a long frame of nobody. */
+static void strangers(void)
+{
+	const struct frame_head head = { FRAME_REQUEST, 1, 7, 0, LIMIT_RAW };
+	unsigned char bytes[WIRE_HEAD];
+	int fd[MANY];
+
+	frame_head_put(bytes, &head);
+	for (int i = 0; i < MANY; i++) {
+		fd[i] = dial();
+		if (fd[i] >= 0 && i % 2)
+			send(fd[i], bytes, sizeof(bytes), MSG_NOSIGNAL);
+	}
+	for (int i = 0; i < MANY; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+static void many_waits(void)
+{
+	static struct client *held[MANY];
+	json_int_t job = submit(json_pack("[o]", spec("comment", "waited")));
+	char *id = xasprintf("%lld", (long long)job);
+	json_t *req = json_pack("{s:s, s:[s]}", "op", "wait", "ids", id);
+	struct err why;
+
+	for (int i = 0; i < MANY && !is_over(); i++) {
+		client_close(held[i]);
+		held[i] = client_open(NULL, &why);
+		if (held[i])
+			client_send(held[i], req, NULL, 0, &why);
+	}
+	json_decref(req);
+	free(id);
+}
+
+/* Those of a group are one process. */
+static void (*const attacks[][5])(void) = {
+	{ long_filters, repeated_ids, large_json, wide_arrays },
+	{ dependencies },
+	{ many_waits, strangers },
+};
+
+static void attack(size_t group)
+{
+	while (!is_over())
+		for (size_t i = 0; attacks[group][i] && !is_over(); i++)
+			attacks[group][i]();
+}
+
+/* --- the one who means no harm ------------------------------------------- */
+
+static json_t *timed(json_t *req, int64_t *slowest)
+{
+	int64_t began = clock_ms();
+	json_t *answer;
+
+	client_close(client); /* as each call of a tool */
+	client = NULL;
+	answer = ask(req, NULL);
+	if (!answer)
+		errx(EXIT_FAILURE, "a request was refused");
+	if (clock_ms() - began > *slowest)
+		*slowest = clock_ms() - began;
+	return answer;
+}
+
+static void use(void)
+{
+	int64_t slowest = 0, began;
+	long n = 0;
+
+	for (; !is_over(); n++) {
+		json_int_t id;
+
+		began = clock_ms();
+		id = submit(json_pack("[o]", spec("comment", "good")));
+		if (!id)
+			errx(EXIT_FAILURE, "a job was refused");
+		if (clock_ms() - began > slowest)
+			slowest = clock_ms() - began;
+		json_decref(timed(json_pack("{s:s}", "op", "jobs"), &slowest));
+		json_decref(
+		    timed(json_pack("{s:s, s:[o]}", "op", "cancel", "ids",
+		                    json_sprintf("%lld", (long long)id)),
+		          &slowest));
+	}
+	printf("%ld %lld\n", n, (long long)slowest);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		errx(EXIT_USAGE, "attack or use, and seconds, are expected");
+	end_ms = clock_ms() + 1000 * strtol(argv[2], NULL, 10);
+	if (!strcmp(argv[1], "use")) {
+		use();
+		return EXIT_SUCCESS;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++)
+		if (fork() == 0) {
+			alarm((unsigned)strtol(argv[2], NULL, 10));
+			attack(i);
+			_exit(EXIT_SUCCESS);
+		}
+	while (wait(NULL) > 0)
+		;
+	return EXIT_SUCCESS;
+}
