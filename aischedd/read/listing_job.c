@@ -69,7 +69,8 @@ static const char *class_of(const struct row_view *v)
 
 static void j_job_id(struct row_view *v)
 {
-	/* What waits of an array goes by the array's, divided or not. */
+	/* Unstarted tasks have the id of their array, in one record or
+	 * several. */
 	put_int(v, (int64_t)(v->job->tasks.n ? v->job->array : v->job->id));
 }
 

@@ -95,8 +95,8 @@ const struct field listing_queue_fields[] = {
 FIELD(put_held, put_amounts, v->share->held)
 FIELD(put_held_text, put_amounts_text, v->share->held)
 
-/* What it has against what it may call its own: the largest, of what it
- * rations.  More than nothing of nothing is no number. */
+/* What the queue holds divided by its fair share: the largest ratio of the
+ * resources it rations.  null if it holds something and its share is 0. */
 static void put_ratio(struct row_view *v)
 {
 	const int64_t *share = state_queue_share(v->state, v->index);
@@ -122,7 +122,7 @@ static void put_ratio(struct row_view *v)
 		put_milli(v, most);
 }
 
-/* What the rows of users do not have. */
+/* Fields that rows of users do not have. */
 #define OF_QUEUE(name, fn)                       \
 	static void s_##name(struct row_view *v) \
 	{                                        \

@@ -6,7 +6,7 @@
 
 #include "aischedd/read/listing.h"
 
-/* What several fields need is made once. */
+/* What several fields need, made once for a row. */
 struct row_view {
 	struct buf *out;
 	bool json;

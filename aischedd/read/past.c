@@ -71,7 +71,7 @@ static void done(struct thread_task *task)
 		return;
 	}
 	if (r->past_rows < PAST_ROWS) {
-		/* That was all of this query. */
+		/* The query has no more rows. */
 		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}

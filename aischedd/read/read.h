@@ -17,7 +17,7 @@
 
 enum { READ_PIECE = 256 * 1024 }; /* bytes of one part */
 
-/* One id that was asked for. */
+/* An id that the request names. */
 struct wanted {
 	char *text;
 	struct jobid id;
@@ -25,8 +25,8 @@ struct wanted {
 };
 
 /*
- * One listing under way: first what is in the state, by the numbers taken at
- * its begin, then what is in the history.
+ * A listing under way: first what is in the state, by the ids taken when it
+ * began, then what is in the history.
  */
 struct reading {
 	struct reading *next;

@@ -79,7 +79,7 @@ static int by_use(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-/* What the state and what the store know of a user become one row. */
+/* Merge what the state and the store know of a user into one row. */
 static void join(struct shares *s)
 {
 	size_t n = 0;

@@ -1,9 +1,9 @@
 /*
  * shares.h - what queues and their users have, may have and have used
  *
- * One row for each queue and one for each user of it, who has jobs there or
- * had some: the usage that decays from the state, the sums of all time from
- * the store.
+ * One row for each queue, and one for each of its users who has or had jobs
+ * there.  The decayed usage is the state's, the lifetime totals are the
+ * store's.
  */
 #ifndef AISCHEDD_READ_SHARES_H
 #define AISCHEDD_READ_SHARES_H

@@ -40,7 +40,7 @@ static bool nodes_are_up(const struct state *state,
 	return true;
 }
 
-/* Whether it waits for what it waited for when it was planned. */
+/* Whether the job is still in the row that was planned. */
 static bool waits_as_planned(const struct state *state, const struct job *job,
                              uint32_t planned_row)
 {
@@ -158,7 +158,7 @@ static struct job *meant(const struct apply *a, uint64_t id)
 	return state_job(a->state, id);
 }
 
-/* Of a job that waits. */
+/* Apply the claim of a waiting job. */
 static void apply_claim(struct apply *a, const struct plan_claim *claim)
 {
 	const uint32_t *node = a->plan->claim_node + claim->node_first;
@@ -187,14 +187,15 @@ static void gather(const struct apply *a, uint32_t first, struct buf *node)
 			        p->claim[i].n * sizeof(*p->claim_node));
 }
 
-/* Of a job that grows, or comes back there once it has left. */
+/* Apply the claim of a job that grows, or comes back to its nodes after an
+ * eviction. */
 static void apply_run_claim(struct apply *a, uint32_t claim)
 {
 	uint32_t run = a->plan->claim[claim].run;
 	struct job *job = state_job(a->state, a->snap->run.job[run]);
 	struct buf node = { 0 };
 
-	/* It has left meanwhile: what it had is still its. */
+	/* The job was evicted meanwhile and waits again: its claim stays. */
 	if (job && job->state == JOB_PENDING && job->claim)
 		job->claim->serial = a->state->last_plan.serial;
 	if (!a->as_planned[run])
@@ -206,7 +207,7 @@ static void apply_run_claim(struct apply *a, uint32_t claim)
 	buf_free(&node);
 }
 
-/* Whoever needs the room still does. */
+/* Whether the job that the eviction is for still needs it. */
 static bool is_needed(const struct apply *a, const struct eviction *e)
 {
 	const struct job *by = meant(a, e->by);
@@ -251,7 +252,7 @@ static void apply_all(struct apply *a)
 			apply_claim(a, &p->claim[i]);
 	for (uint32_t i = 0; i < p->nevictions; i++)
 		apply_eviction(a, &p->eviction[i]);
-	/* Whoever was evicted just now lost the one it had. */
+	/* Evictions above have dropped the victims' claims. */
 	for (uint32_t i = 0; i < p->nclaims; i++)
 		if (p->claim[i].row == SNAP_NONE)
 			apply_run_claim(a, i);
@@ -353,10 +354,10 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	if (plan->gen == state->gen)
 		apply_all(&a);
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
-	/* It may have come while there was planned. */
+	/* That time may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;
-	/* What was done was planned: by itself it needs no other pass. */
+	/* Applying the plan does not by itself take another pass. */
 	state->want_plan = round_end(state, plan, changed || a.more);
 	arena_free(*arena);
 	*arena = NULL;

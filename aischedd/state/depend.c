@@ -82,7 +82,7 @@ void deps_forget(struct state *state, struct job *job)
 	job->deps = NULL;
 }
 
-/* Of one user and one name. */
+/* The key of all jobs of one user and name. */
 static uint64_t name_key(const struct job *job)
 {
 	struct spec spec;
@@ -95,7 +95,7 @@ static uint64_t name_key(const struct job *job)
 
 enum met { NOT_YET, MET, NEVER };
 
-/* What has become of a target. */
+/* The fate of the job that a condition names. */
 struct seen {
 	bool over, ok;
 	int64_t start; /* NO_TIME: has not started */
@@ -137,8 +137,8 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
-		/* History has forgotten it: nobody can say that it went
-		 * well. */
+		/* No longer in the history: it cannot be said to have
+		 * succeeded. */
 		*ret = (struct seen){ true, false, NO_TIME };
 	}
 }
@@ -226,7 +226,7 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
 	state_reindex(state, split, now);
 }
 
-/* One alarm for the first delay that is over: it sets the next. */
+/* Set one alarm, for the earliest delay; when it fires it sets the next. */
 static void arm_delay(struct state *state, struct job *job)
 {
 	int64_t first = NO_TIME;

@@ -1,4 +1,4 @@
-/* evict.c - who leaves for others, and the nodes held for them meanwhile */
+/* evict.c - jobs that are evicted, and nodes held for claimants meanwhile */
 #include "aischedd/state/evict.h"
 
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static void void_claims_on(struct state *state, uint32_t node, int64_t now)
 
 /* --- evictions --------------------------------------------------------- */
 
-/* Those of the last hour; of older ones nobody asks any more. */
+/* Remember the evictions of the last hour; older ones no longer count. */
 static void note_time(struct job *job, int64_t now)
 {
 	const struct evictions *old = job->evictions;

@@ -36,7 +36,7 @@ static int release(struct state *state, struct job *job,
 	return 0;
 }
 
-/* It was taken down instead of being suspended. */
+/* Resume a job that was stopped because it could not be suspended in place. */
 static int resume_pending(struct state *state, struct job *job,
                           const struct event_in *ev, struct err *err)
 {
@@ -79,7 +79,7 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* What holds up the start or the end that is under way. */
+/* Note what delays the start or the end of a job. */
 static int noted(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -179,8 +179,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* What a person is told whose request the table does not have; the others
- * are late or repeated reports, which change nothing. */
+/* Errors for requests that the table does not allow.  Other events that it
+ * does not have are late or repeated reports, which change nothing. */
 static const char *const refusal[EV_N] = {
 	[EV_hold] = "only a pending job can be held",
 	[EV_release] = "only a pending job can be released",

@@ -29,7 +29,7 @@ void life_set_text(struct job *job, const char *text)
 	text_set(&job->text, text && *text ? text : NULL);
 }
 
-/* History says where it ran. */
+/* Keep the placement as text for the history. */
 static void keep_place(const struct state *state, struct job *job)
 {
 	struct buf text = { 0 };
@@ -209,7 +209,8 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
 		job->start = job->resumed = o->start;
 	if (to != JOB_COMPLETED && comes_back(job, false)) {
-		/* What fails at once is not tried again at once. */
+		/* Delay the next attempt: a job that fails at once would
+		 * loop. */
 		job->retry_at = ev->now + backoff_s(job->restarts);
 		job->cause = CAUSE_FAILURE;
 	}

@@ -58,8 +58,8 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* A job that was to come back is to end now; its grace goes on.  One that is
- * ending already is killed: who asks again does not want to wait. */
+/* A job that would be queued again ends instead, and its grace goes on.  A
+ * job that is ending already is killed: the second request means at once. */
 int life_cancel_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -175,8 +175,8 @@ bool job_can_freeze(const struct state *state, const struct job *job)
 	return runner_traits(state->conf->pools[pool].runner)->can_freeze;
 }
 
-/* One that makes room for others goes on by itself; what cannot be stopped
- * where it is is taken down, and waits until it is asked to resume. */
+/* A job suspended for a claimant resumes by itself.  If its runner cannot
+ * freeze it, it is stopped and held until somebody resumes it. */
 int life_suspend(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {

@@ -17,7 +17,7 @@ static void effect_resize(struct state *state, const struct job *job)
 	                                     .attempt = job->attempt });
 }
 
-/* What it holds has changed: others may have what it gave up. */
+/* Give the job its new placement; others may use what it gave up. */
 static void resized(struct state *state, struct job *job,
                     struct placement *place, int64_t now)
 {
@@ -51,7 +51,7 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* They are gone, unless more were told to leave since the runner looked. */
+/* The tasks have ended, unless more were told to since the runner looked. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
@@ -107,7 +107,7 @@ int life_found_running(struct state *state, struct job *job,
 {
 	(void)err;
 	usage_charge(state, job, ev->now); /* nodes may be others */
-	/* What stands on the Job of others does not say where tasks are. */
+	/* An adopted Job does not say where its tasks are. */
 	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)

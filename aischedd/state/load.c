@@ -187,7 +187,7 @@ void state_load_next_id(struct state *state, uint64_t next_id)
 	state->next_id = next_id;
 }
 
-/* Whatever was written of it: the records are what is left of an array. */
+/* Count the tasks of arrays from the records, not from what was written. */
 static void count_tasks(struct state *state)
 {
 	struct array *array;
@@ -214,7 +214,7 @@ void state_loaded(struct state *state, int64_t now)
 	     job = job->row_next) {
 		if (job->array)
 			state_array(state, job->array)->running++;
-		/* They have their time to leave again. */
+		/* Their grace begins anew. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}
@@ -224,7 +224,7 @@ void state_loaded(struct state *state, int64_t now)
 		if (job->adopted)
 			adopt_tell(state, job);
 		if (job->state == JOB_PENDING)
-			deps_begin(state, job, now); /* it may be no more */
+			deps_begin(state, job, now); /* may free the job */
 	}
 	for (uint32_t n = 0; n < state->nodes.n; n++)
 		if (state->nodes.node[n].drained)

@@ -1,4 +1,4 @@
-/* queue.c - queues: closed or open, and who is below which */
+/* queue.c - queues: closed or open, and which is below which */
 #include "aischedd/state/queue.h"
 
 #include "aischedd/state/row.h"

@@ -49,7 +49,7 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* What was done by hand holds while the file says what it said. */
+	/* Keep what was done by hand as long as the file has not changed. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==

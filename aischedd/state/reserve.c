@@ -382,7 +382,8 @@ static bool names(const struct job *job, const char *name)
 	return !strcmp(spec.reservation, name);
 }
 
-/* What runs in it without a limit had until now. */
+/* End the jobs without a time limit that run in the reservation, which is
+ * over. */
 static void clear(struct state *state, const struct reservation *r, int64_t now)
 {
 	struct event_in ev = { .kind = EV_time_limit, .now = now };

@@ -1,4 +1,4 @@
-/* reserve_use.c - who may use a reservation, and who does */
+/* reserve_use.c - who may use a reservation */
 #include "aischedd/state/reserve_use.h"
 
 #include <stdlib.h>

@@ -40,7 +40,7 @@ static enum judged judged(const struct verdict *v)
 	abort();
 }
 
-/* What the last plan said, by row of this snapshot. */
+/* Recall what the last plan said, by row of this snapshot. */
 static const uint8_t *recall(struct state *state, const struct snap *snap,
                              struct arena *arena)
 {
@@ -55,7 +55,7 @@ static const uint8_t *recall(struct state *state, const struct snap *snap,
 		state->round.was[i] = state->last_plan.verdict[row->verdict];
 		ret[i] = (uint8_t)judged(&state->round.was[i]);
 	}
-	/* Those that are to go on come last: they are asked each time. */
+	/* Suspended jobs that are to resume come last: every pass asks them. */
 	for (size_t i = state->rows.n; i < snap->pend.n; i++)
 		ret[i] = JUDGED_PROMISED;
 	return ret;

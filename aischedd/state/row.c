@@ -38,7 +38,7 @@ static void add_text(struct buf *out, const char *s)
 	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
 }
 
-/* A level that the configuration has no more is to be had in no pool. */
+/* A topology level that is no longer configured matches no pool. */
 static void key_topology(const struct state *state, const struct spec *spec,
                          struct row_key *key)
 {
@@ -284,7 +284,7 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 		state_touch(state, job);
 	}
 	row = row_for(state, job);
-	/* One more of those that wait changes nothing for anybody. */
+	/* Another job in a row that waits changes nothing for others. */
 	if (job->row || !row_waits(state, row))
 		state_replan(state);
 	if (row == job->row)

@@ -1,4 +1,4 @@
-/* snap_job.c - who runs and who waits, for the scheduler */
+/* snap_job.c - what runs and waits, for the scheduler */
 #include "aischedd/state/snap_job.h"
 
 #include "aischedd/state/evict.h"
@@ -18,7 +18,7 @@ static uint64_t gpus_of(const struct state *state, uint32_t node)
 	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
 }
 
-/* Those that the node still has: it may have shrunk. */
+/* The CPUs of the task that its node still has: nodes may shrink. */
 static uint32_t cpus_held(const struct state *state, const struct placement *p,
                           uint32_t task, struct snap_cpu_use *ret)
 {
@@ -99,7 +99,7 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
-/* What the job has there: its place, or what leaves it. */
+/* One row for the job's placement, or for the tasks that are ending. */
 static void run_row(struct build *b, struct run_columns *c, struct job *job,
                     const struct placement *p)
 {

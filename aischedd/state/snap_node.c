@@ -44,7 +44,7 @@ struct columns {
 	uint32_t ngpus, ncpus;
 };
 
-/* Others may have the CPUs of one that was suspended and now ends. */
+/* Other jobs may hold the CPUs of a job that was suspended and now ends. */
 static void take_thread(uint16_t *nfree, uint16_t milli)
 {
 	*nfree -= milli < *nfree ? milli : *nfree;
@@ -78,8 +78,8 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
-/* Others say how many devices they have, not which: the last ones that are
- * free. */
+/* Processes that are not ours use a number of devices, it is not known
+ * which: take the last free ones. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
 	uint32_t left = node->gpus_others;
@@ -225,7 +225,7 @@ void snapshot_nodes(struct build *b)
 
 /* --- reservations ------------------------------------------------------ */
 
-/* Those among the names whose jobs are or were here. */
+/* Add the named users that are known because they have or had jobs. */
 static void push_guests(struct build *b, const struct map *index,
                         const char *names)
 {

@@ -132,7 +132,7 @@ uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
 	return snapshot_req(b, key->text, key->req_hash);
 }
 
-/* Of a job that is in no row. */
+/* The request of a job that is in no row. */
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job)
 {
 	struct buf key = { 0 };

@@ -145,7 +145,7 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
-/* What the last plan promised, on nodes that are the same still. */
+/* Pass on the promises of the last plan; its nodes have kept their numbers. */
 static void build_promises(struct build *b)
 {
 	const struct last_plan *last = &b->state->last_plan;
@@ -165,7 +165,7 @@ static void build_promises(struct build *b)
 	b->snap->promise_node = node;
 }
 
-/* What was built of words and requests, now that their number is known. */
+/* Store the words and requests, now that their number is known. */
 static void finish(struct build *b)
 {
 	snapshot_reqs(b);

@@ -134,5 +134,5 @@ void state_admit(struct state *state, struct job *job, const struct spec *spec,
 	state_arm(state, job);
 	if (job->adopted)
 		adopt_tell(state, job);
-	deps_begin(state, job, now); /* it may be no more */
+	deps_begin(state, job, now); /* may free the job */
 }

@@ -1,4 +1,4 @@
-/* submit_check.c - whether a job is taken: may he, and is it possible? */
+/* submit_check.c - whether a request may be and can be */
 #include "aischedd/state/submit_check.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "libcommon/spec_opt.h"
 #include "libcommon/topology.h"
 
-/* --- may he? ----------------------------------------------------------- */
+/* --- may they? --------------------------------------------------------- */
 
 static bool listed(const struct strlist *list, const struct submitter *who)
 {
@@ -80,7 +80,7 @@ int submit_check_access(const struct state *state, uint32_t queue,
 	return 0;
 }
 
-/* What the user has in this queue and those below it. */
+/* The user's jobs in this queue and those below it. */
 static uint64_t user_jobs(const struct state *state, uint32_t queue,
                           uint32_t user)
 {

@@ -18,7 +18,8 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
 
-/* What others may have and gain beside their priority, and a point more. */
+/* The most that points other than priority can add for another job, plus
+ * one. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -71,7 +72,7 @@ static bool is_option(const struct opt *opt, const char *name)
 	return !strcmp(opt->name, name);
 }
 
-/* What a job that has started may still change. */
+/* Options that may change after the job has started. */
 static bool is_harmless(const struct opt *opt)
 {
 	static const char *const names[] = {
@@ -109,7 +110,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 		        field);
 		return NULL;
 	}
-	/* What is for aisub alone lies outside the spec. */
+	/* Options for aisub alone lie outside the spec. */
 	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
 		err_set(err, EINVAL, "'%s' cannot be changed", field);
 		return NULL;
@@ -203,8 +204,9 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* What an operator has set before is no new wish of the user's.  A job that is
- * moved takes an operator of both queues to have more than is usual there. */
+/* The submitter, with an operator's rights if the priority stays as an
+ * operator may have set it.  A job that is moved needs an operator of both
+ * queues to have more than is usual there. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;
@@ -216,7 +218,7 @@ static struct submitter asking(const struct change *c)
 	return who;
 }
 
-/* What an operator has set before may stay. */
+/* Check a grace that changes; one that an operator has set may stay. */
 static int check_grace(const struct change *c, struct err *err)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -305,8 +307,8 @@ static void take_grace(struct change *c)
 	life_effect_stop(c->state, job);
 }
 
-/* What follows from the spec, as far as it does so otherwise than before:
- * `top` and a configuration that changed since have their say too. */
+/* Derive from the spec what changes with it, and only that: `top` or another
+ * configuration may have set the rest. */
 static void derive(struct change *c, bool moved, bool reordered)
 {
 	const struct spec *spec = &c->submit.spec;

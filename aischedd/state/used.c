@@ -51,7 +51,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			          [RES_GPU] = gpus * 1000 },
 		};
 	}
-	/* What leaves is still there. */
+	/* Tasks that are ending still hold what they have. */
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		int64_t task[RES_N];

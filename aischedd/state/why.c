@@ -124,8 +124,8 @@ static bool is_want_of_room(enum reason why)
 	       kind == REASON_DOMAIN || kind == REASON_TURN;
 }
 
-/* Of the plan in force, or NULL.  One that started all of the row said
- * nothing about those that came later. */
+/* The verdict of the plan in force, or NULL.  If that plan started the whole
+ * row, it says nothing about jobs that joined later. */
 static const struct verdict *verdict_on(const struct state *state,
                                         const struct job *job)
 {
@@ -138,7 +138,7 @@ static const struct verdict *verdict_on(const struct state *state,
 	return v->why == WHY_None ? NULL : v;
 }
 
-/* Of one that waits for its turn: what the last plan and later events say. */
+/* Why a job waits for its turn, from the last plan and later events. */
 static enum reason turn_why(const struct state *state, const struct job *job,
                             struct buf *text, int64_t *ret_expected,
                             uint32_t *ret_position)
