@@ -100,6 +100,8 @@ int main(int argc, char **argv)
 	conf = conf_load(args.config, &warnings, &why);
 	if (conf && !args.print_config)
 		check_conf(conf, &warnings);
+	if (conf && args.check_config)
+		conf_check_disks(conf, &warnings);
 	print_warnings(warnings.data);
 	buf_free(&warnings);
 	if (!conf)

@@ -306,6 +306,19 @@ static const struct conf_node *this_host(const struct conf *conf)
 	return NULL;
 }
 
+static struct runner *new_local(struct pool_runner *p, struct err *err)
+{
+	const struct daemon *d = p->daemon;
+	const struct runner_local_conf conf = {
+		.state_dir = d->state_dir,
+		.tmp_dir = d->conf->tmp_dir,
+		.max_processes = d->conf->max_processes,
+		.node = this_host(d->conf),
+	};
+
+	return runner_local_new(d->base, &conf, run_event, p, err);
+}
+
 int daemon_new_runners(struct daemon *d, struct err *err)
 {
 	d->npools = d->conf->npools;
@@ -319,9 +332,7 @@ int daemon_new_runners(struct daemon *d, struct err *err)
 		case RUNNER_NONE:
 			break;
 		case RUNNER_LOCAL:
-			p->runner = runner_local_new(d->base, d->state_dir,
-			                             this_host(d->conf),
-			                             run_event, p, err);
+			p->runner = new_local(p, err);
 			if (!p->runner)
 				return -1;
 			break;

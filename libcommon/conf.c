@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libcommon/conf_build.h"
 #include "libcommon/limits.h"
+#include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
 #define SYSTEM_FILE "/etc/aisched/aischedd.conf"
@@ -217,6 +219,29 @@ struct conf *conf_parse(const char *text, const char *name,
                         struct buf *warnings, struct err *err)
 {
 	return load(name, text, warnings, err);
+}
+
+/* Of a folder that is still to be made: where it will be. */
+static dev_t disk_of(const char *path)
+{
+	char *at = xstrdup(path);
+	struct stat st = { 0 };
+	char *slash;
+
+	while (stat(at, &st) < 0 && (slash = strrchr(at, '/')))
+		slash[slash == at && slash[1]] = '\0';
+	free(at);
+	return st.st_dev;
+}
+
+void conf_check_disks(const struct conf *conf, struct buf *warnings)
+{
+	if (disk_of(conf->tmp_dir) == disk_of(conf->state_dir))
+		buf_printf(warnings,
+		           "tmp_dir '%s' is on the file system of state_dir "
+		           "'%s': a job that fills it keeps the daemon from "
+		           "writing; use a folder of another one\n",
+		           conf->tmp_dir, conf->state_dir);
 }
 
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err)

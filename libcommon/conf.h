@@ -137,12 +137,14 @@ struct conf_scheduling {
 struct conf {
 	struct arena *arena; /* owns all of it */
 	const char *path;    /* absolute; NULL for the built-in configuration */
-	const char *cluster, *state_dir, *http, *munge_socket, *default_queue;
+	const char *cluster, *state_dir, *tmp_dir;
+	const char *http, *munge_socket, *default_queue;
 	struct strlist listen, admins, operators;
 	int64_t history_keep;    /* s */
 	int64_t max_script_size; /* bytes */
 	int64_t max_jobs;        /* not ended at once; all queues */
 	int64_t max_user_jobs;   /* of them of one user */
+	int64_t max_processes;   /* of a job; CONF_NONE: by the machine */
 	struct strlist topology_levels;
 
 	size_t nclasses, npools, nnodes, nqueues, nlicenses;
@@ -164,6 +166,9 @@ struct conf {
  * Fails with EINVAL, "file:line: what is wrong", or with an errno of open.
  */
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
+
+/* Append a line for each folder that is on a disk where it should not be. */
+void conf_check_disks(const struct conf *conf, struct buf *warnings);
 
 /* The same from text, which names itself `name` in errors; for tests. */
 struct conf *conf_parse(const char *text, const char *name,

@@ -269,6 +269,8 @@ static const struct conf_key topology_keys[] = {
 static const struct conf_key top_keys[] = {
 	KEY("cluster", TEXT, cluster, .check = conf_check_name),
 	KEY("state_dir", TEXT, state_dir, .check = check_path),
+	KEY("tmp_dir", TEXT, tmp_dir, .initial = "/var/tmp",
+	    .check = check_path),
 	KEY("listen", LIST, listen, .check = check_listen),
 	KEY("http", TEXT, http, .initial = "", .check = check_host_port,
 	    .inert = true),
@@ -286,6 +288,7 @@ static const struct conf_key top_keys[] = {
 	    RANGE(1, KEY_MAX_COUNT)),
 	KEY("max_user_jobs", INT, max_user_jobs, .initial = "1000000",
 	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("max_processes", INT, max_processes, RANGE(1, KEY_MAX_COUNT)),
 	KEY("licenses", FREE, licenses, RANGE(0, KEY_MAX_COUNT),
 	    .table =
 	        &(const struct conf_key_table){ NULL, 0,

@@ -243,16 +243,22 @@ struct runner {
 	const struct runner_ops *ops;
 };
 
+/* What the configuration says of this machine's runner; borrowed. */
+struct runner_local_conf {
+	const char *state_dir;        /* attempts live in run/JOB.ATTEMPT */
+	const char *tmp_dir;          /* and have a temporary folder here */
+	int64_t max_processes;        /* of a job, CONF_NONE: by the machine */
+	const struct conf_node *node; /* the section of this host, or NULL */
+};
+
 /*
- * The runner of this machine (run/local*.c).  state_dir is the daemon's;
- * attempts live in state_dir/run/JOB.ATTEMPT/.  node: the declared section of
- * this host (gpus, gpu_type it may name), or NULL.  Discovers the machine
- * and reports RUN_NODE from the loop, then waits for recover().
- * Fails: no shepherd program, state_dir not usable.
+ * The runner of this machine.  Discovers it and reports RUN_NODE from the
+ * loop, then waits for recover().
+ * Fails: no shepherd program, state_dir or tmp_dir not usable.
  */
-struct runner *runner_local_new(struct event_base *base, const char *state_dir,
-                                const struct conf_node *node, run_event_fn *fn,
-                                void *arg, struct err *err);
+struct runner *runner_local_new(struct event_base *base,
+                                const struct runner_local_conf *conf,
+                                run_event_fn *fn, void *arg, struct err *err);
 
 /*
  * The runner of a cluster, at pool: Jobs in its namespace, on the nodes that

@@ -67,6 +67,7 @@ configure()
 	cat >"$conf" <<-END
 		cluster = "test"
 		state_dir = "$dir/state"
+		tmp_dir = "$dir/tmp"
 		listen = {"$AISCHED_SOCKET"}
 		munge_socket = "$AISCHED_MUNGE_SOCKET"
 		${1-$default_config}
@@ -191,7 +192,8 @@ for name in $(env | sed -n 's/^\(AISUB_[A-Z_]*\)=.*/\1/p'); do
 	unset "$name"
 done
 
-mkdir -p "$dir/bin" "$dir/munge" "$dir/work"
+mkdir -p "$dir/bin" "$dir/munge" "$dir/work" "$dir/tmp"
+chmod 1777 "$dir/tmp"
 chmod 755 "$dir/munge"
 for tool in aisub aiq aicancel aictl; do
 	if is_root; then

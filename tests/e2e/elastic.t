@@ -39,7 +39,7 @@ has_left()
 # JOB: how many processes it has, by their TMPDIR.
 processes()
 {
-	grep -alF "$dir/state/run/$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
+	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
 }
 
 # --- it grows ---------------------------------------------------------------
@@ -103,7 +103,7 @@ is "which is the same" "$(tail -n 1 "slurm-$id.out")" "task 2 of 3"
 # --- whatever happens meanwhile ------------------------------------------------
 
 # A shepherd that is killed takes all of them along.
-shepherd=$(grep -alF "$dir/state/run/$id." /proc/[0-9]*/environ 2>/dev/null |
+shepherd=$(grep -alF "$dir/tmp/aisched-$id." /proc/[0-9]*/environ 2>/dev/null |
 	sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | head -n 1)
 shepherd=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$shepherd/status")
 kill -KILL "$shepherd"

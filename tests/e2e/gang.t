@@ -13,7 +13,7 @@ has()
 # JOB: how many processes it has, by their TMPDIR.
 processes()
 {
-	grep -alF "$dir/state/run/$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
+	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
 }
 
 # --- all end ------------------------------------------------------------------

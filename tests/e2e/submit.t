@@ -86,7 +86,7 @@ like "its rank" "$o" '^AISCHED_PROCID=0$'
 like "its folder" "$o" "^SLURM_SUBMIT_DIR=$PWD$"
 like "the submitter's variables" "$o" '^MARK=two$'
 like "with all their lines" "$o" '^lines$'
-like "a temporary folder of its own" "$o" "^TMPDIR=$dir/state/run/.*/tmp$"
+like "a temporary folder of its own" "$o" "^TMPDIR=$dir/tmp/aisched-"
 id=$(submit --export NONE show)
 wait_for is_state "$id" COMPLETED
 unlike "--export NONE leaves the submitter's out" "$(cat "slurm-$id.out")" MARK

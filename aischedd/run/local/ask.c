@@ -55,6 +55,8 @@ static int write_order(struct local *l, const struct run_job *job,
 	struct order order = {
 		.job = *job,
 		.host = l->machine.node.name,
+		.tmp_dir = l->tmp_dir,
+		.max_processes = l->max_processes,
 		.node_cpus = l->machine.node.ncpus,
 		.node_gpus = l->machine.node.ngpus,
 		.ways = l->ways,

@@ -1,6 +1,7 @@
 /* attempt.c - one attempt of a job: what its shepherd says, and is told
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/local/local.h"
+#include "aischedd/run/shepherd/tmp.h"
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/mem.h"
 
@@ -65,6 +67,26 @@ void attempt_free(struct attempt *a)
 	free(a);
 }
 
+/* What a killed shepherd left; returns as tree_remove() does. */
+static bool remove_tmp(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool more;
+
+	if (fd < 0)
+		return false;
+	more = tmp_remove(fd, REMOVE_SLICE);
+	close(fd);
+	return more;
+}
+
+static bool remove_files(int dirfd, const char *name)
+{
+	return remove_tmp(dirfd, name) ||
+	       tree_remove(dirfd, name, REMOVE_SLICE);
+}
+
 bool attempt_remove(struct attempt *a)
 {
 	struct local *l = a->local;
@@ -73,8 +95,7 @@ bool attempt_remove(struct attempt *a)
 	local_name(name, a->job, a->attempt);
 	/* Should its user make files faster than they are removed, the rest
 	 * waits for the next daemon. */
-	if (tree_remove(l->dirfd, name, REMOVE_SLICE) &&
-	    ++a->slices < REMOVE_SLICES)
+	if (remove_files(l->dirfd, name) && ++a->slices < REMOVE_SLICES)
 		return false;
 	map_del(&l->attempts, key(a->job, a->attempt));
 	attempt_free(a);

@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/cgroup_file.h"
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
 
-#define TICK_US 10000
+#define TICK_US         10000
+#define LEAST_PROCESSES 256
 
 static const char *local_shortcomings(struct runner *r)
 {
@@ -47,22 +49,10 @@ static void local_free(struct runner *r)
 	arena_free(l->arena);
 	buf_free(&l->shortcomings);
 	free(l->dir);
+	free(l->tmp_dir);
 	free(l->shepherd);
 	free(l);
 }
-
-static const struct runner_ops local_ops = {
-	.start = local_start,
-	.stop = local_stop,
-	.signal = local_signal,
-	.suspend = local_suspend,
-	.resume = local_resume,
-	.resize = local_resize,
-	.forget = local_forget,
-	.recover = local_recover,
-	.shortcomings = local_shortcomings,
-	.free = local_free,
-};
 
 /* --- the tick: what cannot be done at once --- */
 
@@ -210,15 +200,62 @@ static int open_dir(struct local *l, const char *state_dir, struct err *err)
 	return 0;
 }
 
-static int prepare(struct local *l, const char *state_dir,
-                   const struct conf_node *node, struct err *err)
+static int check_tmp_dir(const char *path, struct err *err)
 {
-	if (open_dir(l, state_dir, err) < 0)
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(err, "cannot use tmp_dir '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ENOTDIR, "tmp_dir '%s' is not a folder",
+		               path);
+	return 0;
+}
+
+static int64_t read_limit(const char *file)
+{
+	int64_t n = cgroup_file_read_number("/proc/sys/kernel", file, "");
+
+	return n > 0 ? n : INT64_MAX;
+}
+
+/* A quarter of what the machine can have: several jobs must go mad before
+ * nobody can log in. */
+static int64_t default_max_processes(void)
+{
+	int64_t pids = read_limit("pid_max"), all = read_limit("threads-max");
+
+	all = (pids < all ? pids : all) / 4;
+	return all > LEAST_PROCESSES ? all : LEAST_PROCESSES;
+}
+
+static void take_conf(struct local *l, const char *tmp_dir,
+                      int64_t max_processes)
+{
+	text_set(&l->tmp_dir, tmp_dir);
+	l->max_processes = max_processes != CONF_NONE ? max_processes
+	                                              : default_max_processes();
+}
+
+/* For jobs that start from now on. */
+static void local_reconf(struct runner *r, const struct conf *conf,
+                         const struct conf_pool *pool)
+{
+	(void)pool;
+	take_conf(local_of(r), conf->tmp_dir, conf->max_processes);
+}
+
+static int prepare(struct local *l, const struct runner_local_conf *conf,
+                   struct err *err)
+{
+	if (open_dir(l, conf->state_dir, err) < 0 ||
+	    check_tmp_dir(conf->tmp_dir, err) < 0)
 		return -1;
+	take_conf(l, conf->tmp_dir, conf->max_processes);
 	l->shepherd = find_shepherd(err);
 	if (!l->shepherd)
 		return -1;
-	if (machine_discover(&l->machine, node, l->arena, err) < 0)
+	if (machine_discover(&l->machine, conf->node, l->arena, err) < 0)
 		return -1;
 	if (nursery_open(l, err) < 0)
 		return -1;
@@ -227,9 +264,23 @@ static int prepare(struct local *l, const char *state_dir,
 	return 0;
 }
 
-struct runner *runner_local_new(struct event_base *base, const char *state_dir,
-                                const struct conf_node *node, run_event_fn *fn,
-                                void *arg, struct err *err)
+static const struct runner_ops local_ops = {
+	.start = local_start,
+	.stop = local_stop,
+	.signal = local_signal,
+	.suspend = local_suspend,
+	.resume = local_resume,
+	.resize = local_resize,
+	.forget = local_forget,
+	.recover = local_recover,
+	.reconf = local_reconf,
+	.shortcomings = local_shortcomings,
+	.free = local_free,
+};
+
+struct runner *runner_local_new(struct event_base *base,
+                                const struct runner_local_conf *conf,
+                                run_event_fn *fn, void *arg, struct err *err)
 {
 	struct local *l = xcalloc(1, sizeof(*l));
 
@@ -239,7 +290,7 @@ struct runner *runner_local_new(struct event_base *base, const char *state_dir,
 	l->arg = arg;
 	l->dirfd = l->lock_fd = l->null_fd = l->nursery_fd = -1;
 	l->arena = arena_new();
-	if (prepare(l, state_dir, node, err) < 0) {
+	if (prepare(l, conf, err) < 0) {
 		local_free(&l->runner);
 		return NULL;
 	}

@@ -60,7 +60,9 @@ struct local {
 	run_event_fn *fn;
 	void *arg;
 
-	char *dir; /* state_dir/run */
+	char *dir;     /* state_dir/run */
+	char *tmp_dir; /* below it each attempt has its temporary folder */
+	int64_t max_processes;
 	int dirfd, null_fd;
 	int lock_fd; /* dir/lock: see local_lock() */
 	bool locked;

@@ -8,7 +8,6 @@
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/buf.h"
 
-#define MAX_PIDS  32768
 #define MAX_NUMA  256
 #define LONG_BITS (8 * sizeof(unsigned long))
 
@@ -79,7 +78,7 @@ void limits_make(struct shepherd *s)
 		s->cg.dir[CG_CPU] = NULL;
 	cgroup_make(&s->cg);
 	s->watch_memory = cgroup_limit_memory(&s->cg, job_mem_mib(s)) < 0;
-	cgroup_limit_pids(&s->cg, MAX_PIDS);
+	cgroup_limit_pids(&s->cg, s->order.max_processes);
 	limit_cpus(s, &sum);
 }
 

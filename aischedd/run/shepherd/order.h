@@ -22,6 +22,8 @@ struct order {
 	/* cpu_use holds the operating system's numbers here, not the plan's. */
 	struct run_job job;
 	const char *host;
+	const char *tmp_dir;   /* where its temporary folder is to be */
+	int64_t max_processes; /* and threads, of the whole job */
 	uint32_t node_cpus, node_gpus;
 	const uint8_t *cpu_numa; /* [uses] OS NUMA node; NULL: only one */
 	bool bind;               /* false: the machine cannot bind */

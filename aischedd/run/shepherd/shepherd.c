@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/shepherd/nursery.h"
-#include "aischedd/run/shepherd/tree.h"
+#include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
@@ -242,7 +242,7 @@ static void remove_tmp(struct shepherd *s)
 {
 	int64_t until = clock_ms() + CLEAN_MS;
 
-	while (tree_remove(s->dirfd, "tmp", CLEAN_SLICE) && clock_ms() < until)
+	while (tmp_remove(s->dirfd, CLEAN_SLICE) && clock_ms() < until)
 		;
 }
 

@@ -52,6 +52,7 @@ struct shepherd {
 	struct order order;
 	const char *dir; /* state_dir/run/JOB.ATTEMPT */
 	int dirfd, claim_fd;
+	const char *tmpdir; /* of the job's own */
 	struct claim claim;
 	struct cgroup cg; /* claim.cgroup as far as it could be made */
 

@@ -70,7 +70,7 @@ static char **environment(struct shepherd *s, uint32_t i, struct arena *arena)
 		.slot = i,
 		.rank = s->task[i].rank,
 		.start = s->outcome.start,
-		.tmpdir = files_tmpdir(s),
+		.tmpdir = s->tmpdir,
 		.run_id = s->claim.run_id,
 		.home = s->home,
 		.shell = s->shell,

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #include "aischedd/run/output.h"
 #include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 
 #define DEFAULT_UMASK 022
@@ -32,11 +34,6 @@ static const char *in_dir(struct shepherd *s, const char *name)
 const char *files_script(struct shepherd *s)
 {
 	return in_dir(s, "script");
-}
-
-const char *files_tmpdir(struct shepherd *s)
-{
-	return in_dir(s, "tmp");
 }
 
 static void find_groups(struct shepherd *s)
@@ -153,22 +150,35 @@ static int write_script(struct shepherd *s, struct err *err)
 	return 0;
 }
 
-int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
+/* Nobody can guess its name, and take it first. */
+static int make_tmp(struct shepherd *s, struct err *err)
 {
 	const struct run_job *job = &s->order.job;
+	struct buf path = { 0 };
+	int fd;
 
+	buf_printf(&path, "%s/aisched-%" PRIu64 ".%" PRIu32 "-%.8s",
+	           s->order.tmp_dir, job->job, job->attempt, s->claim.run_id);
+	s->tmpdir = arena_strdup(s->arena, path.data);
+	buf_free(&path);
+	/* It stays open, for its lock, as long as the shepherd lives. */
+	fd = tmp_make(s->dirfd, s->tmpdir, err);
+	if (fd < 0)
+		return -1;
+	if (s->other_user && fchown(fd, job->uid, job->gid) < 0)
+		return err_sys(err, "cannot give away '%s'", s->tmpdir);
+	return 0;
+}
+
+int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
+{
 	*ret_fault = FAULT_SYSTEM;
 	/* Others' jobs reach their script through it, and list nothing. */
 	if (s->other_user && fchmod(s->dirfd, 0711) < 0)
 		return err_sys(err, "cannot open up '%s'", s->dir);
 	if (write_script(s, err) < 0)
 		return -1;
-	if (mkdirat(s->dirfd, "tmp", 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make '%s/tmp'", s->dir);
-	if (s->other_user && fchownat(s->dirfd, "tmp", job->uid, job->gid,
-	                              AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(err, "cannot give away '%s/tmp'", s->dir);
-	return 0;
+	return make_tmp(s, err);
 }
 
 /* --- files of the user --- */

@@ -31,8 +31,7 @@ int files_open_task(struct shepherd *s, uint32_t i, enum start_fault *ret_fault,
 int files_open_input(const struct shepherd *s, uint32_t rank,
                      enum start_fault *ret_fault, struct err *err);
 
-/* "/dir/script" and "/dir/tmp"; in the arena. */
+/* "/dir/script", in the arena. */
 const char *files_script(struct shepherd *s);
-const char *files_tmpdir(struct shepherd *s);
 
 #endif

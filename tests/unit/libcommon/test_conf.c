@@ -591,6 +591,7 @@ START_TEST(print_is_for_people)
 	    "# All values in force; what is not here is not set.\n"
 	    "cluster = \"c\"\n"
 	    "state_dir = \"/s\"\n"
+	    "tmp_dir = \"/var/tmp\"\n"
 	    "listen = {\"/l\"}\n"
 	    "admins = {\"root\"}\n"
 	    "history_keep = 180d\n"

@@ -151,13 +151,17 @@ static const struct seen *expect(struct world *w, enum run_event_kind kind,
 
 static void daemon_begins(struct world *w)
 {
-	char state[256];
+	char state[256], tmp[256];
+	struct runner_local_conf conf = { .state_dir = state,
+		                          .tmp_dir = tmp,
+		                          .max_processes = 4000 };
 	struct err err;
 
 	snprintf(state, sizeof(state), "%s/" STATE, w->dir);
+	snprintf(tmp, sizeof(tmp), "%s/tmp", w->dir);
 	w->base = event_base_new();
 	w->n = w->taken = 0;
-	w->r = runner_local_new(w->base, state, NULL, on_event, w, &err);
+	w->r = runner_local_new(w->base, &conf, on_event, w, &err);
 	ck_assert_msg(w->r != NULL, "%s", err.text);
 	expect(w, RUN_NODE, 0);
 }
@@ -218,6 +222,8 @@ static bool begin(struct world *w, int mode)
 		}
 	}
 	snprintf(path, sizeof(path), "%s/" STATE, w->dir);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/tmp", w->dir);
 	mkdir(path, 0755);
 	snprintf(path, sizeof(path), "%s/work", w->dir);
 	mkdir(path, 0755);
@@ -658,6 +664,7 @@ START_TEST(it_has_a_folder_of_its_own_for_a_while)
 	w.r->ops->forget(w.r, 1, 1);
 	run_job(&w, &(struct job){ .id = 2, .script = "true" });
 	wait_gone(shepherd);
+	ck_assert_ptr_nonnull(strstr(path, "/tmp/aisched-1.1-"));
 	ck_assert_int_eq(access(path, F_OK), -1);
 	ck_assert_int_eq(access("/etc/passwd", F_OK), 0);
 	finish(&w);
@@ -1412,9 +1419,9 @@ START_TEST(groups_limit_it_and_are_removed)
 	else if (dir[CG_CPU])
 		check_limit(dir[CG_CPU], "cpu.cfs_quota_us", "5000");
 	if (ways.v2[CG_PIDS])
-		check_limit(dir[CG_V2], "pids.max", "32768");
+		check_limit(dir[CG_V2], "pids.max", "4000");
 	else if (dir[CG_PIDS])
-		check_limit(dir[CG_PIDS], "pids.max", "32768");
+		check_limit(dir[CG_PIDS], "pids.max", "4000");
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 0);
 	expect(&w, RUN_ENDED, 1);
 	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++)
@@ -1437,6 +1444,31 @@ START_TEST(what_it_used_is_counted)
 	ck_assert_int_gt(s->out.cpu_ms, 0);
 	ck_assert_int_gt(s->out.peak_mem_kib, 32 * 1024);
 	ck_assert_int_lt(s->out.peak_mem_kib, 512 * 1024);
+	finish(&w);
+}
+END_TEST
+
+/* The kernel took the shepherd; nobody else knows where its folder is. */
+START_TEST(the_folder_of_a_killed_shepherd_goes_too)
+{
+	struct world w;
+	char path[256];
+
+	if (!begin(&w, _i))
+		return;
+	start_ready(&w, &(struct job){ .id = 1,
+	                               .script =
+	                                   "mkdir -p $TMPDIR/a/b; pwd; echo "
+	                                   "$TMPDIR; echo up >pipe; exec sleep "
+	                                   "1000" });
+	snprintf(path, sizeof(path), "%s",
+	         strchr(content(&w, "out"), '\n') + 1);
+	path[strcspn(path, "\n")] = '\0';
+	ck_assert_int_eq(access(path, F_OK), 0);
+	kill(read_claim(&w, 1).pid, SIGKILL);
+	expect(&w, RUN_LOST, 1);
+	w.r->ops->forget(w.r, 1, 1);
+	ck_assert_int_eq(access(path, F_OK), -1);
 	finish(&w);
 }
 END_TEST
@@ -1594,6 +1626,7 @@ SUITE(run_local)
 		many_starts_at_once_all_happen,
 		groups_limit_it_and_are_removed,
 		what_it_used_is_counted,
+		the_folder_of_a_killed_shepherd_goes_too,
 		a_start_that_hangs_can_be_stopped,
 		a_start_that_hangs_ends_by_itself,
 		input_shows_nothing_of_the_shepherd,

@@ -99,6 +99,8 @@ static void fixture_init(struct fixture *f)
 		         .ntasks = 1,
 		         .task = f->task },
 		.host = "n0",
+		.tmp_dir = "/scratch",
+		.max_processes = 100,
 	};
 	f->e = (struct env_of){ .order = &f->order,
 		                .start = 1000,
@@ -375,6 +377,8 @@ START_TEST(an_order_arrives_as_it_was)
 	fd = order_write(&f.order, &err);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_msg(!order_read(fd, &got, arena, &err), "%s", err.text);
+	ck_assert_str_eq(got.tmp_dir, "/scratch");
+	ck_assert_int_eq(got.max_processes, 100);
 	ck_assert_uint_eq(got.job.job, 40017);
 	ck_assert_uint_eq(got.job.ntasks, 2);
 	ck_assert_int_eq(got.job.time_limit, TIME_UNLIMITED);

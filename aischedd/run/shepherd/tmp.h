@@ -1,0 +1,26 @@
+/*
+ * tmp.h - the temporary folder of an attempt
+ *
+ * It lies in the configured tmp_dir, away from the daemon's database, whose
+ * disk a job must not fill.  "tmp" in the attempt's own folder, a link that is
+ * made first, says where: whoever removes that folder finds it.
+ */
+#ifndef AISCHEDD_RUN_SHEPHERD_TMP_H
+#define AISCHEDD_RUN_SHEPHERD_TMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libcommon/err.h"
+
+/*
+ * Make path, for us alone, and the link to it in dirfd.  Returns a descriptor
+ * of it, with a lock that keeps systemd-tmpfiles away.
+ */
+int tmp_make(int dirfd, const char *path, struct err *err);
+
+/* Remove at most so many of its files, at last the link.  Returns as
+ * tree_remove() does. */
+bool tmp_remove(int dirfd, size_t most);
+
+#endif
