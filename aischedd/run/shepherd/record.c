@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libcommon/clean.h"
 #include "libcommon/parse.h"
 
 #define CLAIM_FILE "claim"
@@ -113,6 +115,18 @@ void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
 		buf_printf(out, " ended with exit status %d", exit_code);
 }
 
+/* Whatever it is: without its record the job would run again. */
+static json_t *text_to_json(const char *text)
+{
+	char *utf8 = xstrdup(text);
+	json_t *obj;
+
+	utf8[text_clean(utf8, strlen(utf8))] = '\0';
+	obj = json_string(utf8);
+	free(utf8);
+	return obj;
+}
+
 json_t *outcome_to_json(const struct outcome *out)
 {
 	json_t *obj = json_pack(
@@ -124,7 +138,7 @@ json_t *outcome_to_json(const struct outcome *out)
 		json_object_set_new(obj, "peak_mem_kib",
 		                    json_integer(out->peak_mem_kib));
 	if (out->text)
-		json_object_set_new(obj, "text", json_string(out->text));
+		json_object_set_new(obj, "text", text_to_json(out->text));
 	return obj;
 }
 
@@ -172,8 +186,8 @@ int record_fail(int fd, enum start_fault fault, const char *text,
                 struct err *err)
 {
 	return end_line(fd,
-	                json_pack("{s:{s:i s:s}}", "failed", "fault",
-	                          (int)fault, "text", text),
+	                json_pack("{s:{s:i s:o}}", "failed", "fault",
+	                          (int)fault, "text", text_to_json(text)),
 	                err);
 }
 

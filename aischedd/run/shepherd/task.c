@@ -17,6 +17,7 @@
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/user.h"
 #include "libcommon/buf.h"
+#include "libcommon/clean.h"
 #include "libcommon/clock.h"
 
 #define EXEC_MS 20000 /* for a task to become the script */
@@ -336,6 +337,7 @@ void tasks_say(struct shepherd *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	text[text_clean(text, strlen(text))] = '\0';
 	buf_printf(&line, "aischedd: error: %s\n", text);
 	for (size_t i = 0; i < s->nfiles; i++) {
 		if (!is_stderr(s, &s->file[i]))
