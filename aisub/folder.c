@@ -54,5 +54,8 @@ int folder_check(const char *workdir, const char *file, struct err *err)
 	if ((pattern || access(path, F_OK) < 0) && go_up(path))
 		result = check_deepest(path, err);
 	free(path);
+	if (result < 0 && *file != '/' && access(workdir, F_OK) < 0)
+		return err_wrap(err, "working directory '%s' is not there",
+		                workdir);
 	return result < 0 ? err_wrap(err, "output '%s'", file) : 0;
 }

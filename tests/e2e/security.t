@@ -110,6 +110,9 @@ fails "a higher priority takes an operator" 1 "takes an operator of queue 'defau
 	as_user nobody aictl update "$id" priority=1000
 fails "a negative nice, too" 1 "takes an operator" \
 	as_user nobody aisub --nice=-5 --wrap true
+fails "a folder that is not there" 1 \
+	"aisub: working directory '$dir/no/where' is not there: nothing can be made in '$dir'" \
+	as_user nobody aisub -D "$dir/no/where" --wrap true
 fails "a long grace" 1 "allows a grace of at most 0:01" \
 	as_user nobody aisub --grace 100d --wrap true
 fails "so does the top" 1 "top takes an operator of queue 'default'; you are 'nobody'" \
