@@ -56,9 +56,11 @@ void kube_trouble_tell(struct kube *kube)
 
 void kube_trouble_tell_lacks(struct kube *kube)
 {
-	if (kube->recovery.done)
-		tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes),
-		     &kube->told.lacks);
+	if (!kube->recovery.done)
+		return;
+	/* The state must not lag behind what the log says of its nodes. */
+	kube_nodes_flush(kube->nodes);
+	tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes), &kube->told.lacks);
 }
 
 const char *kube_trouble_shortcomings(struct runner *r)
