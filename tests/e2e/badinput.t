@@ -163,7 +163,9 @@ like "a doubtful one" "$rc $err" \
 run "$top_builddir/aischedd/aischedd" -c "$conf" --print-config
 like "and all of it" "$out" "^queue .?b.? \{"
 configure
-fails "a second daemon" 1 "another aischedd" \
-	"$top_builddir/aischedd/aischedd" -c "$conf"
+# After warnings of this configuration.
+run "$top_builddir/aischedd/aischedd" -c "$conf"
+is "a second daemon fails" "$rc" 1
+like "because of the first" "$err" "another aischedd uses '$dir/state'"
 
 done_testing
