@@ -163,9 +163,7 @@ like "a doubtful one" "$rc $err" \
 run "$top_builddir/aischedd/aischedd" -c "$conf" --print-config
 like "and all of it" "$out" "^queue .?b.? \{"
 configure
-# After warnings of this configuration.
-run "$top_builddir/aischedd/aischedd" -c "$conf"
-is "a second daemon fails" "$rc" 1
-like "because of the first" "$err" "another aischedd uses '$dir/state'"
+fails "a second daemon" 1 "another aischedd" \
+	"$top_builddir/aischedd/aischedd" -c "$conf"
 
 done_testing
