@@ -26,9 +26,9 @@ waits "from now on" "$waiting" QueueMaxJobs ""
 is "jobs run on" "$(state_of "$id")" RUNNING
 
 two_queues 'queue extra { max_jobs = 0  colour = "red" }'
-fails "a bad one is refused" 1 "$conf:10: " aictl reload
+fails "a bad one is refused" 1 "$conf:11: " aictl reload
 two_queues 'queue extra { max_jobs = "many" }'
-fails "with the line" 1 "$conf:10: " aictl reload
+fails "with the line" 1 "$conf:11: " aictl reload
 configure "$default_config"
 fails "a queue with jobs" 1 "queue 'extra' still has 1 job" aictl reload
 two_queues 'queue extra { max_jobs = 0 }'
@@ -71,7 +71,7 @@ like "a group" "$(checked 'queue q { users = {"@nogroupp", "root"} }')" \
 unlike "but not one that is" "$(checked 'queue q { users = {"root"} }')" root
 like "another machine" "$(checked 'queue q { } pool p { runner = local }
 node elsewhere { pool = p  cpus = 1 }')" \
-	"$conf:6: node 'elsewhere' has no effect: pool 'p' has one node, this machine, '$node'"
+	"$conf:7: node 'elsewhere' has no effect: pool 'p' has one node, this machine, '$node'"
 like "more CPUs than there are" "$(checked "queue q { } pool p { runner = local }
 node \"$node\" { pool = p  cpus = 60000  memory = \"900T\" }")" \
 	"cpus = 60000, but this machine has $(getconf _NPROCESSORS_ONLN): jobs"
@@ -79,7 +79,7 @@ like "more memory" "$(checked "queue q { } pool p { runner = local }
 node \"$node\" { pool = p  cpus = 1  memory = \"900T\" }")" \
 	"memory = 900T, but this machine has "
 like "a quota of more than there is" "$(checked 'queue q { quota { cpus = 60000 } }')" \
-	"$conf:5: queue 'q': quota.cpus = 60000, but all nodes together have"
+	"$conf:6: queue 'q': quota.cpus = 60000, but all nodes together have"
 is "a warning is no mistake" "$(checked 'admins = {"nobodyy"}' | tail -n 1)" 0
 run aictl reload
 like "a reload says the same" "$rc$err" "^0.*there is no user 'nobodyy'"
