@@ -16,6 +16,7 @@
  *           raw: script, env                      test_only: tests [{starts,
  *                                                 expected_start, nodes (text),
  *                                                 reason, reason_text,
+ *                                                 position,
  *                                                 evicts [n, ..]}, ..]
  * jobs      ids [text], users, queues, states,    parts: rows;
  *           names, nodes [text], all, history,    rows (count),
