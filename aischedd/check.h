@@ -8,7 +8,7 @@
 #define AISCHEDD_CHECK_H
 
 #include "libcommon/buf.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 
 /* Append a warning for each, one a line.  Asks the name service, which it
  * gives two seconds. */

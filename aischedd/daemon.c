@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "aischedd/sched/check/plan_check.h"
-#include "aischedd/state/alarm.h"
-#include "aischedd/state/apply.h"
-#include "aischedd/state/ledger.h"
-#include "aischedd/state/snapshot.h"
+#include "aischedd/state/cluster/ledger.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "aischedd/store/space.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"

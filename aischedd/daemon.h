@@ -20,7 +20,7 @@
 #include "aischedd/run/runner.h"
 #include "aischedd/state/state.h"
 #include "aischedd/store/store.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/map.h"
 
 struct event;

@@ -6,7 +6,7 @@
 
 #include "aischedd/run/log_file.h"
 #include "aischedd/run/log_lines.h"
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
 #include "config.h"
 #include "libcommon/clock.h"
 

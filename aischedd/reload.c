@@ -3,7 +3,7 @@
 
 #include "aischedd/check.h"
 #include "aischedd/daemon.h"
-#include "aischedd/state/reconf.h"
+#include "aischedd/state/cluster/reconf.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 

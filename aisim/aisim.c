@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/node.h"
-#include "aischedd/state/why.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/pass/why.h"
 #include "aisim/cluster.h"
 #include "aisim/sim.h"
 #include "libcommon/err.h"

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "aischedd/state/node.h"
-#include "aischedd/state/pool.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 

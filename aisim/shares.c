@@ -1,8 +1,8 @@
 /* shares.c - what each queue may call its own, as JSON */
 #include "aisim/shares.h"
 
-#include "aischedd/state/snapshot.h"
-#include "aischedd/state/used.h"
+#include "aischedd/state/cluster/used.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/node.h"
-#include "aischedd/state/why.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/pass/why.h"
 #include "aisim/sim.h"
 #include "libcommon/mem.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/submit.h"
-#include "aischedd/state/submit_check.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/life/submit_check.h"
 #include "libcommon/mem.h"
 
 struct trace *trace_new(struct state *state, const char *file)

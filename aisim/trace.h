@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/state.h"
 #include "libcommon/map.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
 #include "aisim/trace.h"
 #include "libcommon/mem.h"
 

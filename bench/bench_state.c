@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "aischedd/state/node.h"
-#include "aischedd/state/pool.h"
-#include "aischedd/state/snapshot.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/state.h"
-#include "aischedd/state/submit.h"
-#include "aischedd/state/submit_check.h"
 
 enum { NODES = 1000, CPUS = 64 };
 

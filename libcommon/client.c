@@ -17,7 +17,7 @@
 #include "libcommon/auth.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/msg.h"

@@ -27,7 +27,7 @@ struct dep {
 	uint64_t job;    /* 0: singleton */
 	int64_t delay_s; /* after:JOB+MINUTES */
 	int64_t at;      /* the delay runs until then, or NO_TIME */
-	/* For state/depend.c: who is told about that job, or NULL. */
+	/* For state/life/depend.c: who is told about that job, or NULL. */
 	struct dep_watch *watch;
 };
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
 /* Levels of the configuration, by index; -1: none. */

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
-#include "aischedd/state/submit.h"
+#include "aischedd/state/life/submit.h"
 
 static bool in_list(const struct strlist *list, const struct peer *peer)
 {

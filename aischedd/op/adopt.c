@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "aischedd/daemon.h"
-#include "aischedd/state/adopt.h"
-#include "aischedd/state/lifecycle.h"
-#include "aischedd/state/submit.h"
-#include "aischedd/state/submit_check.h"
-#include "aischedd/state/why.h"
+#include "aischedd/state/life/adopt.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/why.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 

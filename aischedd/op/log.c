@@ -7,7 +7,7 @@
 #include "aischedd/read/listing.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/output.h"
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 

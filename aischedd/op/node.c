@@ -3,8 +3,8 @@
 
 #include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/queue.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/queue.h"
 #include "libcommon/clock.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"

@@ -6,7 +6,7 @@
 #include "aischedd/op/audit.h"
 #include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
-#include "aischedd/state/pool.h"
+#include "aischedd/state/cluster/pool.h"
 #include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"

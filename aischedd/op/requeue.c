@@ -1,7 +1,7 @@
 /* requeue.c - jobs that have ended, named in a request to requeue them */
 #include "aischedd/op/requeue.h"
 
-#include "aischedd/state/requeue.h"
+#include "aischedd/state/life/requeue.h"
 #include "libcommon/clock.h"
 
 /* Of one task: its own, and the parts of its array that never started. */

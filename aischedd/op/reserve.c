@@ -5,7 +5,7 @@
 
 #include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/reserve.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"

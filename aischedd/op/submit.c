@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "aischedd/op/op.h"
-#include "aischedd/state/submit.h"
-#include "aischedd/state/submit_check.h"
-#include "aischedd/state/what_if.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/what_if.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"

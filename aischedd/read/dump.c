@@ -1,7 +1,7 @@
 /* dump.c - what the scheduler sees, as text */
 #include "aischedd/op/op.h"
 #include "aischedd/sched/text/text.h"
-#include "aischedd/state/snapshot.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 

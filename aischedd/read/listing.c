@@ -6,8 +6,8 @@
 
 #include "aischedd/read/listing_row.h"
 #include "aischedd/run/output.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/used.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/used.h"
 #include "libcommon/mem.h"
 
 static const struct field *const tables[] = {

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 #include "aischedd/read/shares.h"
+#include "aischedd/state/cluster/used.h"
 #include "aischedd/state/state.h"
-#include "aischedd/state/used.h"
 #include "aischedd/store/store.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"

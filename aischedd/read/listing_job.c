@@ -5,9 +5,9 @@
 
 #include "aischedd/read/listing_row.h"
 #include "aischedd/state/acts.h"
-#include "aischedd/state/ledger.h"
-#include "aischedd/state/submit.h"
-#include "aischedd/state/why.h"
+#include "aischedd/state/cluster/ledger.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/pass/why.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/job_fields.h"
 #include "libcommon/mem.h"

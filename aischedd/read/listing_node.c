@@ -1,7 +1,7 @@
 /* listing_node.c - the fields of a node */
 #include "aischedd/read/listing_row.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/reserve.h"
 
 static const struct node *node_of(const struct row_view *v)
 {

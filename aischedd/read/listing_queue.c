@@ -1,8 +1,8 @@
 /* listing_queue.c - the fields of a queue, and of what it and its users have */
 #include "aischedd/read/listing_row.h"
-#include "aischedd/state/queue.h"
-#include "aischedd/state/usage.h"
-#include "aischedd/state/used.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/cluster/used.h"
 
 static const struct conf_queue *queue_of(const struct row_view *v)
 {

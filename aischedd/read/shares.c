@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/usage.h"
-#include "aischedd/state/used.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/cluster/used.h"
 #include "libcommon/mem.h"
 
 static struct share_row *add(struct shares *s, uint32_t queue, const char *user)

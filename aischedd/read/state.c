@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "aischedd/read/read.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/used.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/used.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/msg.h"
 

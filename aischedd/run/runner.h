@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "aischedd/sched/snap.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/names.h"
 #include "libcommon/spec.h"

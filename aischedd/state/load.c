@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/adopt.h"
-#include "aischedd/state/alarm.h"
-#include "aischedd/state/depend.h"
-#include "aischedd/state/evict.h"
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/adopt.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/submit.h"
 #include "aischedd/state/placement.h"
-#include "aischedd/state/reserve.h"
 #include "aischedd/state/state_priv.h"
-#include "aischedd/state/submit.h"
-#include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
 
 /* --- as text ----------------------------------------------------------- */

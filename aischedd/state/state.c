@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-#include "aischedd/state/depend.h"
-#include "aischedd/state/depend_watch.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/reserve.h"
-#include "aischedd/state/round.h"
-#include "aischedd/state/row.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/depend_watch.h"
+#include "aischedd/state/pass/round.h"
+#include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
-#include "aischedd/state/usage.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 

@@ -18,7 +18,7 @@
 
 #include "aischedd/run/runner.h"
 #include "aischedd/state/job.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 
 /* An array while any of its tasks has not ended. */
 struct array {

@@ -4,20 +4,20 @@
 #ifndef AISCHEDD_STATE_STATE_PRIV_H
 #define AISCHEDD_STATE_STATE_PRIV_H
 
-#include "aischedd/state/alarm.h"
-#include "aischedd/state/apply.h"
-#include "aischedd/state/depend.h"
-#include "aischedd/state/depend_watch.h"
-#include "aischedd/state/evict.h"
-#include "aischedd/state/ledger.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/pool.h"
-#include "aischedd/state/queue.h"
-#include "aischedd/state/reserve.h"
-#include "aischedd/state/round.h"
-#include "aischedd/state/row.h"
+#include "aischedd/state/cluster/ledger.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/depend_watch.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/round.h"
+#include "aischedd/state/pass/row.h"
 #include "aischedd/state/state.h"
-#include "aischedd/state/usage.h"
 #include "libcommon/map.h"
 
 /* All records of jobs, and who is in which state. */

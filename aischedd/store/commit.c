@@ -1,12 +1,12 @@
 /* commit.c - all that changed in a turn, in one transaction */
-#include "aischedd/state/node.h"
-#include "aischedd/state/queue.h"
-#include "aischedd/state/usage.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/usage.h"
 #include "aischedd/store/own.h"
 
 #include <time.h>
 
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/reserve.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/row.h"
 #include "libcommon/clock.h"

@@ -1,7 +1,7 @@
 /* history.c - ended jobs, read with a connection of its own */
 #include <stdlib.h>
 
-#include "aischedd/state/ledger.h"
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/load.h"
 #include "aischedd/store/db.h"
 #include "aischedd/store/row.h"

@@ -1,11 +1,11 @@
 /* load.c - what has not ended, when the daemon starts */
 #include "aischedd/state/load.h"
-#include "aischedd/state/usage.h"
+#include "aischedd/state/cluster/usage.h"
 #include "aischedd/store/own.h"
 
 #include <string.h>
 
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/reserve.h"
 #include "aischedd/store/row.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"

@@ -6,7 +6,7 @@
 
 #include <sha2.h>
 
-#include "aischedd/state/ledger.h"
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/store/audit.h"
 #include "aischedd/store/checkpoint.h"
 #include "aischedd/store/db.h"

@@ -1,7 +1,7 @@
 /* row_job.c - a job record as a row: one table of columns */
 #include <string.h>
 
-#include "aischedd/state/ledger.h"
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/placement.h"
 #include "aischedd/store/row.h"

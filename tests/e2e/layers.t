@@ -8,8 +8,9 @@ cd "$top_srcdir" || exit 1
 # shellcheck source=tests/e2e/tap.sh
 . tests/e2e/tap.sh
 
-# Each folder and the folders that it knows, but not their subfolders.  A header
-# here allows that header and what the .c file of its name defines.  The state
+# Each folder and the folders that it knows.  A folder without a row here belongs
+# to the one above it.  A header allows that header and what the .c file of its
+# name defines.  The state
 # and the runners share one: what a job's end and a node are.  The checker of
 # plans knows the snapshot and the plan, so it shares no code with the planner.
 layers='
@@ -63,15 +64,45 @@ library()
 	echo "$top_builddir/$1/lib${1##*/}.a" | sed 's,/liblib,/lib,'
 }
 
+# Each include as "FILE:LINE HEADER", with the rows that both belong to
+includes()
+{
+	find ./* -path ./build -prune -o -name '*.[ch]' \
+		-exec grep -noE '^#include "[^"]+"' {} + |
+		sed 's,^\./,,; s/#include "//; s/"$//' |
+		awk -v layers="$layers" '
+			function row(path) {
+				while (sub("/[^/]*$", "", path) && !(path in rows))
+					;
+				return path
+			}
+			BEGIN {
+				n = split(layers, line, "\n")
+				for (i = 1; i <= n; i++)
+					if (split(line[i], word, " "))
+						rows[word[1]] = 1
+			}
+			{
+				at = $0; sub(":[^:]*$", "", at)
+				header = $0; sub(".*:", "", header)
+				file = at; sub(":.*", "", file)
+				print at, header, row(file), row(header)
+			}'
+}
+
 # FOLDER ALLOWED...: includes of other folders that are not below it
 bad_includes()
 {
-	folder=$1
-	shift
-	allowed=$(printf '%s/[^/]+"|' "$folder" "$@" |
-		sed 's,\.h/\[^/]+"|,.h"|,g; s/|$//')
-	grep -n '^#include "' "$folder"/*.[ch] | grep -vE "\"($allowed)" |
-		grep -v '"config.h"'
+	awk -v allowed="$*" '
+		BEGIN {
+			n = split(allowed, word, " ")
+			folder = word[1]
+			for (i = 1; i <= n; i++)
+				ok[word[i]] = 1
+		}
+		$3 == folder && !($4 in ok) && !($2 in ok) && $2 != "config.h" {
+			print $1, $2
+		}' "$tmp/includes"
 }
 
 # FOLDER ALLOWED...: what its library links from elsewhere
@@ -95,6 +126,7 @@ bad_links()
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
+includes >"$tmp/includes"
 find "$top_builddir" -name 'lib*.a' -exec nm --defined-only {} + |
 	awk '$2 == "T" { print $3 }' | sort -u >"$tmp/ours"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 

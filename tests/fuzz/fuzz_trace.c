@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
 #include "aisim/cluster.h"
 #include "aisim/sim.h"
 #include "libcommon/mem.h"

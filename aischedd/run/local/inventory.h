@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 

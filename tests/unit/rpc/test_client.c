@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "libcommon/auth.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "tests/unit/rpc/rpc_server.h"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "aischedd/sched/order_position.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/pool.h"
-#include "aischedd/state/reconf.h"
-#include "aischedd/state/submit_check.h"
-#include "aischedd/state/what_if.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/what_if.h"
 #include "libcommon/parse.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

@@ -1,11 +1,11 @@
 /* test_adopt.c - jobs that others made in a cluster, and nodes there */
 #include <string.h>
 
-#include "aischedd/state/adopt.h"
-#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/life/adopt.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/submit.h"
 #include "aischedd/state/load.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/submit.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

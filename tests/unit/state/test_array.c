@@ -1,6 +1,6 @@
 /* test_array.c - arrays: parts, limits, ids, counters */
+#include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/load.h"
-#include "aischedd/state/queue.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/apply.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/reconf.h"
-#include "aischedd/state/snapshot.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "libcommon/parse.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

@@ -1,5 +1,5 @@
 /* test_depend.c - jobs that wait for jobs */
-#include "aischedd/state/alarm.h"
+#include "aischedd/state/life/alarm.h"
 #include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

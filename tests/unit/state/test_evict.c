@@ -1,8 +1,8 @@
 /* test_evict.c - what becomes of a plan that takes from some for others */
 #include <stdlib.h>
 
-#include "aischedd/state/lifecycle.h"
-#include "aischedd/state/pool.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/life/lifecycle.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/lifecycle.h"
-#include "aischedd/state/node.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/life/lifecycle.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

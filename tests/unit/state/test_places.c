@@ -1,9 +1,9 @@
 /* test_places.c - where nodes are, and what jobs ask of that */
 #include <string.h>
 
-#include "aischedd/state/node.h"
-#include "aischedd/state/pool.h"
-#include "aischedd/state/reconf.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/reconf.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

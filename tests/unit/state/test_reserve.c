@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/reserve.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"

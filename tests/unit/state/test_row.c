@@ -5,14 +5,14 @@
  * matters to the scheduler and is missing from the key would merge jobs that
  * differ.  So each field of a request says here what another value changes.
  */
-#include "aischedd/state/row.h"
+#include "aischedd/state/pass/row.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/sched/text/text.h"
-#include "aischedd/state/snapshot.h"
-#include "aischedd/state/submit_check.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

@@ -1,6 +1,6 @@
-#include "aischedd/state/reconf.h"
-#include "aischedd/state/snapshot.h"
-#include "aischedd/state/usage.h"
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/pass/snapshot.h"
 
 #include <stdlib.h>
 

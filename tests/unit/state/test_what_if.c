@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/node.h"
-#include "aischedd/state/submit_check.h"
-#include "aischedd/state/what_if.h"
-#include "aischedd/state/why.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/what_if.h"
+#include "aischedd/state/pass/why.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 #include "tests/unit/dice.h"

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aischedd/state/lifecycle.h"
-#include "aischedd/state/reserve.h"
+#include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/submit.h"
 #include "aischedd/state/state.h"
-#include "aischedd/state/submit.h"
 
 /* A job that has left the state. */
 struct over {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/apply.h"
-#include "aischedd/state/node.h"
-#include "aischedd/state/snapshot.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

@@ -1,10 +1,10 @@
 /* test_store.c - what is written comes back */
-#include "aischedd/state/lifecycle.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/submit.h"
 #include "aischedd/state/load.h"
-#include "aischedd/state/node.h"
 #include "aischedd/state/placement.h"
-#include "aischedd/state/submit.h"
-#include "aischedd/state/usage.h"
 #include "aischedd/store/store.h"
 
 #include <ftw.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "aischedd/state/acts.h"
-#include "aischedd/state/ledger.h"
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/store/audit.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec.h"

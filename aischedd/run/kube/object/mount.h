@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
 /* Volumes of a pod, and where they are in its container; both arrays are the

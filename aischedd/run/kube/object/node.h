@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "aischedd/run/kube/object/pod.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 
 /* An annotation of a node that the daemon cordoned: why. */
 #define KUBE_NOTE_DRAINED "aisched.io/drained"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
-#include "libcommon/conf.h"
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
 #define KUBE_LABEL_JOB     "aisched.io/job-id"

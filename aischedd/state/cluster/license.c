@@ -1,0 +1,48 @@
+/* license.c - licences, as they are asked for */
+#include "aischedd/state/cluster/license.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+
+int licenses_parse(const struct conf *conf, const char *text,
+                   struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
+                   struct err *err)
+{
+	size_t n = 0;
+
+	for (const char *s = text; *s; s += *s == ',') {
+		size_t len = strcspn(s, ",:"), i = 0;
+		int64_t count = 1;
+		char *end;
+
+		while (i < conf->nlicenses &&
+		       (strlen(conf->licenses[i].name) != len ||
+		        strncmp(conf->licenses[i].name, s, len)))
+			i++;
+		if (i == conf->nlicenses)
+			return err_set(err, ENOENT,
+			               "there is no licence '%.*s'", (int)len,
+			               s);
+		s += len;
+		if (*s == ':') {
+			errno = 0;
+			count = strtoll(s + 1, &end, 10);
+			if (end == s + 1 || errno || count < 1 ||
+			    (*end && *end != ','))
+				return err_set(err, EINVAL,
+				               "licences '%s': a count of 1 "
+				               "or more is expected after ':'",
+				               text);
+			s = end;
+		}
+		if (n == MAX_LICENSES)
+			return err_set(err, EINVAL,
+			               "at most %d kinds of licences a job",
+			               MAX_LICENSES);
+		ret[n++] = (struct snap_license_use){ (uint32_t)i, count };
+	}
+	*ret_n = n;
+	return 0;
+}

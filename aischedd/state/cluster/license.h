@@ -1,0 +1,20 @@
+/*
+ * license.h - licenses that a request names
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_LICENSE_H
+#define AISCHEDD_STATE_CLUSTER_LICENSE_H
+
+#include <stddef.h>
+
+#include "aischedd/sched/snap.h"
+#include "libcommon/conf/conf.h"
+#include "libcommon/err.h"
+
+enum { MAX_LICENSES = 16 };
+
+/* "a:2,b" as licenses of the configuration.  Fails: EINVAL, ENOENT. */
+int licenses_parse(const struct conf *conf, const char *text,
+                   struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
+                   struct err *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* node.c - nodes: as their runners see them, as configured, drained */
+#include "aischedd/state/cluster/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+size_t state_nnodes(const struct state *state)
+{
+	return state->nodes.n;
+}
+
+struct node *state_node(const struct state *state, uint32_t node)
+{
+	return &state->nodes.node[node];
+}
+
+static uint64_t name_key(const char *name)
+{
+	return hash_bytes(0, name, strlen(name));
+}
+
+int state_node_find(const struct state *state, const char *name)
+{
+	/* The number is kept plus one: the map cannot hold NULL. */
+	uintptr_t known =
+	    (uintptr_t)map_find(&state->nodes.by_name, name_key(name));
+
+	return (int)known - 1;
+}
+
+uint32_t node_intern(struct state *state, const char *name, uint32_t pool)
+{
+	int known = state_node_find(state, name);
+
+	if (known >= 0)
+		return (uint32_t)known;
+	state->nodes.node =
+	    GROW(state->nodes.node, state->nodes.n, &state->nodes.cap);
+	state->nodes.node[state->nodes.n] =
+	    (struct node){ .name = xstrdup(name), .pool = pool, .gone = true };
+	map_set(&state->nodes.by_name, name_key(name),
+	        (void *)(uintptr_t)(state->nodes.n + 1));
+	return (uint32_t)state->nodes.n++;
+}
+
+static void *copy(const void *from, size_t n, size_t size)
+{
+	void *to = xcalloc(n ? n : 1, size);
+
+	if (n && from)
+		memcpy(to, from, n * size);
+	return to;
+}
+
+static void free_words(struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free((char *)list->s[i]);
+	free((void *)list->s);
+	*list = (struct strlist){ 0 };
+}
+
+static void set_words(struct strlist *list, const struct strlist *to)
+{
+	const char **s = xcalloc(to->n + 1, sizeof(*s));
+
+	for (size_t i = 0; i < to->n; i++)
+		s[i] = xstrdup(to->s[i]);
+	free_words(list);
+	*list = (struct strlist){ to->n, s };
+}
+
+/* The last CPUs are the system's: interrupts favour the first ones less
+ * than users favour round numbers. */
+static void reserve_cpus(struct node *node, int64_t milli)
+{
+	int64_t whole = (milli + 999) / 1000;
+
+	for (uint32_t i = node->ncpus; i-- && whole-- > 0;)
+		node->cpu_reserved[i] = true;
+	node->cpu_milli -= milli;
+	if (node->ncpus)
+		node->cpu_milli -= node->cpu_milli % 1000;
+}
+
+/* Devices lie evenly in sockets and link groups, in their order. */
+static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
+{
+	return (uint8_t)(device * groups / ndevices);
+}
+
+uint8_t node_gpu_numa(const struct node *node, uint32_t gpu)
+{
+	return node->conf && node->conf->sockets != CONF_NONE
+	           ? group_of(gpu, node->ngpus, node->conf->sockets)
+	           : node->gpu_numa[gpu];
+}
+
+uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
+{
+	return node->conf && node->conf->gpu_link_groups != CONF_NONE
+	           ? group_of(gpu, node->ngpus, node->conf->gpu_link_groups)
+	           : node->gpu_link[gpu];
+}
+
+/* Where the runner knows only how many CPUs there are, and somebody says how
+ * many sockets: one core each, evenly in these. */
+static void deal_cpus(struct node *node)
+{
+	uint32_t n = (uint32_t)(node->cpu_milli / 1000);
+
+	if (node->ncpus_found)
+		return;
+	node->ncpus = 0;
+	if (!node->conf || node->conf->sockets <= 1)
+		return;
+	free(node->cpu_numa);
+	free(node->cpu_core);
+	free(node->cpu_reserved);
+	node->ncpus = n;
+	node->cpu_numa = xcalloc(n + 1, sizeof(*node->cpu_numa));
+	node->cpu_core = xcalloc(n + 1, sizeof(*node->cpu_core));
+	node->cpu_reserved = xcalloc(n + 1, sizeof(bool));
+	for (uint32_t i = 0; i < n; i++) {
+		node->cpu_numa[i] = group_of(i, n, node->conf->sockets);
+		node->cpu_core[i] = (uint16_t)i;
+	}
+}
+
+void node_index_sections(struct state *state)
+{
+	const struct conf *conf = state->conf;
+
+	map_free(&state->nodes.sections);
+	for (size_t i = 0; i < conf->nnodes; i++)
+		map_set(&state->nodes.sections, name_key(conf->nodes[i].name),
+		        (void *)(uintptr_t)(i + 1));
+}
+
+void node_apply_conf(struct state *state, struct node *node)
+{
+	uintptr_t section =
+	    (uintptr_t)map_find(&state->nodes.sections, name_key(node->name));
+
+	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
+	node->cpu_milli = node->cpu_found;
+	node->mem_mib = node->mem_found;
+	node->ncpus = node->ncpus_found;
+	if (node->cpu_reserved)
+		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
+	if (!node->conf) {
+		deal_cpus(node);
+		return;
+	}
+	if (node->conf->cpus != CONF_NONE) {
+		node->cpu_milli = node->conf->cpus * 1000;
+		/* More than there are: they are counted, not bound. */
+		if (node->conf->cpus > node->ncpus)
+			node->ncpus = 0;
+		for (uint32_t i = (uint32_t)node->conf->cpus; i < node->ncpus;
+		     i++)
+			node->cpu_reserved[i] = true;
+	}
+	deal_cpus(node);
+	if (node->conf->memory != CONF_NONE)
+		node->mem_mib = node->conf->memory;
+	node->mem_mib -= node->conf->reserve_memory;
+	if (node->conf->reserve_cpus > 0)
+		reserve_cpus(node, node->conf->reserve_cpus);
+}
+
+void state_node_seen(struct state *state, uint32_t pool,
+                     const struct node_info *info)
+{
+	uint32_t n = node_intern(state, info->name, pool);
+	struct node *node = &state->nodes.node[n];
+
+	free(node->cpu_numa);
+	free(node->cpu_core);
+	free(node->cpu_reserved);
+	free(node->gpu_numa);
+	free(node->gpu_link);
+	if (node->gone || node->pool != pool)
+		node->dirty = state->nodes.dirty = true;
+	node->pool = pool;
+	node->gone = info->gone;
+	node->down = info->down;
+	node->cordoned = info->cordoned;
+	text_set(&node->seen_reason, info->reason);
+	node->ncpus_found = info->ncpus;
+	node->ngpus = info->ngpus;
+	node->slots = info->slots;
+	node->cpu_found = info->cpu_milli;
+	node->mem_found = info->mem_mib;
+	node->cpu_numa = copy(info->cpu_numa, info->ncpus, 1);
+	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
+	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
+	node->gpu_numa = copy(info->gpu_numa, info->ngpus, 1);
+	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
+	text_set(&node->gpu_type, info->gpu_type);
+	text_set(&node->topology, info->topology);
+	set_words(&node->features, &info->features);
+	set_words(&node->taints, &info->taints);
+	node->cpu_others = info->used_cpu_milli;
+	node->mem_others = info->used_mem_mib;
+	node->gpus_others = info->used_gpus;
+	node->slots_others = info->used_slots;
+	node_apply_conf(state, node);
+	map_free(&state->nodes.fits);
+	state->gen++;
+	state_replan(state);
+}
+
+void node_tell_drain(struct state *state, uint32_t node)
+{
+	state_effect(state,
+	             (struct effect){ .kind = EFFECT_DRAIN, .node = node });
+}
+
+const char *node_reason(const struct node *node)
+{
+	if (node->drain_reason && !node->down && !node->gone)
+		return node->drain_reason;
+	return node->seen_reason ? node->seen_reason : node->avoid_reason;
+}
+
+int state_drain(struct state *state, uint32_t n, bool drained,
+                const char *reason, struct err *err)
+{
+	struct node *node = &state->nodes.node[n];
+
+	if (drained && (!reason || !*reason))
+		return err_set(err, EINVAL, "draining needs a reason: -r TEXT");
+	node->drained = drained;
+	text_set(&node->drain_reason, drained ? reason : NULL);
+	node_tell_drain(state, n);
+	node->dirty = state->nodes.dirty = true;
+	state->gen++;
+	state_replan(state);
+	return 0;
+}
+
+void nodes_free(struct node_table *nodes)
+{
+	for (size_t i = 0; i < nodes->n; i++) {
+		struct node *node = &nodes->node[i];
+
+		free((char *)node->name);
+		free(node->drain_reason);
+		free(node->seen_reason);
+		free(node->avoid_reason);
+		free(node->cpu_numa);
+		free(node->gpu_numa);
+		free(node->gpu_link);
+		free(node->cpu_core);
+		free(node->cpu_reserved);
+		free(node->gpu_type);
+		free(node->topology);
+		free_words(&node->features);
+		free_words(&node->taints);
+	}
+	free(nodes->node);
+	map_free(&nodes->by_name);
+	map_free(&nodes->sections);
+	map_free(&nodes->fits);
+}

@@ -1,0 +1,124 @@
+/* pool.c - pools: what their runners say, and which may take a job */
+#include "aischedd/state/cluster/pool.h"
+
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+void state_pool_ready(struct state *state, uint32_t pool, bool ready)
+{
+	state->pools.ready[pool] = ready;
+	state->gen++;
+	state_replan(state);
+}
+
+void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
+{
+	struct job *next;
+
+	for (struct job *job = state->records.placed; job; job = next) {
+		const struct node *node =
+		    &state->nodes.node[job->place->task[0].node];
+		struct event_in ev = { .kind = EV_lost,
+			               .now = now,
+			               .text = "its node is no longer there" };
+
+		next = job->row_next;
+		if (node->gone && node->pool == pool)
+			state_event(state, job, &ev, NULL);
+	}
+}
+
+bool state_pool_is_ready(const struct state *state, uint32_t pool)
+{
+	return state->pools.ready[pool];
+}
+
+void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
+{
+	text_set(&state->pools.trouble[pool], text);
+}
+
+/* The pools whose runners can run such a request at all. */
+static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
+{
+	bool contained = spec->image || spec->mount;
+	bool shares = spec->gpus > 0 && spec->gpus % 1000;
+	uint64_t pools = 0;
+
+	for (size_t i = 0; i < conf->npools; i++) {
+		const struct runner_traits *can =
+		    runner_traits(conf->pools[i].runner);
+
+		if ((can->has_images || !contained) &&
+		    (can->shares_gpus || !shares))
+			pools |= (uint64_t)1 << i;
+	}
+	return pools;
+}
+
+uint64_t spec_pools(const struct state *state, const struct spec *spec,
+                    uint32_t queue)
+{
+	const struct conf *conf = state->conf;
+	uint64_t pools = UINT64_MAX;
+
+	if (conf->npools < 64)
+		pools = ((uint64_t)1 << conf->npools) - 1;
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
+		pools &= conf->queues[q].pools;
+	if (spec->pool) {
+		int pool = conf_pool_find(conf, spec->pool);
+
+		pools &= pool < 0 ? 0 : (uint64_t)1 << pool;
+	}
+	return pools & runner_pools(conf, spec);
+}
+
+static void add_to_sum(struct pool_sum *sum, const struct node *node)
+{
+	int64_t per_cpu;
+
+	sum->total[RES_CPU] += node->cpu_milli;
+	sum->total[RES_MEM] += node->mem_mib;
+	sum->total[RES_GPU] += 1000 * (int64_t)node->ngpus;
+	if (node->cpu_milli < 1)
+		return;
+	per_cpu = node->mem_mib * 1000 / node->cpu_milli;
+	if (per_cpu < sum->mem_per_cpu)
+		sum->mem_per_cpu = per_cpu;
+}
+
+const struct pool_sum *pool_sums(struct state *state)
+{
+	if (state->pools.sum_gen == state->gen + 1)
+		return state->pools.sum;
+	for (size_t i = 0; i < LIMIT_POOLS; i++)
+		state->pools.sum[i] =
+		    (struct pool_sum){ .mem_per_cpu = INT64_MAX };
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const struct node *node = &state->nodes.node[i];
+
+		if (!node->gone)
+			add_to_sum(&state->pools.sum[node->pool], node);
+	}
+	state->pools.sum_gen = state->gen + 1;
+	return state->pools.sum;
+}
+
+int64_t state_default_mem(struct state *state, uint64_t pools)
+{
+	const struct pool_sum *sum = pool_sums(state);
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < state->conf->npools; i++) {
+		int64_t per_cpu = state->conf->pools[i].default_memory_per_cpu;
+
+		if (per_cpu == CONF_NONE)
+			per_cpu = sum[i].mem_per_cpu;
+		if (pools >> i & 1 && per_cpu < least)
+			least = per_cpu;
+	}
+	return least == INT64_MAX ? 0 : least;
+}

@@ -1,0 +1,53 @@
+/* queue.c - queues: closed or open, and which is below which */
+#include "aischedd/state/cluster/queue.h"
+
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+
+bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top)
+{
+	int q = (int)queue;
+
+	while (q >= 0 && (uint32_t)q != top)
+		q = conf->queues[q].parent;
+	return q >= 0;
+}
+
+int queue_closed_by(const struct state *state, uint32_t queue)
+{
+	int q = (int)queue;
+
+	while (q >= 0 && !state->queues.queue[q].closed)
+		q = state->conf->queues[q].parent;
+	return q;
+}
+
+void state_queue_set_open(struct state *state, uint32_t queue, bool open,
+                          int64_t now)
+{
+	if (state->queues.queue[queue].closed == !open)
+		return;
+	state->queues.queue[queue].closed = !open;
+	state->queues.dirty = true;
+	for (struct job *job = state->records.first; job; job = job->all_next)
+		if (job->state == JOB_PENDING &&
+		    queue_is_below(state->conf, job->queue, queue))
+			state_reindex(state, job, now);
+}
+
+bool state_queue_open(const struct state *state, uint32_t queue)
+{
+	return !state->queues.queue[queue].closed;
+}
+
+uint64_t state_queue_count(const struct state *state, uint32_t queue,
+                           bool running)
+{
+	uint64_t n = running ? state->queues.queue[queue].running
+	                     : state->queues.queue[queue].jobs;
+
+	for (size_t i = queue + 1; i < state->conf->nqueues; i++)
+		if (state->conf->queues[i].parent == (int)queue)
+			n += state_queue_count(state, (uint32_t)i, running);
+	return n;
+}

@@ -1,0 +1,133 @@
+/* reconf.c - another configuration, applied to what is there */
+#include "aischedd/state/cluster/reconf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+/* jobs: of each queue, with those that have ended and are not yet written. */
+static int remap(const struct state *state, const struct conf *conf,
+                 const uint32_t *jobs, uint32_t *queue_to, struct err *err)
+{
+	const struct conf *old = state->conf;
+
+	for (size_t q = 0; q < old->nqueues; q++) {
+		const char *name = old->queues[q].name;
+		int to = conf_queue_find(conf, name);
+
+		queue_to[q] = (uint32_t)to;
+		if (jobs[q] && (to < 0 || !conf->queues[to].leaf))
+			return err_set(err, EBUSY,
+			               "queue '%s' still has %u job%s", name,
+			               jobs[q], jobs[q] == 1 ? "" : "s");
+	}
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const char *pool = old->pools[state->nodes.node[i].pool].name;
+
+		if (conf_pool_find(conf, pool) < 0 &&
+		    !state->nodes.node[i].gone)
+			return err_set(err, EBUSY,
+			               "pool '%s' has nodes: removing it takes "
+			               "a restart",
+			               pool);
+	}
+	return 0;
+}
+
+static void reconf_queues(struct state *state, const struct conf *conf,
+                          const uint32_t *queue_to, int64_t now)
+{
+	struct queue_state *queue = xcalloc(conf->nqueues, sizeof(*queue));
+
+	for (size_t q = 0; q < conf->nqueues; q++)
+		queue[q].closed = conf->queues[q].closed;
+	/* Keep what was done by hand as long as the file has not changed. */
+	for (size_t q = 0; q < state->conf->nqueues; q++)
+		if (queue_to[q] != (uint32_t)-1 &&
+		    state->conf->queues[q].closed ==
+		        conf->queues[queue_to[q]].closed)
+			queue[queue_to[q]].closed =
+			    state->queues.queue[q].closed;
+	free(state->queues.queue);
+	state->queues.queue = queue;
+	state->queues.dirty = true;
+	usage_reconf(state, queue_to, now);
+	memset(state->records.counts, 0, sizeof(state->records.counts));
+	for (struct job *job = state->records.first; job; job = job->all_next) {
+		job->queue = queue_to[job->queue];
+		state_count(state, job, 1);
+	}
+}
+
+static void reconf_pools(struct state *state, const struct conf *conf)
+{
+	bool ready[LIMIT_POOLS] = { false };
+	char *trouble[LIMIT_POOLS] = { NULL };
+
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		struct node *node = &state->nodes.node[i];
+		int pool =
+		    conf_pool_find(conf, state->conf->pools[node->pool].name);
+
+		node->pool = pool < 0 ? 0 : (uint32_t)pool;
+	}
+	for (size_t i = 0; i < state->conf->npools; i++) {
+		int pool = conf_pool_find(conf, state->conf->pools[i].name);
+
+		if (pool >= 0) {
+			ready[pool] = state->pools.ready[i];
+			trouble[pool] = state->pools.trouble[i];
+		} else {
+			free(state->pools.trouble[i]);
+		}
+	}
+	memcpy(state->pools.ready, ready, sizeof(ready));
+	memcpy(state->pools.trouble, trouble, sizeof(trouble));
+}
+
+int state_reconf(struct state *state, const struct conf *conf, int64_t now,
+                 struct err *err)
+{
+	size_t n = state->conf->nqueues;
+	uint32_t *queue_to = xcalloc(n, sizeof(*queue_to));
+	uint32_t *jobs = xcalloc(n, sizeof(*jobs));
+	int result;
+
+	for (const struct job *job = state->records.first; job;
+	     job = job->all_next)
+		jobs[job->queue] += job_count(job);
+	result = remap(state, conf, jobs, queue_to, err);
+	if (result == 0)
+		reconf_queues(state, conf, queue_to, now);
+	free(queue_to);
+	free(jobs);
+	if (result < 0)
+		return -1;
+	reconf_pools(state, conf);
+	state->conf = conf;
+	node_index_sections(state);
+	map_free(&state->nodes.fits);
+	state_forget_plan(state);
+	for (size_t i = 0; i < state->nodes.n; i++)
+		node_apply_conf(state, &state->nodes.node[i]);
+	for (struct job *job = state->records.first; job; job = job->all_next) {
+		struct spec spec;
+
+		spec_unpack(&spec, job->packed);
+		job_set_manners(state, job, &spec);
+		placed_key_forget(job);
+		if (job->state == JOB_PENDING)
+			state_reindex(state, job, now);
+	}
+	state->gen++;
+	state_replan(state);
+	return 0;
+}

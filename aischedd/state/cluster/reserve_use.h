@@ -1,0 +1,32 @@
+/*
+ * reserve_use.h - who may use a reservation
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_RESERVE_USE_H
+#define AISCHEDD_STATE_CLUSTER_RESERVE_USE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aischedd/state/life/submit.h"
+#include "libcommon/err.h"
+#include "libcommon/spec.h"
+
+struct job;
+struct state;
+
+/*
+ * Check that the submitter may use the reservation that the request names, if
+ * any, for that long.
+ * Fails: ENOENT, EACCES, EINVAL.
+ */
+int reserve_check(const struct state *state, const struct spec *spec,
+                  const struct submitter *who, int64_t limit, struct err *err);
+
+/* Remember a submitter who may use it through a group. */
+void reserve_admit(struct state *state, const struct spec *spec,
+                   const struct submitter *who);
+
+/* Whether the job names a reservation that is over or was deleted. */
+bool reserve_is_gone(const struct state *state, const struct job *job);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * usage.h - what a user has used of a queue, less as time goes by
+ *
+ * For each second a job is charged the largest part that it holds of any one
+ * resource of its pool, in billionths: one GPU of eight is an eighth, whatever
+ * CPUs go with it.  A charge counts half after each half-life H.  So, d seconds
+ * after `at`, a user's usage is
+ *
+ * 	amount 2^(-d/H) + rate (1 - 2^(-d/H)) H / ln 2
+ *
+ * where rate is the sum of the charges of the user's jobs in the queue: nothing
+ * has to be done while they run, and the result does not depend on how often it
+ * is asked for.  All integers, so every machine computes the same.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_USAGE_H
+#define AISCHEDD_STATE_CLUSTER_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/sched/snap.h"
+
+#include "libcommon/map.h"
+
+struct job;
+struct state;
+
+enum {
+	CHARGE_ALL = 1000000000, /* a second: the job holds its whole pool */
+	USAGE_NOTHING = 1000,    /* less than this is none */
+	LIGHT_MOST = 1000        /* of a user who has used nothing */
+};
+
+struct usage {
+	uint32_t queue, user;   /* indices in the state */
+	uint64_t jobs, running; /* not ended; holding nodes */
+	int64_t rate, amount, at;
+	bool dirty; /* rate or amount are to be written */
+	/* As of the last snapshot: usage, the user's part of the queue's in
+	 * millionths, and how light a user it is. */
+	int64_t used;
+	uint32_t part;
+	uint16_t light; /* 0 .. LIGHT_MOST */
+};
+
+/* The entries: one for each pair of user and queue that has been used. */
+struct usage_table {
+	struct map by_key;
+	struct usage **usage;
+	size_t n, cap;
+	bool dirty; /* some are to be written */
+};
+
+/* The usage at that time, which is not before u->at. */
+int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
+
+/* The rate has changed by this much; when: then, also before u->at. */
+void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
+
+/*
+ * 1000 * 2^(-used/all * users): 500 for a user who has used as much as the
+ * mean of those who share the queue's usage.
+ */
+uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
+
+/* Work out usage, parts and lightness of all users as of now. */
+void state_judge_usage(struct state *state, int64_t now);
+
+/* What users have used of queues, in no order; changes with each event. */
+size_t state_nusages(const struct state *state);
+const struct usage *state_usage(const struct state *state, size_t i);
+
+/* As the store has it. */
+void state_load_usage(struct state *state, const char *queue, uint32_t uid,
+                      const char *user, int64_t amount, int64_t at);
+
+/* --- for this folder ---------------------------------------------------- */
+
+/* The entry of a user in a queue, or NULL; usage_of() makes one. */
+struct usage *usage_find(const struct state *state, uint32_t queue,
+                         uint32_t user);
+struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);
+
+/* What a job with a place keeps from others: milli-CPUs, MiB, milli-GPUs; no
+ * CPUs while it is suspended. */
+void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N]);
+
+/* Charge the job for what it holds from now on: call it after each change of
+ * its place, and after suspend and resume. */
+void usage_charge(struct state *state, struct job *job, int64_t now);
+
+/* The job has held what it holds since `to`, not since `from`. */
+void usage_backdate(struct state *state, struct job *job, int64_t from,
+                    int64_t to);
+
+/* Queues get other numbers, -1: none; jobs are counted again after it. */
+void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
+void usage_free(struct state *state);
+
+#endif

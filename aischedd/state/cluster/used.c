@@ -1,0 +1,107 @@
+/* used.c - what jobs hold of nodes and queues, summed up for people */
+#include "aischedd/state/cluster/used.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+static void ask_of(const struct job *job, int64_t ret[RES_N])
+{
+	struct request req;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	ret[RES_CPU] = job->state == JOB_SUSPENDED ? 0 : req.cpus_milli;
+	ret[RES_MEM] = req.mem_mib;
+	ret[RES_GPU] = req.gpus_milli;
+}
+
+/* last: the job that was the last to be counted on each node. */
+static void take(struct node_left *left, const struct job **last,
+                 const struct job *job, const struct placement *p,
+                 const int64_t task[RES_N])
+{
+	for (uint32_t i = 0; p && i < p->ntasks; i++) {
+		uint32_t n = p->task[i].node;
+
+		for (int r = 0; r < RES_N; r++)
+			left[n].free[r] -= task[r];
+		left[n].jobs += last[n] != job;
+		last[n] = job;
+	}
+}
+
+void state_nodes_left(const struct state *state, struct node_left *ret)
+{
+	const struct job **last = xcalloc(state->nodes.n + 1, sizeof(*last));
+
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const struct node *node = &state->nodes.node[i];
+		int64_t gpus = (int64_t)node->ngpus - node->gpus_others;
+
+		ret[i] = (struct node_left){
+			.free = { [RES_CPU] =
+			              node->cpu_milli - node->cpu_others,
+			          [RES_MEM] = node->mem_mib - node->mem_others,
+			          [RES_GPU] = gpus * 1000 },
+		};
+	}
+	/* Tasks that are ending still hold what they have. */
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		int64_t task[RES_N];
+
+		ask_of(job, task);
+		take(ret, last, job, job->place, task);
+		take(ret, last, job, job->leaving, task);
+	}
+	free(last);
+}
+
+static void add_used(const struct job *job, int64_t ret[RES_N])
+{
+	int64_t n = job->place->ntasks, task[RES_N];
+
+	if (job->leaving)
+		n += job->leaving->ntasks;
+	ask_of(job, task);
+	for (int r = 0; r < RES_N; r++)
+		ret[r] += n * task[r];
+}
+
+void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])
+{
+	const struct conf *conf = state->conf;
+
+	memset(ret, 0, conf->nqueues * sizeof(*ret));
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		int64_t used[RES_N] = { 0 };
+
+		add_used(job, used);
+		for (int q = (int)job->queue; q >= 0;
+		     q = conf->queues[q].parent)
+			for (int r = 0; r < RES_N; r++)
+				ret[q][r] += used[r];
+	}
+}
+
+void state_queue_used(const struct state *state, uint32_t queue,
+                      int64_t ret[RES_N])
+{
+	memset(ret, 0, RES_N * sizeof(*ret));
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next)
+		if (queue_is_below(state->conf, job->queue, queue))
+			add_used(job, ret);
+}
+
+const int64_t *state_queue_share(const struct state *state, uint32_t queue)
+{
+	return state->last_plan.share ? state->last_plan.share[queue] : NULL;
+}

@@ -1,0 +1,69 @@
+/* window.c - times that repeat */
+#include "aischedd/state/cluster/window.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "libcommon/mem.h"
+
+/* Windows that are compared: a year of days; two that repeat keep their
+ * distance from one week to the next. */
+enum { STEPS = 400, STEPS_REPEATED = 20 };
+
+static const struct {
+	const char *name;
+	int days;
+} repeats[] = {
+	[REPEAT_NEVER] = { "never", 0 },
+	[REPEAT_DAILY] = { "daily", 1 },
+	[REPEAT_WEEKLY] = { "weekly", 7 },
+};
+
+const char *repeat_name(enum repeat repeat)
+{
+	return repeats[repeat].name;
+}
+
+int repeat_days(enum repeat repeat)
+{
+	return repeats[repeat].days;
+}
+
+int repeat_parse(const char *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(repeats); i++)
+		if (!strcmp(s, repeats[i].name))
+			return (int)i;
+	return -1;
+}
+
+bool window_next(struct window *w)
+{
+	int64_t length = w->end - w->start;
+	time_t at = w->start;
+	struct tm tm;
+
+	if (w->repeat == REPEAT_NEVER)
+		return false;
+	localtime_r(&at, &tm);
+	tm.tm_mday += repeats[w->repeat].days;
+	tm.tm_isdst = -1; /* the same time by the clock */
+	w->start = mktime(&tm);
+	w->end = w->start + length;
+	return true;
+}
+
+bool windows_meet(struct window a, struct window b)
+{
+	int steps = a.repeat != REPEAT_NEVER && b.repeat != REPEAT_NEVER
+	                ? STEPS_REPEATED
+	                : STEPS;
+
+	while (steps--) {
+		if (a.start < b.end && b.start < a.end)
+			return true;
+		if (!window_next(a.end <= b.start ? &a : &b))
+			return false;
+	}
+	return false;
+}

@@ -1,0 +1,29 @@
+/*
+ * window.h - times that repeat, at the same time of the day
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_WINDOW_H
+#define AISCHEDD_STATE_CLUSTER_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum repeat { REPEAT_NEVER, REPEAT_DAILY, REPEAT_WEEKLY };
+
+/* "daily"; -1: there is no such. */
+const char *repeat_name(enum repeat repeat);
+int repeat_parse(const char *s);
+int repeat_days(enum repeat repeat); /* between two of them; 0: never */
+
+/* From start until before end, in local time. */
+struct window {
+	int64_t start, end;
+	enum repeat repeat;
+};
+
+/* Become the next one; false: there is none. */
+bool window_next(struct window *w);
+
+/* Whether two ever have a moment in common. */
+bool windows_meet(struct window a, struct window b);
+
+#endif

@@ -1,0 +1,164 @@
+/* alarm.c - what is due when, and what is done about it */
+#include "aischedd/state/life/alarm.h"
+
+#include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/depend_watch.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/heap.h"
+#include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+#define AT(of, i)        ((of)[i])
+#define BEFORE(of, a, b) ((a).at < (b).at)
+#define PUT(of, i, item) ((of)[i] = (item))
+HEAP(alarms, struct alarm, struct alarm *, AT, BEFORE, PUT)
+
+static void push(struct state *state, struct alarm alarm)
+{
+	alarms_rise(state->alarms.heap, state->alarms.n++, alarm);
+}
+
+/* Most jobs end long before their limit: drop the alarms of ended ones. */
+static void drop_stale_alarms(struct state *state)
+{
+	size_t n = state->alarms.n;
+
+	state->alarms.n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!state->alarms.heap[i].job ||
+		    state_job(state, state->alarms.heap[i].job))
+			push(state, state->alarms.heap[i]);
+}
+
+void state_alarm(struct state *state, int64_t at, uint64_t job)
+{
+	if (at == NO_TIME)
+		return;
+	if (state->alarms.n == state->alarms.cap) {
+		drop_stale_alarms(state);
+		if (state->alarms.n >= state->alarms.cap / 2)
+			state->alarms.heap =
+			    grow_array(state->alarms.heap, &state->alarms.cap,
+			               sizeof(*state->alarms.heap));
+	}
+	push(state, (struct alarm){ at, job });
+}
+
+void state_arm(struct state *state, const struct job *job)
+{
+	int64_t limit_at = job_limit_at(job);
+	struct spec spec;
+
+	state_alarm(state, job->begin, job->id);
+	state_alarm(state, job->retry_at, job->id);
+	state_alarm(state, job->leave_by, job->id);
+	if (job_latest_at(job) != NO_TIME)
+		state_alarm(state, job_latest_at(job) + 1, job->id);
+	if (limit_at == NO_TIME)
+		return;
+	state_alarm(state, limit_at, job->id);
+	spec_unpack(&spec, job->packed);
+	if (spec.signal != SPEC_UNSET)
+		state_alarm(state, limit_at - spec.signal_before, job->id);
+}
+
+int64_t state_next_tick(const struct state *state)
+{
+	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
+
+	if (!deps_are_told(state))
+		return 0; /* at once */
+	if (at == NO_TIME ||
+	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
+		at = state->last_plan.wake;
+	if (at == NO_TIME || (state->reservations.next != NO_TIME &&
+	                      state->reservations.next < at))
+		at = state->reservations.next;
+	return at;
+}
+
+static struct alarm pop_alarm(struct state *state)
+{
+	struct alarm first = state->alarms.heap[0];
+	struct alarm last = state->alarms.heap[--state->alarms.n];
+
+	alarms_sink(state->alarms.heap, state->alarms.n, 0, last);
+	return first;
+}
+
+/*
+ * An alarm only says that something of this job may be due: the job itself
+ * knows what.  One that has been overtaken finds nothing to do.
+ */
+static void tick_job(struct state *state, struct job *job, int64_t now)
+{
+	struct event_in ev = { .now = now };
+	int64_t limit_at = job_limit_at(job);
+
+	if (job->leave_by != NO_TIME && job->leave_by <= now)
+		evict_overdue(state, job, now);
+	if (job->state == JOB_PENDING) {
+		if (job->begin != NO_TIME && job->begin <= now)
+			job->begin = NO_TIME;
+		if (job->retry_at != NO_TIME && job->retry_at <= now)
+			job->retry_at = NO_TIME;
+		deps_judge(state, job, now);
+		state_reindex(state, job, now);
+	}
+	if (job_latest_at(job) != NO_TIME && job_latest_at(job) < now) {
+		ev.kind = EV_deadline;
+		state_event(state, job, &ev, NULL);
+		return;
+	}
+	if (job->state != JOB_RUNNING || limit_at == NO_TIME)
+		return;
+	if (limit_at <= now) {
+		ev.kind = EV_time_limit;
+		state_event(state, job, &ev, NULL);
+		return;
+	}
+	if (!job->signalled) {
+		struct spec spec;
+
+		spec_unpack(&spec, job->packed);
+		if (spec.signal != SPEC_UNSET &&
+		    limit_at - spec.signal_before <= now) {
+			job->signalled = true;
+			state_touch(state, job);
+			ev.kind = EV_signal;
+			ev.signo = (int)spec.signal;
+			ev.script_only = spec.signal_batch == 1;
+			state_event(state, job, &ev, NULL);
+		}
+	}
+}
+
+void state_tick(struct state *state, int64_t now)
+{
+	uint64_t until = steps_so_far + STEPS_SLICE;
+
+	deps_refill(state);
+	deps_go_on(state, now);
+	if (state->last_plan.wake != NO_TIME && state->last_plan.wake <= now) {
+		state->last_plan.wake = NO_TIME;
+		state_replan(state);
+	}
+	if (state->reservations.next != NO_TIME &&
+	    state->reservations.next <= now)
+		reserve_tick(state, now);
+	while (state->alarms.n && state->alarms.heap[0].at <= now &&
+	       steps_so_far < until) {
+		uint64_t id = pop_alarm(state).job;
+		struct job *job = state_job(state, id);
+
+		if (!id)
+			state_replan(state);
+		else if (job && !job_state_is_final(job->state))
+			tick_job(state, job, now);
+		steps_add(10);
+	}
+}

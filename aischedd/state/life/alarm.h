@@ -1,0 +1,36 @@
+/*
+ * alarm.h - what is due when, and what is done about it
+ */
+#ifndef AISCHEDD_STATE_LIFE_ALARM_H
+#define AISCHEDD_STATE_LIFE_ALARM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct job;
+struct state;
+
+struct alarm {
+	int64_t at;
+	uint64_t job; /* 0: plan again */
+};
+
+struct alarm_heap {
+	struct alarm *heap; /* the earliest first */
+	size_t n, cap;
+};
+
+/* When state_tick() has something to do, or NO_TIME. */
+int64_t state_next_tick(const struct state *state);
+
+/* Handle begin times, time limits, deadlines, early signals and delays that
+ * are due by now. */
+void state_tick(struct state *state, int64_t now);
+
+/* Look at the job at that time; NO_TIME: never. */
+void state_alarm(struct state *state, int64_t at, uint64_t job);
+
+/* Set an alarm for each time at which something of the job may be due. */
+void state_arm(struct state *state, const struct job *job);
+
+#endif

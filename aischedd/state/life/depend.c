@@ -1,0 +1,368 @@
+/* depend.c - jobs that wait for jobs */
+#include "aischedd/state/life/depend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend_watch.h"
+#include "aischedd/state/life/split.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+/* Whether there is or was such a job, or such a task of an array. */
+static bool exists(const struct state *state, const struct dep *dep)
+{
+	struct past past;
+
+	if (dep->kind == DEP_SINGLETON)
+		return true;
+	if (dep->task == NO_TASK
+	        ? state_job(state, dep->job) || state_array(state, dep->job)
+	        : state_task(state, dep->job, dep->task) != NULL)
+		return true;
+	return deps_past(state, dep->job, dep->task, &past) == 0;
+}
+
+static int no_such_job(const struct dep *dep, struct err *err)
+{
+	if (dep->task == NO_TASK)
+		return err_set(err, ENOENT, "there is no job %llu to depend on",
+		               (unsigned long long)dep->job);
+	return err_set(err, ENOENT, "there is no job %llu_%u to depend on",
+	               (unsigned long long)dep->job, dep->task);
+}
+
+int deps_parse(const struct state *state, const char *text, struct deps **ret,
+               struct err *err)
+{
+	struct deps *deps;
+
+	if (dependency_parse(text, &deps, err) < 0)
+		return -1;
+	for (uint32_t i = 0; state && i < deps->n; i++)
+		if (!exists(state, &deps->dep[i])) {
+			no_such_job(&deps->dep[i], err);
+			free(deps);
+			return -1;
+		}
+	*ret = deps;
+	return 0;
+}
+
+void deps_watch(struct state *state, struct job *job)
+{
+	for (uint32_t i = 0; job->deps && i < job->deps->n; i++) {
+		if (job->deps->dep[i].kind == DEP_SINGLETON)
+			state->waits.nsingletons++;
+		else
+			dep_watch(state, &job->deps->dep[i], job->id);
+	}
+}
+
+static void drop_dep(struct state *state, struct job *job, uint32_t i)
+{
+	struct deps *deps = job->deps;
+
+	if (deps->dep[i].kind == DEP_SINGLETON)
+		state->waits.nsingletons--;
+	else
+		dep_unwatch(state, &deps->dep[i]);
+	deps->dep[i] = deps->dep[--deps->n];
+	state_touch(state, job);
+}
+
+void deps_forget(struct state *state, struct job *job)
+{
+	while (job->deps && job->deps->n)
+		drop_dep(state, job, job->deps->n - 1);
+	free(job->deps);
+	job->deps = NULL;
+}
+
+/* The key of all jobs of one user and name. */
+static uint64_t name_key(const struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return hash_bytes(job->uid, spec.name, strlen(spec.name));
+}
+
+/* --- is it met? -------------------------------------------------------- */
+
+enum met { NOT_YET, MET, NEVER };
+
+/* The fate of the job that a condition names. */
+struct seen {
+	bool over, ok;
+	int64_t start; /* NO_TIME: has not started */
+};
+
+static void see_job(const struct job *job, struct seen *ret)
+{
+	ret->over = job_state_is_final(job->state);
+	ret->ok = job->state == JOB_COMPLETED;
+	ret->start = job->state == JOB_PENDING ? NO_TIME : job->start;
+}
+
+static void see_array(const struct array *array, struct seen *ret)
+{
+	ret->over = array->unfinished == 0;
+	ret->ok = array->failed == 0;
+	ret->start =
+	    array->unfinished == array->running ? array->started : NO_TIME;
+}
+
+/* A task is looked for in arrays only: of a plain job all is meant. */
+static void see(const struct state *state, uint64_t target, uint32_t task,
+                struct seen *ret)
+{
+	const struct array *array = state_array(state, target);
+	const struct job *job = NULL;
+	struct past past;
+
+	if (!array)
+		job = state_job(state, target);
+	else if (task != NO_TASK)
+		job = state_task(state, target, task);
+	if (job) {
+		see_job(job, ret);
+	} else if (array && task == NO_TASK) {
+		see_array(array, ret);
+	} else if (deps_past(state, target, task, &past) == 0 ||
+	           (!array && deps_past(state, target, NO_TASK, &past) == 0)) {
+		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
+			              past.start };
+	} else {
+		/* No longer in the history: it cannot be said to have
+		 * succeeded. */
+		*ret = (struct seen){ true, false, NO_TIME };
+	}
+}
+
+static bool is_older(const struct job *job, const struct job *than)
+{
+	return (job->array ? job->array : job->id) <
+	       (than->array ? than->array : than->id);
+}
+
+static bool alone(const struct state *state, const struct job *job)
+{
+	const struct job *first = map_find(&state->waits.names, job->name_key);
+
+	/* The newest come first: what is behind it is almost always older. */
+	for (const struct job *o = job->name_next; o; o = o->name_next) {
+		steps_add(1);
+		if (is_older(o, job))
+			return false;
+	}
+	for (const struct job *o = first; o && o != job; o = o->name_next) {
+		steps_add(1);
+		if (is_older(o, job))
+			return false;
+	}
+	return true;
+}
+
+static enum met judge(struct state *state, struct job *job, struct dep *dep,
+                      int64_t now)
+{
+	struct seen seen;
+
+	steps_add(1);
+	if (dep->kind == DEP_SINGLETON)
+		return alone(state, job) ? MET : NOT_YET;
+	if (dep->kind == DEP_CORR && job->tasks.n)
+		return NOT_YET; /* task by task, see divide() */
+	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
+	    &seen);
+	switch ((enum dep_kind)dep->kind) {
+	case DEP_AFTER:
+		if (seen.start == NO_TIME)
+			return seen.over ? MET : NOT_YET;
+		dep->at = seen.start + dep->delay_s;
+		return dep->at <= now ? MET : NOT_YET;
+	case DEP_ANY:
+		return seen.over ? MET : NOT_YET;
+	case DEP_OK:
+	case DEP_CORR:
+		return !seen.over ? NOT_YET : seen.ok ? MET : NEVER;
+	case DEP_NOT_OK:
+		return !seen.over ? NOT_YET : seen.ok ? NEVER : MET;
+	case DEP_SINGLETON:
+		break;
+	}
+	return NOT_YET;
+}
+
+/* The first condition on the task of the same number, or NULL. */
+static const struct dep *corresponds(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->deps->n; i++)
+		if (job->deps->dep[i].kind == DEP_CORR)
+			return &job->deps->dep[i];
+	return NULL;
+}
+
+/* One task of an array leaves it when its counterpart has ended, with the
+ * condition met or never to be. */
+void deps_divide(struct state *state, struct job *job, uint32_t task,
+                 int64_t now)
+{
+	const struct dep *dep = corresponds(job);
+	struct seen seen;
+	struct job *split;
+
+	if (!dep || !idset_has(&job->tasks, task))
+		return;
+	see(state, dep->job, task, &seen);
+	if (!seen.over)
+		return;
+	split = state_split_task(state, job, task);
+	deps_judge(state, split, now);
+	state_reindex(state, split, now);
+}
+
+/* Set one alarm, for the earliest delay; when it fires it sets the next. */
+static void arm_delay(struct state *state, struct job *job)
+{
+	int64_t first = NO_TIME;
+
+	for (uint32_t i = 0; job->deps && i < job->deps->n; i++) {
+		int64_t at = job->deps->dep[i].at;
+
+		if (at != NO_TIME && (first == NO_TIME || at < first))
+			first = at;
+	}
+	if (!job->deps || first == job->deps->alarm)
+		return;
+	job->deps->alarm = first;
+	state_alarm(state, first, job->id);
+}
+
+void deps_judge(struct state *state, struct job *job, int64_t now)
+{
+	for (uint32_t i = 0; job->deps && i < job->deps->n;) {
+		struct dep *dep = &job->deps->dep[i];
+		enum met met = judge(state, job, dep, now);
+
+		dep->never = met == NEVER;
+		if (met != MET) {
+			i++;
+		} else if (job->deps->any) {
+			deps_forget(state, job);
+		} else {
+			drop_dep(state, job, i);
+		}
+	}
+	if (job->deps && !job->deps->n)
+		deps_forget(state, job);
+	arm_delay(state, job);
+}
+
+enum reason deps_reason(const struct job *job)
+{
+	uint32_t never = 0;
+
+	for (uint32_t i = 0; i < job->deps->n; i++)
+		never += job->deps->dep[i].never;
+	return never && (!job->deps->any || never == job->deps->n)
+	           ? WHY_DependencyNeverSatisfied
+	           : WHY_Dependency;
+}
+
+void deps_try(struct state *state, struct job *job, int64_t now)
+{
+	struct deps *deps = job->deps;
+	uint32_t met = 0;
+
+	job->name_key = name_key(job);
+	for (uint32_t i = 0; i < deps->n; i++) {
+		enum met m = judge(state, job, &deps->dep[i], now);
+
+		deps->dep[i].never = m == NEVER;
+		met += m == MET;
+	}
+	if (deps->any ? met : met == deps->n) {
+		free(deps);
+		job->deps = NULL;
+	}
+}
+
+void deps_begin(struct state *state, struct job *job, int64_t now)
+{
+	uint64_t id = job->id;
+
+	deps_watch(state, job);
+	if (job->deps && job->tasks.n && corresponds(job))
+		deps_divide_later(state, job, now);
+	job = state_job(state, id);
+	if (!job)
+		return;
+	deps_judge(state, job, now);
+	state_reindex(state, job, now);
+}
+
+void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now)
+{
+	struct job *job = state_job(state, id);
+
+	if (job && job->deps && job->tasks.n && corresponds(job)) {
+		if (task == NO_TASK)
+			deps_divide_later(state, job, now);
+		else
+			deps_divide(state, job, task, now);
+		job = state_job(state, id);
+	}
+	if (!job || !job->deps)
+		return;
+	deps_judge(state, job, now);
+	state_reindex(state, job, now);
+}
+
+/* --- names ------------------------------------------------------------- */
+
+void names_add(struct state *state, struct job *job)
+{
+	struct job *first;
+
+	job->name_key = name_key(job);
+	first = map_find(&state->waits.names, job->name_key);
+	job->name_next = first;
+	if (first)
+		first->name_prev = job;
+	map_set(&state->waits.names, job->name_key, job);
+}
+
+void names_del(struct state *state, struct job *job)
+{
+	if (job->name_prev)
+		job->name_prev->name_next = job->name_next;
+	else if (job->name_next)
+		map_set(&state->waits.names, job->name_key, job->name_next);
+	else
+		map_del(&state->waits.names, job->name_key);
+	if (job->name_next)
+		job->name_next->name_prev = job->name_prev;
+	job->name_prev = job->name_next = NULL;
+}
+
+void names_tell(struct state *state, uint64_t name_key, int64_t now)
+{
+	struct job *next;
+
+	if (!state->waits.nsingletons)
+		return;
+	for (struct job *job = map_find(&state->waits.names, name_key); job;
+	     job = next) {
+		next = job->name_next;
+		steps_add(1);
+		if (!job->deps)
+			continue;
+		deps_judge(state, job, now);
+		state_reindex(state, job, now);
+	}
+}

@@ -1,0 +1,341 @@
+/* evict.c - jobs that are evicted, and nodes held for claimants meanwhile */
+#include "aischedd/state/life/evict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+enum {
+	BACKOFF_MAX_S = 300,
+	HOUR_S = 3600,
+	NAMED = 4 /* jobs and nodes that a sentence names */
+};
+
+/* Later than anything a clock of ours shows. */
+#define FOR_EVER ((int64_t)1 << 52)
+
+int64_t backoff_s(uint32_t fails)
+{
+	return fails < 8 ? 1 << fails : BACKOFF_MAX_S;
+}
+
+/* --- claims ------------------------------------------------------------ */
+
+static bool is_same(const struct held *claim, const uint32_t *node, uint32_t n)
+{
+	return claim && claim->n == n &&
+	       !memcmp(claim->node, node, n * sizeof(*node));
+}
+
+struct held *held_new(const uint32_t *node, uint32_t n)
+{
+	struct held *held = xmalloc(sizeof(*held) + n * sizeof(*node));
+
+	held->serial = 0;
+	held->n = n;
+	memcpy(held->node, node, n * sizeof(*node));
+	return held;
+}
+
+void claim_hold(struct state *state, struct job *job, struct held *claim)
+{
+	if (!job->claim) {
+		state->claims.holder = GROW(
+		    state->claims.holder, state->claims.n, &state->claims.cap);
+		state->claims.holder[state->claims.n++] = job;
+	}
+	free(job->claim);
+	job->claim = claim;
+}
+
+void claim_set(struct state *state, struct job *job, const uint32_t *node,
+               uint32_t n, int64_t now)
+{
+	if (!is_same(job->claim, node, n)) {
+		claim_hold(state, job, held_new(node, n));
+		state_touch(state, job);
+		if (job->state == JOB_PENDING)
+			state_reindex(state, job, now);
+	}
+	job->claim->serial = state->last_plan.serial;
+}
+
+void claim_drop(struct state *state, struct job *job)
+{
+	size_t i = 0;
+
+	if (!job->claim)
+		return;
+	while (state->claims.holder[i] != job)
+		i++;
+	state->claims.holder[i] = state->claims.holder[--state->claims.n];
+	free(job->claim);
+	job->claim = NULL;
+	state_touch(state, job);
+}
+
+static void drop_and_wait(struct state *state, struct job *job, int64_t now)
+{
+	claim_drop(state, job);
+	if (job->state == JOB_PENDING)
+		state_reindex(state, job, now);
+}
+
+/* Nothing is planned for pools that are not ready: what is held there stays,
+ * so that it outlives the daemon. */
+static bool is_out_of_sight(const struct state *state, const struct held *claim)
+{
+	for (uint32_t i = 0; i < claim->n; i++)
+		if (!state->pools.ready[state->nodes.node[claim->node[i]].pool])
+			return true;
+	return false;
+}
+
+void claims_expire(struct state *state, int64_t now)
+{
+	for (size_t i = state->claims.n; i-- > 0;) {
+		const struct held *claim = state->claims.holder[i]->claim;
+
+		if (claim->serial != state->last_plan.serial &&
+		    !is_out_of_sight(state, claim))
+			drop_and_wait(state, state->claims.holder[i], now);
+	}
+}
+
+static bool is_claimed(const struct held *claim, uint32_t node)
+{
+	for (uint32_t i = 0; i < claim->n; i++)
+		if (claim->node[i] == node)
+			return true;
+	return false;
+}
+
+static void void_claims_on(struct state *state, uint32_t node, int64_t now)
+{
+	for (size_t i = state->claims.n; i-- > 0;)
+		if (is_claimed(state->claims.holder[i]->claim, node))
+			drop_and_wait(state, state->claims.holder[i], now);
+}
+
+/* --- evictions --------------------------------------------------------- */
+
+/* Remember the evictions of the last hour; older ones no longer count. */
+static void note_time(struct job *job, int64_t now)
+{
+	const struct evictions *old = job->evictions;
+	uint32_t n = old ? old->n : 0, from = 0;
+	struct evictions *e;
+
+	while (from < n &&
+	       (old->at[from] <= now - HOUR_S || n - from >= LIMIT_EVICTIONS))
+		from++;
+	e = xmalloc(sizeof(*e) + (n - from + 1) * sizeof(*e->at));
+	e->n = n - from + 1;
+	if (n > from)
+		memcpy(e->at, old->at + from, (n - from) * sizeof(*e->at));
+	e->at[e->n - 1] = now;
+	free(job->evictions);
+	job->evictions = e;
+}
+
+void evict_note(struct job *job, const struct event_in *ev, bool whole)
+{
+	job->evict = (uint8_t)ev->evict;
+	job->evict_by = ev->evict_by;
+	if (whole)
+		note_time(job, ev->now);
+}
+
+int64_t evict_grace(const struct state *state, const struct job *job)
+{
+	int64_t most = state->conf->scheduling.evict_timeout;
+
+	return job->grace < most ? job->grace : most;
+}
+
+void evict_watch(struct state *state, struct job *job, int64_t now)
+{
+	job->leave_by = now + evict_grace(state, job) +
+	                state->conf->scheduling.evict_timeout;
+	state_alarm(state, job->leave_by, job->id);
+}
+
+bool evict_is_ending(const struct job *job)
+{
+	return job->state == JOB_COMPLETING &&
+	       (job->cause == CAUSE_PREEMPT || job->evict != EVICT_NONE);
+}
+
+int64_t evict_safe_until(const struct state *state, const struct job *job)
+{
+	const struct conf_scheduling *c = &state->conf->scheduling;
+	int64_t since = job->resumed > job->start ? job->resumed : job->start;
+	int64_t safe = since + state->conf->queues[job->queue].min_runtime;
+	const struct evictions *e = job->evictions;
+
+	if (!c->max_evictions_per_hour)
+		return FOR_EVER;
+	if (!e)
+		return safe;
+	if (since + c->resume_cooldown > safe)
+		safe = since + c->resume_cooldown;
+	if (e->n >= c->max_evictions_per_hour) {
+		int64_t oldest = e->at[e->n - c->max_evictions_per_hour];
+
+		if (oldest + HOUR_S > safe)
+			safe = oldest + HOUR_S;
+	}
+	return safe;
+}
+
+/* --- nodes ------------------------------------------------------------- */
+
+static void back_off(struct state *state, struct node *node, int64_t now,
+                     const char *why)
+{
+	int64_t wait = backoff_s(node->fails++);
+	struct buf text = { 0 };
+
+	node->retry_at = now + wait;
+	state_alarm(state, node->retry_at, 0);
+	buf_printf(&text, "%s; nothing starts here for ", why);
+	format_duration(&text, wait);
+	free(node->avoid_reason);
+	node->avoid_reason = buf_take(&text);
+	state_replan(state);
+}
+
+static bool is_among(const struct strlist *list, const char *name)
+{
+	size_t i = 0;
+
+	while (i < list->n && strcmp(list->s[i], name) != 0)
+		i++;
+	return i < list->n;
+}
+
+void nodes_blame(struct state *state, const struct job *job,
+                 const struct strlist *whose, int64_t now)
+{
+	for (uint32_t i = 0; i < job->place->ntasks; i++) {
+		struct node *node =
+		    &state->nodes.node[job->place->task[i].node];
+		uint64_t before = node->failed_job;
+		struct buf why = { 0 };
+
+		if (whose->n && !is_among(whose, node->name))
+			continue;
+		node->failed_job = job->id;
+		if (!before || before == job->id)
+			continue;
+		buf_printf(&why, "the starts of job %llu and job %llu failed",
+		           (unsigned long long)before,
+		           (unsigned long long)job->id);
+		back_off(state, node, now, why.data);
+		buf_free(&why);
+	}
+}
+
+void nodes_absolve(struct state *state, const struct job *job)
+{
+	for (uint32_t i = 0; i < job->place->ntasks; i++) {
+		struct node *node =
+		    &state->nodes.node[job->place->task[i].node];
+
+		free(node->avoid_reason);
+		node->avoid_reason = NULL;
+		node->failed_job = 0;
+		node->fails = 0;
+		node->retry_at = 0;
+	}
+}
+
+void evict_overdue(struct state *state, struct job *job, int64_t now)
+{
+	const struct placement *p = job->leaving ? job->leaving : job->place;
+	struct buf why = { 0 };
+
+	buf_printf(&why, "job %llu was told to leave it and has not",
+	           (unsigned long long)job->id);
+	for (uint32_t i = 0; i < p->ntasks; i++) {
+		struct node *node = &state->nodes.node[p->task[i].node];
+
+		if (i && p->task[i].node == p->task[i - 1].node)
+			continue;
+		back_off(state, node, now, why.data);
+		void_claims_on(state, p->task[i].node, now);
+	}
+	buf_free(&why);
+	job->leave_by = now + state->conf->scheduling.evict_timeout;
+	state_alarm(state, job->leave_by, job->id);
+}
+
+/* --- for people -------------------------------------------------------- */
+
+static bool leaves_for(const struct job *job, uint64_t by)
+{
+	return job->evict_by == by && (evict_is_ending(job) || job->leaving);
+}
+
+static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
+{
+	buf_printf(text, n == 1 ? "%u job leaves" : "%u jobs leave", n);
+	buf_puts(text, " for it (");
+	for (uint32_t i = 0; i < n && i < NAMED; i++)
+		buf_printf(text, "%sjob %llu", i ? ", " : "",
+		           (unsigned long long)job[i]);
+	buf_puts(text, n > NAMED ? ", ...); " : "); ");
+}
+
+/* Nodes that follow one another are named once. */
+static void list_nodes(const struct state *state, const uint32_t *node,
+                       uint32_t nnodes, struct buf *text)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nnodes; i++) {
+		if (i && node[i] == node[i - 1])
+			continue;
+		if (n++ < NAMED)
+			buf_printf(text, "%s%s", n > 1 ? ", " : "",
+			           state->nodes.node[node[i]].name);
+	}
+	if (n > NAMED)
+		buf_printf(text, " and %u more nodes", n - NAMED);
+	buf_puts(text, n > 1 ? " are held" : " is held");
+}
+
+void evict_text(const struct state *state, const uint64_t *job, uint32_t njobs,
+                const uint32_t *node, uint32_t nnodes, struct buf *text)
+{
+	if (njobs)
+		list_jobs(job, njobs, text);
+	list_nodes(state, node, nnodes, text);
+}
+
+void evict_why(const struct state *state, const struct job *job,
+               struct buf *text, int64_t *ret_expected)
+{
+	int64_t timeout = state->conf->scheduling.evict_timeout;
+	uint64_t victim[NAMED];
+	uint32_t n = 0;
+
+	for (const struct job *j = state->records.placed; j; j = j->row_next) {
+		if (!leaves_for(j, job->id))
+			continue;
+		if (n++ < NAMED)
+			victim[n - 1] = j->id;
+		if (j->leave_by - timeout > *ret_expected)
+			*ret_expected = j->leave_by - timeout;
+	}
+	if (text)
+		evict_text(state, victim, n, job->claim->node, job->claim->n,
+		           text);
+}

@@ -1,0 +1,233 @@
+/* lifecycle_end.c - how a job ends, and whether it comes back */
+#include "aischedd/state/life/lifecycle_end.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/ledger.h"
+#include "aischedd/state/life/adopt.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/depend_watch.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/lifecycle_start.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/placement.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+void life_stop_clock(struct job *job, int64_t now)
+{
+	job->ran = job_elapsed(job, now);
+	job->resumed = NO_TIME;
+}
+
+void life_set_text(struct job *job, const char *text)
+{
+	text_set(&job->text, text && *text ? text : NULL);
+}
+
+/* Keep the placement as text for the history. */
+static void keep_place(const struct state *state, struct job *job)
+{
+	struct buf text = { 0 };
+
+	if (!job->place)
+		return;
+	state_placement_format(state, job->place, &text);
+	free(job->last_place);
+	job->last_place = buf_take(&text);
+}
+
+/* So it does which class it was of, should its queue be of another one later.
+ * Of none, it was of what queues are of by default. */
+static void keep_class(const struct state *state, struct job *job)
+{
+	char *packed = job->packed;
+	const char *class;
+	struct spec spec;
+
+	spec_unpack(&spec, packed);
+	class = state_class(state, &spec, job->queue);
+	if (spec.class || !strcmp(class, "train"))
+		return;
+	spec.class = class;
+	job->packed = spec_pack(&spec);
+	free(packed);
+}
+
+static void array_lost_tasks(struct state *state, struct job *job)
+{
+	struct array *array = state_array(state, job->array);
+
+	array->unfinished -= job_count(job);
+	if (job->state != JOB_COMPLETED)
+		array->failed += job_count(job);
+	state_touch_array(state, array);
+}
+
+void job_end(struct state *state, struct job *job, enum job_state to,
+             enum reason why, int64_t now)
+{
+	life_stop_clock(job, now);
+	claim_drop(state, job);
+	row_remove(state, job);
+	keep_place(state, job);
+	keep_class(state, job);
+	ledger_close(state, job, to, why, now);
+	life_unplace(state, job, now);
+	deps_forget(state, job);
+	names_del(state, job);
+	job->end = now;
+	job->why = (uint8_t)why;
+	job->wants_resume = false;
+	state_set(state, job, to);
+	if (job->array)
+		array_lost_tasks(state, job);
+	deps_happened(state, job, now);
+	names_tell(state, job->name_key, now);
+	if (job->adopted)
+		adopt_tell(state, job);
+}
+
+/* Whether what failed, a task or its node, is run again: the whole job. */
+static bool comes_back(const struct job *job, bool node)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	if (job->cause != CAUSE_NONE || spec.requeue == 0 ||
+	    job->restarts >= spec_max_restarts(&spec))
+		return false;
+	switch (spec_task_failure(&spec)) {
+	case FAILURE_ENDS:
+		return node && spec.requeue == 1;
+	case FAILURE_RESTARTS:
+		return true;
+	case FAILURE_REPLACES:
+		return node; /* the runner has replaced as many as it may */
+	}
+	return false;
+}
+
+static enum reason why_it_came_back(const struct job *job)
+{
+	switch ((enum cause)job->cause) {
+	case CAUSE_NONE:
+		return WHY_JobLaunchFailure;
+	case CAUSE_PREEMPT:
+		return WHY_Preempted;
+	case CAUSE_FAILURE:
+		return job->evict == EVICT_NODE_DOWN ? WHY_NodeFail
+		       : job->signal                 ? WHY_RaisedSignal
+		                                     : WHY_NonZeroExitCode;
+	default:
+		return WHY_None; /* somebody wanted it so */
+	}
+}
+
+void life_back_to_queue(struct state *state, struct job *job, int64_t now)
+{
+	ledger_close(state, job, JOB_PENDING, why_it_came_back(job), now);
+	life_unplace(state, job, now);
+	if (job->cause == CAUSE_PREEMPT)
+		job->served += job_elapsed(job, now);
+	job->start = job->resumed = NO_TIME;
+	job->ran = 0;
+	job->cause = CAUSE_NONE;
+	job->signalled = job->wants_resume = false;
+	state_set(state, job, JOB_PENDING);
+	state_arm(state, job);
+	state_reindex(state, job, now);
+}
+
+/*
+ * Nothing of the attempt runs any more: what its stop was for decides, else
+ * `to` and `why`, which say how it ended by itself.
+ */
+void life_settle(struct state *state, struct job *job, enum job_state to,
+                 enum reason why, int64_t now)
+{
+	switch ((enum cause)job->cause) {
+	case CAUSE_CANCEL:
+		job_end(state, job, JOB_CANCELLED, WHY_Cancelled, now);
+		return;
+	case CAUSE_TIME_LIMIT:
+		job_end(state, job, JOB_TIMEOUT, WHY_TimeLimit, now);
+		return;
+	case CAUSE_DEADLINE:
+		job_end(state, job, JOB_DEADLINE, WHY_DeadLine, now);
+		return;
+	case CAUSE_PREEMPT:
+		job->preemptions++;
+		if (job->on_preempt == PREEMPT_CANCEL && !job->hold)
+			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
+		else
+			life_back_to_queue(state, job, now);
+		return;
+	case CAUSE_REQUEUE:
+	case CAUSE_FAILURE:
+		job->restarts++;
+		life_back_to_queue(state, job, now);
+		return;
+	case CAUSE_NONE:
+		break;
+	}
+	job_end(state, job, to, why, now);
+}
+
+int life_ended(struct state *state, struct job *job, const struct event_in *ev,
+               struct err *err)
+{
+	const struct outcome *o = ev->outcome;
+	enum job_state to = JOB_COMPLETED;
+	enum reason why = WHY_None;
+
+	(void)err;
+	job->exit_code = o->exit_code;
+	job->signal = o->signal;
+	job->cpu_ms += o->cpu_ms;
+	ledger_used(job, o->cpu_ms, o->peak_mem_kib);
+	if (o->peak_mem_kib > job->peak_mem_kib)
+		job->peak_mem_kib = o->peak_mem_kib;
+	life_set_text(job, o->text);
+	if (o->late) {
+		to = JOB_TIMEOUT;
+		why = WHY_TimeLimit;
+	} else if (o->oom) {
+		to = JOB_OUT_OF_MEMORY;
+		why = WHY_OutOfMemory;
+	} else if (o->signal) {
+		to = JOB_FAILED;
+		why = WHY_RaisedSignal;
+	} else if (o->exit_code) {
+		to = JOB_FAILED;
+		why = WHY_NonZeroExitCode;
+	}
+	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
+		job->start = job->resumed = o->start;
+	if (to != JOB_COMPLETED && comes_back(job, false)) {
+		/* Delay the next attempt: a job that fails at once would
+		 * loop. */
+		job->retry_at = ev->now + backoff_s(job->restarts);
+		job->cause = CAUSE_FAILURE;
+	}
+	life_settle(state, job, to, why,
+	            o->end > job->start ? o->end : job->start);
+	return 0;
+}
+
+int life_lost(struct state *state, struct job *job, const struct event_in *ev,
+              struct err *err)
+{
+	(void)err;
+	life_set_text(job, ev->text);
+	job->evict = EVICT_NODE_DOWN;
+	job->evict_by = 0;
+	if (comes_back(job, true))
+		job->cause = CAUSE_FAILURE;
+	life_settle(state, job, JOB_NODE_FAIL, WHY_NodeFail, ev->now);
+	return 0;
+}

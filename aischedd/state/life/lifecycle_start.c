@@ -1,0 +1,146 @@
+/* lifecycle_start.c - a job gets its nodes, and starts */
+#include "aischedd/state/life/lifecycle_start.h"
+
+#include <stdlib.h>
+
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/depend_watch.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/lifecycle_end.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+
+void life_place(struct state *state, struct job *job, const struct placement *p,
+                int64_t now)
+{
+	claim_drop(state, job);
+	row_remove(state, job);
+	job->place = placement_new(p->ntasks, p->task, p->cpu_use);
+	job->row_prev = NULL;
+	job->row_next = state->records.placed;
+	if (state->records.placed)
+		state->records.placed->row_prev = job;
+	state->records.placed = job;
+	usage_charge(state, job, now);
+	if (job->array)
+		state_array(state, job->array)->running++;
+}
+
+void life_unplace(struct state *state, struct job *job, int64_t now)
+{
+	if (!job->place)
+		return;
+	*(job->row_prev ? &job->row_prev->row_next : &state->records.placed) =
+	    job->row_next;
+	if (job->row_next)
+		job->row_next->row_prev = job->row_prev;
+	job->row_prev = job->row_next = NULL;
+	state_effect(state,
+	             (struct effect){ .kind = EFFECT_FORGET,
+	                              .job = job->id,
+	                              .attempt = job->attempt,
+	                              .node = job->place->task[0].node });
+	free(job->place);
+	free(job->leaving);
+	job->place = job->leaving = NULL;
+	job->leave_by = NO_TIME;
+	usage_charge(state, job, now);
+	placed_key_forget(job);
+	if (job->array)
+		state_array(state, job->array)->running--;
+}
+
+/* --- starting ---------------------------------------------------------- */
+
+static void effect_start(struct state *state, const struct job *job)
+{
+	state_effect(state, (struct effect){ .kind = EFFECT_START,
+	                                     .job = job->id,
+	                                     .attempt = job->attempt });
+}
+
+int life_start(struct state *state, struct job *job, const struct event_in *ev,
+               struct err *err)
+{
+	(void)err;
+	life_place(state, job, ev->place, ev->now);
+	job->attempt++;
+	job->replaced = 0;
+	job->start = ev->now;
+	job->exit_code = -1;
+	job->signal = 0;
+	life_set_text(job, NULL);
+	state_set(state, job, JOB_CONFIGURING);
+	effect_start(state, job);
+	return 0;
+}
+
+static void array_started(struct state *state, const struct job *job)
+{
+	struct array *array = state_array(state, job->array);
+
+	if (job->start > array->started)
+		array->started = job->start;
+	state_touch_array(state, array);
+}
+
+int life_started(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
+{
+	bool as_planned = !state->want_plan && ev->time == job->start;
+
+	(void)err;
+	if (ev->time < job->start)
+		usage_backdate(state, job, job->start, ev->time);
+	job->start = job->resumed = ev->time;
+	ledger_book(state, job, ev->now);
+	job->start_fails = 0;
+	nodes_absolve(state, job);
+	state_set(state, job, JOB_RUNNING);
+	if (as_planned)
+		state->want_plan = false; /* the plan that started it holds */
+	state_arm(state, job);
+	if (job->array)
+		array_started(state, job);
+	deps_happened(state, job, ev->now);
+	return 0;
+}
+
+int life_start_failed(struct state *state, struct job *job,
+                      const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	life_set_text(job, ev->text);
+	if (ev->fault == FAULT_USER) {
+		job->exit_code = 1;
+		life_settle(state, job, JOB_FAILED, WHY_JobLaunchFailure,
+		            ev->now);
+		return 0;
+	}
+	if (job->cause != CAUSE_NONE) {
+		life_settle(state, job, JOB_FAILED, WHY_JobLaunchFailure,
+		            ev->now);
+		return 0;
+	}
+	if (ev->fault != FAULT_POOL)
+		nodes_blame(state, job, &ev->nodes, ev->now);
+	job->retry_at = ev->now + backoff_s(job->start_fails++);
+	life_back_to_queue(state, job, ev->now);
+	return 0;
+}
+
+/* The daemon died between the commit and the start. */
+int life_start_again(struct state *state, struct job *job,
+                     const struct event_in *ev, struct err *err)
+{
+	(void)ev;
+	(void)err;
+	free(job->leaving); /* they never came */
+	job->leaving = NULL;
+	job->leave_by = NO_TIME;
+	effect_start(state, job);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/*
+ * lifecycle_start.h - a job gets nodes, starts, or fails to
+ */
+#ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_START_H
+#define AISCHEDD_STATE_LIFE_LIFECYCLE_START_H
+
+#include "aischedd/state/life/lifecycle.h"
+
+life_handler life_start, life_started, life_start_failed, life_start_again;
+
+/* The job holds these nodes from now on; it no longer holds any. */
+void life_place(struct state *state, struct job *job, const struct placement *p,
+                int64_t now);
+void life_unplace(struct state *state, struct job *job, int64_t now);
+
+#endif

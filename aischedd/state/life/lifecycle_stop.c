@@ -1,0 +1,240 @@
+/* lifecycle_stop.c - what is asked of a job that runs */
+#include "aischedd/state/life/lifecycle_stop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/lifecycle_end.h"
+#include "aischedd/state/state_priv.h"
+
+static void effect_stop(struct state *state, const struct job *job,
+                        int64_t grace)
+{
+	static const enum stop_why why[] = {
+		[CAUSE_NONE] = STOP_CANCEL,
+		[CAUSE_CANCEL] = STOP_CANCEL,
+		[CAUSE_TIME_LIMIT] = STOP_TIME_LIMIT,
+		[CAUSE_REQUEUE] = STOP_REQUEUE,
+		[CAUSE_PREEMPT] = STOP_PREEMPT,
+		[CAUSE_DEADLINE] = STOP_DEADLINE,
+		[CAUSE_FAILURE] = STOP_NODE_FAIL,
+	};
+
+	state_effect(state, (struct effect){ .kind = EFFECT_STOP,
+	                                     .job = job->id,
+	                                     .attempt = job->attempt,
+	                                     .why = why[job->cause],
+	                                     .grace = grace });
+}
+
+void life_effect_stop(struct state *state, const struct job *job)
+{
+	effect_stop(state, job,
+	            job->cause == CAUSE_PREEMPT ? evict_grace(state, job)
+	                                        : job->grace);
+}
+
+static void complete(struct state *state, struct job *job, enum cause cause)
+{
+	job->cause = (uint8_t)cause;
+	job->evict = EVICT_NONE;
+	job->evict_by = 0;
+	job->wants_resume = false;
+	claim_drop(state, job);
+	state_set(state, job, JOB_COMPLETING);
+	life_effect_stop(state, job);
+}
+
+int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
+                struct err *err)
+{
+	(void)ev;
+	(void)err;
+	complete(state, job, CAUSE_CANCEL);
+	return 0;
+}
+
+/* A job that would be queued again ends instead, and its grace goes on.  A
+ * job that is ending already is killed: the second request means at once. */
+int life_cancel_completing(struct state *state, struct job *job,
+                           const struct event_in *ev, struct err *err)
+{
+	(void)ev;
+	(void)err;
+	if (job->cause == CAUSE_REQUEUE || job->cause == CAUSE_PREEMPT ||
+	    job->cause == CAUSE_FAILURE) {
+		job->cause = CAUSE_CANCEL;
+		claim_drop(state, job);
+		state_touch(state, job);
+	} else {
+		effect_stop(state, job, 0);
+	}
+	return 0;
+}
+
+/* Its processes have had their signal; only the last one ends the grace. */
+int life_signal_completing(struct state *state, struct job *job,
+                           const struct event_in *ev, struct err *err)
+{
+	if (ev->signo != SIGKILL)
+		return err_set(err, EINVAL,
+		               "job %llu is COMPLETING: only KILL can be sent "
+		               "to it",
+		               (unsigned long long)job->id);
+	effect_stop(state, job, 0);
+	return 0;
+}
+
+int life_time_limit(struct state *state, struct job *job,
+                    const struct event_in *ev, struct err *err)
+{
+	(void)ev;
+	(void)err;
+	complete(state, job, CAUSE_TIME_LIMIT);
+	return 0;
+}
+
+int life_deadline(struct state *state, struct job *job,
+                  const struct event_in *ev, struct err *err)
+{
+	(void)ev;
+	(void)err;
+	complete(state, job, CAUSE_DEADLINE);
+	return 0;
+}
+
+int life_requeue(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
+{
+	struct spec spec;
+
+	(void)ev;
+	spec_unpack(&spec, job->packed);
+	if (spec.requeue == 0)
+		return err_set(err, EPERM,
+		               "job %llu was submitted with --no-requeue",
+		               (unsigned long long)job->id);
+	if (spec.max_restarts != SPEC_UNSET &&
+	    job->restarts >= spec.max_restarts)
+		return err_set(err, EPERM,
+		               "job %llu was restarted %u time%s, as often as "
+		               "it may; `aictl update %llu max_restarts=N` "
+		               "allows more",
+		               (unsigned long long)job->id, job->restarts,
+		               job->restarts == 1 ? "" : "s",
+		               (unsigned long long)job->id);
+	complete(state, job, CAUSE_REQUEUE);
+	return 0;
+}
+
+int life_preempt(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	complete(state, job, CAUSE_PREEMPT);
+	evict_note(job, ev, true);
+	evict_watch(state, job, ev->now);
+	return 0;
+}
+
+/* A container cannot be signalled from outside; what --signal of aisub asks for
+ * the container sees to itself. */
+int life_signal(struct state *state, struct job *job, const struct event_in *ev,
+                struct err *err)
+{
+	if (!job_can_freeze(state, job))
+		return err_set(err, EOPNOTSUPP,
+		               "job %llu runs in a cluster, where only its "
+		               "end can be asked for: aicancel without "
+		               "--signal",
+		               (unsigned long long)job->id);
+	state_effect(state, (struct effect){ .kind = EFFECT_SIGNAL,
+	                                     .job = job->id,
+	                                     .attempt = job->attempt,
+	                                     .signo = ev->signo,
+	                                     .script_only = ev->script_only });
+	return 0;
+}
+
+void life_effect_suspend(struct state *state, const struct job *job,
+                         enum effect_kind kind)
+{
+	state_effect(state, (struct effect){ .kind = kind,
+	                                     .job = job->id,
+	                                     .attempt = job->attempt });
+}
+
+bool job_can_freeze(const struct state *state, const struct job *job)
+{
+	uint32_t pool = state->nodes.node[job->place->task[0].node].pool;
+
+	return runner_traits(state->conf->pools[pool].runner)->can_freeze;
+}
+
+/* A job suspended for a claimant resumes by itself.  If its runner cannot
+ * freeze it, it is stopped and held until somebody resumes it. */
+int life_suspend(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	if (!job_can_freeze(state, job)) {
+		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
+		complete(state, job, CAUSE_PREEMPT);
+		return 0;
+	}
+	claim_drop(state, job);
+	if (ev->evict != EVICT_NONE) {
+		evict_note(job, ev, true);
+		job->wants_resume = true;
+		job->preemptions++;
+	}
+	life_stop_clock(job, ev->now);
+	state_set(state, job, JOB_SUSPENDED);
+	usage_charge(state, job, ev->now);
+	life_effect_suspend(state, job, EFFECT_SUSPEND);
+	return 0;
+}
+
+/* It asked for its CPUs and is asked to stay as it is. */
+int life_suspend_again(struct state *state, struct job *job,
+                       const struct event_in *ev, struct err *err)
+{
+	(void)ev;
+	(void)err;
+	job->wants_resume = false;
+	state_touch(state, job);
+	state_replan(state);
+	return 0;
+}
+
+int life_resume(struct state *state, struct job *job, const struct event_in *ev,
+                struct err *err)
+{
+	(void)ev;
+	(void)err;
+	job->wants_resume = true;
+	state_touch(state, job);
+	state_replan(state);
+	return 0;
+}
+
+int life_resumed(struct state *state, struct job *job,
+                 const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	free(job->place);
+	job->place = placement_new(ev->place->ntasks, ev->place->task,
+	                           ev->place->cpu_use);
+	job->resumed = ev->now;
+	job->wants_resume = false;
+	claim_drop(state, job);
+	state_set(state, job, JOB_RUNNING);
+	usage_charge(state, job, ev->now);
+	state_arm(state, job);
+	life_effect_suspend(state, job, EFFECT_RESUME);
+	return 0;
+}

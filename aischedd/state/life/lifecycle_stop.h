@@ -1,0 +1,24 @@
+/*
+ * lifecycle_stop.h - what is asked of a job while it runs
+ */
+#ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_STOP_H
+#define AISCHEDD_STATE_LIFE_LIFECYCLE_STOP_H
+
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/state.h"
+
+life_handler life_cancel, life_cancel_completing, life_time_limit,
+    life_deadline;
+life_handler life_requeue, life_preempt, life_signal, life_signal_completing;
+life_handler life_suspend, life_suspend_again, life_resume, life_resumed;
+
+/* Leave an effect for the job's runner. */
+void life_effect_stop(struct state *state, const struct job *job);
+void life_effect_suspend(struct state *state, const struct job *job,
+                         enum effect_kind kind);
+
+/* Whether the job's runner can stop its processes in place.  The job holds
+ * nodes. */
+bool job_can_freeze(const struct state *state, const struct job *job);
+
+#endif

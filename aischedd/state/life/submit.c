@@ -1,0 +1,138 @@
+/* submit.c - the record of a new job */
+#include "aischedd/state/life/submit.h"
+
+#include <stdlib.h>
+
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/reserve_use.h"
+#include "aischedd/state/life/adopt.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/spec_opt.h"
+
+const char *state_class(const struct state *state, const struct spec *spec,
+                        uint32_t queue)
+{
+	return spec->class ? spec->class : state->conf->queues[queue].class;
+}
+
+const struct conf_class *submit_class(const struct state *state,
+                                      const struct spec *spec, uint32_t queue)
+{
+	static const struct conf_class none;
+	const struct conf *conf = state->conf;
+	int class = conf_class_find(conf, state_class(state, spec, queue));
+
+	return class < 0 ? &none : &conf->classes[class];
+}
+
+void job_set_priority(const struct state *state, struct job *job,
+                      const struct spec *spec)
+{
+	job->priority = spec->priority != SPEC_UNSET
+	                    ? spec->priority
+	                    : submit_class(state, spec, job->queue)->priority;
+	if (spec->nice != SPEC_UNSET)
+		job->priority -= spec->nice;
+}
+
+void job_set_manners(const struct state *state, struct job *job,
+                     const struct spec *spec)
+{
+	job->preemptible = submit_class(state, spec, job->queue)->preemptible;
+	job->on_preempt = (uint8_t)state->conf->queues[job->queue].preempt;
+}
+
+void job_set_grace(const struct state *state, struct job *job,
+                   const struct spec *spec)
+{
+	job->grace = spec->grace != SPEC_UNSET
+	                 ? spec->grace
+	                 : submit_grace(state, job->queue);
+}
+
+struct array *submit_new_array(struct state *state, uint64_t id,
+                               const struct spec *spec)
+{
+	struct array *array = xcalloc(1, sizeof(*array));
+	struct idset tasks = { 0 };
+
+	if (idset_parse(&tasks, &array->limit, spec->array, NULL) < 0)
+		abort(); /* spec_resolve() checked it */
+	array->id = id;
+	array->count = array->unfinished = idset_count(&tasks);
+	array->min = idset_min(&tasks);
+	array->max = idset_max(&tasks);
+	array->step = tasks.range[0].step;
+	array->started = NO_TIME;
+	array->is_new = true;
+	map_set(&state->records.arrays, array->id, array);
+	state_touch_array(state, array);
+	idset_free(&tasks);
+	return array;
+}
+
+struct job *state_make_job(struct state *state, const struct spec *spec,
+                           const struct submitter *who, uint32_t queue,
+                           uint64_t id, int64_t now)
+{
+	struct job *job = state_new_job(id);
+
+	job->queue = queue;
+	job->user = state_intern_user(state, who->uid, who->user);
+	job->uid = who->uid;
+	job->gid = who->gid;
+	job->state = JOB_PENDING;
+	job->submit = now;
+	job->packed = spec_pack(spec);
+	job->reserved = spec->reservation != NULL;
+	job->adopted = spec->kube_uid != NULL;
+	job->mem_default =
+	    state_default_mem(state, spec_pools(state, spec, queue));
+	job_set_priority(state, job, spec);
+	job_set_grace(state, job, spec);
+	job_set_manners(state, job, spec);
+	submit_time_limit(state, spec, queue, &job->time_limit, NULL);
+	if (spec->begin != SPEC_UNSET && spec->begin > now)
+		job->begin = spec->begin;
+	if (spec->deadline != SPEC_UNSET)
+		job->deadline = spec->deadline;
+	if (spec->hold == 1)
+		job->hold = HOLD_USER;
+	return job;
+}
+
+void state_submit(struct state *state, const struct spec *spec,
+                  const struct submitter *who, uint32_t queue, int64_t script,
+                  int64_t env, uint64_t id, int64_t now)
+{
+	struct job *job = state_make_job(state, spec, who, queue, id, now);
+
+	job->script = script;
+	job->env = env;
+	reserve_admit(state, spec, who);
+	state_admit(state, job, spec, now);
+}
+
+void state_admit(struct state *state, struct job *job, const struct spec *spec,
+                 int64_t now)
+{
+	if (spec->array) {
+		uint32_t limit;
+
+		if (idset_parse(&job->tasks, &limit, spec->array, NULL) < 0)
+			abort(); /* it was checked */
+		job->array = submit_new_array(state, job->id, spec)->id;
+	}
+	if (spec->dependency &&
+	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
+		abort(); /* it was checked */
+	state_add_job(state, job);
+	state_arm(state, job);
+	if (job->adopted)
+		adopt_tell(state, job);
+	deps_begin(state, job, now); /* may free the job */
+}

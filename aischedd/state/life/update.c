@@ -1,0 +1,421 @@
+/* update.c - records that are changed */
+#include "aischedd/state/life/update.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/reserve_use.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/lifecycle_stop.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "libcommon/spec_opt.h"
+
+/* The most that points other than priority can add for another job, plus
+ * one. */
+static int64_t margin(const struct conf_scheduling *c)
+{
+	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
+}
+
+int state_top(struct state *state, struct job *job, struct err *err)
+{
+	int64_t highest = job->priority;
+
+	if (job->state != JOB_PENDING)
+		return err_set(err, EINVAL,
+		               "job %llu is %s: only a pending job can go to "
+		               "the top",
+		               (unsigned long long)job->id,
+		               job_state_name(job->state));
+	for (size_t i = 0; i < state->rows.n; i++) {
+		const struct job *first = state->rows.row[i]->head;
+		int64_t above =
+		    first->priority + margin(&state->conf->scheduling);
+
+		if (first->queue == job->queue && first != job &&
+		    above > highest)
+			highest = above;
+	}
+	if (highest == job->priority)
+		return 0;
+	job->priority = highest;
+	state_touch(state, job);
+	state_reindex(state, job, job->submit);
+	return 0;
+}
+
+/* --- options ----------------------------------------------------------- */
+
+/* Fields of one job; old borrows the texts of job->packed. */
+struct change {
+	struct state *state;
+	struct job *job;
+	const struct submitter *who;
+	struct submit submit;
+	struct spec old;
+	uint32_t queue;
+	int64_t array_limit; /* -1: as it is */
+	bool queue_said, dependency_said, time_said, deadline_said;
+	int64_t now;
+};
+
+static bool is_option(const struct opt *opt, const char *name)
+{
+	return !strcmp(opt->name, name);
+}
+
+/* Options that may change after the job has started. */
+static bool is_harmless(const struct opt *opt)
+{
+	static const char *const names[] = {
+		"time",         "job-name", "comment", "account",
+		"nice",         "priority", "requeue", "no-requeue",
+		"max-restarts", "deadline", "grace"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (is_option(opt, names[i]))
+			return true;
+	return false;
+}
+
+static const struct opt *find_option(const struct job *job, const char *field,
+                                     struct err *err)
+{
+	const struct opt *opt;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", field);
+	for (char *p = name; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	/* As aiq calls them. */
+	if (!strcmp(name, "time-limit"))
+		snprintf(name, sizeof(name), "time");
+	else if (!strcmp(name, "name"))
+		snprintf(name, sizeof(name), "job-name");
+	opt = opt_find(spec_opts, name);
+	if (!opt) {
+		err_set(err, EINVAL,
+		        "there is no field '%s': they are the long options of "
+		        "aisub",
+		        field);
+		return NULL;
+	}
+	/* Options for aisub alone lie outside the spec. */
+	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
+		err_set(err, EINVAL, "'%s' cannot be changed", field);
+		return NULL;
+	}
+	if (is_option(opt, "hold")) {
+		err_set(err, EINVAL, "use `aictl hold` and `aictl release`");
+		return NULL;
+	}
+	if (job->state != JOB_PENDING && !is_harmless(opt)) {
+		err_set(err, EINVAL,
+		        "job %llu is %s: %s can be changed only while it is "
+		        "pending",
+		        (unsigned long long)job->id, job_state_name(job->state),
+		        field);
+		return NULL;
+	}
+	return opt;
+}
+
+/* An empty value takes the option back; flags are yes or no. */
+static int take_value(struct change *c, const struct opt *opt,
+                      const struct assignment *a, struct err *err)
+{
+	const char *value = a->value;
+	bool yes = true;
+
+	if (!*value) {
+		submit_clear(&c->submit, opt);
+		if (c->submit.spec.name && c->submit.spec.output &&
+		    c->submit.spec.workdir)
+			return 0;
+		return err_set(err, EINVAL, "%s cannot be empty", a->field);
+	}
+	if (!opt->arg) {
+		if (parse_bool(value, &yes, err) < 0)
+			return err_wrap(err, "%s", a->field);
+		value = NULL;
+	}
+	submit_clear(&c->submit, opt);
+	return yes ? opt_apply(spec_opts, &c->submit, opt->name, value, err)
+	           : 0;
+}
+
+static int take_array_limit(struct change *c, const char *value,
+                            struct err *err)
+{
+	if (!c->job->array)
+		return err_set(err, EINVAL, "job %llu is not of an array",
+		               (unsigned long long)c->job->id);
+	return parse_int(value, 0, LIMIT_ARRAY, &c->array_limit, err);
+}
+
+static int take_field(struct change *c, const struct assignment *a,
+                      struct err *err)
+{
+	const struct opt *opt;
+
+	if (!strcmp(a->field, "array_limit") ||
+	    !strcmp(a->field, "array-limit"))
+		return take_array_limit(c, a->value, err);
+	opt = find_option(c->job, a->field, err);
+	if (!opt || take_value(c, opt, a, err) < 0)
+		return -1;
+	c->queue_said |= is_option(opt, "queue") || is_option(opt, "partition");
+	c->dependency_said |= is_option(opt, "dependency");
+	c->time_said |= is_option(opt, "time");
+	c->deadline_said |= is_option(opt, "deadline");
+	return 0;
+}
+
+/* --- may it be so? ----------------------------------------------------- */
+
+static bool is_raised(const struct change *c)
+{
+	int64_t to = c->submit.spec.time_limit, from = c->job->time_limit;
+
+	return from != TIME_UNLIMITED &&
+	       (to == TIME_UNLIMITED || to == SPEC_UNSET || to > from);
+}
+
+static bool differs(const char *a, const char *b)
+{
+	return !a != !b || (a && strcmp(a, b));
+}
+
+static bool other_priority(const struct change *c)
+{
+	const struct spec *spec = &c->submit.spec;
+
+	return c->queue != c->job->queue || spec->priority != c->old.priority ||
+	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
+}
+
+/* The submitter, with an operator's rights if the priority stays as an
+ * operator may have set it.  A job that is moved needs an operator of both
+ * queues to have more than is usual there. */
+static struct submitter asking(const struct change *c)
+{
+	struct submitter who = *c->who;
+
+	if (c->queue != c->job->queue)
+		who.operator_ = who.operator_ && who.operates &&
+		                who.operates(c->queue, who.operates_arg);
+	who.operator_ |= !other_priority(c);
+	return who;
+}
+
+/* Check a grace that changes; one that an operator has set may stay. */
+static int check_grace(const struct change *c, struct err *err)
+{
+	const struct spec *spec = &c->submit.spec;
+
+	if (c->queue == c->job->queue && spec->grace == c->old.grace)
+		return 0;
+	return submit_check_grace(c->state, spec, c->queue, c->who, err);
+}
+
+static int check_started(const struct change *c, struct err *err)
+{
+	const struct spec *spec = &c->submit.spec;
+	struct submitter who = asking(c);
+	struct request req;
+	int64_t limit;
+
+	if (spec_resolve(spec, 0, &req, err) < 0 ||
+	    submit_check_priority(c->state, spec, c->queue, &who, err) < 0 ||
+	    check_grace(c, err) < 0)
+		return -1;
+	if (c->deadline_said && spec->deadline != SPEC_UNSET &&
+	    spec->deadline <= c->now)
+		return err_set(err, EINVAL, "the deadline has passed");
+	if (!c->time_said)
+		return 0;
+	if (is_raised(c) && !c->who->operator_)
+		return err_set(err, EPERM,
+		               "raising the time limit of a job that has "
+		               "started takes an operator of queue '%s'",
+		               c->state->conf->queues[c->queue].name);
+	return submit_time_limit(c->state, spec, c->queue, &limit, err);
+}
+
+static int check_self(const struct change *c, struct err *err)
+{
+	struct deps *deps;
+	int result = 0;
+
+	if (!c->submit.spec.dependency)
+		return 0;
+	if (deps_parse(NULL, c->submit.spec.dependency, &deps, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < deps->n && result == 0; i++)
+		if (deps->dep[i].job && (deps->dep[i].job == c->job->id ||
+		                         deps->dep[i].job == c->job->array))
+			result = err_set(err, EINVAL,
+			                 "job %llu cannot wait for itself",
+			                 (unsigned long long)c->job->id);
+	free(deps);
+	return result;
+}
+
+static int check_pending(struct change *c, struct err *err)
+{
+	struct spec spec = c->submit.spec;
+	struct submitter who;
+
+	if (c->queue_said &&
+	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
+	     submit_check_access(c->state, c->queue, c->who, err) < 0))
+		return -1;
+	/* Jobs it waited for may have been forgotten since. */
+	if (!c->dependency_said)
+		spec.dependency = NULL;
+	else if (check_self(c, err) < 0)
+		return -1;
+	if (check_grace(c, err) < 0)
+		return -1;
+	who = asking(c);
+	return submit_check_spec(c->state, &spec, &who, c->queue, c->now, err);
+}
+
+/* --- do it ------------------------------------------------------------- */
+
+/* The grace of a job that is ending can be shortened. */
+static void take_grace(struct change *c)
+{
+	struct job *job = c->job;
+	int64_t was = job->grace;
+
+	job_set_grace(c->state, job, &c->submit.spec);
+	if (job->state != JOB_COMPLETING)
+		return;
+	if (job->grace > was)
+		job->grace = was;
+	life_effect_stop(c->state, job);
+}
+
+/* Derive from the spec what changes with it, and only that: `top` or another
+ * configuration may have set the rest. */
+static void derive(struct change *c, bool moved, bool reordered)
+{
+	const struct spec *spec = &c->submit.spec;
+	struct job *job = c->job;
+
+	if (reordered)
+		job_set_priority(c->state, job, spec);
+	if (moved || spec->grace != c->old.grace)
+		take_grace(c);
+	job_set_manners(c->state, job, spec);
+	if (moved || spec->time_limit != c->old.time_limit)
+		submit_time_limit(c->state, spec, job->queue, &job->time_limit,
+		                  NULL);
+	if (spec->begin != c->old.begin)
+		job->begin = spec->begin != SPEC_UNSET && spec->begin > c->now
+		                 ? spec->begin
+		                 : NO_TIME;
+	job->deadline = spec->deadline == SPEC_UNSET ? NO_TIME : spec->deadline;
+}
+
+static void take_spec(struct change *c)
+{
+	struct job *job = c->job;
+	bool moved = c->queue != job->queue, reordered = other_priority(c);
+	char *packed = spec_pack(&c->submit.spec);
+
+	if (job->state == JOB_PENDING)
+		claim_drop(c->state, job); /* it may need others now */
+	state_count(c->state, job, -1);
+	names_del(c->state, job);
+	job->queue = c->queue;
+	derive(c, moved, reordered);
+	placed_key_forget(job);
+	free(job->packed); /* the last use of the old texts was above */
+	job->packed = packed;
+	job->reserved = c->submit.spec.reservation != NULL;
+	reserve_admit(c->state, &c->submit.spec, c->who);
+	state_count(c->state, job, 1);
+	names_add(c->state, job);
+	state_touch(c->state, job);
+	state_arm(c->state, job);
+}
+
+/* Conditions that were met are asked for again. */
+static void take_dependency(struct change *c, const char *text)
+{
+	deps_forget(c->state, c->job);
+	if (text && deps_parse(c->state, text, &c->job->deps, NULL) < 0)
+		abort(); /* it was checked */
+	deps_begin(c->state, c->job, c->now);
+}
+
+static void set_array_limit(struct state *state, struct array *array,
+                            uint32_t limit)
+{
+	array->limit = limit;
+	state_touch_array(state, array);
+	for (struct job *j = array->first; j; j = j->array_next)
+		state_reindex(state, j, j->submit);
+}
+
+static void apply(struct change *c)
+{
+	if (c->array_limit >= 0)
+		set_array_limit(c->state, state_array(c->state, c->job->array),
+		                (uint32_t)c->array_limit);
+	take_spec(c);
+	/* Judging the new conditions may dissolve the record. */
+	if (c->dependency_said)
+		take_dependency(c, c->submit.spec.dependency);
+	else
+		state_reindex(c->state, c->job, c->now);
+}
+
+static int check(struct change *c, const struct assignment *set, size_t n,
+                 struct err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (take_field(c, &set[i], err) < 0)
+			return -1;
+	return c->job->state == JOB_PENDING ? check_pending(c, err)
+	                                    : check_started(c, err);
+}
+
+int state_update(struct state *state, struct job *job,
+                 const struct submitter *who, const struct assignment *set,
+                 size_t n, int64_t now, struct err *err)
+{
+	struct change c = { .state = state,
+		            .job = job,
+		            .who = who,
+		            .queue = job->queue,
+		            .array_limit = -1,
+		            .now = now };
+	struct arena *arena;
+	int result;
+
+	if (job_state_is_final((enum job_state)job->state))
+		return err_set(err, EINVAL, "job %llu has ended",
+		               (unsigned long long)job->id);
+	arena = arena_new();
+	submit_init(&c.submit, arena, NULL, now);
+	spec_unpack(&c.old, job->packed);
+	c.submit.spec = c.old;
+	result = check(&c, set, n, err);
+	if (result == 0)
+		apply(&c);
+	arena_free(arena);
+	return result;
+}

@@ -1,0 +1,31 @@
+/*
+ * update.h - records that are changed
+ */
+#ifndef AISCHEDD_STATE_LIFE_UPDATE_H
+#define AISCHEDD_STATE_LIFE_UPDATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/state/life/submit.h"
+#include "libcommon/err.h"
+
+/* Put the job ahead of all that wait in its queue. */
+int state_top(struct state *state, struct job *job, struct err *err);
+
+struct assignment {
+	const char *field, *value;
+};
+
+/*
+ * Change fields of a job, all of them or none: any option of aisub by its
+ * long name ('_' for '-' is fine), or array_limit.  An empty value takes the
+ * option back.  A job that has started takes only those that do not touch
+ * what it holds.  The record may dissolve.
+ * Fails: EINVAL, EPERM, ENOENT.
+ */
+int state_update(struct state *state, struct job *job,
+                 const struct submitter *who, const struct assignment *set,
+                 size_t n, int64_t now, struct err *err);
+
+#endif

@@ -1,0 +1,364 @@
+/* apply.c - what becomes of a plan */
+#include "aischedd/state/pass/apply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/order_score.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/split.h"
+#include "aischedd/state/pass/round.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/snap_node.h"
+#include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+/* A plan while it is applied. */
+struct apply {
+	struct state *state;
+	const struct snap *snap;
+	const struct plan *plan;
+	int64_t now;
+	bool *as_planned; /* running jobs it speaks of: they hold the same */
+	bool more;        /* what was done leaves more to decide */
+	/* The first task of an array that got a claim is a record of its own
+	 * now: what is said of the array is meant for it. */
+	uint64_t *array, *task;
+	size_t nsplits, array_cap, task_cap;
+};
+
+/* --- is it still so? --------------------------------------------------- */
+
+static bool nodes_are_up(const struct state *state,
+                         const struct snap_task *task, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (node_status(&state->nodes.node[task[i].node]) != NODE_UP)
+			return false;
+	return true;
+}
+
+/* Whether the job is still in the row that was planned. */
+static bool waits_as_planned(const struct state *state, const struct job *job,
+                             uint32_t planned_row)
+{
+	const struct row *row = job->row;
+
+	return row && row->planned == state->last_plan.serial &&
+	       row->verdict == planned_row;
+}
+
+static bool runs_as_planned(const struct apply *a, uint32_t run)
+{
+	const struct snap_run *r = &a->snap->run;
+	const struct job *job = state_job(a->state, r->job[run]);
+	const struct snap_task *task = a->snap->task + r->task_first[run];
+	uint32_t n = r->task_first[run + 1] - r->task_first[run];
+
+	if (!job || !job->place || job->place->ntasks != n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (job->place->task[i].node != task[i].node)
+			return false;
+	return true;
+}
+
+/* Before anything changes. */
+static void look_at_runs(struct apply *a)
+{
+	const struct plan *p = a->plan;
+
+	a->as_planned = xcalloc(a->snap->run.n + 1, sizeof(bool));
+	for (uint32_t i = 0; i < p->nevictions; i++)
+		a->as_planned[p->eviction[i].run] =
+		    runs_as_planned(a, p->eviction[i].run);
+	for (uint32_t i = 0; i < p->ngrows; i++)
+		a->as_planned[p->grow[i].run] =
+		    runs_as_planned(a, p->grow[i].run);
+	for (uint32_t i = 0; i < p->nclaims; i++)
+		if (p->claim[i].row == SNAP_NONE)
+			a->as_planned[p->claim[i].run] =
+			    runs_as_planned(a, p->claim[i].run);
+}
+
+/* --- starts and growth ------------------------------------------------- */
+
+static void happen(struct apply *a, struct job *job, struct event_in ev)
+{
+	ev.now = a->now;
+	state_event(a->state, job, &ev, NULL);
+}
+
+static bool is_elastic(const struct snap *snap, uint32_t req)
+{
+	return snap->req.min_tasks[req] < snap->req.tasks[req];
+}
+
+static void apply_start(struct apply *a, const struct start *start)
+{
+	struct state *state = a->state;
+	struct job *job = state_job(state, a->snap->member[start->member].job);
+	const struct snap_task *task = a->plan->task + start->task_first;
+	const struct array *array;
+	struct event_in ev = { .kind = EV_start };
+	struct placement *place;
+
+	if (!job)
+		return;
+	if (job->state == JOB_SUSPENDED && job->wants_resume)
+		ev.kind = EV_resumed;
+	else if (!waits_as_planned(state, job, start->row) ||
+	         !nodes_are_up(state, task, start->ntasks))
+		return;
+	array = job->array ? state_array(state, job->array) : NULL;
+	if (ev.kind == EV_start && array && array->limit &&
+	    array->running >= array->limit)
+		return;
+	if (job->tasks.n)
+		job = state_split_task(state, job, idset_min(&job->tasks));
+	place = placement_new(start->ntasks, task, a->plan->cpu_use);
+	ev.place = place;
+	happen(a, job, ev);
+	free(place);
+	a->more |= is_elastic(a->snap, a->snap->pend.req[start->row]);
+}
+
+static void apply_grow(struct apply *a, const struct grow *grow)
+{
+	struct job *job = state_job(a->state, a->snap->run.job[grow->run]);
+	const struct snap_task *task = a->plan->task + grow->task_first;
+	struct placement *place;
+
+	if (!a->as_planned[grow->run] ||
+	    !nodes_are_up(a->state, task, grow->ntasks))
+		return;
+	place = placement_new(grow->ntasks, task, a->plan->cpu_use);
+	happen(a, job, (struct event_in){ .kind = EV_grow, .place = place });
+	free(place);
+	a->more = true;
+}
+
+/* --- claims and evictions ---------------------------------------------- */
+
+static void remember_split(struct apply *a, uint64_t array, uint64_t task)
+{
+	a->array = GROW(a->array, a->nsplits, &a->array_cap);
+	a->task = GROW(a->task, a->nsplits, &a->task_cap);
+	a->array[a->nsplits] = array;
+	a->task[a->nsplits++] = task;
+}
+
+static struct job *meant(const struct apply *a, uint64_t id)
+{
+	for (size_t i = 0; i < a->nsplits; i++)
+		if (a->array[i] == id)
+			return state_job(a->state, a->task[i]);
+	return state_job(a->state, id);
+}
+
+/* Apply the claim of a waiting job. */
+static void apply_claim(struct apply *a, const struct plan_claim *claim)
+{
+	const uint32_t *node = a->plan->claim_node + claim->node_first;
+	uint64_t id = a->snap->member[claim->member].job;
+	struct job *job = state_job(a->state, id);
+
+	if (!job || (!waits_as_planned(a->state, job, claim->row) &&
+	             !(job->state == JOB_SUSPENDED && job->wants_resume)))
+		return;
+	if (job->tasks.n) {
+		job = state_split_task(a->state, job, idset_min(&job->tasks));
+		remember_split(a, id, job->id);
+	}
+	claim_set(a->state, job, node, claim->n, a->now);
+}
+
+/* All nodes that the plan holds for a running job, from this claim on. */
+static void gather(const struct apply *a, uint32_t first, struct buf *node)
+{
+	const struct plan *p = a->plan;
+
+	for (uint32_t i = first; i < p->nclaims; i++)
+		if (p->claim[i].row == SNAP_NONE &&
+		    p->claim[i].run == p->claim[first].run)
+			buf_add(node, p->claim_node + p->claim[i].node_first,
+			        p->claim[i].n * sizeof(*p->claim_node));
+}
+
+/* Apply the claim of a job that grows, or comes back to its nodes after an
+ * eviction. */
+static void apply_run_claim(struct apply *a, uint32_t claim)
+{
+	uint32_t run = a->plan->claim[claim].run;
+	struct job *job = state_job(a->state, a->snap->run.job[run]);
+	struct buf node = { 0 };
+
+	/* The job was evicted meanwhile and waits again: its claim stays. */
+	if (job && job->state == JOB_PENDING && job->claim)
+		job->claim->serial = a->state->last_plan.serial;
+	if (!a->as_planned[run])
+		return;
+	a->as_planned[run] = false; /* done */
+	gather(a, claim, &node);
+	claim_set(a->state, job, (const uint32_t *)(const void *)node.data,
+	          (uint32_t)(node.len / sizeof(uint32_t)), a->now);
+	buf_free(&node);
+}
+
+/* Whether the job that the eviction is for still needs it. */
+static bool is_needed(const struct apply *a, const struct eviction *e)
+{
+	const struct job *by = meant(a, e->by);
+
+	return !e->by || (by && (by->row || by->place));
+}
+
+static void apply_eviction(struct apply *a, const struct eviction *e)
+{
+	const uint32_t *first = a->snap->run.task_first + e->run;
+	struct job *job = state_job(a->state, a->snap->run.job[e->run]);
+	const struct job *by = meant(a, e->by);
+	struct event_in ev = { .kind = EV_preempt,
+		               .evict = (enum evict)e->why,
+		               .evict_by = by ? by->id : 0,
+		               .loss = a->plan->loss + e->loss_first,
+		               .nlosses = e->nlosses };
+
+	if (!a->as_planned[e->run] || !is_needed(a, e))
+		return;
+	if (e->nlosses < first[1] - first[0])
+		ev.kind = EV_shrink;
+	else if (e->suspend)
+		ev.kind = EV_suspend;
+	happen(a, job, ev);
+	a->more |= e->suspend; /* its CPUs are free already */
+}
+
+/* --- the plan ---------------------------------------------------------- */
+
+static void apply_all(struct apply *a)
+{
+	const struct plan *p = a->plan;
+
+	look_at_runs(a);
+	for (uint32_t i = 0; i < p->nstarts; i++)
+		apply_start(a, &p->start[i]);
+	for (uint32_t i = 0; i < p->ngrows; i++)
+		apply_grow(a, &p->grow[i]);
+	for (uint32_t i = 0; i < p->nclaims; i++)
+		if (p->claim[i].row != SNAP_NONE)
+			apply_claim(a, &p->claim[i]);
+	for (uint32_t i = 0; i < p->nevictions; i++)
+		apply_eviction(a, &p->eviction[i]);
+	/* Evictions above have dropped the victims' claims. */
+	for (uint32_t i = 0; i < p->nclaims; i++)
+		if (p->claim[i].row == SNAP_NONE)
+			apply_run_claim(a, i);
+	claims_expire(a->state, a->now);
+	free(a->as_planned);
+	free(a->array);
+	free(a->task);
+}
+
+void state_forget_plan(struct state *state)
+{
+	arena_free(state->last_plan.arena);
+	state->last_plan.arena = NULL;
+	state->last_plan.names = NULL;
+	state->last_plan.verdict = NULL;
+	state->last_plan.told = (struct turns_told){ 0 };
+	state->last_plan.share = NULL;
+	state->last_plan.promise = NULL;
+	state->last_plan.npromises = 0;
+	state->last_plan.serial++;
+}
+
+static void keep_shares(struct state *state, const struct plan *plan)
+{
+	size_t n = state->conf->nqueues;
+	int64_t(*share)[RES_N];
+
+	if (plan->gen != state->gen || !plan->share)
+		return; /* queues may be others by now */
+	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
+	memcpy(share, plan->share, n * sizeof(*share));
+	state->last_plan.share = (const int64_t(*)[RES_N])share;
+}
+
+static int by_job(const void *a, const void *b)
+{
+	const struct snap_promise *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return x->node_first < y->node_first ? -1 : 1;
+}
+
+/* For the next snapshot. */
+static void keep_promises(struct state *state, const struct plan *plan)
+{
+	struct last_plan *last = &state->last_plan;
+	uint32_t n = plan->npromises, nnodes = 0;
+
+	if (plan->gen != state->gen || !n)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		nnodes += plan->promise[i].n;
+	last->npromises = n;
+	last->promise = arena_array(last->arena, struct snap_promise, n);
+	last->promise_node = arena_array(last->arena, uint32_t, nnodes);
+	memcpy(last->promise, plan->promise, n * sizeof(*last->promise));
+	memcpy(last->promise_node, plan->promise_node,
+	       nnodes * sizeof(*last->promise_node));
+	qsort(last->promise, n, sizeof(*last->promise), by_job);
+}
+
+/* A million rows may wait: of a plan only this outlives it. */
+static void keep_verdicts(struct state *state, const struct snap *snap,
+                          const struct plan *plan)
+{
+	struct verdict *v;
+	struct snap *names;
+
+	state->last_plan.arena = arena_new();
+	names = arena_array(state->last_plan.arena, struct snap, 1);
+	*names =
+	    *snap_build(state, snap->now, state->last_plan.arena, NULL, true);
+	snap_keep_reservations(names, snap, state->last_plan.arena);
+	state->last_plan.names = names;
+	v = arena_array(state->last_plan.arena, struct verdict,
+	                plan->nverdicts);
+	if (plan->nverdicts)
+		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
+	round_keep(state, v, plan->nverdicts);
+	state->last_plan.verdict = v;
+	state->last_plan.told = told_list(snap, plan, state->last_plan.arena);
+	snap_capacity(snap, state->last_plan.capacity);
+	keep_shares(state, plan);
+	keep_promises(state, plan);
+}
+
+void state_apply_plan(struct state *state, const struct snap *snap,
+                      const struct plan *plan, struct arena **arena,
+                      int64_t now)
+{
+	struct apply a = {
+		.state = state, .snap = snap, .plan = plan, .now = now
+	};
+	bool changed = state->want_plan || plan->gen != state->gen;
+
+	state_forget_plan(state);
+	keep_verdicts(state, snap, plan);
+	if (plan->gen == state->gen)
+		apply_all(&a);
+	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
+	/* That time may have passed while the planner ran. */
+	a.more |= plan->wake > snap->now && plan->wake <= now;
+	a.more |= plan->again;
+	/* Applying the plan does not by itself take another pass. */
+	state->want_plan = round_end(state, plan, changed || a.more);
+	arena_free(*arena);
+	*arena = NULL;
+}

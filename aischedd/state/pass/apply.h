@@ -1,0 +1,42 @@
+/*
+ * apply.h - a plan becomes the state
+ */
+#ifndef AISCHEDD_STATE_PASS_APPLY_H
+#define AISCHEDD_STATE_PASS_APPLY_H
+
+#include <stdint.h>
+
+#include "aischedd/sched/snap.h"
+#include "aischedd/state/pass/told.h"
+
+struct arena;
+struct state;
+
+/* What is kept of the last plan: the verdicts, and a snapshot without jobs
+ * that has the names of which they speak. */
+struct last_plan {
+	struct arena *arena;
+	const struct snap *names;
+	const struct verdict *verdict;
+	struct turns_told told;
+	struct snap_promise *promise; /* by job */
+	uint32_t npromises, *promise_node;
+	const int64_t (*share)[RES_N]; /* by queue, or NULL */
+	int64_t capacity[RES_N];
+	uint64_t serial;
+	int64_t wake; /* it wants another plan then, or NO_TIME */
+};
+
+/*
+ * Check each start against the present and apply it; keep the verdicts.  If
+ * nodes or limits have changed since the snapshot, no start is applied.  Takes
+ * the arena that holds snapshot and plan: it lives until the next plan.
+ */
+void state_apply_plan(struct state *state, const struct snap *snap,
+                      const struct plan *plan, struct arena **arena,
+                      int64_t now);
+
+/* Drop what is kept of the last plan. */
+void state_forget_plan(struct state *state);
+
+#endif

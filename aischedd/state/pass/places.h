@@ -1,0 +1,17 @@
+/*
+ * places.h - the topology of nodes in a snapshot
+ */
+#ifndef AISCHEDD_STATE_PASS_PLACES_H
+#define AISCHEDD_STATE_PASS_PLACES_H
+
+#include <stdint.h>
+
+struct arena;
+struct snap;
+struct state;
+
+/* Add the places to the snapshot.  Returns the column of the nodes. */
+uint32_t *places_build(const struct state *state, struct snap *snap,
+                       struct arena *arena);
+
+#endif

@@ -1,0 +1,304 @@
+/* row.c - pending jobs that are alike, and why others are not among them */
+#include "aischedd/state/pass/row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/order_position.h"
+#include "aischedd/sched/order_service.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/reserve_use.h"
+#include "aischedd/state/life/depend.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/topology.h"
+
+enum reason state_ineligible(const struct state *state, const struct job *job)
+{
+	if (job->hold)
+		return job->hold == HOLD_USER ? WHY_JobHeldUser
+		                              : WHY_JobHeldAdmin;
+	if (job->deps)
+		return deps_reason(job);
+	if (job->begin != NO_TIME)
+		return WHY_BeginTime;
+	if (queue_closed_by(state, job->queue) >= 0)
+		return WHY_QueueClosed;
+	if (reserve_is_gone(state, job))
+		return WHY_Reservation;
+	if (job->retry_at != NO_TIME)
+		return WHY_StartFailed;
+	return WHY_None;
+}
+
+static void add_text(struct buf *out, const char *s)
+{
+	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
+}
+
+/* A topology level that is no longer configured matches no pool. */
+static void key_topology(const struct state *state, const struct spec *spec,
+                         struct row_key *key)
+{
+	struct topology t = { -1, -1 };
+
+	if (spec->topology &&
+	    topology_parse(spec->topology, &state->conf->topology_levels, &t,
+	                   NULL) < 0)
+		key->pools = 0;
+	key->need = t.need < 0 ? LEVEL_NONE : (uint8_t)t.need;
+	key->like = t.like <= t.need ? LEVEL_NONE : (uint8_t)t.like;
+}
+
+void row_key_build(const struct state *state, const struct job *job,
+                   struct buf *out)
+{
+	struct row_key key;
+	struct request req;
+	struct spec spec;
+	struct array *array = NULL;
+
+	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	if (job->array)
+		array = map_find(&state->records.arrays, job->array);
+	key.tasks = req.tasks;
+	key.min_tasks = req.min_tasks;
+	key.nodes = req.nodes;
+	key.tasks_per_node = req.tasks_per_node;
+	key.cpus = req.cpus_milli;
+	key.mem = req.mem_mib;
+	key.gpus = req.gpus_milli;
+	key.time_limit = job->time_limit;
+	key.pools = spec_pools(state, &spec, job->queue);
+	key.exclusive = spec.exclusive == 1;
+	key.one_process = spec.launch_script == 1;
+	key.numa = (uint8_t)numa_parse(spec.numa);
+	key_topology(state, &spec, &key);
+	key.queue = job->queue;
+	key.user = job->user;
+	key.priority = job->priority;
+	if (order_rung_counts(state->conf->scheduling.order))
+		key.served = job->served;
+	key.array = array && array->limit ? array->id : 0;
+	key.claimer = job->claim ? job->id : 0;
+	key.preemptible = job->preemptible;
+	key.barred = job->start_fails > 0;
+	buf_add(out, &key, sizeof(key));
+	add_text(out, spec.gpu_type);
+	add_text(out, spec.constraint);
+	add_text(out, spec.nodelist);
+	add_text(out, spec.exclude);
+	add_text(out, spec.licenses);
+	add_text(out, spec.reservation);
+}
+
+const char *row_text(const char *key, int which)
+{
+	const char *s = key + sizeof(struct row_key);
+
+	while (which-- > 0)
+		s += strlen(s) + 1;
+	return s;
+}
+
+uint64_t row_req_hash(const char *key, size_t len)
+{
+	return hash_bytes(hash_bytes(0, key, offsetof(struct row_key, queue)),
+	                  key + sizeof(struct row_key),
+	                  len - sizeof(struct row_key));
+}
+
+const struct placed_key *placed_key(const struct state *state, struct job *job)
+{
+	struct buf key = { 0 };
+
+	if (job->key)
+		return job->key;
+	row_key_build(state, job, &key);
+	job->key = xmalloc(sizeof(*job->key) + key.len);
+	job->key->req_hash = row_req_hash(key.data, key.len);
+	job->key->len = key.len;
+	memcpy(job->key->text, key.data, key.len);
+	buf_free(&key);
+	return job->key;
+}
+
+void placed_key_forget(struct job *job)
+{
+	free(job->key);
+	job->key = NULL;
+}
+
+static struct row *row_find(const struct state *state, uint64_t hash,
+                            const struct buf *key)
+{
+	struct row *row = map_find(&state->rows.by_hash, hash);
+
+	while (row && (row->key_len != key->len ||
+	               memcmp(row->key, key->data, key->len)))
+		row = row->chain;
+	return row;
+}
+
+static struct row *row_new(struct state *state, uint64_t hash,
+                           const struct buf *key)
+{
+	struct row *row = xcalloc(1, sizeof(*row) + key->len);
+
+	row->hash = hash;
+	row->req_hash = row_req_hash(key->data, key->len);
+	row->key_len = (uint32_t)key->len;
+	memcpy(row->key, key->data, key->len);
+	row->chain = map_find(&state->rows.by_hash, hash);
+	map_set(&state->rows.by_hash, hash, row);
+	state->rows.row =
+	    GROW(state->rows.row, state->rows.n, &state->rows.cap);
+	row->at = (uint32_t)state->rows.n;
+	state->rows.row[state->rows.n++] = row;
+	row->slot = state->rows.nfree_slots
+	                ? state->rows.slot[--state->rows.nfree_slots]
+	                : ++state->rows.nslots;
+	return row;
+}
+
+static void row_free(struct state *state, struct row *row)
+{
+	struct row *first = map_find(&state->rows.by_hash, row->hash),
+		   *at = first;
+
+	if (first != row) {
+		while (at->chain != row)
+			at = at->chain;
+		at->chain = row->chain;
+	} else if (row->chain) {
+		map_set(&state->rows.by_hash, row->hash, row->chain);
+	} else {
+		map_del(&state->rows.by_hash, row->hash);
+	}
+	state->rows.row[row->at] = state->rows.row[--state->rows.n];
+	state->rows.row[row->at]->at = row->at;
+	state->rows.slot = GROW(state->rows.slot, state->rows.nfree_slots,
+	                        &state->rows.slot_cap);
+	state->rows.slot[state->rows.nfree_slots++] = row->slot;
+	free(row);
+}
+
+/* Almost always at the end, or next to the one put in before. */
+static void row_insert(struct row *row, struct job *job)
+{
+	struct job *after = row->tail;
+
+	if (after && after->id > job->id && row->hint)
+		after = row->hint;
+	while (after && after->row_next && after->row_next->id < job->id)
+		after = after->row_next;
+	while (after && after->id > job->id)
+		after = after->row_prev;
+	job->row = row;
+	job->slot = row->slot;
+	job->row_prev = after;
+	job->row_next = after ? after->row_next : row->head;
+	*(job->row_prev ? &job->row_prev->row_next : &row->head) = job;
+	*(job->row_next ? &job->row_next->row_prev : &row->tail) = job;
+	row->hint = job;
+	row->njobs++;
+}
+
+void row_remove(struct state *state, struct job *job)
+{
+	struct row *row = job->row;
+
+	if (!row)
+		return;
+	*(job->row_prev ? &job->row_prev->row_next : &row->head) =
+	    job->row_next;
+	*(job->row_next ? &job->row_next->row_prev : &row->tail) =
+	    job->row_prev;
+	if (row->hint == job)
+		row->hint = job->row_prev ? job->row_prev : job->row_next;
+	job->row = NULL;
+	job->slot = 0;
+	job->row_prev = job->row_next = NULL;
+	if (--row->njobs == 0)
+		row_free(state, row);
+}
+
+/* Whether the plan in force already says all there is to say of one more job of
+ * this row: why it waits.  So far back nobody is told a position. */
+static bool row_waits(const struct state *state, const struct row *row)
+{
+	enum reason why;
+
+	if (!state->last_plan.verdict ||
+	    row->planned != state->last_plan.serial || row->njobs < LINE_ROW)
+		return false;
+	why = state->last_plan.verdict[row->verdict].why;
+	return why != WHY_None && why != WHY_ArrayLimit;
+}
+
+const struct row *row_like(const struct state *state, const struct job *job)
+{
+	struct buf key = { 0 };
+	const struct row *row;
+
+	row_key_build(state, job, &key);
+	row = row_find(state, hash_bytes(0, key.data, key.len), &key);
+	buf_free(&key);
+	return row;
+}
+
+static struct row *row_for(struct state *state, const struct job *job)
+{
+	struct buf key = { 0 };
+	struct row *row;
+	uint64_t hash;
+
+	row_key_build(state, job, &key);
+	hash = hash_bytes(0, key.data, key.len);
+	row = row_find(state, hash, &key);
+	if (!row)
+		row = row_new(state, hash, &key);
+	buf_free(&key);
+	return row;
+}
+
+void state_reindex(struct state *state, struct job *job, int64_t now)
+{
+	struct row *row;
+
+	if (job->state != JOB_PENDING ||
+	    state_ineligible(state, job) != WHY_None) {
+		if (job->state == JOB_PENDING && !job->place) {
+			claim_drop(state, job);
+			row_remove(state, job);
+		}
+		state_replan(state);
+		return;
+	}
+	if (job->eligible == NO_TIME) {
+		job->eligible = now;
+		state_touch(state, job);
+	}
+	row = row_for(state, job);
+	/* Another job in a row that waits changes nothing for others. */
+	if (job->row || !row_waits(state, row))
+		state_replan(state);
+	if (row == job->row)
+		return;
+	row_remove(state, job);
+	row_insert(row, job);
+}
+
+void rows_free(struct row_index *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		free(rows->row[i]);
+	}
+	free(rows->row);
+	free(rows->slot);
+	map_free(&rows->by_hash);
+}

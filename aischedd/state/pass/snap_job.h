@@ -1,0 +1,17 @@
+/*
+ * snap_job.h - what runs and waits, in a snapshot
+ */
+#ifndef AISCHEDD_STATE_PASS_SNAP_JOB_H
+#define AISCHEDD_STATE_PASS_SNAP_JOB_H
+
+#include <stdbool.h>
+
+#include "aischedd/state/pass/snap_build.h"
+
+void snapshot_run(struct build *b);
+
+/* Add all rows, then suspended jobs that are to go on, then `extra` unless
+ * there is a row for it. */
+void snapshot_pend(struct build *b, const struct job *extra, bool only);
+
+#endif

@@ -1,0 +1,180 @@
+/* snap_req.c - what jobs ask for, for the scheduler */
+#include "aischedd/state/pass/snap_req.h"
+
+#include <string.h>
+
+#include "aischedd/state/cluster/license.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/job.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/snap_build.h"
+#include "aischedd/state/pass/snapshot.h"
+#include "libcommon/constraint.h"
+#include "libcommon/hostlist.h"
+
+/* One request; its slices of lists begin where these counts stood. */
+struct req_row {
+	const struct row_key *key;
+	uint32_t gpu_type, reservation;
+	uint32_t rule, want, avoid, license;
+};
+
+/* X(type, column of struct snap_reqs, its value in a req_row `r`) */
+#define REQ_COLUMNS(X)                                      \
+	X(uint32_t, tasks, r->key->tasks)                   \
+	X(uint32_t, min_tasks, r->key->min_tasks)           \
+	X(uint32_t, nodes, r->key->nodes)                   \
+	X(uint32_t, tasks_per_node, r->key->tasks_per_node) \
+	X(int64_t, cpus, r->key->cpus)                      \
+	X(int64_t, mem, r->key->mem)                        \
+	X(int64_t, gpus, r->key->gpus)                      \
+	X(uint32_t, gpu_type, r->gpu_type)                  \
+	X(uint64_t, pools, r->key->pools)                   \
+	X(uint8_t, exclusive, r->key->exclusive)            \
+	X(uint8_t, one_process, r->key->one_process)        \
+	X(int64_t, time_limit, r->key->time_limit)          \
+	X(uint32_t, rule_first, r->rule)                    \
+	X(uint32_t, want_first, r->want)                    \
+	X(uint32_t, avoid_first, r->avoid)                  \
+	X(uint32_t, license_first, r->license)              \
+	X(uint8_t, need, r->key->need)                      \
+	X(uint8_t, like, r->key->like)                      \
+	X(uint8_t, numa, r->key->numa)                      \
+	X(uint32_t, reservation, r->reservation)
+
+static void push_hosts(struct build *b, struct arena_list *v, const char *text)
+{
+	struct hostlist list;
+
+	if (!*text || hostlist_parse(&list, text, NULL) < 0)
+		return;
+	for (size_t i = 0; i < list.n; i++) {
+		int node = state_node_find(b->state, list.name[i]);
+
+		if (node >= 0)
+			*(uint32_t *)snapshot_push(b, v, sizeof(uint32_t)) =
+			    (uint32_t)node;
+	}
+	hostlist_free(&list);
+}
+
+static void push_rule(struct build *b, const char *text)
+{
+	int32_t rule[256];
+	size_t n = 0;
+
+	if (!*text || constraint_parse(text, snapshot_word, b, rule,
+	                               ARRAY_SIZE(rule), &n, NULL) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		*(int32_t *)snapshot_push(b, &b->rules, sizeof(int32_t)) =
+		    rule[i];
+}
+
+static void push_licenses(struct build *b, const char *text)
+{
+	struct snap_license_use use[MAX_LICENSES];
+	size_t n;
+
+	if (licenses_parse(b->state->conf, text, use, &n, NULL) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		*(struct snap_license_use *)snapshot_push(
+		    b, &b->uses, sizeof(*use)) = use[i];
+}
+
+static uint32_t reservation_of(const struct snap *snap, const char *name)
+{
+	for (uint32_t i = 0; *name && i < snap->resv.n; i++)
+		if (!strcmp(snap->resv.name[i], name))
+			return i;
+	return SNAP_NONE;
+}
+
+/* A row whose slices begin at the ends of the lists. */
+static struct req_row *push_row(struct build *b, const struct row_key *key)
+{
+	struct req_row *r = arena_push(b->scratch, &b->reqs, sizeof(*r));
+
+	*r = (struct req_row){
+		.key = key,
+		.rule = (uint32_t)b->rules.n,
+		.want = (uint32_t)b->wants.n,
+		.avoid = (uint32_t)b->avoids.n,
+		.license = (uint32_t)b->uses.n,
+	};
+	return r;
+}
+
+uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
+{
+	void **known = map_at(&b->req_of, hash);
+	struct req_row *r;
+
+	if (*known)
+		return (uint32_t)(uintptr_t)*known - 1;
+	r = push_row(b, (const struct row_key *)(const void *)key);
+	*known = (void *)(uintptr_t)b->reqs.n;
+	r->gpu_type = snapshot_word_or_none(b, row_text(key, KEY_GPU_TYPE));
+	r->reservation =
+	    reservation_of(b->snap, row_text(key, KEY_RESERVATION));
+	push_rule(b, row_text(key, KEY_RULE));
+	push_hosts(b, &b->wants, row_text(key, KEY_WANT));
+	push_hosts(b, &b->avoids, row_text(key, KEY_AVOID));
+	push_licenses(b, row_text(key, KEY_LICENSES));
+	return (uint32_t)b->reqs.n - 1;
+}
+
+uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
+{
+	const struct placed_key *key = placed_key(b->state, job);
+
+	return snapshot_req(b, key->text, key->req_hash);
+}
+
+/* The request of a job that is in no row. */
+uint32_t snapshot_req_of_other(struct build *b, const struct job *job)
+{
+	struct buf key = { 0 };
+	uint64_t hash;
+	char *copy;
+
+	row_key_build(b->state, job, &key);
+	hash = row_req_hash(key.data, key.len);
+	copy = arena_alloc(b->scratch, key.len, 1);
+	memcpy(copy, key.data, key.len);
+	buf_free(&key);
+	return snapshot_req(b, copy, hash);
+}
+
+void snapshot_reqs(struct build *b)
+{
+	static const struct row_key none;
+	size_t n = b->reqs.n;
+	const struct req_row *r;
+	struct {
+#define X(type, name, value) type *name;
+		REQ_COLUMNS(X)
+#undef X
+	} to;
+
+#define X(type, name, value) to.name = COLUMN(type, n);
+	REQ_COLUMNS(X)
+#undef X
+	push_row(b, &none); /* ends the last slices */
+	r = b->reqs.p;
+	for (size_t i = 0; i <= n; i++, r++) {
+#define X(type, name, value) to.name[i] = value;
+		REQ_COLUMNS(X)
+#undef X
+	}
+	b->snap->req = (struct snap_reqs){ .n = (uint32_t)n,
+#define X(type, name, value) .name = to.name,
+		                           REQ_COLUMNS(X)
+#undef X
+	};
+	b->snap->rule = b->rules.p;
+	b->snap->want = b->wants.p;
+	b->snap->avoid = b->avoids.p;
+	b->snap->license_use = b->uses.p;
+}

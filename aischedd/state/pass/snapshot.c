@@ -1,0 +1,251 @@
+/* snapshot.c - what the scheduler sees */
+#include "aischedd/state/pass/snapshot.h"
+
+#include <string.h>
+
+#include "aischedd/state/cluster/license.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/pass/round.h"
+#include "aischedd/state/pass/snap_build.h"
+#include "aischedd/state/pass/snap_job.h"
+#include "aischedd/state/pass/snap_node.h"
+#include "aischedd/state/pass/snap_req.h"
+
+int32_t snapshot_word(const char *text, size_t len, void *arg)
+{
+	struct build *b = arg;
+	uint64_t key = hash_bytes(1, text, len);
+	uintptr_t known = (uintptr_t)map_find(&b->word_of, key);
+	char *copy;
+
+	if (known)
+		return (int32_t)known - 1;
+	copy = arena_alloc(b->arena, len + 1, 1);
+	memcpy(copy, text, len);
+	*(const char **)snapshot_push(b, &b->words, sizeof(char *)) = copy;
+	map_set(&b->word_of, key, (void *)(uintptr_t)b->words.n);
+	return (int32_t)b->words.n - 1;
+}
+
+uint32_t snapshot_word_or_none(struct build *b, const char *s)
+{
+	return s && *s ? (uint32_t)snapshot_word(s, strlen(s), b) : SNAP_NONE;
+}
+
+static void build_policy(struct build *b)
+{
+	const struct conf_scheduling *c = &b->state->conf->scheduling;
+
+	b->snap->policy = (struct snap_policy){
+		.order = (uint8_t)c->order,
+		.backfill = c->backfill,
+		.consolidate = c->consolidate,
+		.backfill_depth = (uint32_t)c->backfill_depth,
+		.age_weight = c->age_weight,
+		.size_weight = c->size_weight,
+		.fairshare_weight = c->fairshare_weight,
+		.hold_after = c->hold_after,
+		.budget = CONF_NONE,
+	};
+}
+
+static void build_pools(struct build *b)
+{
+	const struct conf *conf = b->state->conf;
+	const char **name = COLUMN(const char *, conf->npools);
+	uint8_t *order = COLUMN(uint8_t, conf->npools);
+	uint8_t *ready = COLUMN(uint8_t, conf->npools);
+
+	for (size_t i = 0; i < conf->npools; i++) {
+		name[i] = arena_strdup(b->arena, conf->pools[i].name);
+		order[i] = (uint8_t)conf->pools[i].order;
+		ready[i] = b->state->pools.ready[i];
+	}
+	b->snap->pool =
+	    (struct snap_pools){ (uint32_t)conf->npools, name, order, ready };
+}
+
+static void build_queues(struct build *b)
+{
+	const struct conf *conf = b->state->conf;
+	size_t n = conf->nqueues;
+	const char **name = COLUMN(const char *, n);
+	uint32_t *parent = COLUMN(uint32_t, n);
+	int64_t(*quota)[RES_N] = arena_alloc(b->arena, n + 1, sizeof(*quota));
+	int64_t(*limit)[RES_N] = arena_alloc(b->arena, n + 1, sizeof(*limit));
+	int64_t *weight = COLUMN(int64_t, n), *priority = COLUMN(int64_t, n);
+	int64_t *max_jobs = COLUMN(int64_t, n), *assumed = COLUMN(int64_t, n);
+	int64_t *max_user = COLUMN(int64_t, n), *max_gpus = COLUMN(int64_t, n);
+	int64_t *max_wait = COLUMN(int64_t, n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct conf_queue *q = &conf->queues[i];
+
+		name[i] = arena_strdup(b->arena, q->name);
+		parent[i] = q->parent < 0 ? SNAP_NONE : (uint32_t)q->parent;
+		memcpy(quota[i], q->quota, sizeof(quota[i]));
+		memcpy(limit[i], q->limit, sizeof(limit[i]));
+		weight[i] = q->weight;
+		priority[i] = q->priority;
+		max_jobs[i] = q->max_jobs;
+		max_user[i] = q->max_jobs_per_user;
+		max_gpus[i] = q->max_gpus_per_user;
+		assumed[i] = q->assumed_time;
+		max_wait[i] = q->max_wait;
+	}
+	b->snap->queue = (struct snap_queues){
+		.n = (uint32_t)n,
+		.name = name,
+		.parent = parent,
+		.quota = (const int64_t(*)[RES_N])quota,
+		.limit = (const int64_t(*)[RES_N])limit,
+		.weight = weight,
+		.priority = priority,
+		.max_jobs = max_jobs,
+		.max_jobs_user = max_user,
+		.max_gpus_user = max_gpus,
+		.assumed_time = assumed,
+		.max_wait = max_wait,
+	};
+}
+
+static void build_users(struct build *b)
+{
+	const struct state *state = b->state;
+	const char **name = COLUMN(const char *, state->users.n);
+
+	for (size_t i = 0; i < state->users.n; i++)
+		name[i] = state->users.user[i].name;
+	b->snap->user = (struct snap_users){ (uint32_t)state->users.n, name };
+}
+
+static void build_licenses(struct build *b)
+{
+	const struct conf *conf = b->state->conf;
+	size_t n = conf->nlicenses;
+	const char **name = COLUMN(const char *, n);
+	int64_t *total = COLUMN(int64_t, n), *left = COLUMN(int64_t, n);
+	struct snap_license_use use[MAX_LICENSES];
+
+	for (size_t i = 0; i < n; i++) {
+		name[i] = arena_strdup(b->arena, conf->licenses[i].name);
+		total[i] = left[i] = conf->licenses[i].count;
+	}
+	for (const struct job *job = b->placed; n && job; job = job->row_next) {
+		struct spec spec;
+		size_t k = 0;
+
+		spec_unpack(&spec, job->packed);
+		if (spec.licenses &&
+		    licenses_parse(conf, spec.licenses, use, &k, NULL) == 0)
+			while (k--)
+				left[use[k].license] -= use[k].count;
+	}
+	b->snap->license =
+	    (struct snap_licenses){ (uint32_t)n, name, total, left };
+}
+
+/* Pass on the promises of the last plan; its nodes have kept their numbers. */
+static void build_promises(struct build *b)
+{
+	const struct last_plan *last = &b->state->last_plan;
+	uint32_t n = last->npromises, nnodes = 0;
+	struct snap_promise *promise = COLUMN(struct snap_promise, n);
+	uint32_t *node;
+
+	for (uint32_t i = 0; i < n; i++) {
+		promise[i] = last->promise[i];
+		nnodes += promise[i].n;
+	}
+	node = COLUMN(uint32_t, nnodes);
+	for (uint32_t i = 0; i < nnodes; i++)
+		node[i] = last->promise_node[i];
+	b->snap->npromises = n;
+	b->snap->promise = promise;
+	b->snap->promise_node = node;
+}
+
+/* Store the words and requests, now that their number is known. */
+static void finish(struct build *b)
+{
+	snapshot_reqs(b);
+	b->snap->nwords = (uint32_t)b->words.n;
+	b->snap->word = b->words.p;
+	map_free(&b->word_of);
+	map_free(&b->req_of);
+	arena_free(b->scratch);
+}
+
+static struct snap *build(const struct state *state, int64_t now,
+                          struct arena *arena, const struct job *extra,
+                          bool only)
+{
+	struct build b = { .state = state,
+		           .placed = only ? NULL : state->records.placed,
+		           .arena = arena,
+		           .scratch = arena_new() };
+
+	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
+	b.snap->now = now;
+	b.snap->gen = state->gen;
+	build_policy(&b);
+	build_pools(&b);
+	snapshot_nodes(&b);
+	snapshot_reservations(&b);
+	build_queues(&b);
+	build_users(&b);
+	build_licenses(&b);
+	snapshot_run(&b);
+	snapshot_pend(&b, extra, only);
+	if (!only)
+		build_promises(&b);
+	b.snap->feature = b.features.p;
+	b.snap->taint = b.taints.p;
+	finish(&b);
+	return b.snap;
+}
+
+const struct snap *snap_build(const struct state *state, int64_t now,
+                              struct arena *arena, const struct job *extra,
+                              bool only)
+{
+	return build(state, now, arena, extra, only);
+}
+
+const struct snap *snap_of_job(const struct state *state,
+                               const struct snap *names, const struct job *job,
+                               struct arena *arena)
+{
+	struct build b = { .state = state,
+		           .arena = arena,
+		           .scratch = arena_new() };
+
+	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
+	*b.snap = *names;
+	snapshot_pend(&b, job, true);
+	finish(&b);
+	return b.snap;
+}
+
+const struct snap *state_snapshot(struct state *state, int64_t now,
+                                  struct arena *arena)
+{
+	struct snap *snap;
+
+	state_judge_usage(state, now);
+	snap = build(state, now, arena, NULL, false);
+	round_begin(state, snap, arena);
+	for (size_t i = 0; i < state->rows.n; i++) {
+		state->rows.row[i]->planned = state->last_plan.serial + 1;
+		state->rows.row[i]->verdict = (uint32_t)i;
+	}
+	state->want_plan = false;
+	return snap;
+}
+
+const struct snap *state_peek(struct state *state, int64_t now,
+                              struct arena *arena)
+{
+	state_judge_usage(state, now);
+	return snap_build(state, now, arena, NULL, false);
+}

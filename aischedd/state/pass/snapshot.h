@@ -1,0 +1,43 @@
+/*
+ * snapshot.h - what the scheduler sees
+ */
+#ifndef AISCHEDD_STATE_PASS_SNAPSHOT_H
+#define AISCHEDD_STATE_PASS_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct build;
+struct job;
+struct snap;
+struct state;
+
+/* Built into the arena; refers to nothing that changes. */
+const struct snap *state_snapshot(struct state *state, int64_t now,
+                                  struct arena *arena);
+
+/* The same for people: the last plan stays in force. */
+const struct snap *state_peek(struct state *state, int64_t now,
+                              struct arena *arena);
+
+/* --- for this folder ---------------------------------------------------- */
+
+/* A snapshot with one more pending job, extra, if not NULL, as the last of its
+ * row; only: nothing runs and nothing else waits. */
+const struct snap *snap_build(const struct state *state, int64_t now,
+                              struct arena *arena, const struct job *extra,
+                              bool only);
+
+/* The names in a snapshot, and this pending job for its only row: enough for
+ * verdict_text(). */
+const struct snap *snap_of_job(const struct state *state,
+                               const struct snap *names, const struct job *job,
+                               struct arena *arena);
+
+/* The number of a word: a feature, a taint, a type of GPUs. */
+int32_t snapshot_word(const char *text, size_t len, void *build);
+uint32_t snapshot_word_or_none(struct build *b, const char *s);
+
+#endif

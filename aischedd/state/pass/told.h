@@ -1,0 +1,30 @@
+/*
+ * told.h - what a plan says of one job rather than of its row
+ */
+#ifndef AISCHEDD_STATE_PASS_TOLD_H
+#define AISCHEDD_STATE_PASS_TOLD_H
+
+#include "aischedd/sched/plan.h"
+
+/* When the job starts (SNAP_NEVER: not known), and behind which other. */
+struct turn_told {
+	uint64_t job, behind;
+	int64_t expected;
+	uint32_t position;
+};
+
+/* By job, of those that are not the first of their row. */
+struct turns_told {
+	struct turn_told *turn;
+	uint32_t n;
+};
+
+/* List what the plan says of single jobs, allocated in the arena. */
+struct turns_told told_list(const struct snap *snap, const struct plan *plan,
+                            struct arena *arena);
+
+/* The verdict on a job whose row got this one. */
+struct verdict told_verdict(const struct turns_told *told, uint64_t job,
+                            const struct verdict *row);
+
+#endif

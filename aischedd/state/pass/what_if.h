@@ -1,0 +1,37 @@
+/*
+ * what_if.h - plans of what might be
+ */
+#ifndef AISCHEDD_STATE_PASS_WHAT_IF_H
+#define AISCHEDD_STATE_PASS_WHAT_IF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/state/life/submit.h"
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+#include "libcommon/names.h"
+
+struct what_if {
+	bool starts;
+	enum reason why;
+	int64_t expected;  /* unix seconds or NO_TIME */
+	uint32_t position; /* 0: none */
+	struct buf nodes;  /* "n0*2,n1" */
+	uint64_t *evict;   /* jobs that would be evicted; the caller frees */
+	size_t nevicts;
+};
+
+/* What the plan would say of the request if it were submitted now
+ * (--test-only); the state does not change.  Appends the sentence to text. */
+void state_test_submit(struct state *state, const struct spec *spec,
+                       const struct submitter *who, uint32_t queue, int64_t now,
+                       struct what_if *ret, struct buf *text);
+
+/* Check that the job would fit an empty cluster.  While the nodes of its pools
+ * are not known, it does. */
+int state_check_fit(struct state *state, const struct job *job,
+                    struct err *err);
+
+#endif

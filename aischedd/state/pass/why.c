@@ -1,0 +1,285 @@
+/* why.c - why a job waits or ended, for a person */
+#include "aischedd/state/pass/why.h"
+
+#include "aischedd/sched/verdict.h"
+#include "aischedd/state/acts.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/evict.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+static void text_since(struct buf *out, int64_t s)
+{
+	if (s < 0)
+		s = 0;
+	format_duration(out, s);
+}
+
+static void dependency_text(const struct state *state, const struct job *job,
+                            struct buf *text)
+{
+	buf_puts(text, "waits for ");
+	dependency_format(job->deps, text);
+	for (uint32_t i = 0; i < job->deps->n; i++) {
+		const struct dep *dep = &job->deps->dep[i];
+		const struct job *on = state_job(state, dep->job);
+
+		if (dep->never)
+			buf_printf(text,
+			           "; job %llu ended otherwise: this can no "
+			           "longer be met",
+			           (unsigned long long)dep->job);
+		else if (on)
+			buf_printf(text, "; job %llu is %s",
+			           (unsigned long long)dep->job,
+			           job_state_name(on->state));
+	}
+}
+
+static void ineligible_text(const struct state *state, const struct job *job,
+                            enum reason why, int64_t now, struct buf *text)
+{
+	struct act act;
+	struct spec spec;
+
+	switch (why) {
+	case WHY_JobHeldUser:
+	case WHY_JobHeldAdmin:
+		buf_printf(text, "%s", reason_text(why));
+		if (acts_last(job->acts, "hold", &act))
+			buf_printf(text, " (%s)", act.user);
+		buf_printf(text, "; `aictl release %llu` lets it go on",
+		           (unsigned long long)job->id);
+		break;
+	case WHY_Dependency:
+	case WHY_DependencyNeverSatisfied:
+		dependency_text(state, job, text);
+		break;
+	case WHY_BeginTime:
+		buf_puts(text, "may begin in ");
+		text_since(text, job->begin - now);
+		break;
+	case WHY_StartFailed:
+		buf_printf(text, "%s; next try in ",
+		           job->text ? job->text : reason_text(why));
+		text_since(text, job->retry_at - now);
+		break;
+	case WHY_Reservation:
+		spec_unpack(&spec, job->packed);
+		buf_printf(text,
+		           "reservation '%s' is over; `aictl update %llu "
+		           "reservation=` lets it run without",
+		           spec.reservation, (unsigned long long)job->id);
+		break;
+	case WHY_QueueClosed:
+		buf_printf(
+		    text, "queue '%s' is closed",
+		    state->conf->queues[queue_closed_by(state, job->queue)]
+			.name);
+		break;
+	default:
+		buf_puts(text, reason_text(why));
+	}
+}
+
+static void planned_text(const struct state *state, const struct job *job,
+                         const struct verdict *v, struct buf *text)
+{
+	struct arena *arena = arena_new();
+
+	verdict_text(snap_of_job(state, state->last_plan.names, job, arena), 0,
+	             v, text);
+	arena_free(arena);
+}
+
+/* So that the user sees what the admin does. */
+static void trouble_text(const struct state *state, size_t pool,
+                         const char *before, struct buf *text)
+{
+	if (pool < LIMIT_POOLS && state->pools.trouble[pool])
+		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
+}
+
+/* Why a node is drained or down, in the words of whoever knows. */
+static void node_text(const struct state *state, uint32_t node,
+                      struct buf *text)
+{
+	const char *why = node_reason(&state->nodes.node[node]);
+
+	if (why && *why)
+		buf_printf(text, ": %s", why);
+}
+
+/* Whether this says less of a job than that its last start failed. */
+static bool is_want_of_room(enum reason why)
+{
+	enum reason_kind kind = reason_kind(why);
+
+	return kind == REASON_ROOM || kind == REASON_PLACE ||
+	       kind == REASON_DOMAIN || kind == REASON_TURN;
+}
+
+/* The verdict of the plan in force, or NULL.  If that plan started the whole
+ * row, it says nothing about jobs that joined later. */
+static const struct verdict *verdict_on(const struct state *state,
+                                        const struct job *job)
+{
+	const struct verdict *v;
+
+	if (!job->row || !state->last_plan.verdict ||
+	    job->row->planned != state->last_plan.serial)
+		return NULL;
+	v = &state->last_plan.verdict[job->row->verdict];
+	return v->why == WHY_None ? NULL : v;
+}
+
+/* Why a job waits for its turn, from the last plan and later events. */
+static enum reason turn_why(const struct state *state, const struct job *job,
+                            struct buf *text, int64_t *ret_expected,
+                            uint32_t *ret_position)
+{
+	const struct verdict *row = verdict_on(state, job), *v = NULL;
+	struct verdict own;
+	enum reason why = row ? verdict_reason(row) : WHY_Unevaluated;
+
+	if (row) {
+		own = told_verdict(&state->last_plan.told, job->id, row);
+		v = &own;
+		*ret_expected =
+		    v->expected == SNAP_NEVER ? NO_TIME : v->expected;
+		*ret_position = v->position;
+	}
+	if (job->claim) {
+		evict_why(state, job, text, ret_expected);
+		return WHY_Preempting;
+	}
+	if (job->start_fails && is_want_of_room(why)) {
+		why = WHY_StartFailed;
+		if (text)
+			buf_printf(text, "%s; next try when it fits: ",
+			           job->text ? job->text : reason_text(why));
+	}
+	if (text && v)
+		planned_text(state, job, v, text);
+	else if (text)
+		buf_puts(text, reason_text(why));
+	if (text && why == WHY_RunnerDown)
+		trouble_text(state, v->name, ": ", text);
+	if (text && why == WHY_NodeDown && v->name != SNAP_NONE)
+		node_text(state, v->name, text);
+	return why;
+}
+
+/* Whose job has its place, and when it goes on. */
+static enum reason suspended_why(const struct state *state,
+                                 const struct job *job, int64_t now,
+                                 struct buf *text, int64_t *ret_expected)
+{
+	const struct job *other = state_job(state, job->evict_by);
+	bool evicted = job->wants_resume && job->evict != EVICT_NONE;
+
+	if (!job->wants_resume) {
+		if (text)
+			buf_printf(text,
+			           "was suspended; `aictl resume %llu` lets it "
+			           "go on",
+			           (unsigned long long)job->id);
+		return WHY_JobHeldAdmin;
+	}
+	if (other && job_is_placed(other))
+		*ret_expected = job_due(other);
+	if (!text)
+		return evicted ? WHY_Preempted : WHY_Resources;
+	if (other && job_is_placed(other))
+		buf_printf(text, "job %llu has its place; ",
+		           (unsigned long long)other->id);
+	buf_printf(text, "goes on when its CPUs are free on '%s'",
+	           state->nodes.node[job->place->task[0].node].name);
+	if (*ret_expected != NO_TIME) {
+		buf_puts(text, ", in ");
+		text_since(text, *ret_expected - now);
+		buf_puts(text, " at the latest");
+	}
+	return evicted ? WHY_Preempted : WHY_Resources;
+}
+
+enum reason state_why(const struct state *state, const struct job *job,
+                      int64_t now, struct buf *text, int64_t *ret_expected,
+                      uint32_t *ret_position)
+{
+	enum reason why;
+
+	*ret_expected = NO_TIME;
+	*ret_position = 0;
+	if (job_state_is_final(job->state)) {
+		why = (enum reason)job->why;
+		if (text)
+			buf_puts(text,
+			         job->text ? job->text : reason_text(why));
+		return why;
+	}
+	if (job->state == JOB_SUSPENDED)
+		return suspended_why(state, job, now, text, ret_expected);
+	if (job->state != JOB_PENDING) {
+		if (text && job->text)
+			buf_puts(text, job->text);
+		else if (text && job->place && job->state != JOB_RUNNING)
+			trouble_text(
+			    state,
+			    state->nodes.node[job->place->task[0].node].pool,
+			    "", text);
+		return WHY_None;
+	}
+	why = state_ineligible(state, job);
+	if (why == WHY_None)
+		return turn_why(state, job, text, ret_expected, ret_position);
+	if (why == WHY_BeginTime)
+		*ret_expected = job->begin;
+	if (text)
+		ineligible_text(state, job, why, now, text);
+	return why;
+}
+
+static bool is_overdue(const struct conf *conf, const struct job *job,
+                       int64_t now)
+{
+	int q = (int)job->queue;
+
+	int64_t most;
+
+	while (q >= 0 && conf->queues[q].max_wait == CONF_NONE)
+		q = conf->queues[q].parent;
+	if (q >= 0)
+		most = conf->queues[q].max_wait;
+	else
+		most = order_score_overdue((uint8_t)conf->scheduling.order,
+		                           conf->scheduling.hold_after);
+	return most != CONF_NONE && now - job->eligible >= most;
+}
+
+bool state_score(const struct state *state, const struct job *job, int64_t now,
+                 struct order_score *ret)
+{
+	const struct usage *usage = usage_find(state, job->queue, job->user);
+	int64_t ask[RES_N];
+	struct request req;
+	struct spec spec;
+
+	if (!job->row || !state->last_plan.names)
+		return false;
+	spec_unpack(&spec, job->packed);
+	spec_request(&spec, job->mem_default, &req);
+	ask[RES_CPU] = req.tasks * req.cpus_milli;
+	ask[RES_MEM] = req.tasks * req.mem_mib;
+	ask[RES_GPU] = req.tasks * req.gpus_milli;
+	*ret = order_score_make(&state->last_plan.names->policy, job->priority,
+	                        now - job->eligible, ask,
+	                        state->last_plan.capacity, usage->light);
+	ret->overdue = is_overdue(state->conf, job, now);
+	return true;
+}

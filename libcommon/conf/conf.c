@@ -1,0 +1,314 @@
+/* conf.c - the configuration: load, default, check, find */
+#include "libcommon/conf/conf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/conf/conf_build.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+#define SYSTEM_FILE "/etc/aisched/aischedd.conf"
+
+static const struct conf_class standard_classes[] = {
+	{ "train", 50, true },
+	{ "interactive", 100, false },
+	{ "inference", 125, false },
+};
+
+/* The host's name up to the first dot. */
+static char *default_cluster(struct arena *arena)
+{
+	char name[256] = "";
+
+	if (gethostname(name, sizeof(name) - 1) < 0)
+		*name = '\0';
+	name[strcspn(name, ".")] = '\0';
+	return arena_strdup(arena, conf_check_name(name, NULL) < 0 ? "localhost"
+	                                                           : name);
+}
+
+static int default_state_dir(struct conf *conf, struct err *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	struct buf path = { 0 };
+
+	if (geteuid() == 0)
+		buf_puts(&path, "/var/lib/aisched");
+	else if (state && *state == '/')
+		buf_printf(&path, "%s/aisched", state);
+	else if (home && *home == '/')
+		buf_printf(&path, "%s/.local/state/aisched", home);
+	else
+		return err_set(err, EINVAL,
+		               "state_dir is not set, and neither is HOME");
+	conf->state_dir = arena_strdup(conf->arena, path.data);
+	buf_free(&path);
+	return 0;
+}
+
+static int build_top(struct conf_build *b)
+{
+	struct conf *conf = b->conf;
+
+	build_defaults(b, NULL, conf);
+	if (build_keys(b, NULL, b->top, conf) < 0)
+		return -1;
+	if (!conf->cluster)
+		conf->cluster = default_cluster(conf->arena);
+	if (!conf->state_dir && default_state_dir(conf, b->err) < 0)
+		return -1;
+	if (!conf->listen.n) {
+		const char **s = arena_array(conf->arena, const char *, 1);
+		char *path = conf_default_socket();
+
+		*s = arena_strdup(conf->arena, path);
+		free(path);
+		conf->listen = (struct strlist){ 1, s };
+	}
+	return 0;
+}
+
+const struct conf_class *conf_standard_class(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(standard_classes); i++)
+		if (!strcmp(standard_classes[i].name, name))
+			return &standard_classes[i];
+	return NULL;
+}
+
+static int build_classes(struct conf_build *b)
+{
+	size_t given = build_count(b, "class");
+	size_t n = ARRAY_SIZE(standard_classes);
+	struct conf_class *class =
+	    arena_array(b->conf->arena, struct conf_class, n + given);
+
+	memcpy(class, standard_classes, sizeof(standard_classes));
+	b->conf->classes = class;
+	b->conf->nclasses = n;
+	for (size_t i = 0; i < given; i++) {
+		cfg_t *section = build_section(b, "class", i);
+		const char *name = build_name(b, "class", section);
+		int at = name ? conf_class_find(b->conf, name) : -1;
+
+		if (!name)
+			return -1;
+		if (at < 0) {
+			at = (int)b->conf->nclasses++;
+			build_defaults(b, "class", &class[at]);
+			class[at].name = name;
+		}
+		if (build_keys(b, "class", section, &class[at]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_runner(struct conf_build *b, cfg_t *section,
+                        const struct conf_pool *pool)
+{
+	const struct conf_value *at = build_place(section, "runner");
+
+	for (size_t i = 0; i < b->conf->npools; i++)
+		if (runner_traits(pool->runner)->is_here &&
+		    runner_traits(b->conf->pools[i].runner)->is_here)
+			return build_fail(b, at,
+			                  "pool '%s': runner = local is that "
+			                  "of pool '%s' already",
+			                  pool->name, b->conf->pools[i].name);
+	return 0;
+}
+
+static int build_pools(struct conf_build *b)
+{
+	size_t n = build_count(b, "pool");
+	struct conf_pool *pool =
+	    arena_array(b->conf->arena, struct conf_pool, n + 1);
+
+	b->conf->pools = pool;
+	if (n > LIMIT_POOLS)
+		return build_fail(
+		    b, conf_place(build_section(b, "pool", LIMIT_POOLS)),
+		    "more than %d pools", LIMIT_POOLS);
+	for (size_t i = 0; i < n; i++) {
+		cfg_t *section = build_section(b, "pool", i);
+
+		build_defaults(b, "pool", &pool[i]);
+		pool[i].name = build_name(b, "pool", section);
+		if (!pool[i].name ||
+		    build_keys(b, "pool", section, &pool[i]) < 0 ||
+		    check_runner(b, section, &pool[i]) < 0)
+			return -1;
+		b->conf->npools++;
+	}
+	if (!n) {
+		build_defaults(b, "pool", pool);
+		pool->name = "here";
+		pool->runner = RUNNER_LOCAL;
+		b->conf->npools = 1;
+	}
+	return 0;
+}
+
+static int build_licenses(struct conf_build *b)
+{
+	size_t n = 0, cap = 0;
+	struct conf_license *license = NULL;
+	const char *name, *text;
+	cfg_t *section;
+
+	if (build_count(b, "licenses") == 0)
+		return 0;
+	section = build_section(b, "licenses", 0);
+	if (build_count(b, "licenses") > 1)
+		return build_fail(b,
+		                  conf_place(build_section(b, "licenses", 1)),
+		                  "licenses is given twice");
+	for (; conf_entry(section, n, &name, &text); n++) {
+		license = GROW(license, n, &cap);
+		license[n].name = arena_strdup(b->conf->arena, name);
+		if (conf_check_name(name, b->err) < 0 ||
+		    parse_int(text, 0, KEY_MAX_COUNT, &license[n].count,
+		              b->err) < 0) {
+			const struct conf_value *at = conf_place(section);
+
+			free(license);
+			return err_wrap(b->err, "%s:%d: licenses.%s", at->file,
+			                at->line, name);
+		}
+	}
+	b->conf->licenses =
+	    n ? memcpy(arena_array(b->conf->arena, struct conf_license, n),
+	               license, n * sizeof(*license))
+	      : NULL;
+	b->conf->nlicenses = n;
+	free(license);
+	return 0;
+}
+
+static struct conf *load(const char *file, const char *text,
+                         struct buf *warnings, struct err *err)
+{
+	struct arena *arena = arena_new();
+	struct conf *conf = arena_array(arena, struct conf, 1);
+	struct conf_build b = { .conf = conf,
+		                .warnings = warnings,
+		                .err = err };
+	bool built;
+
+	conf->arena = arena;
+	b.top = conf_read(file, text, arena, err);
+	built = b.top && build_top(&b) == 0 && build_classes(&b) == 0 &&
+	        build_pools(&b) == 0 && build_licenses(&b) == 0 &&
+	        build_nodes(&b) == 0 && build_queues(&b) == 0;
+	if (b.top)
+		cfg_free(b.top);
+	if (!built) {
+		arena_free(arena);
+		return NULL;
+	}
+	return conf;
+}
+
+struct conf *conf_parse(const char *text, const char *name,
+                        struct buf *warnings, struct err *err)
+{
+	return load(name, text, warnings, err);
+}
+
+/* Of a folder that is still to be made: where it will be. */
+static dev_t disk_of(const char *path)
+{
+	char *at = xstrdup(path);
+	struct stat st = { 0 };
+	char *slash;
+
+	while (stat(at, &st) < 0 && (slash = strrchr(at, '/')))
+		slash[slash == at && slash[1]] = '\0';
+	free(at);
+	return st.st_dev;
+}
+
+void conf_check_disks(const struct conf *conf, struct buf *warnings)
+{
+	if (disk_of(conf->tmp_dir) == disk_of(conf->state_dir))
+		buf_printf(warnings,
+		           "tmp_dir '%s' is on the file system of state_dir "
+		           "'%s': a job that fills it keeps the daemon from "
+		           "writing; use a folder of another one\n",
+		           conf->tmp_dir, conf->state_dir);
+}
+
+struct conf *conf_load(const char *path, struct buf *warnings, struct err *err)
+{
+	char *dir = NULL, *absolute;
+	struct conf *conf;
+
+	if (!path && geteuid() == 0 && access(SYSTEM_FILE, F_OK) == 0)
+		path = SYSTEM_FILE;
+	if (!path)
+		return load("built-in configuration", "", warnings, err);
+
+	conf = load(path, NULL, warnings, err);
+	if (!conf)
+		return NULL;
+	/* Not resolved any further: the name may be a link that is swapped. */
+	if (*path != '/')
+		dir = get_current_dir_name();
+	absolute = xasprintf("%s%s%s", dir ? dir : "", dir ? "/" : "", path);
+	conf->path = arena_strdup(conf->arena, absolute);
+	free(absolute);
+	free(dir);
+	return conf;
+}
+
+void conf_free(struct conf *conf)
+{
+	if (conf)
+		arena_free(conf->arena);
+}
+
+int conf_queue_find(const struct conf *conf, const char *name)
+{
+	for (size_t i = 0; i < conf->nqueues; i++)
+		if (!strcmp(conf->queues[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int conf_pool_find(const struct conf *conf, const char *name)
+{
+	for (size_t i = 0; i < conf->npools; i++)
+		if (!strcmp(conf->pools[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int conf_class_find(const struct conf *conf, const char *name)
+{
+	for (size_t i = 0; i < conf->nclasses; i++)
+		if (!strcmp(conf->classes[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int conf_default_queue(const struct conf *conf)
+{
+	int only = -1;
+
+	if (*conf->default_queue)
+		return conf_queue_find(conf, conf->default_queue);
+	for (size_t i = 0; i < conf->nqueues; i++) {
+		if (!conf->queues[i].leaf)
+			continue;
+		if (only >= 0)
+			return -1;
+		only = (int)i;
+	}
+	return only;
+}

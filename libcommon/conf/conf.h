@@ -1,0 +1,196 @@
+/*
+ * conf.h - etc/aischedd.conf as plain data
+ *
+ * conf_load() reads, completes and checks a whole file (and what it
+ * includes); the result never changes afterwards, so that a reload is: load
+ * another one, then swap the pointer.  One table of keys (conf_keys.c) gives
+ * the parser, the defaults, `aischedd --print-config` and the man-page check.
+ * Everything belongs to the conf and lives until conf_free().
+ */
+#ifndef LIBCOMMON_CONF_CONF_H
+#define LIBCOMMON_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+#include "libcommon/runner_kind.h"
+
+#define CONF_NONE      (-1) /* a number that was not given: no restriction */
+#define CONF_UNLIMITED (-1) /* a time without end */
+
+struct arena;
+
+enum resource { RES_CPU, RES_MEM, RES_GPU, RES_N }; /* milli, MiB, milli */
+
+struct strlist {
+	size_t n;
+	const char *const *s;
+};
+
+struct conf_class {
+	const char *name;
+	int64_t priority;
+	bool preemptible;
+};
+
+/* X(symbol, name in the configuration and in the text of snapshots) */
+#define NODE_ORDERS(X)      \
+	X(PACK, "pack")     \
+	X(SPREAD, "spread") \
+	X(BEST_FIT, "best_fit")
+
+enum node_order {
+#define X(sym, name) ORDER_##sym,
+	NODE_ORDERS(X)
+#undef X
+};
+
+#define JOB_ORDERS(X)             \
+	X(POINTS, "points")       \
+	X(TIME, "shortest")       \
+	X(AREA, "smallest")       \
+	X(SERVED, "least_served") \
+	X(REST, "least_left")
+
+enum job_order {
+#define X(sym, name) BY_##sym,
+	JOB_ORDERS(X)
+#undef X
+};
+
+#define X(sym, name) +1
+enum { NODE_NORDERS = NODE_ORDERS(X), JOB_NORDERS = JOB_ORDERS(X) };
+#undef X
+
+struct conf_pool {
+	const char *name;
+	enum runner_kind runner;
+	enum node_order order;
+	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: ratio of its nodes */
+	/* kubernetes only */
+	const char *kubeconfig, *context, *namespace, *node_selector, *image;
+	const char *gpu_resource, *service_account, *user_annotation;
+	struct strlist allow_mounts, image_pull_secrets;
+	int64_t log_limit; /* bytes */
+	bool run_as_root;
+};
+
+/* One declared node; a title like "n[000-127]" is expanded, one each. */
+struct conf_node {
+	const char *name;
+	int pool;             /* index */
+	int64_t cpus;         /* CPUs; CONF_NONE: as the runner found */
+	int64_t memory;       /* MiB; CONF_NONE likewise */
+	int64_t gpus;         /* devices; CONF_NONE likewise */
+	const char *gpu_type; /* NULL likewise */
+	int64_t sockets, gpu_link_groups; /* CONF_NONE: 1 */
+	const char *topology;             /* "z1/b1/r3"; NULL: none */
+	struct strlist features, taints;
+	int64_t reserve_cpus;   /* milli; 0: none */
+	int64_t reserve_memory; /* MiB; 0: none */
+	int line;
+};
+
+enum preempt_how { PREEMPT_SUSPEND, PREEMPT_REQUEUE, PREEMPT_CANCEL };
+
+/*
+ * Parents stand before their children.  Restrictions (limit, max_*, users,
+ * pools, state) hold for all queues below; default_time, grace, class and
+ * the other manners of a queue are its parent's where it says nothing.
+ */
+struct conf_queue {
+	const char *name;
+	int parent; /* index; -1: the root */
+	bool leaf;
+	int64_t quota[RES_N], limit[RES_N]; /* CONF_NONE: not rationed */
+	int64_t weight, priority;
+	uint64_t pools; /* bit i: conf pool i; all when none were given */
+	struct strlist users, operators; /* "name" or "@group"; empty: all */
+	int64_t max_time, default_time, assumed_time; /* s; CONF_NONE: none */
+	int64_t max_jobs, max_jobs_per_user;          /* running at once */
+	int64_t max_submit, max_submit_per_user;      /* not ended at once */
+	int64_t max_gpus_per_user;                    /* milli */
+	int64_t max_wait, min_runtime, grace;         /* s */
+	enum preempt_how preempt;
+	bool closed;       /* state = closed: as after `aictl queue close` */
+	const char *class; /* of jobs that name none */
+	int line;
+};
+
+struct conf_license {
+	const char *name;
+	int64_t count;
+};
+
+struct conf_scheduling {
+	bool backfill, consolidate;
+	enum job_order order;
+	int64_t backfill_depth, age_weight, size_weight, fairshare_weight;
+	int64_t hold_after; /* s; a queue's max_wait stands before it */
+	int64_t fairshare_half_life, resume_cooldown, max_evictions_per_hour;
+	int64_t start_timeout, evict_timeout, node_timeout; /* s */
+};
+
+struct conf {
+	struct arena *arena; /* owns all of it */
+	const char *path;    /* absolute; NULL for the built-in configuration */
+	const char *cluster, *state_dir, *tmp_dir;
+	const char *http, *munge_socket, *default_queue;
+	struct strlist listen, admins, operators;
+	int64_t history_keep;    /* s */
+	int64_t max_script_size; /* bytes */
+	int64_t max_jobs;        /* not ended at once; all queues */
+	int64_t max_user_jobs;   /* of them of one user */
+	int64_t max_processes;   /* of a job; CONF_NONE: by the machine */
+	struct strlist topology_levels;
+
+	size_t nclasses, npools, nnodes, nqueues, nlicenses;
+	const struct conf_class *classes;
+	const struct conf_pool *pools;
+	const struct conf_node *nodes;
+	const struct conf_queue *queues;
+	const struct conf_license *licenses;
+	struct conf_scheduling scheduling;
+};
+
+/*
+ * Read path.  NULL means /etc/aisched/aischedd.conf for root, if it exists,
+ * else the built-in configuration of one machine (one local pool, one open
+ * queue "default", the caller's own state folder and socket).  Only one
+ * thread may load at a time, because the parser is global.
+ * Warnings (suspicious values, keys without effect yet) go to warnings, one
+ * a line, `file:line: text`.
+ * Fails with EINVAL, "file:line: what is wrong", or with an errno of open.
+ */
+struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
+
+/* Append a line for each folder that is on a disk where it should not be. */
+void conf_check_disks(const struct conf *conf, struct buf *warnings);
+
+/* The same from text, which names itself `name` in errors; for tests. */
+struct conf *conf_parse(const char *text, const char *name,
+                        struct buf *warnings, struct err *err);
+void conf_free(struct conf *conf); /* NULL is fine */
+
+/* Every value in force, as a file that conf_load() takes again. */
+void conf_print(const struct conf *conf, struct buf *out);
+
+/* Index of the queue, pool or class of this name, or -1. */
+int conf_queue_find(const struct conf *conf, const char *name);
+int conf_pool_find(const struct conf *conf, const char *name);
+int conf_class_find(const struct conf *conf, const char *name);
+
+/* The queue of a job that names none, or -1. */
+int conf_default_queue(const struct conf *conf);
+
+/* The default socket of this uid's daemon, which tools try unasked. */
+char *conf_default_socket(void);
+
+/* The keys as "section.key" ("queue.max_time", "cluster"), NULL-terminated,
+ * for the test that the man page names each. */
+const char *const *conf_key_names(void);
+
+#endif

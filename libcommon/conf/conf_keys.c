@@ -1,0 +1,356 @@
+/* conf_keys.c - the tables of all keys of the configuration */
+#include "libcommon/conf/conf_keys.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "libcommon/limits.h"
+#include "libcommon/parse.h"
+
+#define MAX_WEIGHT 1000000
+#define MAX_MIB    ((int64_t)1 << 40)
+#define MAX_BYTES  ((int64_t)1 << 50)
+#define CENTURY_S  ((int64_t)36500 * 86400)
+#define MAX_CPUS   ((int64_t)LIMIT_NODES * LIMIT_CPUS * 1000)
+#define MAX_GPUS   ((int64_t)LIMIT_NODES * LIMIT_GPUS * 1000)
+
+enum { NAME_MAX_LEN = 63, NODE_NAME_MAX_LEN = 253 };
+
+static bool is_made_of(const char *s, size_t max_len, const char *others)
+{
+	size_t len = strlen(s);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)s[i]) && !strchr(others, s[i]))
+			return false;
+	return len > 0 && len <= max_len && isalnum((unsigned char)*s);
+}
+
+int conf_check_name(const char *name, struct err *err)
+{
+	if (is_made_of(name, NAME_MAX_LEN, "._-"))
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad name '%s': use up to %d letters, digits, '.', '_' "
+	               "and '-', a letter or digit first",
+	               name, NAME_MAX_LEN);
+}
+
+int conf_check_node_name(const char *name, struct err *err)
+{
+	if (is_made_of(name, NODE_NAME_MAX_LEN, "._-"))
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad node name '%s': use up to %d letters, digits, "
+	               "'.', '_' and '-', a letter or digit first",
+	               name, NODE_NAME_MAX_LEN);
+}
+
+static int check_path(const char *path, struct err *err)
+{
+	if (*path == '/')
+		return 0;
+	return err_set(err, EINVAL, "bad path '%s': use one that begins with /",
+	               path);
+}
+
+static int check_host_port(const char *s, struct err *err)
+{
+	const char *colon = strrchr(s, ':');
+	int64_t port;
+
+	if (colon && colon > s && !strpbrk(s, " /") &&
+	    parse_int(colon + 1, 0, UINT16_MAX, &port, NULL) == 0)
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad address '%s': use HOST:PORT, like 127.0.0.1:7118",
+	               s);
+}
+
+static int check_listen(const char *s, struct err *err)
+{
+	const struct sockaddr_un un;
+
+	if (*s == '/' && strlen(s) < sizeof(un.sun_path))
+		return 0;
+	if (!strncmp(s, "tcp://", 6))
+		return check_host_port(s + 6, err);
+	return err_set(
+	    err, EINVAL,
+	    "bad address '%s': use the path of a socket of less than "
+	    "%zu bytes, or tcp://HOST:PORT",
+	    s, sizeof(un.sun_path));
+}
+
+/* Users of a cluster have names like system:serviceaccount:team:ci. */
+static int check_user(const char *s, struct err *err)
+{
+	bool group = *s == '@';
+
+	if (s[group] && !strpbrk(s + group, group ? " ,:/" : " ,"))
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad name '%s': use that of a user, or @GROUP", s);
+}
+
+static int check_feature(const char *s, struct err *err)
+{
+	if (is_made_of(s, NODE_NAME_MAX_LEN, "._-/"))
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad word '%s': use letters, digits, '.', '_', '-' and "
+	               "'/', a letter or digit first",
+	               s);
+}
+
+static int check_taint(const char *s, struct err *err)
+{
+	if (is_made_of(s, NODE_NAME_MAX_LEN, "._-/=") &&
+	    strchr(s, '=') == strrchr(s, '='))
+		return 0;
+	return err_set(err, EINVAL, "bad taint '%s': use KEY=VALUE or KEY", s);
+}
+
+static const char *const open_closed[] = { "open", "closed", NULL };
+#define X(sym, name) name,
+static const char *const orders[] = { NODE_ORDERS(X) NULL };
+static const char *const job_orders[] = { JOB_ORDERS(X) NULL };
+static const char *const runners[] = { RUNNER_KINDS(X) NULL };
+#undef X
+static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
+
+#define KEY(key, kind_, member, ...)                                    \
+	{                                                               \
+		.name = key, .kind = KEY_##kind_, .offset = AT(member), \
+		__VA_ARGS__                                             \
+	}
+#define RANGE(least, most) .min = least, .max = most
+#define TABLE(keys, type)                            \
+	&(const struct conf_key_table)               \
+	{                                            \
+		keys, ARRAY_SIZE(keys), sizeof(type) \
+	}
+
+#define AT(member) offsetof(struct conf_class, member)
+static const struct conf_key class_keys[] = {
+	KEY("priority", INT, priority, .initial = "0",
+	    RANGE(-MAX_WEIGHT, MAX_WEIGHT)),
+	KEY("preemptible", BOOL, preemptible, .initial = "no"),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_pool, member)
+static const struct conf_key pool_keys[] = {
+	KEY("runner", WORD, runner, .initial = "none", .words = runners),
+	KEY("order", WORD, order, .initial = "pack", .words = orders),
+	KEY("default_memory_per_cpu", MIB, default_memory_per_cpu,
+	    RANGE(1, MAX_MIB)),
+	KEY("kubeconfig", TEXT, kubeconfig, .check = check_path),
+	KEY("context", TEXT, context),
+	KEY("namespace", TEXT, namespace, .initial = "aisched",
+	    .check = conf_check_name, .special = true),
+	KEY("node_selector", TEXT, node_selector),
+	KEY("image", TEXT, image),
+	KEY("gpu_resource", TEXT, gpu_resource, .initial = "nvidia.com/gpu",
+	    .check = check_feature, .special = true),
+	KEY("service_account", TEXT, service_account, .check = conf_check_name),
+	KEY("user_annotation", TEXT, user_annotation),
+	KEY("allow_mounts", LIST, allow_mounts),
+	KEY("image_pull_secrets", LIST, image_pull_secrets,
+	    .check = conf_check_name),
+	KEY("log_limit", BYTES, log_limit, .initial = "16M",
+	    RANGE(1, MAX_BYTES), .special = true),
+	KEY("run_as_root", BOOL, run_as_root, .initial = "no", .special = true),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_node, member)
+static const struct conf_key node_keys[] = {
+	KEY("pool", POOL, pool),
+	KEY("cpus", INT, cpus, RANGE(1, LIMIT_CPUS)),
+	KEY("memory", MIB, memory, RANGE(1, MAX_MIB)),
+	KEY("gpus", INT, gpus, RANGE(0, LIMIT_GPUS)),
+	KEY("gpu_type", TEXT, gpu_type, .check = check_feature),
+	KEY("features", LIST, features, .check = check_feature),
+	KEY("taints", LIST, taints, .check = check_taint),
+	KEY("reserve_cpus", MILLI, reserve_cpus, .initial = "0",
+	    RANGE(0, LIMIT_CPUS * 1000)),
+	KEY("reserve_memory", MIB, reserve_memory, .initial = "0",
+	    RANGE(0, MAX_MIB)),
+	KEY("sockets", INT, sockets, RANGE(1, LIMIT_SOCKETS)),
+	KEY("gpu_link_groups", INT, gpu_link_groups, RANGE(1, LIMIT_GPUS)),
+	KEY("topology", TEXT, topology),
+};
+#undef AT
+
+/* A ration is int64_t[RES_N]. */
+#define AT(resource) ((resource) * sizeof(int64_t))
+static const struct conf_key ration_keys[] = {
+	KEY("cpus", MILLI, RES_CPU, RANGE(0, MAX_CPUS)),
+	KEY("memory", MIB, RES_MEM, RANGE(0, MAX_MIB)),
+	KEY("gpus", MILLI, RES_GPU, RANGE(0, MAX_GPUS)),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_queue, member)
+static const struct conf_key queue_keys[] = {
+	KEY("parent", PARENT, parent),
+	KEY("state", BOOL, closed, .initial = "open", .words = open_closed),
+	KEY("limit", GROUP, limit, .table = TABLE(ration_keys, int64_t[RES_N])),
+	KEY("quota", GROUP, quota, .table = TABLE(ration_keys, int64_t[RES_N])),
+	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_WEIGHT)),
+	KEY("priority", INT, priority, .initial = "0",
+	    RANGE(-MAX_WEIGHT, MAX_WEIGHT)),
+	KEY("pools", POOLS, pools),
+	KEY("users", LIST, users, .check = check_user),
+	KEY("operators", LIST, operators, .check = check_user),
+	KEY("max_time", UNTIL, max_time, RANGE(1, CENTURY_S)),
+	KEY("default_time", UNTIL, default_time, RANGE(1, CENTURY_S),
+	    .inherited = true),
+	KEY("assumed_time", TIME, assumed_time, RANGE(1, CENTURY_S),
+	    .inherited = true),
+	KEY("max_jobs", INT, max_jobs, RANGE(0, KEY_MAX_COUNT)),
+	KEY("max_jobs_per_user", INT, max_jobs_per_user,
+	    RANGE(0, KEY_MAX_COUNT)),
+	KEY("max_submit", INT, max_submit, RANGE(0, KEY_MAX_COUNT)),
+	KEY("max_submit_per_user", INT, max_submit_per_user,
+	    RANGE(0, KEY_MAX_COUNT)),
+	KEY("max_gpus_per_user", MILLI, max_gpus_per_user, RANGE(0, MAX_GPUS)),
+	KEY("max_wait", TIME, max_wait, RANGE(1, CENTURY_S), .inherited = true),
+	KEY("min_runtime", TIME, min_runtime, .initial = "0",
+	    RANGE(0, CENTURY_S), .inherited = true),
+	KEY("grace", TIME, grace, .initial = "30s", RANGE(0, CENTURY_S),
+	    .inherited = true),
+	KEY("preempt", WORD, preempt, .initial = "suspend", .words = preempts,
+	    .inherited = true),
+	KEY("class", TEXT, class, .initial = "train", .check = conf_check_name,
+	    .inherited = true),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_scheduling, member)
+static const struct conf_key scheduling_keys[] = {
+	KEY("order", WORD, order, .initial = "points", .words = job_orders),
+	KEY("backfill", BOOL, backfill, .initial = "yes"),
+	KEY("backfill_depth", INT, backfill_depth, .initial = "100",
+	    RANGE(0, MAX_WEIGHT)),
+	KEY("hold_after", TIME, hold_after, .initial = "1d",
+	    RANGE(1, CENTURY_S)),
+	KEY("age_weight", INT, age_weight, .initial = "1",
+	    RANGE(0, MAX_WEIGHT)),
+	KEY("size_weight", INT, size_weight, .initial = "0",
+	    RANGE(0, MAX_WEIGHT)),
+	KEY("fairshare_weight", INT, fairshare_weight, .initial = "10",
+	    RANGE(0, MAX_WEIGHT)),
+	KEY("fairshare_half_life", TIME, fairshare_half_life, .initial = "7d",
+	    RANGE(1, CENTURY_S)),
+	KEY("consolidate", BOOL, consolidate, .initial = "yes"),
+	KEY("resume_cooldown", TIME, resume_cooldown, .initial = "2m",
+	    RANGE(0, CENTURY_S)),
+	KEY("max_evictions_per_hour", INT, max_evictions_per_hour,
+	    .initial = "4", RANGE(0, LIMIT_EVICTIONS)),
+	KEY("start_timeout", TIME, start_timeout, .initial = "5m",
+	    RANGE(1, CENTURY_S)),
+	KEY("evict_timeout", TIME, evict_timeout, .initial = "2m",
+	    RANGE(1, CENTURY_S)),
+	KEY("node_timeout", TIME, node_timeout, .initial = "2m",
+	    RANGE(1, CENTURY_S)),
+};
+#undef AT
+
+static const struct conf_key topology_keys[] = {
+	{ .name = "levels", .kind = KEY_LIST, .check = check_feature },
+};
+
+#define AT(member) offsetof(struct conf, member)
+static const struct conf_key top_keys[] = {
+	KEY("cluster", TEXT, cluster, .check = conf_check_name),
+	KEY("state_dir", TEXT, state_dir, .check = check_path),
+	KEY("tmp_dir", TEXT, tmp_dir, .initial = "/var/tmp",
+	    .check = check_path),
+	KEY("listen", LIST, listen, .check = check_listen),
+	KEY("http", TEXT, http, .initial = "", .check = check_host_port,
+	    .inert = true),
+	KEY("munge_socket", TEXT, munge_socket, .initial = "",
+	    .check = check_path),
+	KEY("admins", LIST, admins, .initial = "root", .check = check_user),
+	KEY("operators", LIST, operators, .check = check_user),
+	KEY("default_queue", TEXT, default_queue, .initial = "",
+	    .check = conf_check_name),
+	KEY("history_keep", UNTIL, history_keep, .initial = "180d",
+	    RANGE(0, CENTURY_S)),
+	KEY("max_script_size", BYTES, max_script_size, .initial = "4M",
+	    RANGE(1, LIMIT_SCRIPT_MAX)),
+	KEY("max_jobs", INT, max_jobs, .initial = "4000000",
+	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("max_user_jobs", INT, max_user_jobs, .initial = "1000000",
+	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("max_processes", INT, max_processes, RANGE(1, KEY_MAX_COUNT)),
+	KEY("licenses", FREE, licenses, RANGE(0, KEY_MAX_COUNT),
+	    .table =
+	        &(const struct conf_key_table){ NULL, 0,
+	                                        sizeof(struct conf_license) }),
+	KEY("topology", GROUP, topology_levels,
+	    .table = TABLE(topology_keys, struct strlist)),
+	KEY("scheduling", GROUP, scheduling,
+	    .table = TABLE(scheduling_keys, struct conf_scheduling)),
+	KEY("class", TITLED, classes,
+	    .table = TABLE(class_keys, struct conf_class)),
+	KEY("pool", TITLED, pools, .table = TABLE(pool_keys, struct conf_pool)),
+	KEY("node", TITLED, nodes, .table = TABLE(node_keys, struct conf_node)),
+	KEY("queue", TITLED, queues,
+	    .table = TABLE(queue_keys, struct conf_queue)),
+};
+#undef AT
+
+static const struct conf_key_table top_table = { top_keys, ARRAY_SIZE(top_keys),
+	                                         sizeof(struct conf) };
+
+const struct conf_key_table *conf_keys_of(const char *section)
+{
+	const struct conf_key *key = top_keys;
+
+	if (!section)
+		return &top_table;
+	while (strcmp(key->name, section) != 0)
+		key++;
+	return key->table;
+}
+
+enum { MAX_NAMES = 128, MAX_NAME = 40 };
+
+struct names {
+	char text[MAX_NAMES][MAX_NAME];
+	const char *name[MAX_NAMES + 1];
+	size_t n;
+};
+
+static void add_names(struct names *names, const char *prefix,
+                      const struct conf_key_table *table)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct conf_key *key = &table->key[i];
+		char *text = names->text[names->n];
+		char section[MAX_NAME + 1];
+
+		assert(names->n < MAX_NAMES);
+		snprintf(text, MAX_NAME, "%s%s", prefix, key->name);
+		names->name[names->n++] = text;
+		if (!key->table)
+			continue;
+		snprintf(section, sizeof(section), "%s.", text);
+		add_names(names, section, key->table);
+	}
+}
+
+const char *const *conf_key_names(void)
+{
+	static struct names names; /* the same whenever it is asked for */
+
+	if (!names.n)
+		add_names(&names, "", &top_table);
+	return names.name;
+}

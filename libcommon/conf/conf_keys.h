@@ -1,0 +1,89 @@
+/*
+ * conf_keys.h - the tables of all keys of the configuration
+ *
+ * One row a key.  From it come the options of the parser (conf_read.c), the
+ * default and the check of a value (conf_keys.c), --print-config
+ * (conf_print.c), and conf_key_names().
+ */
+#ifndef LIBCOMMON_CONF_CONF_KEYS_H
+#define LIBCOMMON_CONF_CONF_KEYS_H
+
+#include "libcommon/buf.h"
+#include "libcommon/conf/conf.h"
+#include "libcommon/err.h"
+#include "libcommon/mem.h"
+
+#define KEY_MAX_COUNT 1000000000 /* of jobs, licences and the like */
+
+enum key_kind {
+	KEY_TEXT,   /* const char *; "" is the same as not given */
+	KEY_LIST,   /* struct strlist */
+	KEY_INT,    /* int64_t, as all below up to KEY_UNTIL */
+	KEY_MILLI,  /* thousandths */
+	KEY_MIB,    /* size in MiB */
+	KEY_BYTES,  /* size in bytes */
+	KEY_TIME,   /* seconds */
+	KEY_UNTIL,  /* seconds or CONF_UNLIMITED */
+	KEY_BOOL,   /* bool; words, where there are any: false, true */
+	KEY_WORD,   /* an enum; words are in its order */
+	KEY_POOL,   /* int: index of the pool */
+	KEY_POOLS,  /* uint64_t: set of pools */
+	KEY_PARENT, /* int: index of the queue; conf.c sets it */
+	KEY_GROUP,  /* section whose keys are members of the same struct */
+	KEY_TITLED, /* sections with titles: array of structs, name first */
+	KEY_FREE,   /* section whose keys are names: licenses */
+};
+
+struct conf_key {
+	const char *name;
+	enum key_kind kind;
+	size_t offset;       /* of the member; of a group, added to its keys' */
+	const char *initial; /* as one would write it; NULL: none */
+	int64_t min, max;    /* of numbers */
+	const char *const *words;                        /* ends with NULL */
+	int (*check)(const char *text, struct err *err); /* of each text */
+	bool inert;   /* checked and kept, but without effect in this version */
+	bool special; /* of some sections only: printed where it is not usual */
+	bool inherited; /* of a queue: not given, it is as its parent's */
+	const struct conf_key_table *table; /* of a section */
+};
+
+struct conf_key_table {
+	const struct conf_key *key;
+	size_t n;
+	size_t size; /* of the struct */
+};
+
+/* The keys of a section of the top level ("queue"); NULL: the top's. */
+const struct conf_key_table *conf_keys_of(const char *section);
+
+/* A class as it is without the configuration; NULL: there is none. */
+const struct conf_class *conf_standard_class(const char *name);
+
+/* Check a name of a cluster, queue, pool, class or licence.  Fails with
+ * EINVAL. */
+int conf_check_name(const char *name, struct err *err);
+int conf_check_node_name(const char *name, struct err *err);
+
+/*
+ * Set the member of base from the values as written (one, or any number for
+ * lists).  conf has the pools already when a key needs them.
+ * Fails with EINVAL, naming the value.
+ */
+int key_set(const struct conf_key *key, void *base, const char *const *value,
+            size_t n, const struct conf *conf, struct arena *arena,
+            struct err *err);
+
+/* The defaults of all keys of a table; members without one: CONF_NONE, NULL
+ * or empty. */
+void key_set_defaults(const struct conf_key_table *table, void *base,
+                      const struct conf *conf, struct arena *arena);
+
+/* Copy the member from another struct of the same kind. */
+void key_copy(const struct conf_key *key, void *base, const void *other);
+
+/* The value as key_set() takes it again; false: not given, nothing added. */
+bool key_format(const struct conf_key *key, const void *base,
+                const struct conf *conf, struct buf *out);
+
+#endif

@@ -1,0 +1,269 @@
+/* conf_nodes.c - the node sections of a configuration, expanded */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/conf/conf_build.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/limits.h"
+
+struct nodes {
+	struct conf_build *b;
+	struct conf_node *node;
+	const struct conf_value **at; /* the section of each */
+	size_t n, cap, at_cap;
+};
+
+static int check_numbers(struct nodes *nodes, cfg_t *section,
+                         const struct conf_node *node)
+{
+	const char *title = cfg_title(section);
+
+	if (node->cpus != CONF_NONE && node->reserve_cpus > node->cpus * 1000)
+		return build_fail(
+		    nodes->b, build_place(section, "reserve_cpus"),
+		    "node '%s': reserve_cpus is more than cpus", title);
+	if (node->memory != CONF_NONE && node->reserve_memory > node->memory)
+		return build_fail(
+		    nodes->b, build_place(section, "reserve_memory"),
+		    "node '%s': reserve_memory is more than memory", title);
+	if (node->cpus != CONF_NONE && node->sockets > node->cpus)
+		return build_fail(nodes->b, build_place(section, "sockets"),
+		                  "node '%s': more sockets than cpus", title);
+	return 0;
+}
+
+/* Nodes of no pool are those of the only one. */
+static int check_pool(struct nodes *nodes, cfg_t *section,
+                      struct conf_node *node)
+{
+	if (node->pool >= 0)
+		return 0;
+	if (nodes->b->conf->npools > 1)
+		return build_fail(nodes->b, conf_place(section),
+		                  "node '%s': pool is not given, and there are "
+		                  "several",
+		                  cfg_title(section));
+	node->pool = 0;
+	return 0;
+}
+
+/* 0: one of them is empty. */
+static size_t count_parts(const char *path)
+{
+	size_t n = 0;
+
+	for (size_t len; (len = strcspn(path, "/")); path += len + 1) {
+		n++;
+		if (!path[len])
+			return n;
+	}
+	return 0;
+}
+
+static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
+{
+	const struct conf_value *at = build_place(section, "topology");
+	size_t n = count_parts(path), max = nodes->b->conf->topology_levels.n;
+
+	if (!n)
+		return build_fail(nodes->b, at,
+		                  "node '%s': topology '%s' has an empty part",
+		                  cfg_title(section), path);
+	if (n > max)
+		return build_fail(nodes->b, at,
+		                  "node '%s': topology '%s' has %zu parts, "
+		                  "topology.levels has %zu",
+		                  cfg_title(section), path, n, max);
+	return 0;
+}
+
+/* Spread m nodes over k places: the first m/k nodes are in the first, and so
+ * on. */
+static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
+                       struct conf_node *node, size_t n)
+{
+	const struct conf_value *at = build_place(section, "topology");
+	const struct conf *conf = nodes->b->conf;
+	struct hostlist list = { 0 };
+	int status = -1;
+
+	if (hostlist_parse(&list, paths, nodes->b->err) < 0)
+		return err_wrap(nodes->b->err, "%s:%d: node '%s': topology",
+		                at->file, at->line, cfg_title(section));
+	if (n % list.n) {
+		build_fail(nodes->b, at,
+		           "node '%s': topology has %zu places, which do not "
+		           "divide %zu nodes evenly",
+		           cfg_title(section), list.n, n);
+		goto out;
+	}
+	for (size_t i = 0; i < list.n; i++) {
+		const char *place = arena_strdup(conf->arena, list.name[i]);
+
+		if (check_path(nodes, section, place) < 0)
+			goto out;
+		for (size_t k = 0; k < n / list.n; k++)
+			(node++)->topology = place;
+	}
+	status = 0;
+out:
+	hostlist_free(&list);
+	return status;
+}
+
+static int add_names(struct nodes *nodes, cfg_t *section,
+                     const struct conf_node *common,
+                     const struct hostlist *list)
+{
+	const struct conf_value *at = conf_place(section);
+	size_t first = nodes->n;
+
+	if (list->n > LIMIT_NODES - nodes->n)
+		return build_fail(nodes->b, at, "more than %d nodes",
+		                  LIMIT_NODES);
+	for (size_t i = 0; i < list->n; i++) {
+		struct conf_node *node;
+
+		if (conf_check_node_name(list->name[i], nodes->b->err) < 0)
+			return err_wrap(nodes->b->err, "%s:%d", at->file,
+			                at->line);
+		nodes->node = GROW(nodes->node, nodes->n, &nodes->cap);
+		nodes->at = GROW(nodes->at, nodes->n, &nodes->at_cap);
+		nodes->at[nodes->n] = at;
+		node = &nodes->node[nodes->n++];
+		*node = *common;
+		node->name = arena_strdup(nodes->b->conf->arena, list->name[i]);
+	}
+	if (!common->topology)
+		return 0;
+	return deal_places(nodes, section, common->topology,
+	                   &nodes->node[first], list->n);
+}
+
+static int add_section(struct nodes *nodes, cfg_t *section)
+{
+	const struct conf_value *at = conf_place(section);
+	struct conf_node common = { .line = at->line };
+	struct hostlist list = { 0 };
+	int status;
+
+	if (hostlist_parse(&list, cfg_title(section), nodes->b->err) < 0)
+		return err_wrap(nodes->b->err, "%s:%d: node", at->file,
+		                at->line);
+	build_defaults(nodes->b, "node", &common);
+	status = build_keys(nodes->b, "node", section, &common) < 0 ||
+	                 check_pool(nodes, section, &common) < 0 ||
+	                 check_numbers(nodes, section, &common) < 0 ||
+	                 add_names(nodes, section, &common, &list) < 0
+	             ? -1
+	             : 0;
+	hostlist_free(&list);
+	return status;
+}
+
+/* Nodes of one name are in order of the file. */
+static int by_name(const void *a, const void *b)
+{
+	const struct conf_node *x = *(const struct conf_node *const *)a;
+	const struct conf_node *y = *(const struct conf_node *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x > y) - (x < y);
+}
+
+/* The first node of the file whose name an earlier node has, or NULL. */
+static const struct conf_node *find_twice(const struct nodes *nodes)
+{
+	const struct conf_node **sorted =
+	    xcalloc(nodes->n + 1, sizeof(*sorted));
+	const struct conf_node *found = NULL;
+
+	for (size_t i = 0; i < nodes->n; i++)
+		sorted[i] = &nodes->node[i];
+	qsort(sorted, nodes->n, sizeof(*sorted), by_name);
+	for (size_t i = 1; i < nodes->n; i++)
+		if (!strcmp(sorted[i - 1]->name, sorted[i]->name) &&
+		    (!found || sorted[i] < found))
+			found = sorted[i];
+	free(sorted);
+	return found;
+}
+
+static int check_names(struct conf_build *b, const struct conf_value *at)
+{
+	const struct strlist *levels = &b->conf->topology_levels;
+
+	if (levels->n > LIMIT_LEVELS)
+		return build_fail(b, at, "topology.levels: at most %d levels",
+		                  LIMIT_LEVELS);
+	for (size_t i = 0; i < levels->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(levels->s[i], levels->s[k]))
+				return build_fail(b, at,
+				                  "topology.levels: '%s' is "
+				                  "given twice",
+				                  levels->s[i]);
+	return 0;
+}
+
+/* Whether labels of nodes may say where these are. */
+static bool may_have_labels(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->npools; i++)
+		if (runner_traits(conf->pools[i].runner)->has_labels)
+			return true;
+	return false;
+}
+
+/* Each level has some node. */
+static int check_levels(struct conf_build *b)
+{
+	const struct conf *conf = b->conf;
+	const struct conf_value *at;
+	size_t most = 0;
+
+	if (!conf->topology_levels.n)
+		return 0;
+	at = build_place(build_section(b, "topology", 0), "levels");
+	if (check_names(b, at) < 0)
+		return -1;
+	for (size_t i = 0; i < conf->nnodes; i++) {
+		const char *path = conf->nodes[i].topology;
+
+		if (path && count_parts(path) > most)
+			most = count_parts(path);
+	}
+	if (most == conf->topology_levels.n || may_have_labels(conf))
+		return 0;
+	if (conf->nnodes)
+		return build_fail(b, at,
+		                  "topology.levels: no node has the level '%s'",
+		                  conf->topology_levels.s[most]);
+	build_warn(b, at, "topology.levels: no node has them");
+	return 0;
+}
+
+int build_nodes(struct conf_build *b)
+{
+	struct nodes nodes = { .b = b };
+	const struct conf_node *twice;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < build_count(b, "node"); i++)
+		status = add_section(&nodes, build_section(b, "node", i));
+	twice = status ? NULL : find_twice(&nodes);
+	if (twice)
+		status = build_fail(b, nodes.at[twice - nodes.node],
+		                    "node '%s' is declared twice", twice->name);
+	if (!status && nodes.n) {
+		struct conf_node *copy =
+		    arena_array(b->conf->arena, struct conf_node, nodes.n);
+
+		memcpy(copy, nodes.node, nodes.n * sizeof(*copy));
+		b->conf->nodes = copy;
+		b->conf->nnodes = nodes.n;
+	}
+	free(nodes.node);
+	free(nodes.at);
+	return status ? status : check_levels(b);
+}
