@@ -11,7 +11,7 @@ struct demand admit_demand_start(const struct snap *s, uint32_t row,
 	bool resumes = run != SNAP_NONE;
 	int64_t tasks = resumes ? snap_run_ntasks(s, run) : ntasks;
 
-	/* One that resumes has kept memory and GPUs. */
+	/* A job that resumes still has its memory and GPUs. */
 	return (struct demand){
 		.queue = s->pend.queue[row],
 		.user = s->pend.user[row],
@@ -50,7 +50,7 @@ static enum reason say(struct verdict *ret, enum reason why, uint32_t name,
 	return why;
 }
 
-/* The first resource of which amount more than used is over the limit. */
+/* The first resource for which used plus amount exceeds the limit. */
 static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
                       const int64_t amount[RES_N])
 {
@@ -62,7 +62,7 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* How many of a licence a request needs in all. */
+/* The number of a licence that all tasks of a request need. */
 static int64_t license_need(const struct snap *s, uint32_t req,
                             uint32_t license)
 {
@@ -162,7 +162,7 @@ static enum reason check_user(struct work *w, const struct demand *d,
 	return WHY_None;
 }
 
-/* The first queue on the way up where amount is over what it may have. */
+/* The first queue, from this one up, in which the demand exceeds a maximum. */
 static enum reason check_amounts(const struct snap *s, const struct demand *d,
                                  const int64_t (*most)[RES_N],
                                  const int64_t (*used)[RES_N], enum reason why,
@@ -218,14 +218,14 @@ void admit_charge(struct work *w, const struct demand *d, int sign)
 		         -sign * s->license_use[i].count);
 }
 
-/* Each limit has one to whom it is due; of more limits than this nobody is
- * held back for in one pass. */
+/* Each exceeded limit that a job has waited for too long is kept for that job.
+ * Beyond this many limits in one pass, nothing is kept. */
 enum { DUES_MAX = 64 };
 
 struct admit_due {
 	uint64_t job;
 	enum reason why;
-	uint32_t name, user; /* queue or licence; UserLimit: whose */
+	uint32_t name, user; /* queue or licence; UserLimit: the user */
 	int what;
 };
 
@@ -247,7 +247,7 @@ void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit)
 	};
 	const struct admit_due *had = p->due.p;
 
-	/* What is never enough is nobody's. */
+	/* A limit below what the job needs is not kept: the job never fits. */
 	if (limit->limit.need > limit->limit.max || p->due.n == DUES_MAX)
 		return;
 	for (size_t i = 0; i < p->due.n; i++) {

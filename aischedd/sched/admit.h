@@ -10,7 +10,7 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/work.h"
 
-/* What a claim adds to the use of its queue. */
+/* The amounts that a claim adds to the use of its queue. */
 struct demand {
 	uint32_t queue, user, req;
 	bool firm;   /* may not be preempted: only within the quota */

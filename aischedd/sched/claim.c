@@ -1,4 +1,4 @@
-/* claim.c - nodes held for jobs while others leave them */
+/* claim.c - nodes held for jobs until evicted jobs have ended there */
 #include "aischedd/sched/claim.h"
 
 #include <stdlib.h>
@@ -6,27 +6,27 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* A job that waits for its place (row), that grows, or that is on its way to
- * another place (run). */
+/* The owner of a claim: a job that waits (row), or a run that grows or
+ * moves. */
 struct holder {
 	uint32_t row, run;
 	uint32_t req;
 	const uint32_t *node;
 	uint32_t n;
 	uint32_t index; /* in the order of the snapshot */
-	/* Of what it asks for a task. */
+	/* What it asks for each task. */
 	bool typed, strict;
 	int64_t gpus, cpus;
-	bool over; /* it begins, or its claim is void */
+	bool over; /* it starts now, or its claim is void */
 };
 
-/* So many tasks of a holder on a node. */
+/* The tasks of one holder on one node. */
 struct want {
 	uint32_t holder, n;
 	uint32_t next; /* on the same node, or SNAP_NONE */
 };
 
-/* All claims, and all who leave. */
+/* All claims, and all runs that are ending. */
 struct settling {
 	struct pass *p;
 	struct holder *holder;
@@ -34,8 +34,8 @@ struct settling {
 	struct want *want;
 	uint32_t nwants;
 	uint32_t *wants;         /* by node: the first want, or SNAP_NONE */
-	uint32_t *leaves, *next; /* by node: the first task that leaves, and by
-	                          * task: the next one there; or SNAP_NONE */
+	uint32_t *leaves, *next; /* by node: the first task that is ending, and
+	                            by task: the next one there; or SNAP_NONE */
 	uint32_t *owner;         /* by task: its run */
 };
 
@@ -66,7 +66,7 @@ static bool is_mover(const struct pass *p, const struct holder *h)
 	return h->row == SNAP_NONE && p->snap->run.ending[h->run];
 }
 
-/* Try its tasks where it holds nodes. */
+/* Try to place a holder's tasks on the nodes that it holds. */
 static bool place_held(struct pass *p, const struct holder *h)
 {
 	struct place *place = p->place;
@@ -93,8 +93,8 @@ static bool place_held(struct pass *p, const struct holder *h)
 	return true;
 }
 
-/* One that is on its way counts as a job where it goes; its licences it
- * has. */
+/* A run that moves counts as a job at its new place; it has its licences
+ * already. */
 static void count_mover(struct pass *p, const struct holder *h, int sign)
 {
 	struct demand d = admit_demand_more(p->snap, h->run, h->n);
@@ -121,14 +121,14 @@ static bool is_admitted(struct pass *p, const struct holder *h)
 	       admit_now(p->place->work, &d, &v) == WHY_None;
 }
 
-/* Tasks that leave a node have left it, within a trial. */
+/* Give back, within a trial, all that ending tasks hold on a node. */
 static void leave_node(const struct settling *c, uint32_t node)
 {
 	for (uint32_t t = c->leaves[node]; t != SNAP_NONE; t = c->next[t])
 		work_run_task(c->p->place->work, c->owner[t], t, 1);
 }
 
-/* Its tasks of one node, beside those that are there. */
+/* Place a holder's tasks on a node beside those that are there. */
 static bool try_want(const struct settling *c, const struct want *want,
                      uint32_t node)
 {
@@ -147,8 +147,8 @@ static bool try_want(const struct settling *c, const struct want *want,
 	return true;
 }
 
-/* Whether all others who hold a node still fit there when everybody has left
- * it. */
+/* Whether all other holders of a node still fit there once the ending tasks are
+ * gone. */
 static bool leaves_room(const struct settling *c, const struct holder *h,
                         uint32_t node)
 {
@@ -168,9 +168,8 @@ static bool leaves_room(const struct settling *c, const struct holder *h,
 	return fit;
 }
 
-/* Try it now, where that takes nothing from others who hold the same nodes;
- * until then there may be other devices for it than those it gets in the
- * end. */
+/* Try to start it now without taking from other holders of the same nodes.
+ * Before all victims have ended it may get other devices than it would then. */
 static bool place_now(const struct settling *c, const struct holder *h)
 {
 	if (!is_admitted(c->p, h) || !place_held(c->p, h))
@@ -224,7 +223,7 @@ static void hold(struct pass *p, const struct holder *h)
 	place_commit(place, h->req);
 }
 
-/* All that leaves has left (sign 1), or not (-1). */
+/* Give back what all ending runs hold (sign 1), or take it again (-1). */
 static void leave(struct pass *p, int sign)
 {
 	const struct snap *s = p->snap;
@@ -261,7 +260,7 @@ static uint32_t list(const struct snap *s, struct holder *ret)
 	for (uint32_t run = 0; run < s->run.n; run++) {
 		struct holder h = of_run(s, run);
 
-		/* Each task by which a job grows is for itself. */
+		/* Each task by which a job grows is a holder of its own. */
 		for (uint32_t i = 0; !s->run.ending[run] && i < h.n; i++) {
 			ret[n] = h;
 			ret[n].node += i;
@@ -308,8 +307,8 @@ static int by_size(const struct holder *x, const struct holder *y)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Those first who find devices for themselves the least easily: because of
- * their type, or because they lie in one NUMA node. */
+/* First those for which devices are hardest to find: because of the type, or
+ * because all must lie in one NUMA node. */
 static int by_type(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
@@ -330,8 +329,8 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
-/* As they were decided: the smaller ones may have found parts of devices that
- * a larger one takes if it comes first. */
+/* In the order of decision: smaller requests may have been placed on parts of
+ * devices that a larger one takes if it comes first. */
 static int by_index(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
@@ -339,7 +338,7 @@ static int by_index(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Whether the nodes are still those that it may have. */
+/* Whether the holder may still use the nodes of its claim. */
 static bool is_valid(struct pass *p, const struct holder *h)
 {
 	const struct snap *s = p->snap;
@@ -354,8 +353,8 @@ static bool is_valid(struct pass *p, const struct holder *h)
 	       domain_may_grow(s, h->run, h->node[0]);
 }
 
-/* Put all in this order; false: where they are many on a node, one does not
- * fit then. */
+/* Arrange the holders of each node in this order; returns false if one of them
+ * does not fit then. */
 static bool arrange(struct settling *c,
                     int (*compare)(const void *a, const void *b))
 {
@@ -365,7 +364,8 @@ static bool arrange(struct settling *c,
 	c->nwants = 0;
 	for (uint32_t i = 0; i < nnodes; i++)
 		c->wants[i] = SNAP_NONE;
-	/* The last first: so each node has them in order. */
+	/* add_want() prepends: go backwards, so that each node lists them in
+	 * order. */
 	for (uint32_t i = c->nholders; i-- > 0;) {
 		const struct holder *h = &c->holder[i];
 

@@ -8,8 +8,8 @@ static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
 	return domain == SNAP_NONE ? s->domain.n : domain;
 }
 
-/* The domains sorted by key, below nkeys; where the items of each key begin
- * goes to first, which has room for nkeys + 1. */
+/* Sort the domains by key, which is below nkeys. Writes where the items of each
+ * key begin to first, which must hold nkeys + 1. */
 static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
                                uint32_t *first, struct arena *arena)
 {
@@ -43,8 +43,8 @@ static void list_nodes(struct domains *d, const uint32_t *parent,
 	memcpy(end, own_end, (n + 1) * sizeof(*end));
 	for (uint32_t i = n; i-- > 0;)
 		end[parent[i]] += end[i];
-	/* What were counts become places: those of the kids follow the
-	 * domain's own. */
+	/* Counts become positions: the nodes of the kids follow the domain's
+	 * own. */
 	next[n] = own_end[n];
 	for (uint32_t i = 0; i < n; i++) {
 		first[i] = next[parent[i]];

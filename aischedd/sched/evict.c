@@ -6,10 +6,10 @@
 #include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/evict_search.h"
 
-/* With more that leave it is not tried with fewer. */
+/* fewest() does nothing if more runs than this are evicted. */
 enum { RUNS_MAX = 8 };
 
-/* One that is only stopped still uses memory and GPUs of its queue. */
+/* A run that is only suspended still uses memory and GPUs of its queue. */
 static void charge_kept(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -22,8 +22,8 @@ static void charge_kept(struct evictor *e, uint32_t run)
 	                amount[RES_GPU], true, 1);
 }
 
-/* Whether its memory and GPUs can stay where they are, so that it is enough
- * to stop it; if so, they do. */
+/* Whether the run's memory and GPUs can stay where they are, so that suspending
+ * it is enough; if so, take them back. */
 static bool can_freeze(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -63,7 +63,7 @@ static void evict_run(struct evictor *e, uint32_t run)
 	e->by[run] = e->c->job;
 }
 
-/* Its room is not free before it has left. */
+/* Take back what the run holds: it is not free until the run has ended. */
 static void occupy(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -100,7 +100,7 @@ static void claim_moved(struct evictor *e)
 	}
 }
 
-/* The tasks of the trial that are not those of others who move. */
+/* Claim the tasks of the trial that are the claimant's own. */
 static void claim_own(struct evictor *e, size_t from)
 {
 	const struct place *place = e->p->place;
@@ -109,7 +109,7 @@ static void claim_own(struct evictor *e, size_t from)
 
 	pass_claim(e->p, e->c->row, e->c->run);
 	evict_search_for_claimant(e);
-	/* Whoever moves is placed as a whole. */
+	/* The tasks of a run that moves follow each other. */
 	for (size_t t = from; t < place->ntasks; t++) {
 		place->own[place->task[t].node] = 0;
 		if (next < e->moved.n && m[next].first_task == t) {
@@ -121,7 +121,7 @@ static void claim_own(struct evictor *e, size_t from)
 	}
 }
 
-/* For whom it is enough to be stopped, when all the others have left. */
+/* Find the runs for which suspending is enough, given that all others go. */
 static void find_freezable(struct evictor *e)
 {
 	size_t mark = work_mark(e->w);
@@ -170,7 +170,7 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 		                    e->s->run.queue[evict_step_at(e, i)->run]);
 }
 
-/* Whether the claimant may be on the nodes that it got; who grows may. */
+/* Whether the claimant may have the nodes that it got; a run that grows may. */
 static bool suits(struct evictor *e)
 {
 	struct place *place = e->p->place;
@@ -203,13 +203,15 @@ static bool finds_room(struct evictor *e, const struct evict_mark *before)
 		return true;
 	if (e->mode != STRICT)
 		return false;
-	/* Whoever of its own queue goes elsewhere keeps it from its share. */
+	/* A victim of the claimant's own queue that moves still counts in the
+	 * claimant's share: try again with no victim moved. */
 	evict_search_back(e, &placed);
 	evict_search_share(e, before);
 	return evict_rules_hold(e);
 }
 
-/* The runs of the trial, if they are not too many; returns how many. */
+/* List the runs evicted in the trial; returns how many, or 0 if they are too
+ * many. */
 static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 {
 	uint32_t n = 0;
@@ -230,7 +232,7 @@ static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 	return n;
 }
 
-/* Of these runs, one bit each, as a whole. */
+/* Which of these runs are evicted whole, one bit each. */
 static unsigned whole_of(const struct evictor *e, const uint32_t *run,
                          uint32_t n)
 {
@@ -248,8 +250,8 @@ static bool try_again(struct evictor *e, const struct evict_mark *before)
 	return finds_room(e, before);
 }
 
-/* Whether it leaves more nodes than one: then it may have made others
- * superfluous that were taken before it. */
+/* Whether the run is on several nodes. Then evicting it may have made victims
+ * taken before it superfluous. */
 static bool is_spread(const struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -269,8 +271,8 @@ static bool any_spread(const struct evictor *e, const uint32_t *run, uint32_t n)
 	return n;
 }
 
-/* Nobody leaves without whom it works, too: the plan is made again from fewer
- * and fewer of them. */
+/* Never evict a job the claimant can do without: repeat the trial with one run
+ * fewer at a time. */
 static bool fewest(struct evictor *e, const struct evict_mark *before)
 {
 	uint32_t run[RUNS_MAX], n = list_runs(e, run);
@@ -284,7 +286,7 @@ static bool fewest(struct evictor *e, const struct evict_mark *before)
 	e->chosen = true;
 	for (uint32_t i = n; i-- > 0;) {
 		e->only[run[i]] = 0;
-		/* Nobody goes as a whole instead. */
+		/* Reject a trial that evicts another run whole instead. */
 		e->only[run[i]] =
 		    !try_again(e, before) || (whole_of(e, run, n) & ~whole);
 	}
@@ -326,7 +328,7 @@ static bool same_list(const uint32_t *first, const void *all, size_t size,
 	                      (const char *)all + first[b] * size, n * size));
 }
 
-/* Whether b is a with more CPUs or memory for each task, at most. */
+/* Whether request b is request a with as much or more CPU and memory a task. */
 static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 {
 	const struct snap_reqs *r = &s->req;
@@ -351,10 +353,9 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 }
 
 /*
- * Nothing becomes free in a pass: who asks for no less than another for whom
- * it was in vain to look for jobs that could be somewhere else need not look
- * for them, either.  There may be thousands that differ by their memory alone.
- * The last few failures are remembered.
+ * Nothing becomes free during a pass. So if no move made room for one request,
+ * none does for one that asks for at least as much. There may be thousands of
+ * requests that differ in memory alone. The last few failures are remembered.
  */
 static bool is_futile(const struct evict_futile *vs, const struct snap *s,
                       const struct demand *d)
@@ -381,7 +382,7 @@ static bool moves_others(struct evictor *e)
 {
 	const struct demand *d = &e->c->demand;
 
-	if (e->c->row == SNAP_NONE) /* it is bound to where it is */
+	if (e->c->row == SNAP_NONE) /* a run grows where it is bound */
 		return attempt(e, MOVE);
 	if (is_futile(&e->futile, e->s, d))
 		return false;
@@ -401,7 +402,8 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	e->c = c;
 	if (!e->norder || e->looks >= LOOKS_MAX)
 		return false;
-	/* Who wants some nodes of a kind waits for them. */
+	/* Never evict for a job that needs counts of certain nodes: it waits
+	 * for them. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
 	found =
@@ -409,7 +411,7 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	    (evict_rules_allow_any(e) &&
 	     (attempt(e, RECLAIM) || attempt(e, TAKE) || attempt(e, STRICT)));
 	if (found)
-		e->futile.n = 0; /* others are elsewhere now */
+		e->futile.n = 0; /* jobs move: earlier failures say nothing */
 	return found;
 }
 

@@ -1,5 +1,4 @@
-/* evict_node.c - who leaves a node so that a claimant fits there, at what cost
- */
+/* evict_node.c - choose the victims on one node, and what they cost */
 #include "aischedd/sched/evict_node.h"
 
 #include "aischedd/sched/evict_rules.h"
@@ -15,7 +14,7 @@ static bool fits(const struct evictor *e, uint32_t node)
 	return place_fits(e->p->place, e->c->req, node, evict_node_chunk(e));
 }
 
-/* What moves with a task: all of its run, if that has none to spare. */
+/* Size of what moves with a task: the whole run if it has no task to spare. */
 static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
@@ -43,8 +42,8 @@ static void take(struct evictor *e, uint32_t task)
 		evict_trial_take(e, run);
 }
 
-/* The next to go from a node, or SNAP_NONE: in their order, of runs with tasks
- * to spare if not `whole`. */
+/* The next victim on a node, or SNAP_NONE; unless `whole`, only runs with tasks
+ * to spare. */
 static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
                         uint32_t *i)
 {
@@ -58,15 +57,15 @@ static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
 	return SNAP_NONE;
 }
 
-/* Of the last to go: whole runs cost more than tasks that their runs can do
- * without.  Where he is the same, the fewer tasks leave the better. */
+/* The cost of a node is that of its last victim: a whole run costs more than a
+ * surplus task. Among equals, fewer evicted tasks cost less. */
 static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
                              uint64_t tasks)
 {
 	return (((uint64_t)all << 32 | e->rank[run]) + 1) << 24 | tasks;
 }
 
-/* In their order, first tasks that their runs can do without. */
+/* Take victims in their order, surplus tasks first. */
 static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	uint64_t tasks = 0;
@@ -83,7 +82,7 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			take(e, task);
 			if (fits(e, node))
 				return true;
-			/* It may have made others lawful. */
+			/* Taking this one may have made others lawful. */
 			if (e->mode == STRICT)
 				i = e->first[node];
 		}
@@ -91,7 +90,7 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	return false;
 }
 
-/* The task there with which the least moves, or SNAP_NONE. */
+/* The task on the node whose move is smallest, or SNAP_NONE. */
 static uint32_t least_on(const struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -109,7 +108,7 @@ static uint32_t least_on(const struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* Whether it is enough that this task leaves, which its run can do without. */
+/* Whether evicting this surplus task alone is enough. */
 static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 {
 	size_t mark = work_mark(e->w), nsteps = e->step.n;
@@ -123,7 +122,7 @@ static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 	return enough;
 }
 
-/* The smallest task that is enough, or SNAP_NONE. */
+/* The smallest surplus task that is enough, or SNAP_NONE. */
 static uint32_t one_on(struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -141,7 +140,7 @@ static uint32_t one_on(struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* Where nobody is lost, the smaller ones first. */
+/* In a trial of moves nothing is lost: take the smallest victims first. */
 static bool take_least(struct evictor *e, uint32_t node)
 {
 	uint32_t one = one_on(e, node);
@@ -195,7 +194,8 @@ void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 	}
 }
 
-/* What moves with these steps; of as much, the first to go. */
+/* Cost of moves: the size of what moves; among equals, the lower ranks cost
+ * less. */
 static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 {
 	uint64_t cost = 0;

@@ -20,7 +20,8 @@ bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
  * claimant can do without, the last first. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
-/* What it would cost to clear the node; false if that is impossible. */
+/* Write what it would cost to clear the node; returns false if that is
+ * impossible. */
 bool evict_node_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
 #endif

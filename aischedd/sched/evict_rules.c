@@ -3,7 +3,7 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* Whether the amount on top of what is used keeps within the share. */
+/* Whether the claimant's demand on top of the use keeps within the share. */
 static bool is_within(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *more = e->c->demand.amount;
@@ -17,7 +17,7 @@ static bool is_within(const struct evictor *e, uint32_t queue)
 	return true;
 }
 
-/* Resources of which a queue uses more than its share, as bits. */
+/* The resources of which a queue uses more than its share, as bits. */
 static unsigned above(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *share = e->p->queues->share[queue];
@@ -30,7 +30,7 @@ static unsigned above(const struct evictor *e, uint32_t queue)
 	return ret;
 }
 
-/* Resources that a run holds, as bits. */
+/* The resources that a run holds, as bits. */
 static unsigned held_by(const struct evictor *e, uint32_t run)
 {
 	int64_t has[RES_N];
@@ -55,8 +55,8 @@ static uint32_t branch_of(const struct evictor *e, uint32_t from)
 	return from;
 }
 
-/* Of which resources the branch of that queue uses too much, as bits, if the
- * claimant may reclaim from there now. */
+/* The resources of which the branch of that queue uses more than its share, as
+ * bits; 0 if the claimant may not reclaim from there now. */
 static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -103,9 +103,9 @@ bool evict_rules_allow_any(struct evictor *e)
 	return any;
 }
 
-/* --- when all is known -------------------------------------------------- */
+/* --- the whole set of victims ------------------------------------------ */
 
-/* A step is counted as use again, or no longer. */
+/* Count a step's tasks as use again (sign 1), or no longer (-1). */
 static void count_step(struct evictor *e, const struct evict_step *step,
                        int sign)
 {
@@ -125,8 +125,8 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 	evict_trial_charge(e, step->run, n, true, sign);
 }
 
-/* Whether it comes from where more than the share is used; *top becomes the
- * highest queue of the claimant that is not above all such branches. */
+/* Whether the victim's branch is above its share. *top becomes the highest
+ * queue of the claimant below all queues shared with victims. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {
@@ -150,7 +150,7 @@ bool evict_rules_hold(struct evictor *e)
 
 	for (size_t i = 0; i < e->step.n; i++)
 		count_step(e, evict_step_at(e, i), 1);
-	/* Those who move go first: nothing is lost by that. */
+	/* Runs that move are removed first: nothing of them is lost. */
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct evict_step *step = evict_step_at(e, i);
 
@@ -176,11 +176,11 @@ bool evict_rules_hold(struct evictor *e)
 struct evict_repeat {
 	const struct pass *p;
 	const struct snap *s;
-	uint8_t *gains;  /* by queue: somebody below it starts or grows */
+	uint8_t *gains;  /* by queue: 1 if a job below it starts or grows */
 	uint32_t *above; /* queues that gain and use more than their share */
 	uint32_t nabove;
-	int64_t *returned; /* by queue: least standing of who starts on a claim,
-	                    * or INT64_MAX */
+	int64_t *returned; /* by queue: the least standing of jobs that start on
+	                      a claim, or INT64_MAX */
 };
 
 static void gain(struct evict_repeat *a, uint32_t queue)
@@ -227,8 +227,8 @@ static void list_gains(struct evict_repeat *a)
 	}
 }
 
-/* Whether the row's next job is within the share of a queue; were all others of
- * that gone, if some of them could leave for it. */
+/* Whether the row's next job is within the share of a queue. If it can evict
+ * jobs of its own queue, count it alone. */
 static bool within_share(const struct evict_repeat *a, uint32_t queue,
                          uint32_t row)
 {
@@ -248,7 +248,8 @@ static bool within_share(const struct evict_repeat *a, uint32_t queue,
 	return true;
 }
 
-/* Whether it may reclaim from a queue that is above its share. */
+/* Whether the row's next job may reclaim from a queue that is above its
+ * share. */
 static bool repeat_reclaims(const struct evict_repeat *a, uint32_t row,
                             uint32_t from)
 {

@@ -1,4 +1,4 @@
-/* evict_search.c - nodes for a claimant, once others have left them */
+/* evict_search.c - the nodes that cost a claimant least to clear */
 #include "aischedd/sched/evict_search.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "aischedd/sched/verdict.h"
 #include "libcommon/heap.h"
 
-/* A node with room, once those who cost so much have left. */
+/* A node that can take tasks of the claimant, and what clearing it costs. */
 struct offer {
 	uint64_t cost;
 	uint32_t node;
@@ -32,7 +32,8 @@ static struct offer *offer_at(const struct evictor *e, size_t i)
 	return (struct offer *)e->offers.p + i;
 }
 
-/* The cheaper; among equals in the order of the pool. */
+/* Whether a is cheaper, or comes first in the order of the pool at equal
+ * cost. */
 static bool cheaper(const struct evictor *e, struct offer a, struct offer b)
 {
 	if (a.cost != b.cost)
@@ -67,7 +68,7 @@ static void offer_node(struct evictor *e, uint32_t node)
 		offer_push(e, offer);
 }
 
-/* Others whose tasks left a node with this step, too, offer more now. */
+/* The new steps also freed room on other nodes: offer these again. */
 static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 {
 	const struct snap *s = e->s;
@@ -84,7 +85,8 @@ static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 	offer_node(e, node);
 }
 
-/* What a run that grows has already is with what it gets. */
+/* Count, or no longer count, the tasks of a run that grows as the claimant's
+ * own. */
 static void own_tasks(const struct evictor *e, bool own)
 {
 	if (e->c->run == SNAP_NONE)
@@ -127,7 +129,7 @@ bool evict_search_is_moved(const struct evictor *e, size_t task)
 	const struct evict_moved *m = e->moved.p;
 	size_t lo = 0, hi = e->moved.n;
 
-	/* They stand in the order in which they were placed. */
+	/* Sorted by first_task: binary search. */
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -157,8 +159,8 @@ void evict_search_close(struct evictor *e, int sign)
 	}
 }
 
-/* The claimant and those who move count as use of their queues (sign 1), or no
- * more. */
+/* Count the claimant and the runs that move as use of their queues (sign 1), or
+ * no longer (-1). */
 static void count_placed(struct evictor *e, int sign)
 {
 	const struct evict_moved *m = e->moved.p;
@@ -168,7 +170,7 @@ static void count_placed(struct evictor *e, int sign)
 		evict_trial_charge_moved(e, &m[i], sign);
 }
 
-/* All tasks of a run elsewhere, within the limits of its queues. */
+/* Place all tasks of a run elsewhere, within the limits of its queues. */
 static bool try_run(struct evictor *e, uint32_t run)
 {
 	uint32_t tasks = snap_run_ntasks(e->s, run);
@@ -179,7 +181,7 @@ static bool try_run(struct evictor *e, uint32_t run)
 	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
 }
 
-/* One task elsewhere, with the others of its run. */
+/* Place one task elsewhere, in reach of the other tasks of its run. */
 static bool try_task(struct evictor *e, uint32_t run)
 {
 	bool found;
@@ -190,7 +192,7 @@ static bool try_task(struct evictor *e, uint32_t run)
 	return found;
 }
 
-/* Whether all that the step takes finds another place. */
+/* Whether everything that the step evicts fits elsewhere. */
 static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 {
 	if (step->task != SNAP_NONE) {
@@ -201,7 +203,7 @@ static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 	return try_run(e, step->run);
 }
 
-/* The trial of place is of somebody who moves. */
+/* Record the trial in place as the new place of the step's run. */
 static void move_step(struct evictor *e, const struct evict_step *step)
 {
 	struct place *place = e->p->place;
@@ -252,7 +254,8 @@ void evict_search_for_claimant(const struct evictor *e)
 	own_tasks(e, true);
 }
 
-/* The claimant's tasks that the trial has placed are its own, or no more. */
+/* Count, or no longer count, the tasks placed in this trial as the claimant's
+ * own. */
 static void count_trial(const struct evictor *e, bool own)
 {
 	const struct place *place = e->p->place;
@@ -265,7 +268,7 @@ static void count_trial(const struct evictor *e, bool own)
 	}
 }
 
-/* The node is cleared and the claimant's tasks are there. */
+/* Clear the node and place the claimant's tasks there. */
 static bool settle_on(struct evictor *e, uint32_t node)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -273,14 +276,14 @@ static bool settle_on(struct evictor *e, uint32_t node)
 	bool moved;
 
 	if (!evict_node_clear(e, node, &cost))
-		abort(); /* it was looked at a moment ago */
+		abort(); /* evict_node_cost() just succeeded */
 	if (e->mode == MOVE)
 		evict_node_spare(e, node, before.nsteps);
 	evict_trial_refresh(e, before.nsteps);
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MOVE)
 		return true;
-	/* What is placed meanwhile is of others. */
+	/* Other runs are placed meanwhile. */
 	count_trial(e, false);
 	own_tasks(e, false);
 	moved = !evict_search_elsewhere(e, before.nsteps);
@@ -300,8 +303,8 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before)
 	own_tasks(e, false);
 }
 
-/* All of these nodes are offers, or are again: who was taken since they were
- * looked at last may have made others lawful.  False: there are none. */
+/* Make offers of all these nodes; in STRICT mode again after each new victim,
+ * which may have made others lawful. Returns false if there are none. */
 static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
                         size_t *steps_then)
 {
@@ -314,7 +317,7 @@ static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
 	return e->offers.n;
 }
 
-/* The claimant's tasks, all of them, on some of these nodes. */
+/* Place all tasks of the claimant on some of these nodes. */
 static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	size_t steps_then = SIZE_MAX;
@@ -331,7 +334,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		size_t nsteps = e->step.n;
 		uint64_t cost;
 
-		/* It may have changed since it was made. */
+		/* The cost may have changed since the offer was made. */
 		if (!evict_node_cost(e, offer.node, &cost))
 			continue;
 		if (cost > offer.cost) {
@@ -353,8 +356,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 
 /* --- where ------------------------------------------------------------- */
 
-/* Take from the first who may go of those below a queue and have some of the
- * resource: a task that it can do without, or all of it. */
+/* Evict the first victim below a queue that holds some of the resource: a
+ * surplus task, or (whole) the run. */
 static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
                        bool whole)
 {
@@ -384,7 +387,7 @@ static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
 	return false;
 }
 
-/* Others leave until the claimant is within the limits of its queues. */
+/* Evict until the claimant is within the limits of its queues. */
 static bool clear_limits(struct evictor *e)
 {
 	size_t nsteps = e->step.n;
@@ -402,7 +405,7 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* The claimant on some of these nodes; what was found stays in the trial. */
+/* Place the claimant on some of these nodes and keep that in the trial. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -416,7 +419,7 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 	return false;
 }
 
-/* In the domain of this level where it costs least. */
+/* Place it in the domain of this level where that costs least. */
 static bool fill_domain(struct evictor *e, uint8_t level)
 {
 	const struct domains *d = e->domains;
@@ -439,7 +442,7 @@ static bool fill_domain(struct evictor *e, uint8_t level)
 	       fill(e, d->node + d->first[best], d->end[best] - d->first[best]);
 }
 
-/* In the first pool that has room. */
+/* Place it in the first pool in which it fits. */
 static bool fill_pool(struct evictor *e)
 {
 	const struct match *match = e->p->place->match;
@@ -464,8 +467,8 @@ static bool fill_pool(struct evictor *e)
 	return false;
 }
 
-/* From the narrowest level that is wanted up to the widest allowed; who grows
- * has his place. */
+/* Try the levels from the narrowest preferred to the widest allowed. A run that
+ * grows has its domain. */
 bool evict_search_find(struct evictor *e)
 {
 	uint8_t need = e->s->req.need[e->c->req];

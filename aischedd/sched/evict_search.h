@@ -12,8 +12,8 @@
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Once trials have looked at so many nodes and tasks, the pass evicts no more
- * jobs. */
+/* Once trials have looked at so many nodes and tasks, the pass stops
+ * evicting. */
 enum { LOOKS_MAX = 400000 };
 
 /*

@@ -1,4 +1,4 @@
-/* evict_spare.c - who turns out not to be in the way of a claimant stays */
+/* evict_spare.c - spare the victims that a claimant can do without */
 #include "aischedd/sched/evict_spare.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct placed {
 	uint32_t node, task;
 };
 
-/* What it held before it got other devices. */
+/* The devices that a task had before it was given others. */
 struct former {
 	size_t at; /* in place->task */
 	struct snap_task task;
@@ -21,14 +21,14 @@ struct former {
 
 struct sparing {
 	struct evictor *e;
-	bool held;             /* the rules did to begin with */
+	bool held;             /* the rules held at the beginning */
 	struct placed *placed; /* of the claimant, by node */
 	size_t nplaced;
-	struct arena_list former; /* as long as a step is tried */
-	struct snap_cpu_use *use; /* scratch: of one task */
+	struct arena_list former; /* valid while a step is tried */
+	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 };
 
-/* Whether all that runs and is placed there holds what nobody else does. */
+/* Whether nothing on the node is held twice with this task there. */
 static bool is_sound(const struct evictor *e, uint32_t task)
 {
 	const struct snap_task *t = &e->s->task[task];
@@ -40,8 +40,8 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 	return sound;
 }
 
-/* Whether a task and the claimant are on one node, which one of them wants for
- * itself. */
+/* Whether the task and the claimant share a node that one of them wants
+ * exclusively. */
 static bool is_alone(const struct evictor *e, uint32_t task)
 {
 	const struct snap *s = e->s;
@@ -76,7 +76,7 @@ static void list_placed(struct sparing *sp)
 		qsort(sp->placed, sp->nplaced, sizeof(*sp->placed), by_node);
 }
 
-/* The claimant's tasks on a node; returns how many. */
+/* List the claimant's tasks on a node; returns how many. */
 static size_t placed_on(const struct sparing *sp, uint32_t node,
                         const struct placed **ret)
 {
@@ -127,8 +127,8 @@ static void take_others(struct sparing *sp, uint32_t at)
 		       nuse * sizeof(*sp->use));
 }
 
-/* The claimant's tasks on a node get other devices there; false: there are
- * none. */
+/* Give the claimant's tasks on a node other devices there; returns false if
+ * there are none. */
 static bool repack(struct sparing *sp, uint32_t node)
 {
 	const struct placed *it;
@@ -144,8 +144,8 @@ static bool repack(struct sparing *sp, uint32_t node)
 	return true;
 }
 
-/* Tasks have the devices again that they had when so many had been changed;
- * the counters are on the trail. */
+/* Restore the devices of tasks changed since then; the trail restores the
+ * counters. */
 static void bring_back(struct sparing *sp, size_t to)
 {
 	struct place *place = sp->e->p->place;
@@ -165,8 +165,8 @@ static void bring_back(struct sparing *sp, size_t to)
 
 /* --- one step ---------------------------------------------------------- */
 
-/* Whether the claimant still fits, and within its limits, after a step of the
- * run was taken back. */
+/* Whether the claimant still fits, and keeps within its limits, with a step of
+ * the run taken back. */
 static bool is_spare(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;
@@ -185,7 +185,8 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	return true;
 }
 
-/* Whether what a step takes can stay; then it does. */
+/* Take a step back if the claimant can do without it; returns whether it
+ * could. */
 static bool can_stay(struct sparing *sp, size_t i)
 {
 	struct evictor *e = sp->e;
@@ -206,8 +207,8 @@ static bool can_stay(struct sparing *sp, size_t i)
 	return false;
 }
 
-/* Whether a task that was taken back can stay; the claimant gets other devices
- * for it, if need be. */
+/* Whether a task taken back can stay, if need be with other devices for the
+ * claimant. */
 static bool may_stay(void *arg, uint32_t task)
 {
 	struct sparing *sp = arg;
@@ -223,7 +224,7 @@ static bool may_stay(void *arg, uint32_t task)
 	return false;
 }
 
-/* A run gives up some tasks only, if that will do. */
+/* Evict only some tasks of a run if that is enough. */
 static void shrink(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;
@@ -245,7 +246,7 @@ static void shrink(struct sparing *sp, uint32_t run)
 	evict_trial_tell_run(e, run);
 }
 
-/* Try each step without it. */
+/* Try to do without each step, one after the other. */
 static void ask_all(struct sparing *sp, size_t first)
 {
 	struct evictor *e = sp->e;

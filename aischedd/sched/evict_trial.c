@@ -1,4 +1,4 @@
-/* evict_trial.c - who may leave for others, and leaving in a trial */
+/* evict_trial.c - the victims in their order, and evictions on trial */
 #include "aischedd/sched/evict_trial.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int by_turn(const void *a, const void *b)
 	return x->job > y->job ? -1 : 1;
 }
 
-/* Seconds of work since it started, in all devices it holds. */
+/* Work lost: seconds since the start, times the devices held. */
 static int64_t work_lost(const struct snap *s, uint32_t run)
 {
 	uint32_t req = s->run.req[run];
@@ -64,7 +64,7 @@ static void list_victims(struct evictor *e)
 	}
 }
 
-/* The tasks of a run go before those that are on its nodes already. */
+/* Put the tasks of a run before those listed for its nodes so far. */
 static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 {
 	const struct snap *s = e->s;
@@ -77,8 +77,8 @@ static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 	}
 }
 
-/* The tasks on each node: of whoever leaves already, then of those who may
- * go, in their order. */
+/* List the tasks on each node: of runs that are ending already, then of
+ * possible victims in their order. */
 static void list_tasks(struct evictor *e)
 {
 	const struct snap *s = e->s;
@@ -101,7 +101,7 @@ static void list_tasks(struct evictor *e)
 		if (s->run.ending[run])
 			list_run(e, run, count);
 	}
-	/* What was the end of each node's slice is its beginning now. */
+	/* list_run() has moved each end back to the beginning of its slice. */
 	memmove(e->first, count, s->node.n * sizeof(*count));
 	e->first[s->node.n] = n;
 }
@@ -146,15 +146,15 @@ void evict_trial_list(struct evictor *e)
 	list_tasks(e);
 }
 
-/* Room may be kept for others there from when it leaves. */
+/* Tell the promises: room from the end of the task may be kept for others. */
 static void tell(const struct evictor *e, uint32_t task, bool leaves)
 {
 	if (e->p->place->watched[e->s->task[task].node])
 		promise_leave(e->p->promises, task, leaves);
 }
 
-/* A task gives back what it holds on its node, or takes it again.  The index
- * hears of it when the step is kept. */
+/* Give back what a task holds on its node, or take it again. The index is
+ * updated when the step is kept. */
 static void move_task(struct evictor *e, uint32_t task, int64_t to)
 {
 	e->looks++;
@@ -163,8 +163,8 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
-/* The same for one that leaves anyway; one that will be suspended gives back
- * its CPUs only. */
+/* Likewise for a task that is ending anyway; one to be suspended gives back
+ * CPUs only. */
 static void see_task(struct evictor *e, uint32_t task, int sign)
 {
 	const struct snap *s = e->s;
@@ -199,7 +199,7 @@ void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
 	work_charge_job(e->w, d.queue, d.user, 0, m->whole, sign);
 }
 
-/* All its tasks of one kind become another; returns how many. */
+/* Change all tasks of a run from one fate to another; returns how many. */
 static int64_t move_all(struct evictor *e, uint32_t run, int64_t from,
                         int64_t to)
 {
@@ -276,7 +276,7 @@ void evict_trial_untake(struct evictor *e, size_t i)
 	         evict_trial_surplus(e->s, step.run, n));
 }
 
-/* What the whole run was to lose becomes a step for each task. */
+/* Turn the eviction of a whole run into one step for each task. */
 static void push_given(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;

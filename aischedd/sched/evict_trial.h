@@ -11,25 +11,25 @@
 
 #include "aischedd/sched/evict.h"
 
-/* What a trial may do. */
+/* The modes of a trial. */
 enum evict_mode {
-	MOVE,    /* take runs that find another place */
+	MOVE,    /* move runs to other places; evict none for good */
 	RECLAIM, /* take from other queues, as the rules allow at first */
 	TAKE,    /* take from any queue, as the rules allow at first */
 	STRICT   /* take from any queue, as the rules allow at each turn even if
 	          * no victim finds another place */
 };
 
-/* Of evictor.left: what becomes of a task.  This trial evicts it alone (GIVEN)
- * or with all of its run (GONE); or it leaves for an earlier claim (LEFT), and
- * this trial uses what it holds as well (SEEN). */
+/* Values of evictor.left, the fate of a task. GIVEN: evicted alone in this
+ * trial; GONE: with all of its run. LEFT: being evicted for an earlier claim;
+ * SEEN: that, and this trial uses what it holds. */
 enum { STAYS, GIVEN, GONE, LEFT, SEEN };
 
 /* Evict one task of a run, or all that it still has. */
 struct evict_step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all */
-	bool seen;     /* it leaves for an earlier claim anyway */
+	bool seen;     /* being evicted for an earlier claim already */
 	bool stays;    /* it is spared: until evict_trial_tidy() */
 };
 
@@ -41,14 +41,14 @@ struct evict_moved {
 	size_t first_task, ntasks;
 };
 
-/* For whom nobody could move: the last few, see evict.c. */
+/* The last few requests for which no job could move; see evict.c. */
 enum { FUTILE_MAX = 32 };
 
 struct evict_futile {
 	struct evict_futile_one {
 		uint32_t req, queue, user;
 	} vain[FUTILE_MAX]; /* a ring */
-	uint32_t n;         /* ever added; 0: forget all */
+	uint32_t n;         /* entries ever added; 0: forget all */
 };
 
 struct evictor {
@@ -58,14 +58,14 @@ struct evictor {
 
 	uint32_t norder; /* runs that may be evicted */
 
-	/* Worked out before the first trial. */
-	uint32_t *order;      /* the runs, the first victim first */
-	uint32_t *rank;       /* by run: its place in order, or SNAP_NONE;
-	                       * those that leave already come first */
-	uint32_t *owner;      /* by task: its run */
+	/* Made before the first trial. */
+	uint32_t *order; /* the runs, the first victim first */
+	uint32_t *rank;  /* by run: its index in order, or SNAP_NONE; runs that
+	                    are ending come first */
+	uint32_t *owner; /* by task: its run */
 	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
 	int64_t *surplus;     /* by run: tasks it could give up */
-	int64_t *whole;       /* by run: all of it leaves */
+	int64_t *whole;       /* by run: > 0 if evicted whole */
 	int64_t *left;        /* by task: STAYS, ... */
 	uint64_t looks;       /* how much was tried in this pass */
 	const struct domains *domains;
@@ -76,20 +76,21 @@ struct evictor {
 	struct arena_list evicted; /* runs */
 	struct evict_futile futile;
 
-	/* The trial. */
+	/* Valid during a trial. */
 	const struct claimant *c;
 	enum evict_mode mode;
-	uint8_t *allowed; /* by queue: of what its branch uses more than its
-	                   * share, before anything is taken; as bits */
+	uint8_t *allowed; /* by queue: bits of the resources of which its branch
+	                     used more than its share before the trial */
 	uint8_t *reach;   /* by node: the claimant is to go there */
-	uint8_t *only;    /* by run: just these may go, if chosen is set */
+	uint8_t *only; /* by run: if chosen is set, only these may be evicted */
 	bool chosen;
 	struct arena_list step, moved, offers;
-	uint32_t *moved_at; /* by run: where in moved it is, if it is */
-	size_t first_task;  /* in place: from there on they are of the trial */
-	uint64_t worst;     /* cost of the dearest offer that was taken */
-	struct snap_cpu_use *use; /* CPUs of one task */
-	int64_t todo; /* tasks to place; on so many nodes, 0: any number */
+	uint32_t *moved_at; /* by run: its index in moved, if it moves */
+	size_t
+	    first_task; /* the first task in place that belongs to the trial */
+	uint64_t worst; /* cost of the dearest offer that was taken */
+	struct snap_cpu_use *use; /* scratch: CPUs of one task */
+	int64_t todo; /* tasks to place; nodes to use, 0: any number */
 	uint32_t nodes_left;
 };
 
@@ -127,7 +128,7 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
 
-/* Add a step: use what a leaving task still holds, evict a task, or a run. */
+/* Add a step: use what an ending task still holds, evict a task, or a run. */
 void evict_trial_see_task(struct evictor *e, uint32_t task);
 void evict_trial_take_task(struct evictor *e, uint32_t task);
 void evict_trial_take(struct evictor *e, uint32_t run);
@@ -145,10 +146,10 @@ bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
 /* Forget the steps from this one on that are spared. */
 void evict_trial_tidy(struct evictor *e, size_t first);
 
-/* Tell the promises that the tasks of the run leave after all. */
+/* Tell the promises that the tasks of the run are evicted after all. */
 void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 
-/* Tell the promises that the tasks of a step leave, or stay. */
+/* Tell the promises that the tasks of a step are evicted, or stay. */
 void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
                       bool leave);
 

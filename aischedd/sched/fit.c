@@ -1,4 +1,4 @@
-/* fit.c - one node: how many tasks fit, and what each takes */
+/* fit.c - one node: how many tasks fit, and which devices each gets */
 #include "aischedd/sched/fit.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Tasks of amount each in what is free. */
+/* How many tasks fit by one amount. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -18,14 +18,14 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
-/* Parts of a device in what is free of it: claims on a node may take what is
- * still to be left. */
+/* How many parts of a device are free. Less than none may be free while claims
+ * wait for evicted jobs to end. */
 static int64_t parts_of(int64_t nfree, int64_t part)
 {
 	return part && nfree > 0 ? nfree / part : 0;
 }
 
-/* Tasks by GPUs of one NUMA node, or of the whole node. */
+/* How many tasks fit by the GPUs of one NUMA node, or of the whole node. */
 static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
                         int numa, int64_t max)
 {
@@ -51,8 +51,8 @@ static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
 	                   : fit_amount(whole, gpus / 1000, max);
 }
 
-/* The CPUs of one NUMA node, or of the whole node: how many are idle, and how
- * many parts of a CPU fit into those that are shared. */
+/* Count the idle CPUs of one NUMA node, or of the whole node, and the parts of
+ * a CPU that fit into shared ones. */
 static void count_threads(const struct work *w, uint32_t node, int numa,
                           int64_t part, int64_t *ret_idle, int64_t *ret_shares)
 {
@@ -96,7 +96,7 @@ static int64_t fit_threads(const struct work *w, uint32_t req, uint32_t node,
 	return n;
 }
 
-/* Tasks by devices of one NUMA node. */
+/* How many tasks fit by the devices of one NUMA node. */
 static int64_t fit_numa(const struct work *w, uint32_t req, uint32_t node,
                         int numa, int64_t max)
 {
@@ -111,7 +111,7 @@ static bool has_devices(const struct snap *s, uint32_t req, uint32_t node)
 	       (s->req.cpus[req] && snap_node_ncpus(s, node));
 }
 
-/* One more than the highest number of a NUMA node there. */
+/* Returns one more than the highest NUMA node number there. */
 static int count_numas(const struct snap *s, uint32_t node)
 {
 	int n = 0;
@@ -125,7 +125,7 @@ static int count_numas(const struct snap *s, uint32_t node)
 	return n;
 }
 
-/* Tasks that each have all their devices in one NUMA node. */
+/* How many tasks fit with all devices of each in one NUMA node. */
 static int64_t fit_aligned(const struct work *w, uint32_t req, uint32_t node,
                            int64_t max)
 {
@@ -183,9 +183,9 @@ void fit_best_numa(const struct work *w, uint32_t req, uint32_t node,
 	}
 }
 
-/* How well a task would lie in a NUMA node: the less, the better. */
+/* How well a task would fit a NUMA node: less is better. */
 struct fitness {
-	bool unlinked;     /* its GPUs would be of several link groups */
+	bool unlinked;     /* its GPUs would be in several link groups */
 	int64_t gpu, idle; /* free there */
 };
 
@@ -221,8 +221,8 @@ static bool fitter(const struct fitness *a, const struct fitness *b)
 	return a->idle < b->idle;
 }
 
-/* An idle CPU is broken up only where no shared one has room, whatever the
- * alignment: fit_count() relies on it. */
+/* Whether a task breaks up an idle CPU. It does so only if no shared CPU has
+ * enough left, whatever the alignment: fit_count() relies on that. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        int numa)
 {
@@ -235,8 +235,8 @@ static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
 	return !here && all;
 }
 
-/* The NUMA node that the next task had best lie in, or ANY_NUMA where it does
- * not ask for that or cannot have it. */
+/* The best NUMA node for the next task, or ANY_NUMA if it does not ask for one
+ * or cannot have it. */
 static int pick_numa(const struct work *w, uint32_t req, uint32_t node)
 {
 	const struct snap *s = w->snap;
@@ -283,7 +283,7 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
 	return nuse;
 }
 
-/* Where the devices of a task are, ANY_NUMA if it has none. */
+/* The NUMA node of a task's devices, ANY_NUMA if it has none. */
 static int numa_of(const struct snap *s, const struct snap_task *t)
 {
 	if (t->gpus)
@@ -295,7 +295,8 @@ static int numa_of(const struct snap *s, const struct snap_task *t)
 	return ANY_NUMA;
 }
 
-/* Where its CPUs must be when it goes on: its memory has stayed there. */
+/* The NUMA node where a resumed task must get CPUs: its memory is still
+ * there. */
 static int numa_again(const struct snap *s, uint32_t req,
                       const struct snap_task *had)
 {

@@ -37,9 +37,9 @@ static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
 }
 
 /*
- * Choose devices for one task on a node on which it fits, and take all that
- * it holds.  cpu_first is the caller's; use has room for fit_max_cpus();
- * returns how many it got.
+ * Choose devices for one task on a node on which it fits, and take all that it
+ * holds. The caller sets cpu_first; use must hold fit_max_cpus() entries.
+ * Returns how many were filled.
  */
 uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
                   struct snap_task *ret, struct snap_cpu_use *use);

@@ -38,7 +38,7 @@ static uint64_t lowest(uint64_t set, int n)
 	return ret;
 }
 
-/* n of the devices in set, from as few link groups as may be. */
+/* Pick n devices of the set from as few link groups as possible. */
 static uint64_t pick_linked(const uint8_t *link, uint64_t set, int n)
 {
 	uint64_t ret = 0;
@@ -71,7 +71,7 @@ static uint64_t pick_whole(const uint8_t *link, const uint8_t *numa,
 	return ret;
 }
 
-/* The fullest device with room, or no device. */
+/* Pick the fullest device with enough left; 0 if there is none. */
 static uint64_t pick_shared(const int64_t *nfree, uint64_t set, int64_t part)
 {
 	uint64_t best = 0;
@@ -117,7 +117,7 @@ void fit_devices_gpus(const struct work *w, uint32_t req, int numa,
 		                     whole, (int)((gpus + 999) / 1000));
 }
 
-/* The NUMA node for n idle CPUs: near (if any) when it has enough, else the
+/* The NUMA node for n idle CPUs: near (if given) when it has enough, else the
  * smallest with enough, else near if it has any, else the largest. */
 static int best_numa(const uint32_t idle[NUMA_IDS], uint32_t n, int near)
 {
@@ -139,7 +139,7 @@ struct slice {
 	const int64_t *nfree;
 	const uint16_t *id; /* of the core */
 	const uint8_t *numa;
-	struct work_core *core;  /* idle: less what is chosen */
+	struct work_core *core;  /* idle counts, less the CPUs chosen so far */
 	uint32_t idle[NUMA_IDS]; /* likewise */
 	struct snap_cpu_use *use;
 	uint32_t nuse;
@@ -174,8 +174,8 @@ static bool is_chosen(const struct slice *sl, uint32_t cpu)
 	return false;
 }
 
-/* The core for n CPUs: a whole one not larger than n, else the smallest rest
- * with enough, else the largest. */
+/* The core for n CPUs: a whole one not larger than n, else the one with the
+ * fewest idle CPUs that are enough, else the one with most. */
 static uint16_t best_core(const struct slice *sl, int numa, uint32_t n)
 {
 	uint32_t best = 0, had = 0;
@@ -196,7 +196,7 @@ static uint16_t best_core(const struct slice *sl, int numa, uint32_t n)
 	return sl->id[best];
 }
 
-/* Choose n of the idle CPUs of a core, milli of each. */
+/* Choose n of the idle CPUs of a core, and milli thousandths of each. */
 static void choose_in_core(struct slice *sl, uint16_t id, uint32_t n,
                            uint16_t milli)
 {

@@ -1,4 +1,4 @@
-/* fit_empty.c - what would fit were the cluster empty */
+/* fit_empty.c - what would fit if nothing ran */
 #include "aischedd/sched/fit_empty.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* Which nodes count. */
+/* The nodes to count. */
 enum ever_nodes {
 	EVER_ALL,
 	EVER_UP,    /* up, whether or not their runner is ready */
@@ -82,7 +82,7 @@ static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
 	return got;
 }
 
-/* Tasks on the best n nodes, from the counts that count_class() left. */
+/* How many tasks fit on the best n nodes, by the counts of count_class(). */
 static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
@@ -95,7 +95,8 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 		got += (uint64_t)k * fit;
 		n -= k;
 	}
-	/* Too few nodes: the tasks that find none are missing. */
+	/* With fewer nodes than asked for, the remaining tasks have no
+	 * place. */
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
@@ -133,7 +134,7 @@ static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
 	return best;
 }
 
-/* How many would fit in a pool, of which these are the classes. */
+/* How many would fit in the pool that has these classes. */
 static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
                               uint8_t level, const uint32_t *class, uint32_t n,
                               enum ever_nodes which)
@@ -282,7 +283,7 @@ static uint32_t largest(const struct fit_empty *e, uint32_t req,
 	return best;
 }
 
-/* A pool of the request whose runner is not ready, or SNAP_NONE. */
+/* Returns a pool of the request whose runner is not ready, or SNAP_NONE. */
 static uint32_t unready_pool(const struct snap *s, uint32_t req)
 {
 	for (uint32_t i = 0; i < s->pool.n; i++) {
@@ -292,8 +293,8 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 	return SNAP_NONE;
 }
 
-/* The node with most on one NUMA node, of all that fit but for that; false:
- * there is none. */
+/* Say that only NUMA alignment fails, and name the node with most on one NUMA
+ * node; returns false if that is not the reason. */
 static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -326,7 +327,7 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 	return found;
 }
 
-/* What of one task no node has, even when empty. */
+/* Say which need of one task exceeds every node, even when empty. */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
@@ -376,7 +377,7 @@ static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
 	return true;
 }
 
-/* What of the whole job there is not, even when all is empty. */
+/* Say which need of the whole job cannot be met, even when all is empty. */
 static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -415,7 +416,7 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	v->lack.got = got;
 	v->why = WHY_NeverFits;
 	if (pool != SNAP_NONE) {
-		/* It may have nodes that nobody has told of yet. */
+		/* Nodes of this pool may not be known yet. */
 		v->why = WHY_RunnerDown;
 		v->name = pool;
 	} else {

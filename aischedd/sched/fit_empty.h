@@ -13,11 +13,11 @@ struct fit_empty {
 	const struct snap *snap;
 	struct match *match;
 	struct work *empty;
-	uint8_t *known; /* by node: it is filled in there */
+	uint8_t *known; /* by node: 1 if filled in there */
 	const struct domains *domains;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 	uint8_t *usable;      /* scratch, by class */
-	uint8_t *fits;        /* by request: it is known to */
+	uint8_t *fits;        /* by request: 1 if known to fit */
 };
 
 struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
@@ -25,13 +25,13 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
                                 struct arena *arena);
 
 /*
- * Whether the nodes of its pools, up or not, could hold the row's first job.
- * Else *v is NeverFits with its numbers, or RunnerDown if a pool whose runner
+ * Whether the nodes of its pools, up or not, could hold the row's first job. If
+ * not, *v is NeverFits with its numbers, or RunnerDown if a pool whose runner
  * is not ready may have more nodes.
  */
 bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 
-/* Whether the nodes that are up could; else *v is NodeDown or RunnerDown. */
+/* Whether the nodes that are up could; if not, *v is NodeDown or RunnerDown. */
 bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
                         struct verdict *v);
 

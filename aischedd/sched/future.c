@@ -5,11 +5,11 @@
 
 #include "aischedd/sched/fit.h"
 
-/* Points looked at in one pass: some 30 ms.  It is work that is counted, not
- * time, so that a plan is the same on every machine. */
+/* Points that one pass may look at: some 30 ms. Work is counted, not time, so
+ * that a plan is the same on every machine. */
 enum { PATIENCE = 6000000 };
 
-/* Room for these to begin with: most nodes have few tasks. */
+/* Initial capacity: most nodes have few tasks. */
 enum { POINTS = 12 };
 
 static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
@@ -193,7 +193,8 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 	return a->count;
 }
 
-/* The index of the point that begins at a time: there is one from now on. */
+/* Returns the index of the point that begins at this time; adds one if need
+ * be. */
 static uint32_t split_at(struct future *a, struct future_view *v, int64_t at)
 {
 	struct future_course c = { v->npoints, v->at, v->point };
@@ -213,9 +214,8 @@ static uint32_t split_at(struct future *a, struct future_view *v, int64_t at)
 }
 
 /*
- * Tasks are there from a time until another.  Where amounts tell what fits
- * they are taken from the points; else the walk begins anew when somebody
- * asks.
+ * Add tasks to a node from a time until another. If amounts decide what fits,
+ * update the points; else mark the node to be walked again.
  */
 static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
                          int64_t n, int64_t from, int64_t until, bool kept)
@@ -239,7 +239,7 @@ static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
 	}
 }
 
-/* What is kept at this time, of a reservation or of a job. */
+/* A reservation (resv) or a job for which the node is kept at this time. */
 static const struct future_due *due_at(const struct future_view *v, int64_t at,
                                        bool resv)
 {
@@ -257,7 +257,8 @@ static bool is_before(int64_t at, int64_t until)
 	return until == SNAP_NEVER || at < until;
 }
 
-/* Put the tasks there and see who finds less room than was kept for him. */
+/* Place the tasks on trial; *ret is a job that then has too little of the room
+ * kept for it, or NULL. */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret)
@@ -367,7 +368,7 @@ void future_add(struct future *a, uint32_t req)
 {
 	const struct place *p = a->p;
 
-	/* One that goes on is no longer suspended: it has an end. */
+	/* A job that resumes has an end again. */
 	if (p->run != SNAP_NONE)
 		future_runs_change(future_walk_runs(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;

@@ -12,7 +12,7 @@
 #include "aischedd/sched/future_nodes.h"
 #include "aischedd/sched/place.h"
 
-/* What tasks take. */
+/* The amounts that are compared. */
 enum future_dim {
 	FUTURE_CPU,
 	FUTURE_MEM,
@@ -23,50 +23,49 @@ enum future_dim {
 	FUTURE_N
 };
 
-/* For whom the node is at a time: the index of a reservation, or these. */
+/* Who may use a node at a time: the index of a reservation, or one of these. */
 #define FUTURE_ANYBODY SNAP_NONE
-#define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there */
+#define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there at present */
 
 struct future_point {
-	int64_t have[FUTURE_N]; /* -1: all of it is an exclusive job's */
+	int64_t have[FUTURE_N]; /* -1: an exclusive job has all of it */
 	uint32_t ntasks;
-	uint32_t nkept; /* jobs' dues at that time */
+	uint32_t nkept; /* jobs' entries in force at that time */
 	uint32_t whose;
 };
 
-/* From at[i] until at[i + 1] it is as in point[i]; at[0] is now. */
+/* From at[i] until at[i + 1], point[i] holds; at[0] is now. */
 struct future_course {
 	uint32_t n; /* > 0 */
 	const int64_t *at;
 	const struct future_point *point;
 };
 
-/* Room that is kept on a node for so many tasks of a job; or (resv) all of the
- * node. */
+/* Room kept on a node for n tasks of a job; or (resv) the whole node. */
 struct future_due {
 	int64_t start, end; /* SNAP_NEVER: for ever */
 	uint64_t job;
-	uint32_t resv; /* SNAP_NONE: a job's */
+	uint32_t resv; /* SNAP_NONE: kept for a job */
 	uint32_t req, n;
-	uint32_t resumes; /* these tasks (index in snap.task) go on, or
-	                   * SNAP_NONE */
-	/* Owned by future.c: the next of the node, and the tasks as long as
-	 * it is looked at. */
+	uint32_t resumes; /* index in snap.task of the first task that resumes,
+	                     or SNAP_NONE */
+	/* Owned by future.c: the next entry of the node, and the tasks during a
+	 * walk. */
 	struct future_due *next;
 	uint32_t ntasks;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 };
 
-/* What one task needs, for comparison with points. */
+/* The needs of one task, to be compared with points. */
 struct future_ask {
 	uint32_t req;
 	int64_t need[FUTURE_N];
-	int64_t most;   /* more on one node do not count */
+	int64_t most;   /* count no more than this on one node */
 	uint32_t whose; /* the reservation it names, or FUTURE_ANYBODY */
 	bool exclusive;
-	bool goes_on; /* has its memory and GPUs already */
-	bool odd;     /* amounts alone do not say whether it fits */
+	bool goes_on; /* it resumes: memory and GPUs are its own already */
+	bool odd;     /* amounts alone do not decide whether it fits */
 };
 
 /* How many tasks fit at a point. */
@@ -87,13 +86,13 @@ static inline int64_t future_ask_count(const struct future_ask *ask,
 	return n;
 }
 
-/* The index of the point that holds at a time. */
+/* The index of the point that is in force at a time. */
 static inline uint32_t future_course_at(const struct future_course *c,
                                         int64_t at)
 {
 	uint32_t lo = 0, hi = c->n;
 
-	if (hi > 1 && c->at[1] > at) /* as most often */
+	if (hi > 1 && c->at[1] > at) /* the usual case */
 		return 0;
 	while (hi - lo > 1) {
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -108,13 +107,13 @@ static inline uint32_t future_course_at(const struct future_course *c,
 
 struct future;
 
-/* changes: whether anything of what runs ends at a time that is known */
+/* changes: whether any running job ends at a known time */
 struct future *future_new(struct place *place, bool changes);
 
-/* Whether any running job ends at a time that is known. */
+/* Whether any running job ends at a known time. */
 bool future_changes(const struct future *a);
 
-/* How many looks are left in this pass; and count some. */
+/* How many looks are left in this pass; and use some up. */
 int64_t future_patience(const struct future *a);
 void future_spend(struct future *a, size_t points);
 
@@ -132,7 +131,7 @@ static inline void future_ask_go_on(struct future_ask *ask)
 	ask->goes_on = true;
 }
 
-/* Whether amounts alone do not say what fits on the node. */
+/* Whether amounts alone do not decide what fits on the node. */
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 
@@ -145,8 +144,8 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
- * for ever) beside what is kept for other jobs; else *ret is what forbids it.
- * At the present only what is kept is looked at, not what is free.
+ * for ever) beside what is kept for other jobs; if not, *ret is what forbids
+ * it. For the present, only what is kept counts, not what is free.
  */
 bool future_allows(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
@@ -155,7 +154,7 @@ bool future_allows(struct future *a, uint32_t node,
 /* Keep room on a node, which is watched from now on. */
 void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
-/* Add the tasks that place has on trial, which are there until place->until. */
+/* Add the tasks that place has on trial; they end at place->until. */
 void future_add(struct future *a, uint32_t req);
 /* The same for one task, index in place->task. */
 void future_add_task(struct future *a, uint32_t req, size_t task);

@@ -2,29 +2,29 @@
 #include "aischedd/sched/future_nodes.h"
 #include "libcommon/heap.h"
 
-/* Orders of one resource: for nothing, for less than one, for each up to
- * eight, then for one and a half and two times as much, again and again. */
+/* Levels of one resource: nothing, less than one unit, each unit up to eight,
+ * then alternately one and a half times and twice the last power of two. */
 enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
-/* Seconds from now, and the node: together they are what is sorted by.  What
- * is later than can be said is as late as can be said. */
+/* Sort keys hold the seconds from now and the node. Clamp times that do not fit
+ * to the maximum. */
 #define LATEST ((int64_t)UINT32_MAX - 1)
 
 struct future_nodes_order {
 	uint32_t n, nsorted, nheap;
-	/* Sorted ones; up to nheap a heap whose root is the last; then those
-	 * that come later than all of these, in any order. */
+	/* First the sorted keys; then up to nheap a heap with its root at the
+	 * end; then, in any order, those that come later than all of these. */
 	uint64_t *key;
 	const uint32_t *in;
 };
 
-/* Of so many one is looked at to guess which come first. */
+/* One node in so many is looked at to guess which come first. */
 enum { SAMPLE = 64, FIRST = 4 };
 
-/* Of one resource. */
+/* One resource. */
 struct supply {
 	const int64_t *have; /* by node: free now */
-	/* By level and node: 1 + seconds until it has as much; 0: never. */
+	/* By level and node: 1 + seconds until it has that much; 0: never. */
 	uint32_t *in[LEVELS];
 	struct future_nodes_order *order[LEVELS];
 };
@@ -33,9 +33,10 @@ struct future_nodes {
 	const struct snap *s;
 	const struct future_runs *stays;
 	struct arena *arena;
-	int64_t least[LEVELS];        /* of a level */
-	struct supply *supply[RES_N]; /* once asked for */
-	uint8_t *is_early;            /* by node */
+	int64_t least[LEVELS];        /* by level: its amount */
+	struct supply *supply[RES_N]; /* made when first asked for */
+	uint8_t *
+	    is_early; /* by node: 1 if future_nodes_early() was called for it */
 	struct arena_list early;
 };
 
@@ -82,8 +83,8 @@ static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
 	return have;
 }
 
-/* In how many seconds a node has as much as each level says, if everybody
- * leaves on time and nobody comes.  each: what a task of a request holds. */
+/* Find the seconds until each node has as much as each level says, if all jobs
+ * end on time and none starts. each: what a task of a request holds. */
 static void find_times(struct future_nodes *soon, struct supply *sup,
                        const int64_t *each, uint32_t node)
 {
@@ -126,7 +127,7 @@ static struct supply *supply_new(struct future_nodes *soon, enum resource res)
 	return sup;
 }
 
-/* Place i of the heap. */
+/* Entry i of the heap. */
 static uint64_t *heap_at(const struct future_nodes_order *o, size_t i)
 {
 	return &o->key[o->nheap - 1 - i];
@@ -142,7 +143,7 @@ static void sink(struct future_nodes_order *o, size_t i, uint64_t key)
 	keys_sink(o, o->nheap - o->nsorted, i, key);
 }
 
-/* What follows the sorted ones, up to this one, becomes a heap. */
+/* Make a heap of the keys behind the sorted ones, up to this one. */
 static void make_heap(struct future_nodes_order *o, uint32_t end)
 {
 	o->nheap = end;
@@ -163,7 +164,7 @@ static void sort_next(struct future_nodes_order *o)
 		sink(o, 0, last);
 }
 
-/* A key with about a sixteenth of all below it. */
+/* Guess a key with about a sixteenth of all keys below it. */
 static uint64_t guess_early(const struct future_nodes_order *o)
 {
 	uint64_t least[FIRST];
@@ -183,7 +184,7 @@ static uint64_t guess_early(const struct future_nodes_order *o)
 	return n ? least[n - 1] : 0;
 }
 
-/* Most searches look at a few nodes: those that come late wait until all
+/* Most searches look at a few nodes: leave late nodes out of the heap until all
  * others are sorted. */
 static void put_early_first(struct future_nodes_order *o)
 {

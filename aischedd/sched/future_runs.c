@@ -22,7 +22,7 @@ static int by_end(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Most nodes have few tasks, which are in their order already. */
+/* Insertion sort: most nodes have few tasks, which are in order already. */
 void future_runs_sort(struct future_run *stay, size_t n)
 {
 	if (n > 32) {
@@ -45,8 +45,8 @@ struct future_runs *future_runs_new(const struct snap *s, struct arena *arena)
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 	uint32_t *first, *next;
 
-	/* Places in the slice of a node are counted up to where the next one's
-	 * begins. */
+	/* first[node + 1] counts up from the begin of the node's slice to its
+	 * end. */
 	first = next = arena_array(arena, uint32_t, s->node.n + 2);
 	next++;
 	st->stay = arena_array_raw(arena, struct future_run, ntasks);

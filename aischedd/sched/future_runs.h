@@ -12,7 +12,7 @@
 /* A task that is on a node until a time. */
 struct future_run {
 	int64_t end;   /* SNAP_NEVER: unknown; those are last */
-	uint32_t run;  /* whose it is */
+	uint32_t run;  /* index in snap.run */
 	uint32_t task; /* in snap.task */
 };
 
@@ -28,11 +28,11 @@ struct future_runs *future_runs_new(const struct snap *snap,
 void future_runs_change(struct future_runs *st, const struct snap *snap,
                         uint32_t run, int64_t end);
 
-/* When a run without time limit ends, by the assumed_time of its queue: more
- * than 0. */
+/* The end of a run without time limit, by the assumed_time of its queue, which
+ * must be more than 0. */
 int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
-/* When a running job has ended at the latest, as far as is known. */
+/* The latest known end of a running job, or SNAP_NEVER. */
 static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
 {
 	if (s->run.ending[run])

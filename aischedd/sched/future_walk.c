@@ -1,10 +1,9 @@
-/* future_walk.c - what is there on one node, from now on */
+/* future_walk.c - a walk through the times of one node */
 #include "aischedd/sched/future_walk.h"
 
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* Somebody asks. */
 struct future_runs *future_walk_runs(struct future *a)
 {
 	const struct snap *s = a->s;
@@ -34,7 +33,7 @@ static void take_task(struct work *w, uint32_t req,
 		         (sign < 0) - w->sealed[task->node]);
 }
 
-/* An added task comes (-1) or goes (1). */
+/* Take what an added task holds (sign -1), or give it back (1). */
 static void take_added(struct future *a, const struct future_added *it,
                        int sign)
 {
@@ -62,7 +61,7 @@ static void free_due(struct future_walk *w, struct future_due *d)
 	d->ntasks = 0;
 }
 
-/* The devices are those that come first: which ones does not matter. */
+/* Place the tasks on the first devices: which ones does not matter. */
 static void place_due(struct future_walk *w, struct future_due *d)
 {
 	struct work *then = w->a->then;
@@ -102,7 +101,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		         1 - then->sealed[w->node]);
 }
 
-/* Make it so as it is at this time. */
+/* Bring the counters to what they are at this time. */
 static void arrive(struct future_walk *w, int64_t at)
 {
 	struct future *a = w->a;
@@ -141,7 +140,7 @@ static uint32_t count_added(const struct future *a, uint32_t node)
 	return n;
 }
 
-/* All that ends on the node at times that are known. */
+/* List everything on the node that ends at a known time. */
 static void list_leaving(struct future_walk *w)
 {
 	struct future *a = w->a;
@@ -181,7 +180,7 @@ static void list_leaving(struct future_walk *w)
 	w->stay = a->leaving;
 }
 
-/* What is free on a node now, but for what was added. */
+/* Set the counters to what is free now, without added tasks. */
 static void fill_node(struct future *a, uint32_t node)
 {
 	const struct snap *s = a->s;
@@ -240,7 +239,7 @@ bool future_walk_on(struct future_walk *w)
 
 void future_walk_end(struct future_walk *w)
 {
-	work_commit(w->a->then); /* it is filled in anew */
+	work_commit(w->a->then); /* no undo: each walk fills the node anew */
 }
 
 static void lowest(uint64_t *job, uint64_t other)

@@ -17,19 +17,19 @@ struct future_added {
 	int64_t end;
 	uint32_t req;
 	uint32_t task; /* in place->task */
-	bool goes_on;  /* has its memory and GPUs already */
+	bool goes_on;  /* it resumes: memory and GPUs are its own already */
 	uint32_t next; /* of the node, + 1; 0: none */
 };
 
-/* What is known of a node; nothing, as long as it is zeroed. */
+/* What is known of a node; all zero: nothing yet. */
 struct future_view {
 	int64_t *at;
 	struct future_point *point;
 	uint32_t npoints, cap;
 	struct future_due *due; /* by start */
 	uint32_t added;         /* first of list, + 1 */
-	bool is_new;            /* the points are those of what is there */
-	bool odd;               /* amounts alone do not say what fits */
+	bool is_new;            /* the points are up to date */
+	bool odd;               /* amounts alone do not decide what fits */
 };
 
 struct future {
@@ -40,15 +40,15 @@ struct future {
 	bool changes;
 	int64_t patience;
 
-	/* Once somebody asks. */
+	/* Made by future_walk_runs(). */
 	struct future_runs *stays;
 	struct future_nodes *soon;
-	struct work *then; /* of the node that is looked at */
-	uint8_t *gone;     /* by task: told to leave in this pass */
+	struct work *then; /* the counters of the node during a walk */
+	uint8_t *gone;     /* by task: 1 if evicted in this pass */
 
 	struct arena_list added;
-	size_t ntasks;              /* of place->task that are among them */
-	struct future_run *leaving; /* scratch: all that ends on the node */
+	size_t ntasks;              /* tasks of place->task added so far */
+	struct future_run *leaving; /* scratch: what ends on the node */
 	size_t leaving_cap;
 	int64_t *count; /* scratch: one a point */
 	size_t count_cap;
@@ -60,13 +60,14 @@ struct future_walk {
 	struct future *a;
 	uint32_t node;
 	int64_t at;
-	const struct future_run *stay; /* that end, in this order */
+	const struct future_run *stay; /* what ends, in this order */
 	size_t nstays, next;
 	uint32_t whose, nkept;
-	const struct future_due *cut; /* found less room than was kept for it */
+	const struct future_due
+	    *cut; /* found less than was kept for it, or NULL */
 };
 
-/* i: + 1, as in lists. */
+/* i: index + 1, as in lists. */
 static inline const struct future_added *future_added_at(const struct future *a,
                                                          uint32_t i)
 {

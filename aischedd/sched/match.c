@@ -7,27 +7,27 @@
 #include "libcommon/map.h"
 
 /*
- * A node's bits, all that a request can ask about.  After one word that says
- * how large it is: the words it has (as feature or taint) and that a rule or
- * a taint names, those of them that are taints, and the GPU types that a
- * request names.
+ * The bits of a node describe all that a request can ask about. A word that
+ * gives its size; the words it has as feature or taint, if a rule or a taint
+ * names them; which of these are taints; and the GPU types that requests name.
  */
 struct match {
 	const struct snap *snap;
 	struct arena *arena;
-	uint32_t *word_bit; /* by word; SNAP_NONE: nobody asks */
+	uint32_t *word_bit; /* by word; SNAP_NONE: no request asks */
 	uint32_t *type_bit; /* likewise */
 	uint32_t nwords, ntypes;
-	size_t taints, types, nbits; /* where each begins, and the end */
+	size_t taints, types,
+	    nbits; /* first bit of taints, of types, and one past the last */
 
 	uint32_t nclasses;
 	struct node_class *class;
-	struct arena_list classes; /* of which class is the array */
+	struct arena_list classes; /* owner of the class array */
 	uint32_t *class_of;
 	uint32_t *by_pool; /* classes in order of pools */
 	uint32_t *found;   /* scratch: classes */
 	struct allowed *allowed;
-	bool *stack; /* for rules */
+	bool *stack; /* scratch: evaluates rules */
 };
 
 static bool bit_get(const uint64_t *set, size_t bit)
@@ -46,7 +46,7 @@ static void name_word(uint32_t *bit, uint32_t *n, uint32_t word)
 		bit[word] = (*n)++;
 }
 
-/* Give a bit to each word that matters. */
+/* Give a bit to each word that a rule or a taint names. */
 static void number_words(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -79,7 +79,7 @@ static void number_words(struct match *m)
 	m->stack = arena_array(m->arena, bool, longest);
 }
 
-/* The same for amounts of about the same size: the three highest bits. */
+/* Round to the three highest bits: amounts of about the same size are equal. */
 static uint64_t size_of(int64_t amount)
 {
 	int high = amount ? 63 - __builtin_clzll((uint64_t)amount) : 0;
@@ -172,7 +172,7 @@ static void classify_nodes(struct match *m)
 	for (uint32_t i = 0; i < n; i++) {
 		memset(bits, 0, size);
 		node_bits(m, i, bits);
-		/* Like the one before it, as often as not. */
+		/* Nodes are often like the one before. */
 		if (!i || memcmp(m->class[class].word, bits, size))
 			class = find_class(m, slot, nslots - 1, bits, size);
 		add_to_class(m, class, i);
@@ -246,7 +246,7 @@ static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
 			continue;
 		}
 		if (rule_count(s->rule[i])) {
-			m->stack[n - 1] = true; /* not on each node */
+			m->stack[n - 1] = true; /* does not hold on each node */
 			continue;
 		}
 		n--;
@@ -258,7 +258,7 @@ static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
 	return !n || m->stack[0];
 }
 
-/* A taint keeps jobs away that do not name its word. */
+/* Whether the request names the words of all taints of the node. */
 static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
 {
 	const struct snap *s = m->snap;
@@ -296,7 +296,7 @@ static bool class_allows(const struct match *m, uint32_t req,
 	       tolerates(m, req, c->word);
 }
 
-/* Where the part of a rule begins that ends before end. */
+/* Where the part of a rule begins that ends before `end`. */
 static uint32_t part_start(const struct snap *s, uint32_t end)
 {
 	for (int parts = 1; parts > 0;) {
@@ -310,7 +310,7 @@ static uint32_t part_start(const struct snap *s, uint32_t end)
 	return end;
 }
 
-/* Which classes have what so many nodes must have. */
+/* Find the classes that have each counted part. */
 static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 {
 	const struct snap *s = m->snap;
@@ -334,7 +334,8 @@ static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 	a->counted = counted;
 }
 
-/* NULL unless the request names nodes; then those it may use. */
+/* Returns NULL unless the request names nodes; else a bitmap of those it may
+ * use. */
 static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 {
 	const struct snap *s = m->snap;

@@ -19,8 +19,8 @@ struct node_class {
 	bool mixed; /* some node has GPUs of more than one type */
 	uint32_t nnodes;
 	uint32_t *node;       /* ascending */
-	int64_t most[RES_N];  /* that one node of it has in total */
-	const uint64_t *word; /* bits, see match.c */
+	int64_t most[RES_N];  /* the most that one node of it has in total */
+	const uint64_t *word; /* bits; see match.c */
 };
 
 /* Where one request may run. */

@@ -12,7 +12,7 @@ static const int64_t boost = (int64_t)1 << 60;
 
 /* --- scores ------------------------------------------------------------ */
 
-/* Of its queue or the next above that has one. */
+/* Returns the max_wait of the row's queue or its next ancestor that has one. */
 static int64_t max_wait(const struct snap *s, uint32_t row)
 {
 	for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
@@ -34,7 +34,7 @@ static bool is_overdue(const struct row_order *o, uint32_t row, uint32_t member)
 	       waited(o, member) >= o->overdue[row];
 }
 
-/* Those that have waited too long go as they were submitted. */
+/* Overdue jobs go in the order of submission. */
 struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member)
 {
@@ -263,8 +263,7 @@ int order_compare(const struct row_order *o, uint32_t a, uint32_t b)
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
 }
 
-/* Whoever was judged by an earlier pass has none, unless he holds others
- * back. */
+/* A row judged by an earlier pass gets no turn, unless it holds others back. */
 static bool has_turn(const struct row_order *o, uint32_t row)
 {
 	switch (o->snap->pend.judged[row]) {
@@ -302,7 +301,8 @@ void order_open(struct row_order *o)
 	}
 }
 
-/* A heap for each queue, in one array; n is how many there may be. */
+/* Allocate the heaps of all queues as one array; n has the most entries of
+ * each. */
 static void heaps_alloc(struct order_heap *h, uint32_t nqueues,
                         struct arena *arena)
 {

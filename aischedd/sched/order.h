@@ -38,38 +38,37 @@ static inline int order_key_cmp(const struct order_key *a,
 
 struct row_order {
 	const struct snap *snap;
-	struct order_heap
-	    *rows; /* by queue: rows whose turn is still to come */
+	struct order_heap *rows;    /* by queue: rows that still have a turn */
 	struct order_heap *growers; /* by queue: runs that may grow */
-	bool grows;                 /* there are such runs */
-	int64_t *base;         /* by row: its score but for age, thousandths */
-	int64_t *rank;         /* by row: see order_score.h */
-	struct order_key *key; /* by row: of the member whose turn it is */
-	uint64_t *ready;       /* by row: jobs that may start at once */
-	uint32_t *next;        /* by row: the member whose turn it is */
+	bool grows;                 /* there are runs that may grow */
+	int64_t *base;         /* by row: its score without age, thousandths */
+	int64_t *rank;         /* by row; see order_score.h */
+	struct order_key *key; /* by row: the key of its next member */
+	uint64_t *ready;       /* by row: jobs that may start now */
+	uint32_t *next;        /* by row: its next member */
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */
-	uint32_t *claimed;     /* by row: jobs for which others leave */
-	int64_t *hold;         /* by row: who waits for so long without a
-	                        * promised start holds back those behind it,
-	                        * or CONF_NONE */
-	int64_t *overdue;      /* by row: who waits for so long goes before all
-	                        * others, or CONF_NONE */
-	uint32_t *first;       /* by row: the first member that waits but is
-	                        * promised a start, or SNAP_NONE */
-	uint32_t *first_begun; /* by row: jobs of that one that start */
+	uint32_t *claimed;     /* by row: jobs for which others are evicted */
+	int64_t
+	    *hold; /* by row: waiting time after which a job without promised
+	              start holds back those behind it, or CONF_NONE */
+	int64_t *overdue; /* by row: waiting time after which a job goes before
+	                     all others, or CONF_NONE */
+	uint32_t *first;  /* by row: the first member that waits but is
+	                   * promised a start, or SNAP_NONE */
+	uint32_t *first_begun; /* by row: jobs of that member that start */
 	uint32_t *limited; /* by row: the first member whose array runs as many
-	                    * tasks as it may, or SNAP_NONE */
-	uint32_t *grown;   /* by run: tasks that it gets */
+	                      tasks as its limit allows, or SNAP_NONE */
+	uint32_t *grown;   /* by run: tasks added */
 };
 
-/* Tasks that a run has, and gets. */
+/* The tasks that a run has and gets. */
 static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 {
 	return snap_run_ntasks(o->snap, run) + o->grown[run];
 }
 
-/* The next claim of a leaf. */
+/* The next claim of a leaf queue. */
 struct turn {
 	uint32_t row; /* SNAP_NONE: a run grows */
 	uint32_t run;
@@ -79,50 +78,50 @@ struct turn {
 struct row_order *order_new(const struct snap *snap, const struct tally *tally,
                             const int64_t capacity[RES_N], struct arena *arena);
 
-/* All rows and runs take their places; those whose jobs have started or been
- * given claims (begun, grown) as far as they go on. */
+/* Put all rows and runs in their places, minus the jobs that already started or
+ * got claims (begun, grown). */
 void order_open(struct row_order *o);
 
 bool order_has(const struct row_order *o, uint32_t queue);
 
-/* It stays the first of its queue until one of the rest is said. */
+/* The next claim stays the same until one of the functions below is called. */
 struct turn order_first(const struct row_order *o, uint32_t queue);
-/* What that asks for: a job at its minimum, or a task. */
+/* The amounts that the next claim asks for: a job at its minimum, or a task. */
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
-/* Its job starts, or others leave for it; the next, please. */
+/* Go on to the next claim: the job starts, or others are evicted for it. */
 void order_started(struct row_order *o, uint32_t queue);
 void order_claimed(struct row_order *o, uint32_t queue);
-/* It waits, and others like it have their turn still. */
+/* Go on: the job waits, but others of its row still have their turn. */
 void order_promised(struct row_order *o, uint32_t queue);
 void order_grown(struct row_order *o, uint32_t queue);
-/* Nothing more of it can start. */
+/* Go on: nothing more of this row or run can start. */
 void order_drop(struct row_order *o, uint32_t queue);
 
-/* Whether the next of a leaf has waited for so long that it may hold back
+/* Whether the next job of a leaf has waited so long that it may hold back
  * others. */
 bool order_is_due(const struct row_order *o, uint32_t queue);
 
 /* The sign of the comparison of two leaves' next claims. */
 int order_compare(const struct row_order *o, uint32_t a, uint32_t b);
 
-/* Whether a job of the row is known to wait already. */
+/* Whether a job of the row is already known to wait. */
 static inline bool order_is_waiting(const struct row_order *o, uint32_t row)
 {
 	return o->first[row] != SNAP_NONE;
 }
 
-/* Jobs of a member that may start at once. */
+/* How many jobs of a member may start now. */
 static inline uint32_t order_may_start(const struct snap_member *m)
 {
 	return m->room < m->count ? m->room : m->count;
 }
 
-/* Of a member of the row, when its turn comes. */
+/* The key of a member of the row at its turn. */
 struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member);
 
-/* The member that the verdict of a row speaks of: the first that waits and
- * not only for its own array, or SNAP_NONE when all started. */
+/* The member that the verdict of a row is about: the first that waits for more
+ * than its array's limit, or SNAP_NONE when all started. */
 uint32_t order_waiting(const struct row_order *o, uint32_t row);
 
 #endif

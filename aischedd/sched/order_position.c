@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-/* The first job of a row that waits, or another one whose place is wanted;
- * sorted they are in the order of each queue. */
+/* A job whose position is wanted: the first of a row that waits, or another
+ * one. Sorted by queue and turn. */
 struct waiter {
 	uint32_t row, queue;
 	struct order_key key;
 	uint64_t job;
-	uint64_t ahead; /* jobs between the waiter before it and itself */
+	uint64_t ahead; /* jobs between the previous waiter and this one */
 	uint32_t *ret;
 	bool other;
 };
@@ -41,8 +41,8 @@ static int by_turn(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* From this member on all jobs of a row wait, but for those of it that have
- * begun. */
+/* Returns the first member of a row that still has waiting jobs, and how many
+ * of its jobs have begun. */
 static uint32_t first_waiting(const struct row_order *o, uint32_t row,
                               uint32_t *ret_begun)
 {
@@ -90,8 +90,8 @@ static uint32_t first_after(const struct row_order *o, const struct waiter *w,
 	return lo;
 }
 
-/* The first of a row's members, from one on, whose turn comes after that of
- * the waiter: who came later has waited no longer. */
+/* The first of a row's members, from this one on, whose turn comes after the
+ * waiter's; binary search, as later members have waited no longer. */
 static uint32_t members_before(const struct row_order *o, uint32_t row,
                                uint32_t from, const struct waiter *w)
 {
@@ -130,7 +130,7 @@ static void count_between(const struct row_order *o, struct waiter *w,
 	}
 }
 
-/* The last member of each row that has a position by now, or SNAP_NONE. */
+/* The last member of each row that has a position already, or SNAP_NONE. */
 static uint32_t *last_listed(const struct row_order *o,
                              const struct arena_list *promised,
                              struct arena *arena)
@@ -145,7 +145,7 @@ static uint32_t *last_listed(const struct row_order *o,
 	return last;
 }
 
-/* Those behind them. */
+/* List the members behind them. */
 static void list_queued(const struct row_order *o,
                         const struct arena_list *promised,
                         struct arena_list *queued, struct arena *arena)

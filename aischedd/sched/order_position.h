@@ -14,7 +14,7 @@
 
 enum { LINE_ROW = 1000, LINE_MAX = 10000 };
 
-/* promised: struct promised; queued: struct queued, filled here. */
+/* promised: struct promised; queued: struct queued, appended here. */
 void order_position_find(const struct row_order *o, struct verdict *verdict,
                          const struct arena_list *promised,
                          struct arena_list *queued, struct arena *arena);

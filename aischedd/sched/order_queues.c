@@ -18,7 +18,7 @@ static bool rations(const struct snap *s, uint32_t queue)
 	return false;
 }
 
-/* Whether what a leaf asks for plays a part in any share. */
+/* Find the queues whose demand affects any share. */
 static void find_rationed(const struct snap *s, uint8_t *ret)
 {
 	for (uint32_t q = 0; q < s->queue.n; q++) {
@@ -46,7 +46,7 @@ static void ask_pending(struct order_queues *t, uint32_t row,
 	sum[RES_GPU] += tasks * s->req.gpus[req];
 }
 
-/* Who leaves wants to come back, and is asked for, too. */
+/* The demand of evicted jobs counts: they want to come back. */
 static void divide(struct order_queues *t, const struct tally *tally,
                    struct fit_empty *empty, struct arena *arena)
 {
@@ -79,8 +79,8 @@ static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 	return (x > y) - (x < y);
 }
 
-/* So much of a resource a queue may call its own, or CONF_NONE; with what it
- * is guaranteed but does not ask for, if `quota` is set. */
+/* How much of a resource a queue may call its own, or CONF_NONE; with `quota`
+ * also its guarantee beyond what it asks for. */
 static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
                       bool quota)
 {
@@ -96,8 +96,8 @@ static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
 	           : most;
 }
 
-/* How far it is from its share now (next NULL), or would be with this much
- * more. */
+/* Use by share, now (next NULL) or with this much more: the largest ratio of
+ * all resources. */
 static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
                              const int64_t *next)
 {
@@ -115,14 +115,14 @@ static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
 		if (!one.use && (!rationed || !t->ask[queue][r]))
 			continue;
 		if (!one.use && !one.share)
-			one = (struct ratio){ 1, 1 }; /* nothing is its share */
+			one = (struct ratio){ 1, 1 }; /* using all of nothing */
 		if (ratio_cmp(&one, &most) > 0)
 			most = one;
 	}
 	return most;
 }
 
-/* The leaf below (or at) a queue whose turn it is there. */
+/* The leaf queue below (or at) a queue whose turn it is. */
 static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 {
 	while (t->nkids[queue])
@@ -130,8 +130,9 @@ static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 	return queue;
 }
 
-/* Whether its next claim leaves it within its share: who would be above it may
- * have to give up again what he gets, so he comes last, but not for ever. */
+/* Whether the next claim of a queue keeps within its share. If not, the queue
+ * comes last, because what it gets may be reclaimed at once; but not once that
+ * claim has waited too long. */
 static bool stays_within(const struct order_queues *t, uint32_t queue)
 {
 	return t->next[queue].use <= t->next[queue].share ||
@@ -159,7 +160,7 @@ static bool before(const struct order_queues *t, uint32_t a, uint32_t b)
 	return cmp ? cmp < 0 : a < b;
 }
 
-/* The heap of a queue's children; each child knows its place in it. */
+/* A heap of a queue's children; each child knows its index in it. */
 struct siblings {
 	struct order_queues *t;
 	uint32_t *heap;
@@ -180,7 +181,7 @@ static bool has_claim(const struct order_queues *t, uint32_t queue)
 	return t->nkids[queue] || order_has(t->order, queue);
 }
 
-/* How far it is from its share, and how far its next claim takes it. */
+/* Work out the ratios of a queue now and with its next claim. */
 static void measure(struct order_queues *t, uint32_t queue)
 {
 	int64_t next[RES_N];
@@ -192,7 +193,7 @@ static void measure(struct order_queues *t, uint32_t queue)
 	t->next[queue] = ratio_of(t, queue, next);
 }
 
-/* Put a queue where it belongs among its siblings, in or out. */
+/* Insert, move or remove a queue among its siblings. */
 static void settle(struct order_queues *t, uint32_t queue)
 {
 	uint32_t parent = t->snap->queue.parent[queue], *n, at;

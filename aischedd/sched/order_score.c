@@ -5,8 +5,8 @@
 
 enum { DAY_S = 86400, WAITED_MOST_S = 7 * DAY_S };
 
-/* Of which the largest cluster still has some for a single CPU; and more
- * seconds than any job has, so that their product is in range. */
+/* Small enough for one CPU of the largest cluster to count, and longer than any
+ * job; their product does not overflow. */
 static const int64_t PARTS = (int64_t)1 << 26, LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
@@ -27,7 +27,7 @@ int64_t order_score_overdue(uint8_t order, int64_t hold_after)
 	           : hold_after;
 }
 
-/* The largest part of any one resource, of so many parts in all. */
+/* The largest fraction of any resource that it asks for, in `all` parts. */
 static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
                        int64_t all)
 {

@@ -18,11 +18,11 @@
 
 struct order_score {
 	int64_t priority, age, size, fair_share;
-	bool overdue; /* it has waited for longer than its queue allows, and
-	               * goes before all that have not */
+	bool overdue; /* it has waited longer than its queue allows and goes
+	                 before all that have not */
 };
 
-/* What waiting for so many seconds is worth. */
+/* The points for waiting this many seconds. */
 int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
 
 /* ask: of all its tasks; light: 0 .. 1000, as in struct snap_pend. */
@@ -42,9 +42,9 @@ static inline int64_t order_score_sum(const struct order_score *s)
 	return s->priority + s->age + s->size + s->fair_share;
 }
 
-/* How long a job waits, where its queue has no max_wait, before it goes before
- * all that have not waited so long, or CONF_NONE: with points, a week longer
- * than hold_after, as its age adds to them for as long as that. */
+/* The wait after which a job of a queue without max_wait goes before all that
+ * have waited less, or CONF_NONE. With points that is a week more than
+ * hold_after, as its age adds points for that long. */
 int64_t order_score_overdue(uint8_t order, int64_t hold_after);
 
 #endif

@@ -4,12 +4,12 @@
 /* Thousandths of devices times seconds: 10 hours of one. */
 static const int64_t SERVED_FIRST = (int64_t)36000 * 1000;
 
-/* More seconds than any job has. */
+/* Longer than any job runs. */
 static const int64_t LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
 
-/* Thousandths of the devices that it holds at least. */
+/* Thousandths of the devices that a job holds at least. */
 static int64_t devices(const struct snap *s, uint32_t req)
 {
 	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
@@ -33,11 +33,11 @@ static int64_t left_of(const struct snap *s, uint32_t req, uint32_t queue,
 		length = s->queue.assumed_time[queue];
 	if (length == CONF_NONE || length > LONGEST_S)
 		length = LONGEST_S;
-	/* Whoever was evicted may need more time than it asked for. */
+	/* An evicted job may need more time than it asked for. */
 	return product(length > served ? length - served : 1, devices(s, req));
 }
 
-/* The number of tens. */
+/* The number of powers of ten up to x. */
 static int64_t decade(int64_t x)
 {
 	int64_t n = 0;
@@ -47,7 +47,7 @@ static int64_t decade(int64_t x)
 	return n;
 }
 
-/* Eight rungs for each doubling. */
+/* Eight steps for each doubling of x. */
 static int64_t eighth(int64_t x)
 {
 	int log = 63 - __builtin_clzll((uint64_t)x | 8);

@@ -28,7 +28,7 @@ static inline bool order_rung_counts(uint8_t order)
 /* The order of rows of equal priority: the least goes first. */
 int64_t order_rung_rank(const struct snap *snap, uint32_t row);
 
-/* More than there are. */
+/* An upper bound of the number of rungs. */
 enum { RUNGS = 1024 };
 
 /* A job may take from one with a lower standing: priority, then rung. */

@@ -25,23 +25,25 @@ struct pass {
 	struct place *place;
 	struct promises *promises;
 	struct fit_empty *empty;
-	struct evictor *evict;   /* once a claimant needs room */
+	struct evictor *evict;   /* made when a claimant first needs room */
 	struct verdict *verdict; /* by row */
-	uint8_t *looked_at;      /* by row: checked that it could ever start */
-	uint32_t *failed;        /* by request: a row for which it failed */
-	uint8_t *settled;        /* by run: it gets more or goes on, so it
-	                          * may not be evicted */
-	uint32_t *more;          /* by run: the last node by which it grows:
-	                          * in more_node, + 1; 0: none */
+	uint8_t *
+	    looked_at; /* by row: 1 if it is checked that it could ever start */
+	uint32_t *failed; /* by request: a row for which it failed */
+	uint8_t *settled; /* by run: 1 if it grows or resumes: not to be evicted
+	                     in this pass */
+	uint32_t *more; /* by run: index in more_node, + 1, of the last node by
+	                   which it grows; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
-	size_t nsettled; /* starts on claims of earlier plans */
-	int64_t spent;   /* of the budget */
+	size_t
+	    nsettled;  /* starts on claims of earlier plans; they come first */
+	int64_t spent; /* part of the budget used up */
 
-	/* What is decided. */
+	/* The decisions. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
 	struct arena_list promised, queued;
-	struct arena_list more_node; /* struct more, of all runs */
+	struct arena_list more_node; /* struct more of all runs */
 	struct arena_list due;       /* admit.h */
 };
 
@@ -61,8 +63,8 @@ void pass_wake(struct pass *p, int64_t at);
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
 
-/* Count the tasks that a run has, and gets by this plan, as tasks of the job
- * that is placed (place->own), or no longer. */
+/* Count the tasks that a run has or gets by this plan as tasks of the job being
+ * placed (place->own), or no longer. */
 void pass_own(struct pass *p, uint32_t run, bool own);
 
 /* Add a claim of the row's next job, or (row SNAP_NONE) of a run; its nodes

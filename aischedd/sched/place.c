@@ -35,7 +35,7 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	return p;
 }
 
-/* When what starts now ends if it takes as long as this, or SNAP_NEVER. */
+/* The end of a job of this length that starts now, or SNAP_NEVER. */
 static int64_t end_of(const struct snap *s, int64_t length)
 {
 	return length == SNAP_NEVER || length == CONF_NONE ? SNAP_NEVER
@@ -90,7 +90,7 @@ static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
 	return n ? memcpy(p, old, n * size) : p;
 }
 
-/* The next task of the plan; room for it and all its CPUs. */
+/* Returns the next task of the plan, after making room for it and its CPUs. */
 static struct snap_task *next_task(struct place *p, size_t ncpus)
 {
 	if (p->ntasks + 2 > p->task_cap)
@@ -120,7 +120,7 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 	       place_index_tree(p->index, node) == TREE_OPEN;
 }
 
-/* The place of a node's class in those of the request. */
+/* The index of a node's class in those of the request. */
 static uint32_t class_at(const struct place *p, const struct allowed *a,
                          uint32_t node)
 {
@@ -131,7 +131,7 @@ static uint32_t class_at(const struct place *p, const struct allowed *a,
 	return i;
 }
 
-/* Whether enough of these nodes meet each counted part. */
+/* Whether enough of these nodes have each counted part. */
 static bool has_counts(const struct place *p, const struct allowed *a,
                        const uint32_t *node, uint32_t n)
 {
@@ -179,7 +179,7 @@ bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
 	       has_counts(p, match_req(p->match, req), node, n);
 }
 
-/* Whether n tasks there break no promise. */
+/* Whether n tasks on the node break no promise. */
 static bool keeps_promises(const struct place *p, uint32_t req, uint32_t node,
                            int64_t n)
 {
@@ -215,7 +215,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	max = max > 0 ? fit_count(p->work, req, node, own, max) : 0;
 	if (!max || keeps_promises(p, req, node, own + max))
 		return max;
-	/* There is room for some, not for max. */
+	/* Some tasks fit, max do not. */
 	while (max - some > 1) {
 		int64_t n = some + (max - some) / 2;
 
@@ -296,7 +296,7 @@ unsigned place_trees(const struct place *p, uint32_t req)
 	return trees;
 }
 
-/* The classes of the next pool of the request. */
+/* Go on to the classes of the request's next pool. */
 static bool next_pool(struct place_trial *t)
 {
 	const struct match *m = t->p->match;
@@ -345,8 +345,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	return false;
 }
 
-/* In the domain of the level that it likes, or of the next wider one, up to
- * that which it needs. */
+/* Grow in the narrowest domain possible, from the preferred level up to the one
+ * that is needed. */
 static bool grow_near(struct place *p, uint32_t req, uint32_t node,
                       struct place_lack *ret_lack)
 {

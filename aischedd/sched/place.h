@@ -24,55 +24,57 @@ struct place {
 	const struct domains *domains;
 	struct place_topology *topology; /* place_topology.c's */
 
-	/* The claim that is being placed, see place_for(). */
+	/* The claim that is being placed; see place_for(). */
 	uint64_t job;
 	uint32_t queue;
-	int64_t until;  /* what is placed ends by then, or SNAP_NEVER */
-	uint32_t run;   /* the run that goes on, or SNAP_NONE */
+	int64_t until;  /* end of what is placed, or SNAP_NEVER */
+	uint32_t run;   /* the run that resumes, or SNAP_NONE */
 	uint64_t looks; /* nodes that were looked at in this pass */
 	bool grows;     /* the run has other tasks */
 
-	/* What is promised to others (promise.h). */
+	/* The promises made to other jobs (promise.h). */
 	struct promises *promises; /* NULL: nothing */
-	uint8_t *watched;          /* by node: ask there */
-	uint32_t nkept;            /* how often room was kept on one */
-	bool careful;              /* ask on all nodes */
-	bool heedless;             /* ask nowhere */
+	uint8_t *watched;          /* by node: 1: ask the promises there */
+	uint32_t nkept;            /* how many times room was kept on a node */
+	bool careful;              /* ask the promises on all nodes */
+	bool heedless;             /* ask the promises nowhere */
 
-	/* What was placed so far; the tasks of the trial are the last. */
+	/* All tasks placed so far; those of the trial come last. */
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 	size_t ntasks, task_cap, nuse, use_cap;
-	size_t first_task, first_use, mark; /* of the trial */
-	uint32_t pool, within; /* only there (a domain), or SNAP_NONE */
+	size_t first_task, first_use, mark; /* where those of the trial begin */
+	uint32_t pool,
+	    within; /* use only this pool, this domain; or SNAP_NONE */
 };
 
 /* Why a trial failed, in the pool in which most tasks fit. */
 struct place_lack {
-	/* Topology or NumaAlignment; None: something is short. */
+	/* Topology or NumaAlignment; None: an amount is short. */
 	enum reason why;
-	uint32_t domain; /* of the level it needs: it has room for got tasks */
-	uint32_t got;    /* tasks that would fit */
-	uint32_t node;   /* the one with most of it, or SNAP_NONE */
-	int what;        /* enum resource, or WHAT_* */
-	int64_t need;    /* of it, for one task (WHAT_NODE: nodes) */
-	int64_t have;    /* free at the node (WHAT_NODE: nodes with room) */
-	int64_t total;   /* at the node */
-	int64_t sum;     /* free in the pool */
-	bool scattered;  /* enough of everything is free in the pool */
+	uint32_t
+	    domain;     /* domain of the needed level in which most tasks fit */
+	uint32_t got;   /* tasks that would fit */
+	uint32_t node;  /* node with most of what is short, or SNAP_NONE */
+	int what;       /* enum resource, or WHAT_* */
+	int64_t need;   /* needed for one task (WHAT_NODE: nodes) */
+	int64_t have;   /* free on the node (WHAT_NODE: nodes that fit) */
+	int64_t total;  /* total of the node */
+	int64_t sum;    /* free in the pool */
+	bool scattered; /* enough of everything is free in the pool */
 };
 
 struct place *place_new(const struct snap *snap, const struct tally *tally,
                         struct arena *arena);
 
 /*
- * From now on place this job of the row, or more tasks of the run.  A job ends
- * by its time limit or the assumed_time of its queue, a run when it would
+ * From now on place this job of the row, or more tasks of the run. A job ends
+ * by its time limit or the assumed_time of its queue; a run ends when it would
  * anyway.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
-/* The same for a run that starts again elsewhere: its time limit begins
+/* Likewise for a run that starts again elsewhere: its time limit begins
  * anew. */
 void place_for_moved(struct place *p, uint32_t run);
 
@@ -87,7 +89,7 @@ unsigned place_trees(const struct place *p, uint32_t req);
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack);
 
-/* The same for a suspended job, which needs its CPUs back on its nodes. */
+/* Likewise for a suspended job, which needs its CPUs back on its nodes. */
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 
@@ -105,10 +107,10 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* One more task for a running job, with those that it has (own). */
+/* Place one more task of a running job, beside those it has (own). */
 bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
 
-/* A trial by hand: n tasks on a node on which they fit. */
+/* A trial by hand: place n tasks on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
 

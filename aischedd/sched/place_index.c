@@ -1,15 +1,15 @@
-/* place_index.c - nodes with room, in the order in which a pool fills them */
+/* place_index.c - nodes in the order in which their pool fills them */
 #include "aischedd/sched/place_index.h"
 
 #include <assert.h>
 
 typedef __int128 wide;
 
-/* Above it a CPU hardly matters. */
+/* Above this worth a CPU hardly matters. */
 static const int64_t WORTH_MOST = (int64_t)1 << 36;
 
-/* What a node had free when it was put on the index; the keys, the least
- * first, are as the pool orders its nodes. */
+/* What a node had free when it was put on the index, and its sort keys, least
+ * first, by the order of its pool. */
 struct leaf {
 	uint32_t kid[2];
 	uint32_t rank; /* parents have the higher one */
@@ -27,7 +27,7 @@ struct place_index {
 	uint32_t (*count)[NTREES];    /* one a class */
 	int64_t (*sum)[RES_N];        /* one a class */
 	int64_t (*domain_sum)[RES_N]; /* one a domain */
-	int64_t (*most)[RES_N];       /* one a pool: of the largest node */
+	int64_t (*most)[RES_N];       /* one a pool: the largest node's */
 	uint64_t *domain_changed;     /* likewise */
 	uint64_t nchanges;
 };
@@ -44,7 +44,7 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
-/* What so many CPUs are worth, less so many GPUs: thousandths of GPUs. */
+/* Thousandths of GPUs that so many CPUs are worth, less so many GPUs. */
 static int64_t excess(int64_t worth, int64_t cpu, int64_t gpu)
 {
 	return worth ? (cpu * worth >> 20) - gpu : 0;
@@ -56,8 +56,8 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 	return excess(index->worth, cpu, gpu);
 }
 
-/* What is free in parts of the largest node of the pool: the mean of both
- * resources in percent, rounded up. */
+/* Percentage free compared with the largest node of the pool: the mean of CPUs
+ * and GPUs, rounded up. */
 static int64_t free_percent(const struct place_index *index, uint32_t node)
 {
 	const struct work *w = index->work;
@@ -108,8 +108,8 @@ static void read_node(struct place_index *index, uint32_t node)
 	    place_index_balance(index, w->cpu[node], w->gpu[node]);
 	l->own[DIM_MORE_GPU] = -l->own[DIM_MORE_CPU];
 	for (int d = 0; d < DIM_N; d++) {
-		/* Nobody else gets anything where an exclusive job runs; who
-		 * asks for nothing fits where too much was given away. */
+		/* Nothing fits beside an exclusive job. Free amounts below zero
+		 * count as zero, so that a request for nothing still fits. */
 		if (w->sealed[node])
 			l->own[d] = -1;
 		else if (l->own[d] < 0)
@@ -416,7 +416,7 @@ static void find_largest(struct place_index *index, struct arena *arena)
 	}
 }
 
-/* One node to be put on the index for the first time. */
+/* A node to be put on the index for the first time. */
 struct first {
 	uint32_t index; /* class and tree */
 	uint32_t node;
@@ -434,7 +434,7 @@ static bool goes_first(const struct first *x, const struct first *y)
 	return x->node < y->node;
 }
 
-/* Where the order that begins at i ends. */
+/* Where the ascending run that begins at i ends. */
 static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
 {
 	if (i < n)
@@ -444,7 +444,7 @@ static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
 	return i;
 }
 
-/* Nodes are in order here and there: merge what is. */
+/* Merge sort of ascending runs: nodes are partly in order. */
 static const struct first *sort_nodes(struct first *it, struct first *other,
                                       uint32_t n)
 {
@@ -469,8 +469,9 @@ static const struct first *sort_nodes(struct first *it, struct first *other,
 	return it;
 }
 
-/* A tree of nodes in order: each hangs below the last one of higher rank; what
- * was below that is before it.  last: scratch, the right edge. */
+/* Build a treap from sorted nodes. Each hangs below the last one of higher rank
+ * and takes what was below that as its left child. last: scratch, the right
+ * edge. */
 static uint32_t build(struct place_index *index, const struct first *it,
                       uint32_t n, uint32_t *last)
 {
@@ -480,7 +481,7 @@ static uint32_t build(struct place_index *index, const struct first *it,
 		uint32_t node = it[i].node, below = SNAP_NONE;
 		struct leaf *l = &index->leaf[node];
 
-		/* As in join(): of equals the later is above. */
+		/* As in join(): of equal ranks the later is above. */
 		while (depth && index->leaf[last[depth - 1]].rank <= l->rank) {
 			below = last[--depth];
 			pull(index, below);

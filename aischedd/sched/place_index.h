@@ -16,12 +16,11 @@
 #include "aischedd/sched/match.h"
 #include "aischedd/sched/work.h"
 
-/* Which tree a node is in. */
+/* The tree that a node is in. */
 enum place_tree {
 	TREE_OPEN, /* anybody's */
-	TREE_LATE, /* starts failed there a moment ago: not yet again */
-	TREE_PART, /* in the domain that is being filled, see place_topology.c
-	            */
+	TREE_LATE, /* a start failed there recently: not before retry_at */
+	TREE_PART, /* in the domain being filled, see place_topology.c */
 	NTREES,
 	TREE_NONE = NTREES /* down, drained, or runner not ready */
 };
@@ -32,7 +31,7 @@ enum {
 	IN_PART = 1 << TREE_PART
 };
 
-/* What a node needs to have free; necessary, not sufficient. */
+/* What a node must have free; necessary, not sufficient. */
 struct place_need {
 	int64_t cpu, mem, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */
@@ -60,9 +59,10 @@ enum place_dim {
 struct place_index;
 
 /*
- * GPUs for a CPU, in 2^20ths, as what runs and waits asks for both; 0: nobody
- * does.  GPUs on a node whose CPUs are used up are of no use to anybody, nor
- * are CPUs where no GPU is left.  So both are counted in GPUs.
+ * GPUs that a CPU is worth, in 2^20ths, by how much of both running and waiting
+ * jobs ask for; 0: none asks for both. GPUs on a node whose CPUs are used up
+ * are of no use, nor are CPUs where no GPU is left. So both are counted in
+ * GPUs.
  */
 int64_t place_index_worth(const struct snap *snap, const struct tally *tally);
 
@@ -87,7 +87,8 @@ uint32_t place_index_find(const struct place_index *index, uint32_t class,
                           enum place_tree tree, const struct place_need *need,
                           place_index_accept_fn *accept, void *arg);
 
-/* What a request for so much would take of more_cpu; < 0: of more_gpu. */
+/* Returns how much of more_cpu (> 0) or more_gpu (< 0) a request for this much
+ * uses up. */
 int64_t place_index_balance(const struct place_index *index, int64_t cpu,
                             int64_t gpu);
 
@@ -95,7 +96,7 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 bool place_index_has(const struct place_index *index, uint32_t node,
                      const struct place_need *need);
 
-/* What the node has free of one thing; -1 where an exclusive job runs. */
+/* How much of one thing the node has free; -1 where an exclusive job runs. */
 int64_t place_index_have(const struct place_index *index, uint32_t node,
                          enum place_dim dim);
 
@@ -109,11 +110,11 @@ int64_t place_index_most(const struct place_index *index, uint32_t class,
                          enum place_tree tree, enum place_dim dim,
                          uint32_t *ret_node);
 
-/* What all nodes of the class, in whatever tree, have free together. */
+/* Sums of what all nodes of the class, in all trees, have free. */
 const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
-/* The same of a domain of the topology, and when that changed last: a count
- * of all changes, which only grows. */
+/* Likewise for a domain of the topology, and when that changed last, as a count
+ * of all changes. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
 uint64_t place_index_domain_changed(const struct place_index *index,

@@ -5,7 +5,8 @@
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
-/* What a task needs and a node has, in the units of the index. */
+/* The needs of a task and the free amounts of a node, in the units of the
+ * index. */
 static int64_t need_of(const struct place_trial *t, enum resource res)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -15,7 +16,7 @@ static int64_t need_of(const struct place_trial *t, enum resource res)
 	                        : r->gpus[t->req];
 }
 
-/* Free GPUs of the type it needs; of a part of one, the largest part. */
+/* Free GPUs of the type it needs; for a part of one, the largest part free. */
 static int64_t typed_gpus(const struct place_trial *t, uint32_t node)
 {
 	const struct snap *s = t->p->snap;
@@ -137,7 +138,7 @@ static int64_t node_total(const struct snap *s, uint32_t node,
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* The scarcest first: if no node has enough GPUs for a task, that is it. */
+/* Scarcest first: if no node has enough GPUs for a task, say that. */
 static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
 
 static void lack_at(const struct place_trial *t, uint32_t node,
@@ -150,7 +151,7 @@ static void lack_at(const struct place_trial *t, uint32_t node,
 	ret->total = node_total(t->p->snap, node, res);
 }
 
-/* CPUs of a node that are only counted are never too small. */
+/* A node that only counts CPUs never lacks whole ones. */
 static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
                              const struct place_lack *lack)
 {
@@ -160,7 +161,7 @@ static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
 	       (lack->need < 1000 || lack->have < lack->need);
 }
 
-/* What the next task lacks, while those that found room are in place. */
+/* Find what the next task lacks while the tasks before it are in place. */
 static struct place_lack lack_of(const struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -191,7 +192,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 			return ret;
 		}
 	}
-	/* Each is there somewhere, but not together: look at one node. */
+	/* Each amount is free somewhere, but not on one node: look at one. */
 	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
 	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
 	     i++) {
@@ -221,7 +222,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 	return ret;
 }
 
-/* All that is free in the pool where the request may go. */
+/* Sum up what is free on the nodes of the pool that the request may use. */
 static void sum_free(const struct place_trial *t, int64_t ret[RES_N])
 {
 	for (uint32_t c = t->class; c < t->class_end; c++) {
@@ -241,7 +242,7 @@ static void sum_free(const struct place_trial *t, int64_t ret[RES_N])
 	}
 }
 
-/* When they have given it back: was there enough in all? */
+/* Called after undo: whether the sums would be enough for all tasks. */
 static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 {
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
@@ -254,8 +255,8 @@ static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 		lack->sum = sum[lack->what];
 }
 
-/* Would it fit if it did not ask for alignment?  Then one of the nodes that
- * have room. */
+/* Whether it would fit without alignment; if so, *ret_node is a node on which
+ * it would. */
 static bool fits_loosely(struct place_trial *t, uint32_t *ret_node)
 {
 	struct place *p = t->p;
@@ -279,7 +280,7 @@ struct place_lack place_lack_of(struct place_trial *t)
 	place_undo(t->p);
 	lack_sum(t, &ret);
 	ret.domain = SNAP_NONE;
-	/* That a single task is in one domain goes without saying. */
+	/* A single task is always in one domain. */
 	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {
 		ret.why = WHY_Topology;
 		place_topology_lack(t, &ret);

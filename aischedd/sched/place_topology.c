@@ -1,11 +1,11 @@
 /*
  * place_topology.c - place a gang in one domain of the topology
  *
- * Of the domains of a level that hold the whole gang, the one with the least
- * room.  Within it the same again: the tightest part that holds all; where
- * none does, the parts with most room, and for the rest the tightest.  How
- * many tasks a domain holds is counted node by node, but only where what is
- * free in it adds up to enough.
+ * Of the domains of a level that hold the whole gang, choose the one with the
+ * least room. Within it do the same: the tightest part that holds all; if none
+ * does, the parts with most room, and for the rest the tightest. Tasks are
+ * counted node by node, but only where the sum of what is free in a domain is
+ * enough.
  */
 #include <string.h>
 
@@ -13,13 +13,13 @@
 #include "aischedd/sched/verdict.h"
 
 enum {
-	MOST_TASKS = 1 << 20, /* on one node, that are counted */
-	/* With more nodes than this it is cheaper to pass over those of other
-	 * domains than to put its own aside. */
+	MOST_TASKS = 1 << 20, /* an upper bound of tasks counted on one node */
+	/* In a larger domain than this, skipping the nodes of other domains
+	 * costs less than putting its own aside. */
 	LARGE_DOMAIN = 128
 };
 
-/* For what the room of domains was counted. */
+/* The circumstances under which the tasks that fit were counted. */
 struct counted_for {
 	uint32_t req, class, nkept;
 	unsigned trees;
@@ -30,17 +30,17 @@ struct place_topology {
 	struct place *p;
 	struct place_trial *t;
 	const struct domains *d;
-	int64_t *room; /* by domain, and the whole: tasks that fit */
-	int64_t *own;  /* likewise: in its own nodes, in none of its kids */
-	uint64_t
-	    *when; /* likewise: when own was counted, see place_index.h; 0 */
-	uint8_t *from;   /* by node: the tree to which it goes back */
+	int64_t *room;  /* by domain, and the whole cluster: tasks that fit */
+	int64_t *own;   /* likewise: on its own nodes, without its kids */
+	uint64_t *when; /* likewise: when own was counted, see place_index.h; 0:
+	                   never */
+	uint8_t *from;  /* by node: the tree to which it goes back */
 	uint8_t *usable; /* by class */
 	struct counted_for counted;
-	/* Tasks fit somewhere or other, and fill what there is: true of a
-	 * gang that says nothing of its nodes. */
+	/* Any division of the tasks among nodes will do: the gang says nothing
+	 * about its nodes. */
 	bool divisible;
-	bool spread; /* evenly over all nodes of a domain, as the pool says */
+	bool spread; /* the pool spreads: evenly over all nodes of a domain */
 };
 
 struct place_topology *place_topology_new(struct place *p)
@@ -66,8 +66,7 @@ static bool is_same(const struct counted_for *a, const struct counted_for *b)
 	       a->heedless == b->heedless && a->loose == b->loose;
 }
 
-/* What was counted for another request, or under other circumstances, is
- * forgotten. */
+/* Forget what was counted for another request or under other circumstances. */
 static void count_for(struct place_topology *g, const struct place_trial *t)
 {
 	const struct place *p = g->p;
@@ -109,12 +108,12 @@ static void gather_done(struct place_topology *g)
 
 	for (uint32_t c = t->class; c < t->class_end; c++)
 		g->usable[t->allowed->class[c]] = 0;
-	/* It was counted beside the job's own tasks. */
+	/* The job's own tasks were counted as well: forget. */
 	if (g->p->within != SNAP_NONE)
 		g->counted.req = SNAP_NONE;
 }
 
-/* Whether all that is free in a domain is enough for n tasks. */
+/* Whether the sum of what is free in a domain is enough for n tasks. */
 static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 {
 	const struct snap_reqs *r = &g->p->snap->req;
@@ -122,14 +121,14 @@ static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 	const int64_t *sum;
 
 	if (domain == g->p->snap->domain.n)
-		return true; /* the whole has no sum */
+		return true; /* no sum is kept for the whole cluster */
 	sum = place_index_domain_sum(g->p->index, domain);
 	return sum[RES_CPU] >= n * r->cpus[req] &&
 	       sum[RES_MEM] >= n * r->mem[req] &&
 	       sum[RES_GPU] >= n * r->gpus[req];
 }
 
-/* Of a request that needs nothing there is no end to what fits. */
+/* A request that needs nothing fits any number of times. */
 static int64_t most_tasks(const struct snap *s, uint32_t req)
 {
 	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.gpus[req];
@@ -148,8 +147,9 @@ static int64_t room_on(const struct place_topology *g, uint32_t node)
 	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
 }
 
-/* Where room is kept for others there is another answer at each time, and the
- * promises want to hear of it: so that is not remembered. */
+/* Count the domain's own nodes. If room is kept on one of them for other jobs,
+ * the answer depends on the time, and promises must see each question: do not
+ * remember it. */
 static void count_own(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
@@ -176,7 +176,7 @@ static bool is_counted(const struct place_topology *g, uint32_t domain)
 	return g->when[domain] > changed;
 }
 
-/* For how many tasks a domain has room; of those in it, too. */
+/* How many tasks fit in a domain; counts its kids, too. */
 static int64_t count(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
@@ -192,7 +192,7 @@ static int64_t count(struct place_topology *g, uint32_t domain)
 	return sum;
 }
 
-/* Put the nodes of a slice that have room into a tree of their own. */
+/* Move the usable nodes of a slice to a tree of their own. */
 static void put_aside(struct place_topology *g, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
@@ -215,8 +215,8 @@ static void put_back(struct place_topology *g, uint32_t first, uint32_t end)
 	}
 }
 
-/* Try to place n tasks on the nodes of a domain up to end, as if there were no
- * others: its own, or all. */
+/* Try to place n tasks only on the nodes of a domain up to `end`: its own, or
+ * all. */
 static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
                        int64_t n)
 {
@@ -237,8 +237,8 @@ static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
 	return filled;
 }
 
-/* Whether room for so many is better than another for n tasks: that with the
- * least to spare, else the one for most. */
+/* Whether a domain where `room` tasks fit is better for n tasks than another:
+ * the one with the least to spare, else the one where most fit. */
 static bool is_better(int64_t room, int64_t other, int64_t n)
 {
 	if ((room >= n) != (other >= n))
@@ -246,7 +246,7 @@ static bool is_better(int64_t room, int64_t other, int64_t n)
 	return room >= n ? room < other : room > other;
 }
 
-/* Whether a is fuller, that is, what is free in it is less. */
+/* Whether less is free in a than in b. */
 static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 {
 	const int64_t *x = place_index_domain_sum(g->p->index, a);
@@ -257,7 +257,7 @@ static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 	return x[RES_CPU] < y[RES_CPU];
 }
 
-/* The best of some domains for n tasks; SNAP_NONE: none has room for any. */
+/* The best of some domains for n tasks; SNAP_NONE if none fits in any. */
 static uint32_t best_of(const struct place_topology *g, const uint32_t *domain,
                         uint32_t ndomains, int64_t n)
 {
@@ -284,8 +284,8 @@ static uint32_t best_kid(const struct place_topology *g, uint32_t domain,
 	               g->d->kid_first[domain + 1] - first, n);
 }
 
-/* n tasks in a domain's own nodes and its kids, as few of these as may be;
- * there is room for them. */
+/* Place n tasks, which fit, on a domain's own nodes and in as few kids as
+ * possible. */
 static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 {
 	int64_t *room = g->room, own = g->own[domain];
@@ -309,9 +309,9 @@ static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 }
 
 /*
- * All tasks in a domain.  Those that are not divided are tried in a kid, from
- * the tightest on, before they are placed across; nothing else is placed yet,
- * so that such a trial can be undone.
+ * Place all tasks in a domain. A gang that cannot be divided freely is tried in
+ * each kid, the tightest first, before it is placed across kids. Nothing else
+ * is placed yet, so such a trial can be undone.
  */
 static bool place_in(struct place_topology *g, uint32_t domain)
 {
@@ -330,7 +330,7 @@ static bool place_in(struct place_topology *g, uint32_t domain)
 	return fill_nodes(g, domain, g->d->end[domain], n);
 }
 
-/* In the best domain of a level. */
+/* Place all tasks in the best domain of a level. */
 static bool place_at(struct place_topology *g, uint8_t level)
 {
 	const uint32_t *at = g->d->at + g->d->at_first[level];
@@ -352,7 +352,7 @@ static bool place_at(struct place_topology *g, uint8_t level)
 	return false;
 }
 
-/* From the narrowest level that it wants up to the widest that it may. */
+/* Try the levels from the narrowest preferred to the widest allowed. */
 static bool place_upwards(struct place_topology *g)
 {
 	const struct snap *s = g->p->snap;

@@ -8,12 +8,13 @@
 
 struct place_topology *place_topology_new(struct place *p);
 
-/* The same in as narrow a domain as the request asks for and can have; or in
- * this one. */
+/* Place all tasks in the narrowest domain that the request prefers and can
+ * have; or in this one. */
 bool place_topology_fill(struct place_trial *t);
 bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
 
-/* When that failed: which domain of the level that it needs holds most. */
+/* After that failed: write the domain of the needed level in which most tasks
+ * fit. */
 void place_topology_lack(struct place_trial *t, struct place_lack *lack);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "aischedd/sched/place_topology.h"
 
-/* Thousandths of GPUs. */
+/* Step of the balance search, in thousandths of GPUs. */
 enum { BALANCE_STEP = 100 };
 
-/* Whether n tasks of a job without GPUs leave each GPU that is free there its
- * share of the CPUs and memory of the node. */
+/* Whether n tasks of a job without GPUs leave enough CPUs and memory on the
+ * node for each GPU that is free there. */
 static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
                           int64_t n)
 {
@@ -43,8 +43,8 @@ enum node_order place_trial_order(const struct place_trial *t)
 	    t->p->snap->pool.order[match_class(t->p->match, class)->pool];
 }
 
-/* In the order of the pool; but a job without GPUs goes where there are none,
- * if it can. */
+/* Whether node a is better than b: in the order of the pool, but a job without
+ * GPUs prefers nodes without GPUs. */
 static bool better(const struct place_trial *t, uint32_t a, uint32_t b)
 {
 	const struct snap *s = t->p->snap;
@@ -123,10 +123,10 @@ static uint32_t best_with(struct place_trial *t, const struct place_need *need)
 }
 
 /*
- * Where the balance of CPUs and GPUs is left best: a job that takes more CPUs
- * than go with its GPUs goes where there are some to spare, one that takes
- * less where GPUs are.  Coarsely, so that the order of the pool decides among
- * those that are about as good.
+ * The node that is left with the best balance of CPUs and GPUs. A job that
+ * takes more CPUs than go with its GPUs goes where CPUs are to spare, one that
+ * takes less where GPUs are. The steps are coarse, so that the order of the
+ * pool decides among nodes that are about as good.
  */
 static uint32_t best_balanced(struct place_trial *t, struct place_need *need)
 {
@@ -141,7 +141,7 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need)
 	if (!top || node == SNAP_NONE)
 		return node;
 	lo = place_index_have(index, node, dim) / BALANCE_STEP;
-	/* Some node has lo, none hi. */
+	/* Some node has lo, none has hi. */
 	for (; hi - lo > 1; at = lo + (hi - lo) / 2) {
 		*more = at * BALANCE_STEP;
 		found = best_with(t, need);
@@ -237,7 +237,7 @@ enum fill {
 	FILL_ONE   /* one by one */
 };
 
-/* The best of the nodes with room for most tasks, no more than max. */
+/* The best of the nodes on which most tasks fit, counting up to max. */
 static uint32_t seek_most(struct place_trial *t, int64_t max)
 {
 	int64_t lo = 0, hi = smaller(max, t->most);
@@ -245,7 +245,7 @@ static uint32_t seek_most(struct place_trial *t, int64_t max)
 
 	if (node != SNAP_NONE)
 		return node;
-	/* Some node has room for lo (or lo is 0), none for hi. */
+	/* lo tasks fit on some node (or lo is 0), hi on none. */
 	while (hi - lo > 1) {
 		int64_t mid = lo + (hi - lo) / 2;
 
@@ -285,13 +285,13 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 		max = smaller(max, r->tasks_per_node[t->req]);
 	if (how == FILL_ONE)
 		return place_trial_best(t, 1);
-	/* Leave one task for each node that is wanted beside this one. */
+	/* Keep a task for each further node that the constraint still wants. */
 	if (t->wanted)
 		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
 	if (r->nodes[t->req]) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
-		/* Leave one task for each of the other nodes. */
+		/* Keep a task for each further node. */
 		max = smaller(max, (int64_t)t->left - t->nodes_left + 1);
 	}
 	if (how == FILL_EVEN) {
@@ -315,7 +315,7 @@ static bool is_picky(const struct place_trial *t)
 	return t->p->snap->req.nodes[t->req] || t->allowed->ncounts;
 }
 
-/* The next node, as long as may be one that leaves GPUs their share. */
+/* The next node, while possible one that leaves GPUs their share. */
 static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 {
 	uint32_t node = seek(t, how);
@@ -327,8 +327,8 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 	return seek(t, how);
 }
 
-/* A node that has this of the counted parts, if there is one with all that
- * are still wanted, that. */
+/* A node with this counted part; if possible, one with all parts still
+ * wanted. */
 static uint32_t seek_counted(struct place_trial *t, enum fill how,
                              uint32_t part)
 {
@@ -345,11 +345,11 @@ static uint32_t seek_counted(struct place_trial *t, enum fill how,
 		node = seek_sparing(t, how);
 	}
 	t->wanted = 0;
-	t->most = most; /* that of other nodes is not known */
+	t->most = most; /* it held for this tree only */
 	return node;
 }
 
-/* Nodes of which there must be so many come first. */
+/* Fill nodes of counted parts first. */
 static bool fill_counted(struct place_trial *t, enum fill how)
 {
 	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
@@ -391,7 +391,7 @@ static bool fill(struct place_trial *t, enum fill how)
 	return !t->nodes_left;
 }
 
-/* As the request says, or as the pool does. */
+/* Fill as the request says, or else as the pool does. */
 static bool fill_somehow(struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;
@@ -402,7 +402,7 @@ static bool fill_somehow(struct place_trial *t)
 		place_undo(t->p);
 		return fill(t, FILL_MOST);
 	}
-	/* There is nothing to spread where nobody else may be. */
+	/* An exclusive job leaves nothing to spread. */
 	if (place_trial_order(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
 		return fill(t, FILL_ONE);
 	return fill(t, FILL_MOST);
@@ -421,7 +421,7 @@ bool place_trial_fill(struct place_trial *t)
 	return fill_somehow(t);
 }
 
-/* Whether its tasks are on one node: those are as near as can be. */
+/* Whether all tasks are on one node: nothing is nearer. */
 static bool is_on_one(const struct place *p)
 {
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
@@ -431,7 +431,7 @@ static bool is_on_one(const struct place *p)
 	return true;
 }
 
-/* Whether tasks that may be anywhere had better be near each other. */
+/* Whether tasks that may be anywhere should be near each other. */
 static bool is_for_gathering(const struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;

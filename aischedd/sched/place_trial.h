@@ -14,31 +14,32 @@ struct place_trial {
 	uint32_t req, tasks;
 	unsigned trees;
 	const struct allowed *allowed;
-	uint32_t class, class_end; /* those of the pool, in allowed */
-	uint32_t left;             /* tasks to place */
-	uint32_t nodes_left;       /* of an exact number of nodes */
-	int64_t ask;               /* tasks for the node that is sought */
-	int64_t most;              /* no node has room for more */
-	/* What counted parts of the constraint the node must have (bits), and
-	 * how many nodes each still wants. */
+	uint32_t class,
+	    class_end;       /* slice of allowed: the classes of the pool */
+	uint32_t left;       /* tasks left to place */
+	uint32_t nodes_left; /* nodes left of an exact number */
+	int64_t ask;         /* tasks for the node that is sought */
+	int64_t most;        /* an upper bound of tasks on one node */
+	/* Counted parts of the constraint that the next node must have (bits),
+	 * and how many nodes each part still wants. */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
-	/* Leave each free GPU its share of CPUs and memory: at first, and as
-	 * long as that goes well. */
+	/* Leave each free GPU its share of CPUs and memory: tried first, and
+	 * given up when that fails. */
 	bool sparing, spare;
 };
 
 /* The best node for so many tasks (they become t->ask), or SNAP_NONE. */
 uint32_t place_trial_best(struct place_trial *t, int64_t ask);
 
-/* No node has room for more than this many tasks; max unless proven. */
+/* An upper bound of tasks on one node, if proven; else max. */
 int64_t place_trial_most(const struct place_trial *t, int64_t max);
 
 /* The counted parts of the constraint that hold on a node, as bits. */
 uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node);
 
-/* In which order the pool is filled. */
+/* The order in which the pool is filled. */
 enum node_order place_trial_order(const struct place_trial *t);
 
 static inline int64_t smaller(int64_t a, int64_t b)
@@ -46,7 +47,8 @@ static inline int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Place all tasks: where they must be or had better be; wherever they fit. */
+/* Place all tasks: by what the request needs and prefers; or wherever they
+ * fit. */
 bool place_trial_all(struct place_trial *t);
 bool place_trial_fill(struct place_trial *t);
 

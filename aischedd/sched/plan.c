@@ -26,7 +26,7 @@ static struct verdict *verdicts_new(const struct snap *snap,
 	return v;
 }
 
-/* So many nodes are looked at in the time in which a claim is answered. */
+/* A claim that looks at more nodes than this counts as more than one. */
 enum { LOOKS_A_CLAIM = 64 };
 
 static int64_t count_looks(const struct pass *p)
@@ -75,7 +75,7 @@ static void serve(struct pass *p, uint32_t queue)
 	order_queues_update(p->queues, queue);
 }
 
-/* The job in the way of each verdict that names none yet. */
+/* Name a job that blocks each row whose verdict names none yet. */
 static void name_blockers(struct pass *p)
 {
 	for (uint32_t row = 0; row < p->snap->pend.n; row++) {
@@ -88,7 +88,7 @@ static void name_blockers(struct pass *p)
 	}
 }
 
-/* Those whose turn did not come before the budget was spent. */
+/* Mark the rows that had no turn before the budget was spent. */
 static void say_unevaluated(struct pass *p)
 {
 	for (uint32_t q = 0; q < p->snap->queue.n; q++) {
@@ -105,7 +105,7 @@ static void say_unevaluated(struct pass *p)
 	}
 }
 
-/* What can only be said when all had their turn. */
+/* Add what is known only once all rows had their turn. */
 static void complete_verdicts(struct pass *p)
 {
 	const struct snap *s = p->snap;
@@ -142,7 +142,7 @@ static void *copy_list(struct arena *arena, const struct arena_list *list,
 	return copy(arena, list->p, list->n, size);
 }
 
-/* What the pass itself needed goes with it. */
+/* Copy the result out of the pass, whose arena is freed. */
 static const struct plan *plan_of(struct pass *p, struct arena *arena)
 {
 	const struct place *place = p->place;

@@ -28,7 +28,7 @@ struct queued {
 	uint32_t row, member, position;
 };
 
-/* One job starts (or goes on, for a row that resumes). */
+/* One job starts (or resumes, in a row that does). */
 struct start {
 	uint32_t row;
 	uint32_t member;             /* index in snap.member */
@@ -50,24 +50,25 @@ enum evict {
 	EVICT_NODE_DOWN
 };
 
-/* Tasks of a running job leave: all, or what it has above its minimum. */
+/* A running job loses tasks: all, or surplus above its minimum. */
 struct eviction {
 	uint32_t run;
-	uint32_t loss_first, nlosses; /* slice of loss: tasks of the run, from
-	                               * 0; nlosses == its tasks: the job */
-	uint8_t why;                  /* enum evict */
-	bool suspend;                 /* only its CPUs are needed */
-	uint64_t by;                  /* the job for which */
+	uint32_t loss_first,
+	    nlosses;  /* slice of loss: tasks of the run, from 0; all of its
+	                 tasks: the job is evicted */
+	uint8_t why;  /* enum evict */
+	bool suspend; /* only its CPUs are needed */
+	uint64_t by;  /* the job that gets their place */
 };
 
 /*
- * Nodes held until those who leave them are gone.  The plan has all claims
- * that are in force: one of an earlier plan that is not in it is void.
+ * Nodes held until evicted jobs have ended there. The plan has all claims in
+ * force: a claim of an earlier plan that is not in it is void.
  */
 struct plan_claim {
-	uint32_t row, member;   /* of a job that waits; row SNAP_NONE: */
-	uint32_t run;           /* of one that grows, or that is evicted by
-	                         * this plan and starts again here */
+	uint32_t row, member; /* of a waiting job; row SNAP_NONE: run */
+	uint32_t run; /* a run that grows, or that is evicted by this plan and
+	                 starts again here */
 	uint32_t node_first, n; /* slice of claim_node, one a task */
 };
 
@@ -82,20 +83,20 @@ struct plan {
 	const struct verdict *verdict;
 	const struct promised *promised;
 	const struct queued *queued;
-	const int64_t (*share)[RES_N]; /* fair, by queue; CONF_NONE: not
-	                                * rationed there */
+	const int64_t (*share)[RES_N]; /* fair shares by queue; CONF_NONE: not
+	                                  rationed there */
 	const struct start *start;
 	const struct grow *grow;
 	const struct eviction *eviction;
 	const uint32_t *loss;
 	const struct plan_claim *claim;
 	const uint32_t *claim_node;
-	bool partial; /* the budget was spent: plan again at once, with what
-	               * was said in snap.pend.judged */
-	bool again;   /* plan again at once: who waits may take from those who
-	               * start */
-	int64_t wake; /* plan again then though nothing has changed, or
-	               * SNAP_NEVER */
+	bool partial; /* the budget was spent: plan again at once, with these
+	                 verdicts in snap.pend.judged */
+	bool again; /* plan again at once: a waiting job may take from jobs that
+	               start */
+	int64_t wake; /* plan again at this time even if nothing changed, or
+	                 SNAP_NEVER */
 	const struct snap_task *task; /* one more than used */
 	const struct snap_cpu_use *cpu_use;
 };
@@ -107,8 +108,8 @@ struct plan {
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
 
 /*
- * Would this row's first job ever fit, were the cluster empty?  For refusals
- * at submission.  0: yes; else EINVAL and *err says the largest that would.
+ * Check that the row's first job would fit if nothing ran; for refusals at
+ * submission. Fails with EINVAL and says what the largest would be.
  */
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
 

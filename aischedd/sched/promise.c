@@ -10,21 +10,22 @@
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
 
-/* A job behind which nobody passes on certain nodes. */
+/* A job that jobs behind it may not pass on certain nodes. */
 struct barred {
 	uint32_t req;
 	uint64_t job;
 };
 
 struct bar {
-	uint64_t *class;        /* by class: the job, or 0 */
-	struct arena_list some; /* those that could use some nodes of one */
+	uint64_t *class; /* by class: the job, or 0 */
+	struct arena_list
+	    some; /* struct barred: jobs that could use only named nodes */
 };
 
-/* Why the last trial was refused a node. */
+/* Why the last trial was refused on a node. */
 struct promise_refusal {
 	bool is;
-	uint64_t bar; /* the job behind which it may not pass, or 0 */
+	uint64_t bar; /* the job that it may not pass, or 0 */
 	uint32_t node;
 	const struct future_due *due;
 };
@@ -34,7 +35,7 @@ struct promises {
 	const struct snap *s;
 	struct future *future;
 	uint32_t nmade;
-	struct bar **bar;      /* by queue, and one for all */
+	struct bar **bar;      /* by queue; the last is for all queues */
 	struct future_ask ask; /* of the request that is being placed */
 	struct promise_refusal refusal;
 	struct promise_seeker *seeker;
@@ -259,7 +260,7 @@ static bool try_anyway(struct promises *ps, uint32_t row)
 	return fits;
 }
 
-/* The first node of the trial that is refused. */
+/* Find the first node of the trial that is refused. */
 static void find_refusal(struct promises *ps, uint32_t req)
 {
 	const struct place *p = ps->p;

@@ -32,7 +32,7 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
 int64_t promise_make(struct promises *ps, uint32_t row,
                      const struct snap_promise *last, uint64_t *ret_blocker);
 
-/* All that were made: struct snap_promise, and nodes. */
+/* List all promises made, as struct snap_promise, and their nodes. */
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);
 
@@ -49,25 +49,25 @@ void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
 bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 
 /*
- * Whether the row may start as far as the reservation goes that it names, if
- * any; else *v is Reservation and says why not.
+ * Whether the reservation that the row names, if any, allows it to start; if
+ * not, *v is Reservation and says why.
  */
 bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
 
 /*
  * Note that a trial evicts a task of a running job (index in snap.task), or no
- * longer does.  Jobs that are ending already are known.
+ * longer does. Jobs that an earlier plan evicted are known.
  */
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
-/* Returns the job that ends first of those that hold some of what is short on
- * the node (enum resource or WHAT_*; CPUs for most of these), or 0. */
+/* Returns the job that ends first of those on the node that hold some of what
+ * is short (enum resource or WHAT_*; CPUs for most of these), or 0. */
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what);
 
 /* The next time at which a reservation begins or ends, or SNAP_NEVER. */
 int64_t promise_wake(const struct snap *snap);
 
-/* For place.c. */
+/* Called by place.c only. */
 
 /* After place_for(): whether to ask about every node, not only watched ones. */
 bool promise_begin(struct promises *ps, uint32_t req);

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The last first; the one with most room first. */
+/* By node, and the last step of each node first. */
 static int by_node(const void *a, const void *b)
 {
 	const struct promise_step *x = a, *y = b;
@@ -30,7 +30,7 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The nodes that have room then; returns how many. */
+/* List the nodes that have room at the found time; returns how many. */
 static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 {
 	struct promise_room *room =
@@ -48,8 +48,8 @@ static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 	return n;
 }
 
-/* Whether all nodes that the last plan promised have room; then only these are
- * left in the list.  Returns how many, 0: they have not. */
+/* If the nodes of the last promise have enough room, reduce the list to them
+ * and return how many they are; else return 0. */
 static uint32_t choose_last(const struct promise_seek *sk,
                             struct promise_room *room, uint32_t n)
 {
@@ -78,7 +78,8 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
-/* The room that it gets, the most together; returns on how many nodes. */
+/* Choose nodes with most room first, and how many tasks go to each; returns how
+ * many nodes. */
 static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
                        uint32_t n)
 {
@@ -100,7 +101,7 @@ static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
 	return used;
 }
 
-/* Remember it for the next plan. */
+/* Note the promise for the next plan. */
 static void note_made(struct promise_seek *sk, int64_t at,
                       const struct promise_room *room, uint32_t n)
 {
@@ -137,7 +138,7 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
 	}
-	/* What would fit now but does not start is not understood here. */
+	/* It would fit now and did not start, for a reason not known here. */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t i = 0; i < n; i++)
@@ -171,9 +172,9 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 	return keep_room(sk, sk->best[sk->nbest - 1].at, ret_blocker);
 }
 
-/* --- a job that goes on where it was ----------------------------------- */
+/* --- a job that resumes where it was ----------------------------------- */
 
-/* Whether its CPUs are free on a node for all of its length. */
+/* Whether the CPUs for n tasks are free on a node for its whole length. */
 static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
                     int64_t from)
 {
@@ -194,7 +195,7 @@ static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
 	return true;
 }
 
-/* Its tasks on each node. */
+/* Count its tasks on each node; returns how many nodes. */
 static uint32_t count_tasks(const struct promise_seek *sk, uint32_t run,
                             struct promise_room **ret)
 {

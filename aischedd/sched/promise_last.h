@@ -10,12 +10,13 @@
 
 #include "aischedd/sched/place.h"
 
-/* What was promised to a job or, of an array record, to its nth task that
- * waits; NULL: nothing. */
+/* The last promise to a job or, of an array record, to its nth waiting task;
+ * NULL if there is none. */
 const struct snap_promise *promise_last(const struct snap *snap, uint64_t job,
                                         uint32_t nth);
 
-/* Place the job, for which place_for() was said, where it was promised. */
+/* Try to place the job, for which place_for() was called, where it was
+ * promised. */
 bool promise_last_try(struct place *place, uint32_t req,
                       const struct snap_promise *promise);
 

@@ -53,7 +53,7 @@ static int by_time(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Whether an exact number of nodes, those with most room, has enough. */
+/* Whether an exact number of nodes, those with most room, is enough. */
 static bool best_have_room(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
@@ -67,7 +67,7 @@ static bool best_have_room(const struct promise_seek *sk)
 	return !nodes && sum >= sk->tasks;
 }
 
-/* The first time at which the nodes that were looked at have room, or
+/* The first time at which the nodes seen so far have enough room, or
  * SNAP_NEVER. */
 static int64_t first_time(struct promise_seek *sk)
 {
@@ -96,8 +96,8 @@ static int64_t first_time(struct promise_seek *sk)
 	return SNAP_NEVER;
 }
 
-/* More nodes only make it earlier: forget what comes later than the ones
- * that are known need. */
+/* Lower the bound to the start found so far, as more nodes can only make it
+ * earlier, and forget later steps. */
 static void tighten(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -109,8 +109,8 @@ static void tighten(struct promise_seek *sk)
 		sk->nsteps--;
 }
 
-/* The same, if there may be room enough: with the first node for a single
- * task, and each time that there are twice as many steps. */
+/* Tighten if there may be enough room: at the first node for a single task,
+ * else each time the number of steps has doubled. */
 static void tighten_now_and_then(struct promise_seek *sk)
 {
 	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
@@ -153,12 +153,12 @@ int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at)
 struct kept {
 	uint32_t node;
 	struct future_course c;
-	const int64_t *count; /* of tasks that fit, by point */
+	const int64_t *count; /* by point: tasks that fit */
 	bool odd;
-	uint32_t more, less; /* the points at which there is, next */
+	uint32_t more, less; /* the next points at which more, or fewer, fit */
 };
 
-/* How many fit there for all of its length. */
+/* How many tasks fit on the node for the whole length of the job. */
 static int64_t room_for(struct promise_seek *sk, const struct kept *k,
                         int64_t from)
 {
@@ -179,8 +179,9 @@ static int64_t room_for(struct promise_seek *sk, const struct kept *k,
 	return n;
 }
 
-/* The next time at which another number of tasks may be the most that fit for
- * all of its length: there is more room, or it is soon that there is less. */
+/* Find the next time at which the number of tasks that fit for the whole length
+ * may change: more fit from then on, or a decrease begins to lie within the
+ * length. */
 static bool next_change(const struct promise_seek *sk, struct kept *k,
                         int64_t *ret)
 {
@@ -224,7 +225,7 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 	sk->room += was;
 }
 
-/* Where nothing is kept, room only grows. */
+/* Add the steps of one node. Without promises there, room only grows. */
 static void look_at(struct promise_seek *sk, uint32_t node)
 {
 	struct future *future = sk->sr->future;
@@ -262,7 +263,7 @@ static void look_begin(struct promise_seek *sk)
 	sk->room = 0;
 }
 
-/* What was found is the best so far: an earlier start is sought. */
+/* Keep what was found as the best so far; search on for an earlier start. */
 static void look_end(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -277,7 +278,7 @@ static void look_end(struct promise_seek *sk)
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
-/* Whether the request may ever run on a node of a pool that is ready. */
+/* Whether the request may use the node, in a pool that is ready. */
 static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
 	const struct promise_seeker *sr = sk->sr;
@@ -287,7 +288,7 @@ static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
 
-/* On all nodes of a pool together, those first that could have room first. */
+/* Look at all nodes of a pool together, those that could have room first. */
 static void look_in_pool(struct promise_seek *sk)
 {
 	struct future_nodes *soon = future_nodes_of(sk->sr->future);
@@ -306,7 +307,7 @@ static void look_in_pool(struct promise_seek *sk)
 	look_end(sk);
 }
 
-/* In one of the domains of the level that it needs. */
+/* Look at each domain of the needed level by itself. */
 static void look_in_domains(struct promise_seek *sk, uint8_t level)
 {
 	struct promise_seeker *sr = sk->sr;
@@ -328,7 +329,7 @@ static void look_in_domains(struct promise_seek *sk, uint8_t level)
 	}
 }
 
-/* Of what a task needs the most as a part of all that there is. */
+/* The resource of which a task needs the largest fraction of all there is. */
 static enum resource scarcest(const struct promise_seeker *sr,
                               const int64_t *need)
 {
@@ -342,7 +343,7 @@ static enum resource scarcest(const struct promise_seeker *sr,
 	return most;
 }
 
-/* In one pool after the other: a later one has to have it earlier. */
+/* Search one pool after the other; a later one must be earlier to win. */
 void promise_start_search(struct promise_seek *sk)
 {
 	struct promise_seeker *sr = sk->sr;

@@ -9,19 +9,19 @@
 
 #include "aischedd/sched/future.h"
 
-/* A list of any type that is filled again and again. */
+/* Memory for a list of any type, used again and again. */
 struct promise_scratch {
 	void *p;
 	size_t cap;
 };
 
-/* What searches share. */
+/* Shared by all searches. */
 struct promise_seeker {
 	struct place *p;
 	const struct snap *s;
 	struct future *future;
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
-	uint8_t *usable;         /* by class: of the pool in which it looks */
+	uint8_t *usable;         /* by class: 1 if of the pool being searched */
 	struct promise_scratch step, best, with, room;
 	struct arena_list made, made_node; /* promises: promise_made() */
 };
@@ -30,23 +30,22 @@ struct promise_seeker {
 struct promise_seek {
 	struct promise_seeker *sr;
 	struct future_ask ask;
-	int64_t tasks, length; /* SNAP_NEVER: it never ends */
-	uint32_t nodes;        /* exactly, or 0 */
-	int64_t bound;         /* it starts no later than this */
+	int64_t tasks, length; /* to place; SNAP_NEVER: no end */
+	uint32_t nodes;        /* exact number, or 0 */
+	int64_t bound;         /* an earlier start than this is sought */
 	struct future_nodes_order
-	    *soon;           /* nodes by when they could have room */
-	int64_t room;        /* tasks for which there is room then */
-	size_t next_tighten; /* with so many steps */
+	    *soon;           /* nodes by when they could have room first */
+	int64_t room;        /* tasks that fit at the bound, summed up */
+	size_t next_tighten; /* number of steps at which to tighten again */
 	struct promise_step *step;
 	size_t nsteps;
-	struct promise_step
-	    *best; /* those up to the bound where it starts then */
+	struct promise_step *best; /* steps of the best start so far */
 	size_t nbest;
-	const struct snap_promise *last; /* of the last plan, or NULL */
-	int64_t *with; /* nodes, by tasks for which they have room */
+	const struct snap_promise *last; /* the last plan's promise, or NULL */
+	int64_t *with; /* by number of tasks: nodes on which as many fit */
 };
 
-/* A change of the number of tasks for which a node has room. */
+/* A change of the number of tasks that fit on a node. */
 struct promise_step {
 	int64_t at;
 	uint32_t node;
@@ -59,7 +58,7 @@ struct promise_room {
 	int64_t n;
 };
 
-/* Room for n elements, the first `keep` of which stay. */
+/* Make room for n elements, and keep the first `keep`. */
 void *promise_start_reserve(struct promise_seeker *sr,
                             struct promise_scratch *it, size_t n, size_t keep,
                             size_t size);
@@ -70,12 +69,12 @@ void *promise_start_reserve(struct promise_seeker *sr,
 struct promise_seeker *promise_start_new(struct place *place,
                                          struct future *future);
 
-/* When a job that is placed now has left its nodes: one without time limit
- * leaves at the end of the reservation that it names. */
+/* When a job that is placed now has ended: `until`, or without a time limit the
+ * end of the reservation that it names. */
 int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
                               int64_t until);
 
-/* When the job has ended if it starts at that time. */
+/* The end of the job if it starts at this time. */
 int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
 
 /* Search all nodes: the best steps end at the time at which the job can start;

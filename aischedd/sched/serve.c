@@ -31,7 +31,7 @@ static bool could_start(struct pass *p, uint32_t row)
 	       fit_empty_holds(p->empty, row, v);
 }
 
-/* Others leave for it: the last claim is its. */
+/* Say that others are evicted for the row: its claim is the last one. */
 static void say_preempting(struct pass *p, uint32_t row)
 {
 	const struct plan_claim *claim = p->claim.p;
@@ -79,8 +79,8 @@ static void say_start_failed(struct pass *p, uint32_t row)
 
 /* --- one claim --------------------------------------------------------- */
 
-/* One that cannot be promised a start holds back those behind it if it has
- * waited for long. */
+/* The job cannot be promised a start. If it has waited long, it holds back the
+ * jobs behind it. */
 static enum serve_answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -99,8 +99,8 @@ static enum serve_answer hold_back(struct pass *p, uint32_t row)
 	return WAITS;
 }
 
-/* Another job of a row whose verdict speaks of one before it.  Those of one
- * array are one job until they start. */
+/* List the promise if the row's verdict is about another job. The unstarted
+ * tasks of an array count as one job. */
 static void tell_promised(struct pass *p, uint32_t row, int64_t at,
                           uint64_t blocker)
 {
@@ -124,7 +124,7 @@ static const struct snap_promise *last_promise(const struct pass *p,
 	                    p->order->begun[row]);
 }
 
-/* Keep a place for the row's next job, if it can be known when. */
+/* Promise a start to the row's next job, if a time is known. */
 static enum serve_answer promise(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
@@ -143,7 +143,7 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	return at != SNAP_NEVER ? PROMISED : hold_back(p, row);
 }
 
-/* Whether others leave for the row's next job. */
+/* Evict jobs for the row's next job; returns false if that does not work. */
 static bool evicts(struct pass *p, uint32_t row, bool scattered)
 {
 	const struct snap *s = p->snap;
@@ -163,11 +163,12 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 		return false;
 	if (!order_is_waiting(p->order, row))
 		say_preempting(p, row);
-	p->failed[req] = SNAP_NONE; /* why the next one waits is not known */
+	p->failed[req] =
+	    SNAP_NONE; /* its reason need not hold for the next job */
 	return true;
 }
 
-/* The first job of a row does not fit.  Says why, as if nobody left. */
+/* Say why the first job of a row does not fit, given that no job is evicted. */
 static void say_blocked(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -190,8 +191,7 @@ static void say_blocked(struct pass *p, uint32_t row)
 		say_lack(p, row, &lack);
 }
 
-/* Whether what held for the one holds for the other, who asks for the same,
- * too. */
+/* Whether what held for row a holds for row b, which has the same request. */
 static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 {
 	return s->queue.assumed_time[s->pend.queue[a]] ==
@@ -239,7 +239,7 @@ static enum serve_answer serve_request(struct pass *p, uint32_t row)
 		pass_start(p, row);
 		return STARTS;
 	}
-	/* Nothing becomes free in a pass: once is enough. */
+	/* Nothing becomes free during a pass: one failed trial is enough. */
 	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
 		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,
 		              NULL)) {
@@ -264,7 +264,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 	struct place_lack lack;
 
 	if (evict_has(p, run)) {
-		say(p, row, WHY_Unevaluated, SNAP_NONE); /* it starts anew */
+		say(p, row, WHY_Unevaluated,
+		    SNAP_NONE); /* evicted: it must start anew */
 		return WAITS;
 	}
 	for (uint32_t t = s->run.task_first[run];
@@ -290,7 +291,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 	return promise(p, row);
 }
 
-/* It waits for a limit: for too long, perhaps. */
+/* The job waits for a limit; once it has waited too long, keep the limit for
+ * it. */
 static void hold_limit(struct pass *p, uint32_t row,
                        const struct verdict *limit)
 {
@@ -305,7 +307,7 @@ static void hold_limit(struct pass *p, uint32_t row,
 		pass_wake(p, since + wait);
 }
 
-/* One of which it is known that it waits, but not for what. */
+/* The last pass said that the job waits; decide again for what. */
 static enum serve_answer hold_again(struct pass *p, uint32_t row,
                                     const struct demand *d)
 {
@@ -371,7 +373,7 @@ enum serve_answer serve_grower(struct pass *p, uint32_t run)
 	struct verdict v;
 	enum reason why = admit_now(p->place->work, &c.demand, &v);
 
-	/* Who gives up tasks for others does not get new ones. */
+	/* A job that loses tasks in this pass does not get new ones. */
 	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
 	    admit_due_check(p, &c.demand, &v) != WHY_None)
 		return WAITS;

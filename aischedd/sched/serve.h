@@ -21,7 +21,7 @@ enum serve_answer {
 /* Start the next job of the row, or say why it waits. */
 enum serve_answer serve_row(struct pass *p, uint32_t row);
 
-/* One more task for a running job. */
+/* Answer the claim of a running job for one more task. */
 enum serve_answer serve_grower(struct pass *p, uint32_t run);
 
 #endif

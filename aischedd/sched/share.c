@@ -12,9 +12,10 @@ static const int64_t unit[RES_N] = {
 struct share_claim {
 	uint32_t queue;
 	int64_t priority, weight;
-	int64_t need;  /* beyond what it has got */
-	int64_t share; /* what it has got */
-	__int128 rest; /* lost by rounding down, in parts of one denominator */
+	int64_t need;  /* still needed */
+	int64_t share; /* given so far */
+	__int128
+	    rest; /* what rounding down lost, in parts of one denominator */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -52,7 +53,8 @@ static int by_rest(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : 1;
 }
 
-/* Those that still need something and count, first; how many. */
+/* Put the claims that still need something and have a weight first; returns how
+ * many. */
 static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 {
 	size_t k = 0;
@@ -78,8 +80,8 @@ static void by_weight(struct share_claim *c, size_t n, int64_t one,
 	bool again;
 	size_t k;
 
-	/* Whoever needs no more than his part is satisfied; the others'
-	 * parts only grow by it. */
+	/* A claim that needs no more than its part is satisfied; that only
+	 * makes the other parts larger. */
 	do {
 		k = needy(c, n, &weight);
 		whole = *left;
@@ -128,7 +130,7 @@ static void divide_resource(const struct snap_queues *queue,
                             int64_t capacity, int64_t (*ret)[RES_N],
                             struct share_claim *c)
 {
-	/* SNAP_NONE is the root: it comes first. */
+	/* Begin with SNAP_NONE, the root. */
 	for (uint32_t p = SNAP_NONE, next = 0; p == SNAP_NONE || p < queue->n;
 	     p = next++) {
 		int64_t total = capacity;
@@ -160,7 +162,7 @@ void share_divide(const struct snap_queues *queue, int64_t (*ask)[RES_N],
 	struct share_claim *c =
 	    arena_array(arena, struct share_claim, queue->n + 1);
 
-	/* Children stand behind their parents. */
+	/* Children come after their parents. */
 	for (uint32_t q = queue->n; q-- > 0;)
 		for (int r = 0; r < RES_N; r++) {
 			ask[q][r] = within(ask[q][r], queue->limit[q][r]);

@@ -16,10 +16,9 @@
 #include "aischedd/sched/snap.h"
 
 /*
- * ask: of leaves, what they run and want to run; that of other queues is
- * made here.  capacity: of all that may be given out.  ret: CONF_NONE where
- * the queue does not ration the resource.  ask and ret have a row for each
- * queue.
+ * ask: for leaf queues, what they run and want to run; that of other queues is
+ * summed up here. capacity: all there is to divide. ret: CONF_NONE where the
+ * queue does not ration the resource. ask and ret have a row for each queue.
  */
 void share_divide(const struct snap_queues *queue, int64_t (*ask)[RES_N],
                   const int64_t capacity[RES_N], int64_t (*ret)[RES_N],

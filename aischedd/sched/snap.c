@@ -1,4 +1,5 @@
-/* snap.c - is a snapshot whole?  Checked once, so that the core need not */
+/* snap.c - check once that a snapshot is consistent, so that the core need
+ * not */
 #include "aischedd/sched/snap.h"
 
 #include <stdbool.h>
@@ -8,8 +9,8 @@
 
 enum { MAX_RULE = 1024 }; /* words and operators */
 
-/* Amounts and times below these never overflow when they are added up over
- * all nodes, or multiplied by the tasks of a job. */
+/* Amounts and times below these do not overflow when added up over all nodes,
+ * or multiplied by the tasks of a job. */
 #define AMOUNT_MAX ((int64_t)1 << 40)
 #define TIME_MAX   ((int64_t)1 << 53)
 
@@ -39,7 +40,7 @@ static int bad(struct err *err, const char *what, uint32_t i, const char *why)
 	               why);
 }
 
-/* n slices of an array, one after the other, each at most max long. */
+/* Check n consecutive slices of an array, each at most max long. */
 static int check_slices(const char *what, const uint32_t *first, uint32_t n,
                         uint32_t max, struct err *err)
 {
@@ -165,8 +166,8 @@ static int check_nodes(const struct snap *s, struct err *err)
 	return check_domains(s, err);
 }
 
-/* The part of a postfix rule that ends before *end, which moves to its start;
- * top: it may be one of which so many nodes are enough. */
+/* Check the part of a postfix rule that ends before *end, which moves to its
+ * start; top: a count is allowed here. */
 static bool part_ok(const struct snap *s, uint32_t from, uint32_t *end,
                     bool top)
 {
@@ -291,8 +292,8 @@ static int check_reqs(const struct snap *s, struct err *err)
 	return 0;
 }
 
-/* First the claims of running jobs, then those of waiting ones: each begin
- * where the last one ended. */
+/* Check that the claims of running jobs, then those of waiting jobs, follow
+ * each other without gaps. */
 static int check_claims(const struct snap *s, const char *what,
                         const uint32_t *first, uint32_t n, uint32_t *end,
                         struct err *err)

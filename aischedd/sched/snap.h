@@ -21,7 +21,7 @@
 #define SNAP_NONE  UINT32_MAX
 #define SNAP_NEVER (-1)      /* a time that does not come */
 #define LEVEL_NONE 255       /* no level of the topology */
-#define SLOTS_ANY  INT32_MAX /* of a node: any number of tasks */
+#define SLOTS_ANY  INT32_MAX /* of a node: no limit of tasks */
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 enum numa { NUMA_ANY, NUMA_PREFER, NUMA_STRICT };
@@ -35,9 +35,9 @@ struct snap_policy {
 	 * seven), for all of the largest pool, for no past use at all. */
 	int64_t age_weight, size_weight, fairshare_weight;
 	int64_t hold_after; /* s; see order.h, or CONF_NONE */
-	/* Claims that are answered before a pass stops, where more than a few
-	 * nodes are looked at for one: work that is counted, not time, so
-	 * that a plan is the same on every machine.  CONF_NONE: all. */
+	/* Claims that a pass answers before it stops; one that looks at many
+	 * nodes counts as more. Work is counted, not time, so that a plan is
+	 * the same on every machine. CONF_NONE: all. */
 	int64_t budget;
 };
 
@@ -45,7 +45,8 @@ struct snap_pools {
 	uint32_t n; /* <= LIMIT_POOLS */
 	const char *const *name;
 	const uint8_t *order; /* enum node_order */
-	const uint8_t *ready; /* 0: its runner is not; nothing starts there */
+	const uint8_t
+	    *ready; /* 0: its runner is not ready; nothing starts there */
 };
 
 struct snap_nodes {
@@ -60,8 +61,9 @@ struct snap_nodes {
 	const uint32_t *cpu_first;     /* slice of cpu; empty: not bound */
 	const uint32_t *feature_first; /* slice of feature */
 	const uint32_t *taint_first;   /* slice of taint */
-	const uint32_t *domain;  /* smallest topology domain, or SNAP_NONE */
-	const int64_t *retry_at; /* starts fail here: not before this time */
+	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
+	const int64_t
+	    *retry_at; /* a start failed there: no other before this time */
 };
 
 struct snap_gpus { /* devices; index in the node is the device number */
@@ -92,10 +94,10 @@ struct snap_reservations {
 	const char *const *name;
 	const int64_t *start, *end;
 	const uint32_t *node_first; /* slice of resv_node */
-	const uint32_t *user_first; /* slice of resv_user; empty: nobody's */
+	const uint32_t *user_first; /* slice of resv_user; empty: no user's */
 };
 
-struct snap_queues { /* parents before children; leaves take jobs */
+struct snap_queues { /* parents before children; jobs are in leaf queues */
 	uint32_t n;
 	const char *const *name;
 	const uint32_t *parent;        /* SNAP_NONE below the root */
@@ -127,8 +129,8 @@ struct snap_reqs {
 	const int64_t *cpus, *mem, *gpus;  /* per task */
 	const uint32_t *gpu_type;          /* word, SNAP_NONE: any */
 	const uint64_t *pools;             /* bit i: pool i */
-	/* No other job on its nodes.  That is known from what runs; what is
-	 * free and used counts only what was asked for. */
+	/* 1: no other job on its nodes. What is free and used only counts what
+	 * was asked for. */
 	const uint8_t *exclusive;
 	const uint8_t *one_process;  /* all tasks' share to one on each node */
 	const int64_t *time_limit;   /* seconds, SNAP_NEVER: none */
@@ -136,8 +138,8 @@ struct snap_reqs {
 	const uint32_t *want_first;  /* slice of want: --nodelist */
 	const uint32_t *avoid_first; /* slice of avoid: --exclude */
 	const uint32_t *license_first; /* slice of license_use */
-	/* All tasks in one domain of level need; of level like or narrower if
-	 * that can be had.  LEVEL_NONE: does not matter. */
+	/* need: all tasks in one domain of this level; like: in one of this
+	 * level or narrower, if possible. LEVEL_NONE: anywhere. */
 	const uint8_t *need, *like;
 	const uint8_t *numa;         /* enum numa: CPUs and GPUs of a task */
 	const uint32_t *reservation; /* runs in this one, or SNAP_NONE */
@@ -149,15 +151,15 @@ struct snap_license_use {
 };
 
 /*
- * What a pass that stopped before all had their turn said of a row; the next
- * one goes on from there, and asks for these no more.
+ * What an earlier pass, which stopped before all rows had their turn, decided
+ * for a row. The next pass goes on from there and does not ask again.
  */
 enum judged {
 	JUDGED_NO,
-	JUDGED_WAITS,   /* for what nobody else could take */
-	JUDGED_BLOCKED, /* it finds no room, or is over a limit */
-	JUDGED_PROMISED /* a start: it is asked again, to be promised it again,
-	                 * which is not counted */
+	JUDGED_WAITS,   /* it waits for something that no other row could use */
+	JUDGED_BLOCKED, /* it does not fit, or is over a limit */
+	JUDGED_PROMISED /* it was promised a start: asked again for the same
+	                   promise, not counted against the budget */
 };
 
 /*
@@ -172,15 +174,16 @@ struct snap_pend {
 	const uint32_t *req, *queue, *user;
 	const int64_t *priority; /* class + own - nice; higher first */
 	const uint32_t *member_first;
-	/* A suspended job that is to go on: its running entry, which keeps
-	 * memory and GPUs and needs its CPUs back on the same nodes. */
+	/* A suspended job that is to resume: the index of its run, which keeps
+	 * memory and GPUs and needs CPUs back on the same nodes. */
 	const uint32_t *resumes;    /* index in run, or SNAP_NONE */
-	const uint8_t *preemptible; /* 0: runs only within the quota */
-	const uint8_t *barred;      /* its last start failed: evicts nobody */
-	const uint16_t *light;      /* 0 .. 1000: its user has used nothing */
+	const uint8_t *preemptible; /* 0: may use only the quota */
+	const uint8_t
+	    *barred; /* 1: its last start failed: evict no job for it */
+	const uint16_t *light; /* 0 .. 1000: its user has used nothing */
 	const int64_t *served; /* seconds that it ran before; order_service.h */
-	/* Nodes that are held for it, one a task, for which others leave;
-	 * such a row has one member.  Slice of claim. */
+	/* Nodes held for it, one a task, from which others are evicted; such a
+	 * row has one member. Slice of claim. */
 	const uint32_t *claim_first;
 };
 
@@ -188,12 +191,12 @@ struct snap_member {
 	uint64_t job;   /* ids ascend in order of submission */
 	uint32_t count; /* 1, or unstarted tasks of an array */
 	uint32_t room;  /* tasks of the array that may start now (%limit) */
-	int64_t since;  /* waits, eligible, since */
+	int64_t since;  /* when it became eligible */
 };
 
 /*
- * All jobs that hold something.  An elastic one that loses some of its tasks
- * is here twice while these leave: what stays, then what is ending.
+ * All jobs that hold something. An elastic job that is losing tasks is here
+ * twice: the tasks that stay, then those that are ending.
  */
 struct snap_run {
 	uint32_t n;
@@ -203,15 +206,15 @@ struct snap_run {
 	const int64_t *end;       /* at its time limit, or SNAP_NEVER */
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
 	const uint8_t *preemptible;
-	/* It leaves for others, who hold claims on its place: not counted
-	 * as use of its queue any more. */
+	/* 1: it is ending because an earlier plan evicted it; others have
+	 * claims on its place. Its queue no longer counts it. */
 	const uint8_t *ending;
 	const uint8_t *freezable;    /* can be suspended in place */
 	const int64_t *safe_until;   /* may not be evicted before this time */
-	const int64_t *served;       /* seconds that it ran so far */
+	const int64_t *served;       /* seconds it has run so far */
 	const uint32_t *task_first;  /* slice of task */
-	const uint32_t *claim_first; /* nodes held for tasks that it grows by,
-	                              * one a task; slice of claim */
+	const uint32_t *claim_first; /* slice of claim: nodes held for tasks by
+	                                which it grows, or for its new place */
 };
 
 /* Where one task runs and what it holds there. */
@@ -227,8 +230,8 @@ struct snap_cpu_use {
 	uint16_t milli; /* 1000: alone */
 };
 
-/* The last plan promised a job this start, on these nodes, one a task.  Sorted
- * by job; those of one array record are in their order. */
+/* A start that the last plan promised to a job, and its nodes, one a task.
+ * Sorted by job; those of one array record are in order. */
 struct snap_promise {
 	uint64_t job;
 	int64_t start;
@@ -279,7 +282,7 @@ static inline uint32_t rule_count(int32_t item)
 	return item < RULE_OR ? (uint32_t)RULE_OR - (uint32_t)item : 0;
 }
 
-/* Whether a run is what leaves of the one before it. */
+/* Whether a run is the ending part of the run before it. */
 static inline bool snap_is_part(const struct snap *s, uint32_t run)
 {
 	return run && s->run.job[run - 1] == s->run.job[run];
@@ -315,15 +318,16 @@ static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)
 	return s->run.task_first[run + 1] - s->run.task_first[run];
 }
 
-/* Indices in range, slices ascending, parents before children, free within
- * total, members ascending.  Fails: EINVAL, says which entry. */
+/* Check that indices are in range, slices and members ascending, parents
+ * before children, free within total. Fails with EINVAL and says which entry
+ * is wrong. */
 int snap_check(const struct snap *snap, struct err *err);
 
-/* Free thousandths of each CPU; below 0 where somebody leaves who was suspended
- * and whose CPUs others have got. */
+/* Free thousandths of each CPU; below 0 where a suspended job that is ending
+ * had CPUs that others have now. */
 void snap_threads(const struct snap *snap, int64_t *ret);
 
-/* What all nodes that are not down have together. */
+/* The sums of all nodes that are not down. */
 void snap_capacity(const struct snap *snap, int64_t ret[RES_N]);
 
 #endif

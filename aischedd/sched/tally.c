@@ -7,14 +7,14 @@
 
 enum { ENDING = 1, SUSPENDED = 2, FIRM = 4, PART = 8, SAFE = 16 };
 
-/* Runs that are alike are counted before they are summed up. */
+/* Runs that are alike; counted first, then summed up. */
 struct kind {
 	int64_t standing;
 	uint32_t queue, req, tasks, flags;
 	int64_t runs;
 };
 
-/* More kinds than these take turns. */
+/* Kinds that are counted at a time; others replace them. */
 enum { KINDS = 256 };
 
 static void add(int64_t sum[RES_N], int64_t n, const int64_t each[RES_N])
@@ -38,7 +38,8 @@ static void add_used(const struct snap *s, const struct kind *k,
 			add(q->firm, tasks, held);
 		q->jobs += k->runs;
 	}
-	/* What a job gives up it asks for anyway. */
+	/* The part that an elastic job loses is asked for by its first
+	 * entry. */
 	if (!(k->flags & PART))
 		add(q->ask, k->runs * s->req.tasks[k->req], each);
 	if (each[RES_GPU]) {
@@ -78,7 +79,8 @@ static uint32_t flags_of(const struct snap *s, uint32_t run)
 	return flags;
 }
 
-/* One more of its kind; the kind that has its place is counted. */
+/* Count one more of its kind; a different kind in that slot is summed up
+ * first. */
 static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
                     struct kind *kind, struct tally *t)
 {
@@ -96,7 +98,7 @@ static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
 	k->runs++;
 }
 
-/* When others may take from it who may not now. */
+/* When a run that may not be evicted now may be, or SNAP_NEVER. */
 static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
 {
 	if (flags & (ENDING | FIRM))

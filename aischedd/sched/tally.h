@@ -9,24 +9,25 @@
 
 #include "aischedd/sched/snap.h"
 
-/* Of the runs of one queue, without the queues below it. */
+/* The runs of one queue, without the queues below it. */
 struct tally_queue {
-	int64_t used[RES_N]; /* by those that do not leave */
+	int64_t used[RES_N]; /* by those that are not ending */
 	int64_t firm[RES_N]; /* of that, by those that may not be preempted */
-	int64_t jobs;        /* that do not leave */
-	int64_t ask[RES_N];  /* by all: what they would have with all tasks */
-	uint32_t growers;    /* that may get more tasks */
-	int64_t lowest;      /* standing of those that may be evicted; none:
-	                      * INT64_MAX */
+	int64_t jobs;        /* that are not ending */
+	int64_t ask[RES_N];  /* what all would have with all their tasks */
+	uint32_t growers;    /* runs that may get more tasks */
+	int64_t lowest;      /* least standing of those that may be evicted;
+	                        INT64_MAX: none */
 };
 
 struct tally {
 	struct tally_queue *queue;
-	uint32_t growers, victims; /* that may get more, or be evicted */
-	int64_t wake;       /* who may be evicted is another question then, or
-	                     * SNAP_NEVER */
-	int64_t cpus, gpus; /* of those that have GPUs */
-	bool ends;          /* one of them at a time that is known */
+	uint32_t growers,
+	    victims; /* runs that may get more tasks, or be evicted */
+	int64_t
+	    wake; /* when the set of evictable runs changes, or SNAP_NEVER */
+	int64_t cpus, gpus; /* of jobs that have GPUs */
+	bool ends;          /* one of them ends at a known time */
 };
 
 struct tally *tally_new(const struct snap *snap, struct arena *arena);

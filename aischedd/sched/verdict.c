@@ -56,7 +56,7 @@ static void put_best_node(const struct snap *s, const struct verdict *v,
 	put_number(out, v->what, v->lack.total);
 }
 
-/* Nodes that have what not all nodes need to have. */
+/* Say how many nodes have a counted part. */
 static void put_counted(const struct verdict *v, struct buf *out)
 {
 	buf_printf(out,
@@ -65,7 +65,7 @@ static void put_counted(const struct verdict *v, struct buf *out)
 	           (long long)v->lack.need, (long long)v->lack.have);
 }
 
-/* What is short and where. */
+/* Say what is short, and where. */
 static void put_lack(const struct snap *s, uint32_t req,
                      const struct verdict *v, struct buf *out)
 {
@@ -118,7 +118,7 @@ static void put_lack(const struct snap *s, uint32_t req,
 	}
 }
 
-/* The reservation whose end a job waits for. */
+/* Name the reservation whose end a job waits for. */
 static void put_reservation_until(const struct snap *s, int64_t end,
                                   struct buf *out)
 {
@@ -376,7 +376,7 @@ static void put_limit(const struct snap *s, uint32_t row,
 		buf_printf(out, " in queue '%s'", queue);
 }
 
-/* Of the quota only what others may not take away counts. */
+/* For the quota only non-preemptible use counts. */
 static void put_quota(const struct snap *s, const struct verdict *v,
                       struct buf *out)
 {
@@ -435,7 +435,7 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 	put_span(out, s->resv.start[resv] - s->now);
 }
 
-/* For whom a node is kept on which it would fit. */
+/* Say for whom a node is kept on which the job would fit. */
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {

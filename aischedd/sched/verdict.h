@@ -26,7 +26,7 @@ enum {
 
 /* For whom a node or a limit is kept. */
 enum kept_for {
-	KEPT_PROMISE,     /* a job that is promised to start there */
+	KEPT_PROMISE,     /* a job that is promised a start there */
 	KEPT_WAITER,      /* a job that has waited for the node for long */
 	KEPT_RESERVATION, /* the users of a reservation */
 	KEPT_OWN_END,     /* nobody: the job would outlast its reservation */
@@ -45,14 +45,14 @@ struct verdict {
 	enum reason why;
 	uint32_t started; /* jobs of the row that start in this plan */
 	uint64_t first;   /* the waiting job that this is about, 0: none */
-	uint64_t job;     /* the one that it waits for, 0: none in particular */
+	uint64_t job;     /* the job that it waits for, 0: none in particular */
 	int64_t expected; /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the next of its queue */
-	bool kept;         /* an earlier pass judged the row, and that still
-	                    * holds.  why is WHY_Unevaluated */
-	uint32_t name;     /* node, queue, pool, licence or reservation that
-	                    * the sentence names, or SNAP_NONE */
-	int what;          /* enum resource or WHAT_*: short or limited */
+	bool kept; /* an earlier pass judged the row, and that holds still; why
+	              is WHY_Unevaluated */
+	uint32_t name; /* node, queue, pool, licence or reservation that
+	                * the sentence names, or SNAP_NONE */
+	int what;      /* enum resource or WHAT_*: short or limited */
 	union {
 		/* Resources, Fragmentation, GangPartial, Topology,
 		 * NumaAlignment, NodeDown, and NeverFits but for licences. */
@@ -87,13 +87,13 @@ struct verdict {
 			                * queue */
 		} keep;
 		enum resv_fault resv; /* Reservation */
-		int64_t retry_at;     /* StartFailed: the next try */
-		uint32_t held;        /* Preempting: places that are held */
+		int64_t retry_at;     /* StartFailed: time of the next try */
+		uint32_t held;        /* Preempting: nodes that are held */
 	};
 };
 
-/* The reason by which users know it: a job that a reservation keeps off waits
- * for a Reservation, although in a plan that is one way not to be next. */
+/* Returns the reason that users see: a job that a reservation keeps away waits
+ * for a Reservation, although a plan treats that as Priority. */
 enum reason verdict_reason(const struct verdict *v);
 
 /* Append the reason as a sentence with its numbers. */

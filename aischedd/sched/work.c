@@ -174,7 +174,8 @@ static void count_user(struct work *w, uint32_t run)
 	}
 }
 
-/* Room for every pair of queue and user that can be asked for, half full. */
+/* Allocate a table for every pair of queue and user that can occur, half
+ * full. */
 static void count_users(struct work *w)
 {
 	const struct snap *s = w->snap;
@@ -201,8 +202,8 @@ static void count_users(struct work *w)
 	}
 }
 
-/* The tasks on each node, and those of exclusive jobs there: one that is
- * suspended lends its CPUs, so its node is open. */
+/* Count the tasks on each node, and those of exclusive jobs; a suspended one
+ * lends its CPUs, so its node is open. */
 static void count_tasks(struct work *w)
 {
 	const struct snap *s = w->snap;
@@ -222,7 +223,7 @@ static void count_tasks(struct work *w)
 	}
 }
 
-/* What is used below a queue is used by it. */
+/* Add the use of each queue to its ancestors. */
 static void charge_queues(struct work *w, const struct tally *tally)
 {
 	for (uint32_t q = 0; q < w->snap->queue.n; q++) {
@@ -298,7 +299,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 
 	w->snap = snap;
 	w->arena = arena;
-	/* In one piece: where nobody looks there is no memory. */
+	/* One allocation: the pages of unused nodes are never touched. */
 	w->cpu =
 	    arena_array_raw(arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n);
 	w->mem = w->cpu + n;

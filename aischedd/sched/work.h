@@ -25,9 +25,9 @@ struct work {
 	const struct snap *snap;
 	struct arena *arena;
 
-	/* One a node. */
+	/* By node. */
 	int64_t *cpu, *mem; /* free; may be < 0 */
-	int64_t *slot;      /* more tasks that may be there; likewise */
+	int64_t *slot;      /* more tasks that fit by number; likewise */
 	int64_t *gpu;       /* free thousandths of all devices together */
 	int64_t *whole;     /* devices wholly free */
 	int64_t *idle;      /* CPUs of its slice wholly free */
@@ -36,8 +36,8 @@ struct work {
 
 	int64_t *device;           /* one a device: free thousandths */
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
-	const int64_t *thread_now; /* as they are in the snapshot */
-	struct work_core *core;    /* scratch of fit.c, by number of the core */
+	const int64_t *thread_now; /* as in the snapshot */
+	struct work_core *core;    /* scratch of fit.c, by core number */
 
 	int64_t *license;       /* free */
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
@@ -61,9 +61,9 @@ enum user_count { USER_JOBS, USER_GPUS };
 struct work *work_new(const struct snap *snap, const struct tally *tally,
                       struct arena *arena);
 
-/* Without queues and users, and of nodes only those that are filled in: with
- * what is free now, or as if nothing ran; tasks there are not counted.  like:
- * a full one of the same snapshot, or NULL: nobody asks what is free now. */
+/* Counters without queues and users, filled in node by node: with what is free
+ * now, or as if nothing ran; tasks are not counted. like: a full one of the
+ * same snapshot, or NULL if only the latter is asked for. */
 enum work_kind { WORK_NOW, WORK_EMPTY };
 
 struct work *work_new_blank(const struct snap *snap, const struct work *like,
@@ -88,22 +88,23 @@ void work_cpus(struct work *w, uint32_t req, uint32_t node,
 void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
                int sign);
 
-/* All that task t of a running job holds; one that is suspended has no CPUs.
- * Its node is closed to others, or open again, if the job is exclusive. */
+/* Take or give back all that task t of a running job holds; a suspended one
+ * holds no CPUs. If the job is exclusive, its node is closed to others, or
+ * opened again. */
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
-/* Whether nothing that the task holds is also held by another. */
+/* Whether no other task holds something that this task holds. */
 bool work_is_sound(const struct work *w, const struct snap_task *task);
 
-/* What a job adds (sign 1) to the use of its queue and all above it, or takes
- * back (-1): resources, and (whole) as one of the jobs of queue and user. */
+/* Add a job (sign 1) to the use of its queue and all ancestors, or take it back
+ * (-1): resources, and (whole) one of the jobs of queue and user. */
 void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
                  bool firm, int sign);
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
                      int64_t gpus, bool whole, int sign);
 
-/* What so many tasks of a running job count; it has its CPUs unless it is
- * suspended. */
+/* The amounts that so many tasks of a running job count for; CPUs only unless
+ * it is suspended. */
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N]);
 

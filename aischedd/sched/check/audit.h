@@ -1,35 +1,35 @@
 /*
  * audit.h - the parts of the verifier of plans
  *
- * plan_check.c goes through what starts and grows now, room.c looks at
- * the time when all who were told to leave have left, rules.c at who
- * may have, and may take, what.  They share no code with the planner.
+ * plan_check.c checks what starts and grows now, room.c whether claims fit once
+ * all evicted jobs have ended, rules.c limits and the rules of eviction. They
+ * share no code with the planner.
  */
 #ifndef AISCHEDD_SCHED_CHECK_AUDIT_H
 #define AISCHEDD_SCHED_CHECK_AUDIT_H
 
 #include "aischedd/sched/plan.h"
 
-/* A plan, and what each run loses by it. */
+/* A plan, and what it takes from each run. */
 struct audit {
 	const struct snap *s;
 	const struct plan *plan;
 	struct err *err;
 	struct arena *arena;
-	const struct eviction **out; /* by run: NULL, it stays */
+	const struct eviction **out; /* by run; NULL: not evicted */
 	const struct plan_claim *
-	    *moved;            /* by run: where it goes on, if it leaves;
-	                        * more tasks, if it stays; or NULL */
-	uint8_t *lost;         /* by task of the snapshot: it leaves */
-	uint32_t *more;        /* by run: tasks it gets */
-	uint32_t *served;      /* by member: jobs that start, or have a claim */
-	const struct use *use; /* of rules.c */
-	uint32_t *scratch;     /* by node: 0 */
+	    *moved;       /* by run: its claim where it starts again, if it is
+	                     evicted, or where it grows; else NULL */
+	uint8_t *lost;    /* by task of the snapshot: 1 if it is evicted */
+	uint32_t *more;   /* by run: tasks added */
+	uint32_t *served; /* by member: jobs that start or have a claim */
+	const struct use *use; /* made by rules.c */
+	uint32_t *scratch;     /* by node: zero between uses */
 };
 
 /*
- * In this order; all but check_use() say -1 and why in *err if something is
- * not as it has to be.
+ * Called in this order. All but check_use() return -1 and set *err if the plan
+ * is wrong.
  */
 int check_lists(struct audit *a);
 void check_use(struct audit *a);
@@ -44,10 +44,10 @@ bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks);
 int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What a claim, or who is named in an eviction, stands for. */
+/* A claimant, or a job named in an eviction. */
 struct party {
 	uint32_t req, queue, user;
-	uint32_t tasks;   /* it asks for so many more */
+	uint32_t tasks;   /* the number of tasks it asks for */
 	int64_t standing; /* standing.c */
 	uint64_t job;
 	bool starts, firm;
@@ -59,7 +59,7 @@ int64_t check_standing_of_run(const struct snap *s, uint32_t run);
 
 struct party check_claimant(const struct audit *a, const struct plan_claim *c);
 
-/* The claim of the job for which others leave, or NULL. */
+/* The claim of the job for which others are evicted, or NULL. */
 const struct plan_claim *check_claim_of(const struct audit *a, uint64_t job);
 
 static inline uint32_t check_ntasks(const struct snap *s, uint32_t run)
@@ -67,13 +67,13 @@ static inline uint32_t check_ntasks(const struct snap *s, uint32_t run)
 	return s->run.task_first[run + 1] - s->run.task_first[run];
 }
 
-/* Whether all of a run leaves, and not only tasks that it can do without. */
+/* Whether all of a run is evicted, not only tasks above its minimum. */
 static inline bool check_is_whole(const struct audit *a, uint32_t run)
 {
 	return a->out[run] && a->out[run]->nlosses == check_ntasks(a->s, run);
 }
 
-/* Whether it was told to leave by an earlier plan, or it is by this one. */
+/* Whether the run is evicted by an earlier plan or by this one. */
 static inline bool check_leaves(const struct audit *a, uint32_t run)
 {
 	return a->s->run.ending[run] || check_is_whole(a, run);
@@ -86,14 +86,14 @@ static inline uint32_t check_stays(const struct audit *a, uint32_t run)
 	       (a->out[run] ? a->out[run]->nlosses : 0);
 }
 
-/* Why the request may not run on a node, or NULL. */
+/* Returns why the request may not run on a node, or NULL. */
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
-/* The domain of this level that has the node, or SNAP_NONE. */
+/* The domain of this level that contains the node, or SNAP_NONE. */
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
 
-/* Whether a job may have these nodes, one a task; and whether a run may have
- * those by which it grows. */
+/* Check that a job may have these nodes, one a task; and that a run may have
+ * the nodes by which it grows. */
 int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
                 const struct snap_task *t, uint32_t n);
 int check_growth(const struct audit *a, uint32_t run);

@@ -91,7 +91,8 @@ static int check_eviction(struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* Somebody needs it who may evict others, and now. */
+/* The claimant is not the victim, has a claim in this plan, and did not just
+ * fail to start. */
 static int check_cause(struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;
@@ -122,7 +123,7 @@ static int check_more(struct audit *a, uint32_t run, uint32_t n)
 	a->more[run] += n;
 	if (check_leaves(a, run) || s->run.suspended[run])
 		return check_bad(a, job, "grows while it leaves");
-	/* What it has, though it may be too much, it may have elsewhere. */
+	/* An elastic job above its maximum may still move tasks. */
 	if (check_stays(a, run) + a->more[run] >
 	        s->req.tasks[s->run.req[run]] &&
 	    check_stays(a, run) + a->more[run] > check_ntasks(s, run))
@@ -143,7 +144,7 @@ static bool same_nodes(const struct audit *a, const struct plan_claim *c,
 	return c->n == n;
 }
 
-/* Who is evicted goes on elsewhere, or grows there. */
+/* An evicted run starts again elsewhere, or a run grows. */
 static int check_run_claim(struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
@@ -157,7 +158,8 @@ static int check_run_claim(struct audit *a, const struct plan_claim *c)
 	first = s->run.claim_first[c->run];
 	had = s->run.claim_first[c->run + 1] - first;
 	if (!check_leaves(a, c->run)) {
-		/* Of tasks that leave it is said where they go. */
+		/* Only a run whose tasks move may lose and gain tasks at
+		 * once. */
 		if (a->out[c->run] && a->out[c->run]->why != EVICT_CONSOLIDATE)
 			return check_bad(a, job, "grows while it leaves");
 		return check_more(a, c->run, c->n);
@@ -191,7 +193,8 @@ static int check_row_claim(struct audit *a, const struct plan_claim *c)
 	a->served[c->member]++;
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_bad(a, job, "has a place and claims another");
-	/* What it held before, or something new. */
+	/* A claim is either kept from an earlier plan or has min_tasks
+	 * nodes. */
 	if (!(had && same_nodes(a, c, first, had)) &&
 	    c->n != s->req.min_tasks[s->pend.req[row]])
 		return check_bad(a, job, "claims %u nodes", (unsigned)c->n);

@@ -28,7 +28,7 @@ static bool rule_value(const struct snap *s, uint32_t node, uint32_t *end)
 		return has_word(s, node, (uint32_t)item);
 	b = rule_value(s, node, end);
 	if (rule_count(item))
-		return true; /* see has_counted() */
+		return true; /* has_counted() checks these */
 	a = rule_value(s, node, end);
 	return item == RULE_AND ? a && b : a || b;
 }
@@ -92,8 +92,8 @@ static bool is_together(const struct snap *s, uint32_t req,
 	return domain != SNAP_NONE;
 }
 
-/* Whether so many nodes as each counted part of the constraint says have it;
- * tasks on one node follow each other or not. */
+/* Whether each counted part of the constraint holds on as many nodes as it
+ * says. Tasks on one node need not follow each other. */
 static bool has_counted(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
 {
@@ -162,7 +162,7 @@ int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
 	return 0;
 }
 
-/* All tasks that a run has, and gets by this plan; returns how many. */
+/* List all tasks that a run has or gets by this plan; returns how many. */
 static uint32_t list_tasks(const struct audit *a, uint32_t run,
                            struct snap_task *ret)
 {

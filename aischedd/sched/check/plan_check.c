@@ -11,7 +11,7 @@
 
 #include "aischedd/sched/check/audit.h"
 
-/* So many of the rows that wait for room are looked at again. */
+/* How many of the rows that wait for room are checked again. */
 enum { LOOK_AGAIN = 16 };
 
 struct check {
@@ -21,8 +21,8 @@ struct check {
 	struct arena *arena;
 
 	int64_t *cpu, *mem, *slot, *gpu, *thread; /* free */
-	uint32_t *jobs_on, *mine; /* by node: tasks; of this job */
-	uint8_t *closed;          /* by node: an exclusive job */
+	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
+	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row */
 };
 
@@ -174,7 +174,7 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
-/* Nobody else is where somebody is alone. */
+/* No other job is on the nodes of an exclusive job. */
 static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
                        uint32_t n, uint64_t job)
 {
@@ -195,7 +195,7 @@ static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
-/* A suspended job keeps what it has and gets its CPUs again. */
+/* A suspended job keeps its memory and GPUs and gets CPUs again. */
 static int check_resume(struct check *c, uint32_t run,
                         const struct snap_task *t, uint32_t n, uint64_t job)
 {
@@ -232,7 +232,7 @@ static int check_resume(struct check *c, uint32_t run,
 	return 0;
 }
 
-/* Tasks that get all that they need. */
+/* Take what each task needs from what is free. */
 static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
                       uint32_t n, uint64_t job)
 {
@@ -256,7 +256,8 @@ static int take_start(struct check *c, const struct start *start)
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
 		                    job);
-	/* Who held a place starts there, or as any other. */
+	/* A job with a claim starts with as many tasks as it has nodes held,
+	 * any other with its minimum. */
 	if (start->ntasks != s->req.min_tasks[req] && start->ntasks != held)
 		return check_bad(c->audit, job, "starts with %u tasks",
 		                 (unsigned)start->ntasks);
@@ -266,7 +267,7 @@ static int take_start(struct check *c, const struct start *start)
 	return check_alone(c, req, t, start->ntasks, job);
 }
 
-/* What is on a node is of this run. */
+/* Take an exclusive run off its nodes (sign 1), or put it back (-1). */
 static void own_nodes(struct check *c, uint32_t run, int64_t sign)
 {
 	const struct snap *s = c->s;
@@ -325,14 +326,14 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 		idle += c->thread[i] == 1000;
 		shares += part && c->thread[i] < 1000 ? c->thread[i] / part : 0;
 	}
-	/* Parts that find no shared CPU break idle ones. */
+	/* Once no shared CPU has enough left, parts break up idle CPUs. */
 	while (part && shares + broken * (1000 / part) < n)
 		broken++;
 	return s->node.cpu_first[node] == s->node.cpu_first[node + 1] ||
 	       idle >= n * (cpus / 1000) + broken;
 }
 
-/* How many tasks of the request fit on the node, were there nobody else. */
+/* How many tasks of the request would fit on the node if nothing ran there. */
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
@@ -348,8 +349,8 @@ static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 	return n;
 }
 
-/* Whether the whole job fits in a pool, in one domain (SNAP_NONE: of none in
- * particular): on any nodes, or on the best if their number is given. */
+/* Whether the whole job fits in a pool, within one domain (SNAP_NONE:
+ * anywhere): on any nodes, or on the best ones if their number is given. */
 static bool job_fits(const struct check *c, uint32_t req, uint32_t pool,
                      uint32_t domain)
 {
@@ -396,7 +397,7 @@ static bool job_fits_somewhere(const struct check *c, uint32_t req,
 	return false;
 }
 
-/* Whether room_on() knows all that the request says of nodes. */
+/* Whether room_on() considers all that the request says of nodes. */
 static bool is_plain(const struct snap *s, uint32_t req)
 {
 	bool counts = false;
@@ -413,8 +414,8 @@ static bool waits_for_room(const struct verdict *v)
 	       v->why == WHY_Fragmentation || v->why == WHY_GangPartial;
 }
 
-/* Whoever is said to wait for room must not fit on nodes that nobody claims,
- * which had no less room when it had its turn. */
+/* A row that waits for room must not fit on nodes without claims: they had at
+ * least as much free when it was the row's turn. */
 static int check_waits(struct check *c)
 {
 	const struct snap *s = c->s;

@@ -1,8 +1,8 @@
 /*
- * room.c - claims, at the time when all who leave have left
+ * room.c - claims, at the time when all evicted jobs have ended
  *
  * Each claim fits beside all others and beside what starts and grows now; and
- * nobody leaves without whom all would fit as well.
+ * no job is evicted without which all claims would fit as well.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum {
 	TRIES = 4096,   /* to pack tasks onto the devices of a node */
-	VICTIMS_MAX = 8 /* that are put back */
+	VICTIMS_MAX = 8 /* evictions that are tried without */
 };
 
 /* What is free. */
@@ -86,7 +86,7 @@ static void give_task(const struct audit *a, const struct room *r, uint32_t run,
 		give_rest(s, r, req, t, sign);
 }
 
-/* What a run loses, by this plan or by one before it. */
+/* Give back what a run loses, by this plan or by an earlier one. */
 static void give_lost(const struct audit *a, const struct room *r, uint32_t run,
                       int sign)
 {
@@ -111,7 +111,7 @@ static void take_placed(const struct audit *a, const struct room *r,
 	}
 }
 
-/* When all who leave have left. */
+/* What is free when all evicted jobs have ended. */
 static struct room room_then(const struct audit *a)
 {
 	const struct snap *s = a->s;
@@ -181,7 +181,7 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
 	                          : p->bin[bin] >= item->size;
 }
 
-/* The items from this one on, in any bins. */
+/* Pack this item and all that follow into any bins. */
 static enum room_answer pack(struct packing *p, uint32_t i)
 {
 	if (i == p->nitems)
@@ -231,7 +231,7 @@ static uint32_t req_of(const struct audit *a, const struct room_held *h)
 	return check_claimant(a, &a->plan->claim[h->claim]).req;
 }
 
-/* n tasks on the devices, or on the threads, of their node. */
+/* Whether n tasks fit on the devices, or on the CPUs, of their node. */
 static enum room_answer pack_node(const struct audit *a, const struct room *r,
                                   const struct room_held *h, uint32_t n,
                                   bool gpus)
@@ -245,7 +245,7 @@ static enum room_answer pack_node(const struct audit *a, const struct room *r,
 	size_t nitems = 0;
 
 	if (!gpus && !p.nbins)
-		return YES; /* CPUs are only counted */
+		return YES; /* the node only counts CPUs */
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t req = req_of(a, &h[i]);
 
@@ -266,7 +266,7 @@ static enum room_answer pack_node(const struct audit *a, const struct room *r,
 	return pack_all(&p);
 }
 
-/* Tasks that a run has on a node, if it grows there. */
+/* The tasks that a run which grows on the node already has there. */
 static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
                          uint32_t node)
 {
@@ -281,7 +281,7 @@ static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
 	return n;
 }
 
-/* Whether somebody is alone there who wants to, or must be. */
+/* Whether no exclusive job shares the node. */
 static bool is_alone(const struct audit *a, const struct room *r,
                      const struct room_held *h, uint32_t n)
 {
@@ -303,7 +303,7 @@ static bool is_alone(const struct audit *a, const struct room *r,
 	return r->tasks[h->node] == own;
 }
 
-/* n claimed tasks of one node beside each other. */
+/* Whether n claimed tasks of one node fit beside each other. */
 static enum room_answer node_holds(const struct audit *a, const struct room *r,
                                    const struct room_held *h, uint32_t n)
 {
@@ -367,7 +367,7 @@ static struct claims claims_by_node(const struct audit *a)
 	return all;
 }
 
-/* Whether all claims fit but that of `but`, if it is not NULL. */
+/* Whether all claims fit, without that of `but` unless it is NULL. */
 static enum room_answer claims_fit(const struct audit *a, const struct room *r,
                                    const struct claims *all,
                                    const struct plan_claim *but,
@@ -395,10 +395,10 @@ static enum room_answer claims_fit(const struct audit *a, const struct room *r,
 	return worst;
 }
 
-/* --- nobody leaves needlessly ------------------------------------------ */
+/* --- no needless evictions ------------------------------------------- */
 
-/* Whether nothing but room decides: one claim, and no promise to others keeps
- * it from some of it. */
+/* Whether only room decides: all evictions are for one claim, and no job has a
+ * promised start or waits for one. */
 static bool can_judge(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -424,7 +424,8 @@ static bool can_judge(const struct audit *a)
 	return true;
 }
 
-/* Where a run, or the first of its tasks that do, moves; or NULL. */
+/* The claim for the place to which a run, or the first of its tasks, moves; or
+ * NULL. */
 static const struct plan_claim *claim_of_run(const struct audit *a,
                                              uint32_t run)
 {
@@ -445,7 +446,7 @@ static int check_needed(struct audit *a, const struct room *then,
 	uint32_t stay = 0, node, first = s->run.task_first[e->run];
 	uint32_t n = check_ntasks(s, e->run), kept = 0;
 	const struct plan_claim *moved = claim_of_run(a, e->run);
-	/* What is stopped leaves as a whole. */
+	/* A suspended job is evicted as a whole. */
 	uint32_t least =
 	    s->run.suspended[e->run] ? n : s->req.min_tasks[s->run.req[e->run]];
 
@@ -454,8 +455,8 @@ static int check_needed(struct audit *a, const struct room *then,
 			stay++;
 			continue;
 		}
-		/* Of tasks that move one claim is left out, so one of them is
-		 * put back at a time. */
+		/* A task that moves has a claim of its own, and claims_fit()
+		 * leaves out one claim: so put back one task only. */
 		if (moved && !check_is_whole(a, e->run) && kept)
 			break;
 		give_task(a, &r, e->run, t, -1);
@@ -474,7 +475,7 @@ static int check_needed(struct audit *a, const struct room *then,
 	return 0;
 }
 
-/* Whether these are nodes that the claim may have. */
+/* Check that the claim may have its nodes. */
 static int check_where(const struct audit *a, const struct plan_claim *c)
 {
 	struct party p = check_claimant(a, c);

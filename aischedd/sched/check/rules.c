@@ -1,26 +1,26 @@
 /*
  * rules.c - limits and quotas, and who may take from whom
  *
- * The plan does not say in which order all was decided, so shares are held
- * against the least that the taking and the most that the losing queue can
- * have had at the time.
+ * A plan does not tell the order of its decisions. So shares are compared with
+ * the least that the taking queue and the most that the losing queue can have
+ * used at the time.
  */
 #include "aischedd/sched/check/audit.h"
 
-/* What queues, and all below them, use. */
+/* Use by queues, each with all queues below it. */
 struct use {
-	int64_t (*base)[RES_N];    /* at first */
-	int64_t (*lost)[RES_N];    /* of that, by who leaves */
-	int64_t (*frozen)[RES_N];  /* of that, kept by who is suspended */
-	int64_t (*more)[RES_N];    /* by who starts, grows, or will */
-	int64_t (*held)[RES_N];    /* of that, by claims of earlier plans */
-	int64_t (*firm)[RES_N];    /* of base and more, not preemptible */
-	uint8_t (*adds)[RES_N];    /* more of it is used but for moving */
-	uint8_t (*hardens)[RES_N]; /* by who is not preemptible */
+	int64_t (*base)[RES_N];   /* before the plan */
+	int64_t (*lost)[RES_N];   /* of base: lost by evictions */
+	int64_t (*frozen)[RES_N]; /* of lost: kept by suspended jobs */
+	int64_t (*more)[RES_N];   /* added by starts, growth and claims */
+	int64_t (*held)[RES_N]; /* of more: starts on claims of earlier plans */
+	int64_t (*firm)[RES_N]; /* of base and more: not preemptible */
+	uint8_t (*adds)[RES_N]; /* 1: more of it is used, not only moved */
+	uint8_t (*hardens)[RES_N]; /* 1: more of it is used, not preemptible */
 	int64_t *jobs, *starts;
 	uint32_t *limited;   /* its row in user, or SNAP_NONE */
 	int64_t (*user)[2];  /* by limited queue and user: jobs, GPUs */
-	uint8_t (*rises)[2]; /* likewise: that rises */
+	uint8_t (*rises)[2]; /* likewise: 1 if it rises */
 	int64_t *license;    /* free */
 };
 
@@ -82,7 +82,7 @@ static void add_up(const struct snap *s, int64_t (*use)[RES_N], uint32_t queue,
 	}
 }
 
-/* A user has so many jobs and GPUs more in all queues that count them. */
+/* Add jobs and GPUs to a user's counts in all queues that count them. */
 static void add_user(const struct audit *a, struct use *u, uint32_t queue,
                      uint32_t user, int64_t jobs, int64_t gpus)
 {
@@ -106,7 +106,7 @@ static void use_run(const struct audit *a, struct use *u, uint32_t run)
 	uint32_t queue = s->run.queue[run];
 	int64_t amount[RES_N];
 
-	/* Who leaves for others already counts no more. */
+	/* A run that an earlier plan evicted no longer counts. */
 	if (s->run.ending[run])
 		return;
 	amount_of_run(s, run, check_ntasks(s, run), amount);
@@ -169,13 +169,13 @@ static void use_claim(const struct audit *a, struct use *u,
 		use_party(a, u, &p, amount);
 		return;
 	}
-	/* It moves, or some of its tasks do. */
+	/* The run moves, or some of its tasks do. */
 	add_up(s, u->more, p.queue, amount);
 	add_user(a, u, p.queue, p.user, check_leaves(a, c->run),
 	         amount[RES_GPU]);
 }
 
-/* On the nodes that it had a claim on. */
+/* Whether the job starts on the nodes of its claim. */
 static bool starts_where_held(const struct audit *a, const struct start *start)
 {
 	const struct snap *s = a->s;
@@ -249,7 +249,7 @@ static int over(const struct audit *a, uint32_t queue, const char *what)
 	               a->s->queue.name[queue], what);
 }
 
-/* When all is done; who is suspended keeps memory and GPUs. */
+/* Use after the plan; suspended jobs keep memory and GPUs. */
 static int64_t use_then(const struct use *u, uint32_t q, int r)
 {
 	return u->base[q][r] - u->lost[q][r] + u->frozen[q][r] + u->more[q][r];
@@ -320,7 +320,7 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 	return queue == top;
 }
 
-/* Below the lowest queue that both share, the one on the way to `from`. */
+/* Returns the child of the lowest queue above both, on the way to `from`. */
 static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 {
 	while (s->queue.parent[from] != SNAP_NONE &&
@@ -329,12 +329,12 @@ static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 	return from;
 }
 
-/* What was taken by reclaiming, by queue. */
+/* Amounts taken by reclaiming, by queue. */
 struct taken {
-	int64_t (*from)[RES_N];    /* what it lost as a branch */
-	int64_t (*largest)[RES_N]; /* the most of that by one run */
-	uint8_t (*loses)[RES_N];   /* some of it, by whoever leaves or moves */
-	int64_t (*by)[RES_N];      /* for whom below it others lost it */
+	int64_t (*from)[RES_N];    /* lost by it as a branch */
+	int64_t (*largest)[RES_N]; /* the largest loss of one run */
+	uint8_t (*loses)[RES_N];   /* 1: a run below it loses some, or moves */
+	int64_t (*by)[RES_N];      /* others lost it for claimants below it */
 };
 
 static int check_preempt(const struct audit *a, const struct eviction *e,
@@ -370,7 +370,7 @@ static int check_reclaim(const struct audit *a, const struct eviction *e,
 		t->loses[from][r] |= loses[r] > 0;
 		if (a->moved[e->run])
 			continue;
-		/* Who is suspended keeps the rest. */
+		/* A suspended job keeps its memory and GPUs. */
 		if (!e->suspend || r == RES_CPU)
 			t->from[from][r] += loses[r];
 		if (loses[r] > t->largest[from][r])
@@ -393,8 +393,8 @@ static int check_move(const struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* Whoever reclaims counts in all his queues below those that he shares with
- * his victims, once. */
+/* Count the claimant once, in all its queues below those that it shares with
+ * its victims. */
 static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 {
 	const struct snap *s = a->s;
@@ -424,8 +424,8 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 	}
 }
 
-/* Before the last was taken the branch was above its share; and those for
- * whom it was taken are within theirs. */
+/* Check that the branch was above its share before its last victim was taken,
+ * and that the claimants' queues are within theirs. */
 static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 {
 	const struct use *u = a->use;

@@ -1,9 +1,9 @@
-/* shares.c - whether shares are fair, by what must hold of any */
+/* shares.c - whether shares are fair, by what must hold of any fair share */
 #include <stdlib.h>
 
 #include "aischedd/sched/check/audit.h"
 
-/* Shares come in these; a GPU is a thousand thousandths. */
+/* The unit of shares: one GPU, a thousandth of a CPU, a MiB. */
 static int64_t unit(int r)
 {
 	return r == RES_GPU ? 1000 : 1;
@@ -37,8 +37,8 @@ static int64_t need_of(const struct snap *s, uint32_t req, int r)
 	                      : s->req.gpus[req];
 }
 
-/* What each queue asks for: all that runs and waits below it, at most its
- * limit and theirs. */
+/* Demand of each queue: what runs and waits below it, up to its limit and those
+ * of its ancestors. */
 static int64_t *asks(const struct audit *a, int r)
 {
 	const struct snap *s = a->s;
@@ -47,7 +47,8 @@ static int64_t *asks(const struct audit *a, int r)
 	for (uint32_t i = 0; i < s->run.n; i++) {
 		uint32_t req = s->run.req[i];
 
-		/* What is left of one that shrinks is its whole. */
+		/* An elastic job that shrinks has two entries: count the first
+		 * only. */
 		if (i && s->run.job[i] == s->run.job[i - 1])
 			continue;
 		ask[s->run.queue[i]] += s->req.tasks[req] * need_of(s, req, r);
@@ -100,7 +101,7 @@ static int unfair(const struct family *f, uint32_t q, const char *what)
 	               f->a->s->queue.name[q], what);
 }
 
-/* One queue by itself. */
+/* Check one queue by itself. */
 static int check_one(struct family *f, uint32_t q)
 {
 	const struct snap_queues *queue = &f->a->s->queue;
@@ -117,7 +118,8 @@ static int check_one(struct family *f, uint32_t q)
 	return 0;
 }
 
-/* One that would have more, and one that has more than its quota. */
+/* Check two siblings: one that asks for more than its share, and one that has
+ * more than its quota. */
 static int check_two(const struct family *f, uint32_t poor, uint32_t rich)
 {
 	const struct snap_queues *queue = &f->a->s->queue;
@@ -194,8 +196,8 @@ static int check_resource(struct audit *a, int r)
 	return 0;
 }
 
-/* Whether a row asks for something cannot be told where it is said to wait for
- * a runner (for one of its pools, or for all), or nothing is said of it. */
+/* Demand cannot be judged while a row waits for a runner (of one pool, or of
+ * all) or has no verdict. */
 static bool can_judge(const struct audit *a)
 {
 	for (uint32_t row = 0; row < a->plan->nverdicts; row++) {

@@ -5,13 +5,13 @@
  */
 #include "aischedd/sched/check/audit.h"
 
-/* More rungs than there are. */
+/* An upper bound of the number of rungs. */
 enum { RUNGS_MAX = 1024 };
 
-/* More seconds than any job has. */
+/* Longer than any job runs. */
 static const int64_t FOREVER_S = (int64_t)1 << 36;
 
-/* Thousandths of a device for so many seconds; as much as fits. */
+/* Thousandths of a device times seconds; saturates. */
 static int64_t amount(const struct snap *s, uint32_t req, int64_t seconds)
 {
 	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];

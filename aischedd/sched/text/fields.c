@@ -187,7 +187,7 @@ void *field_column(const struct snap *snap, const struct snap_field *field)
 	if (field >= policy_fields &&
 	    field < policy_fields + ARRAY_SIZE(policy_fields))
 		return column;
-	/* Columns have many types; a pointer to any looks the same. */
+	/* Columns have many types, but pointers to them are alike. */
 	memcpy(&column, (const char *)snap + field->column, sizeof(column));
 	return column;
 }

@@ -28,7 +28,7 @@ enum field_kind {
 	FIELD_POOLS   /* uint64_t, names of pools */
 };
 
-/* What can be named; each has names of its own. */
+/* Kinds of things that have names; each has names of its own. */
 enum name_space {
 	SPACE_POOL,
 	SPACE_LEVEL,
@@ -39,12 +39,12 @@ enum name_space {
 	SPACE_RESV,
 	SPACE_USER,
 	SPACE_WORD,
-	SPACE_JOB, /* running ones */
+	SPACE_JOB, /* running jobs */
 	NSPACES
 };
 
 enum {
-	SECTION_POLICY, /* one row: its columns are the values themselves */
+	SECTION_POLICY, /* one row: the fields are the values themselves */
 	SECTION_POOL,
 	SECTION_DOMAIN,
 	SECTION_NODE,
@@ -64,7 +64,7 @@ enum {
 struct snap_field {
 	const char *key;
 	enum field_kind kind;
-	size_t column; /* of the pointer to the column in struct snap */
+	size_t column; /* offset of the pointer to the column in struct snap */
 	int64_t def;
 	enum name_space space;    /* FIELD_REF, FIELD_LEVEL */
 	const char *const *names; /* FIELD_NAME, NULL-terminated */
@@ -74,14 +74,14 @@ struct section {
 	const char *keyword; /* NULL: part of run and pend */
 	const struct snap_field *field;
 	size_t nfields;
-	size_t count; /* of the number of rows in struct snap */
+	size_t count; /* offset of the number of rows in struct snap */
 };
 
 extern const struct section snap_section[NSECTIONS];
 
 /*
- * What is free where nothing but the jobs of the snapshot takes anything: the
- * text says only what differs from it.
+ * What would be free if only the jobs of the snapshot took anything: the text
+ * has only what differs from it.
  */
 struct snap_free {
 	int64_t *cpu, *mem, *slot; /* by node */

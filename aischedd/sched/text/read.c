@@ -28,7 +28,7 @@ static int read_level(struct snap_reader *r, char *name)
 	return reader_new_name(r, SPACE_LEVEL, name);
 }
 
-/* A line that is a name and fields. */
+/* Read a line that has only a name and fields. */
 static int read_plain(struct snap_reader *r, int section, enum name_space space,
                       char *rest)
 {
@@ -45,7 +45,7 @@ static int read_plain(struct snap_reader *r, int section, enum name_space space,
 	return 0;
 }
 
-/* A comma list of names to the end of a column. */
+/* Append a comma list of names to a column. */
 static int read_list(struct snap_reader *r, enum name_space space, char *text,
                      struct buf *column)
 {
@@ -178,7 +178,7 @@ static int read_line(struct snap_reader *r, char *line)
 	return reader_bad(r, "unknown keyword", keyword);
 }
 
-/* A column as it stays: in the arena, one element longer than it was. */
+/* Copy a column to the arena, one element longer than it was. */
 static const void *keep(const struct snap_reader *r, const struct buf *column)
 {
 	void *p = arena_alloc(r->arena, column->len + sizeof(int64_t), 1);
@@ -186,7 +186,7 @@ static const void *keep(const struct snap_reader *r, const struct buf *column)
 	return column->len ? memcpy(p, column->data, column->len) : p;
 }
 
-/* Where the slices begin, and where the last one ends. */
+/* Likewise for the first indices of slices, and the end of the last. */
 static const uint32_t *keep_first(struct snap_reader *r, struct buf *first,
                                   size_t end)
 {
@@ -273,7 +273,7 @@ static void keep_reservations(struct snap_reader *r)
 	s->resv_user = keep(r, &r->resv_user);
 }
 
-/* Who does not say since when it waits has just come. */
+/* A member without "since" begins to wait now. */
 static void keep_members(struct snap_reader *r)
 {
 	uint32_t n = COUNT(&r->member, struct snap_member);
@@ -286,7 +286,7 @@ static void keep_members(struct snap_reader *r)
 	r->snap->member = keep(r, &r->member);
 }
 
-/* First those of running jobs, then those of waiting ones. */
+/* Put the claims of running jobs before those of waiting jobs. */
 static void keep_claims(struct snap_reader *r)
 {
 	uint32_t nrun = COUNT(&r->run_claim, uint32_t);
@@ -346,7 +346,7 @@ static void keep_jobs(struct snap_reader *r)
 	keep_reservations(r);
 }
 
-/* What was not said to be free follows from what runs. */
+/* Derive free amounts from what runs, unless they were given. */
 static void derive_free(struct snap_reader *r)
 {
 	struct snap *s = r->snap;

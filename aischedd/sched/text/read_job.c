@@ -11,7 +11,7 @@ struct req_line {
 	struct buf rules, wants, avoids, uses;
 };
 
-/* 1: it is a key of a request and was read. */
+/* Returns 1 if it is a key of a request, which was read then. */
 static int try_req_key(struct snap_reader *r, struct req_line *line,
                        const char *key, char *text)
 {
@@ -63,7 +63,7 @@ static int read_licenses(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
 		char *count = part, *name = reader_part(&count, ':');
-		/* Padding is part of the key of the request. */
+		/* Zeroed: padding is part of the key of the request. */
 		struct snap_license_use use;
 
 		memset(&use, 0, sizeof(use));
@@ -83,7 +83,7 @@ static void append_key(struct buf *key, const struct buf *list)
 	reader_append(key, list);
 }
 
-/* The request of this line; one that was there before is used again. */
+/* Returns the request of this line; an equal one is used again. */
 static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 {
 	struct buf key = { 0 };
@@ -200,7 +200,7 @@ static void take(uint16_t *left, uint32_t milli)
 	*left = *left > milli ? (uint16_t)(*left - milli) : 0;
 }
 
-/* "g0-3+5/500": the part after the slash counts for all. */
+/* "g0-3+5/500": the part after the slash is that of each device. */
 static int read_task_gpus(struct snap_reader *r, struct task_line *t,
                           char *text)
 {
@@ -261,7 +261,7 @@ static int read_task_cpus(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
-/* A task that does not say has the lowest devices with room. */
+/* Give a task that does not name devices the lowest ones that fit. */
 static void choose_devices(struct snap_reader *r, struct task_line *t,
                            bool suspended)
 {
@@ -329,13 +329,13 @@ static void user_if_unsaid(struct snap_reader *r, int section)
 }
 
 /* A key of run or pend lines that is neither a field nor of the request, and
- * what was said of it; flags are their own value. */
+ * its value; a flag is its own value. */
 struct own_key {
 	const char *word;
 	char *text;
 };
 
-/* 1: it is one of them. */
+/* Returns 1 if it is one of them. */
 static int try_own_key(struct own_key *own, char *key, char *text)
 {
 	for (; own->word; own++) {
@@ -347,7 +347,7 @@ static int try_own_key(struct own_key *own, char *key, char *text)
 	return 0;
 }
 
-/* The keys of a run or pend line; own ends with no word. */
+/* Read the keys of a run or pend line; own ends with an entry without word. */
 static int read_keys(struct snap_reader *r, int section, char *rest,
                      struct req_line *line, struct own_key *own)
 {
@@ -381,7 +381,8 @@ static int read_job(struct snap_reader *r, const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* A job may be there twice: what stays of it, and what leaves. */
+/* A job may have two entries: the tasks that stay, and those that are
+ * ending. */
 static int name_run(struct snap_reader *r, uint64_t job)
 {
 	bool ending = reader_value(r->value, SECTION_RUN, "ending")->v[0];
@@ -455,7 +456,8 @@ static int read_member(struct snap_reader *r, char *text)
 	return 0;
 }
 
-/* "900,950*3": of the members from first on; the last counts for the rest. */
+/* "900,950*3": for the members from first on; the last value counts for the
+ * rest. */
 static int read_since(struct snap_reader *r, char *text, uint32_t first)
 {
 	struct snap_member *m =

@@ -57,7 +57,7 @@ static int read_list(struct snap_reader *r, char *text, size_t size, uint32_t n,
 	           : reader_bad(r, "too few values from", list);
 }
 
-/* Lists of a node line, as text and as they go into the columns. */
+/* The lists of a node line, as text and as columns. */
 enum {
 	GPU_TYPE,
 	GPU_NUMA,
@@ -112,7 +112,7 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 	struct buf *b = l->list;
 	char **t = l->text;
 
-	/* A type that is said once is that of all. */
+	/* A single type is that of all GPUs. */
 	if (t[GPU_TYPE] && !strpbrk(t[GPU_TYPE], ",*") && l->ngpus) {
 		uint32_t type;
 
@@ -184,7 +184,7 @@ static int read_node_line(struct snap_reader *r, char *rest,
 	if (reader_must_say(r, SECTION_NODE, "cpus") < 0 ||
 	    read_node_lists(r, line) < 0)
 		return -1;
-	/* A name as such may be longer than one in a list. */
+	/* A single name may be longer than one in a list. */
 	if (!strpbrk(name, "[,"))
 		return add_node(r, line, name);
 	if (hostlist_parse(hosts, name, r->err) < 0)

@@ -37,7 +37,7 @@ static int hex(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* %XX to what it stands for, in place. */
+/* Replace each %XX by its character, in place. */
 static int unescape(const struct snap_reader *r, char *s)
 {
 	char *to = s;
@@ -66,7 +66,7 @@ const struct snap_name *reader_find(const struct snap_reader *r,
 	const struct snap_name *n =
 	    map_find(&r->names, hash_bytes(space, text, strlen(text)));
 
-	/* Names of other spaces may share the hash. */
+	/* Names of other spaces may have the same hash. */
 	for (; n; n = n->next) {
 		const char *const *name =
 		    (const char *const *)r->name[space].data;

@@ -23,7 +23,7 @@ struct snap_name {
 	uint32_t index;
 };
 
-/* A request, and the text of it that two alike have in common. */
+/* A request and its text, by which equal ones are found. */
 struct shape {
 	struct shape *next; /* of the same hash */
 	const char *key;
@@ -50,8 +50,10 @@ struct snap_reader {
 	/* Columns as they grow; in the arena at the end. */
 	struct buf field[NSECTIONS][MAX_FIELDS];
 	uint32_t rows[NSECTIONS];
-	struct snap_value value[MAX_FIELDS]; /* of the line, of its section */
-	struct snap_value req[MAX_FIELDS];   /* of the line, of its request */
+	struct snap_value
+	    value[MAX_FIELDS]; /* of the line: fields of its section */
+	struct snap_value
+	    req[MAX_FIELDS]; /* of the line: fields of its request */
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
 	struct buf cpu_first, core, numa, thread_free;
 	struct buf feature_first, feature, taint_first, taint;
@@ -63,7 +65,7 @@ struct snap_reader {
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
-	/* What the running tasks read so far left of the devices. */
+	/* What is left of devices after the running tasks read so far. */
 	struct buf gpu_left, thread_left;
 };
 
@@ -75,22 +77,22 @@ struct snap_reader {
 
 int reader_bad(const struct snap_reader *r, const char *what, const char *text);
 
-/* Put the line before an error that a parser of libcommon gave. */
+/* Prefix an error of a libcommon parser with the line. */
 int reader_in_line(const struct snap_reader *r);
 
-/* The next part of *list up to sep, or NULL; *list is cut. */
+/* Returns the next part of *list up to sep, or NULL; cuts *list. */
 char *reader_part(char **list, char sep);
 
 /* The name if it is known, or NULL. */
 const struct snap_name *reader_find(const struct snap_reader *r,
                                     enum name_space space, const char *text);
 
-/* Its index; text is unescaped in place.  Words and users exist as soon as
- * somebody names them, the rest must be known. */
+/* Read the index of a name; text is unescaped in place. Words and users come
+ * into being when named, all others must be known. */
 int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret);
 
-/* The same for a comma list, as uint32_t into ret; NULL is an empty one. */
+/* Likewise for a comma list, as uint32_t into ret; NULL is an empty one. */
 int reader_names(struct snap_reader *r, enum name_space space, char *text,
                  struct buf *ret);
 
@@ -105,8 +107,9 @@ int reader_int(const struct snap_reader *r, const char *text, int64_t min,
 int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
                uint32_t *ret);
 
-/* Values of a line: all to their defaults, one that was said (1: it is a
- * field of the section; 0: it is not), one by its key, all to the columns. */
+/* Values of a line: set all to their defaults; read one that was given (returns
+ * 1 if it is a field of the section, 0 if not), or one by its key; append all
+ * to the columns. */
 void reader_defaults(int section, struct snap_value *value);
 int reader_field(struct snap_reader *r, int section, struct snap_value *value,
                  const char *key, char *text);
@@ -116,10 +119,10 @@ int reader_must_say(const struct snap_reader *r, int section, const char *key);
 void reader_end_row(struct snap_reader *r, int section,
                     const struct snap_value *value);
 
-/* Scenarios need not say that there is a pool or a queue. */
+/* Add a pool or queue if the text names none. */
 void reader_need_one(struct snap_reader *r, int section, enum name_space space);
 
-/* n values of size bytes to a column: first, first + step, ... */
+/* Append n values of size bytes to a column: first, first + step, ... */
 void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
                  uint32_t n);
 void reader_append(struct buf *column, const struct buf *list);

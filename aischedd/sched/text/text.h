@@ -58,8 +58,8 @@
 #include "aischedd/sched/plan.h"
 
 /*
- * Read a snapshot; it lives in the arena.  It is checked (snap_check).
- * Fails: EINVAL, "line 7: ...".
+ * Read a snapshot into the arena and check it (snap_check). Fails with EINVAL,
+ * "line 7: ...".
  */
 const struct snap *snap_read(const char *text, struct arena *arena,
                              struct err *err);

@@ -17,7 +17,7 @@ static void put_u64(struct buf *out, uint64_t n)
 	buf_printf(out, "%llu", (unsigned long long)n);
 }
 
-/* A name as one word: what has a meaning in the text becomes %XX. */
+/* Write a name as one word: characters that have a meaning become %XX. */
 static void put_name(struct buf *out, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -126,7 +126,7 @@ static int64_t get(const struct snap *s, const struct snap_field *f,
 	}
 }
 
-/* Whether the reader would come to the value by itself. */
+/* Whether the reader would derive the value by itself. */
 static bool is_default(const struct writer *w, const struct snap_field *f,
                        uint32_t row)
 {
@@ -206,10 +206,10 @@ static void put_fields(const struct writer *w, int section, uint32_t row)
 	}
 }
 
-/* Numbers of the devices of a node, as they are in the snapshot. */
+/* A list of numbers, one a device of a node. */
 struct list {
 	const void *value;
-	size_t size; /* of each: 1, 2 or 4 */
+	size_t size; /* bytes of each: 1, 2 or 4 */
 	uint32_t n;
 };
 
@@ -393,7 +393,7 @@ void snap_put_task(struct buf *out, const struct snap *s,
 	}
 }
 
-/* What the reader would give a task that says nothing. */
+/* Predict which devices the reader would give to tasks that name none. */
 static void put_run_tasks(const struct writer *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
@@ -430,7 +430,7 @@ void snap_put_nodes(const struct snap *s, const char *before,
 	}
 }
 
-/* Of the running or waiting job whose slice it is. */
+/* Write the claim of the running or waiting job whose slice it is. */
 static void put_claim(const struct writer *w, const uint32_t *first)
 {
 	snap_put_nodes(w->snap, " claim=", w->snap->claim + first[0],
@@ -468,7 +468,7 @@ static void put_members(const struct writer *w, uint32_t row)
 	}
 }
 
-/* " since=900,950*3"; nothing for those that have just come. */
+/* " since=900,950*3"; nothing if all members begin to wait now. */
 static void put_since(const struct writer *w, uint32_t row)
 {
 	const struct snap *s = w->snap;
@@ -558,7 +558,7 @@ static void put_pend(const struct writer *w, uint32_t i)
 	buf_addc(w->out, '\n');
 }
 
-/* Nothing when all is as usual. */
+/* Writes nothing if all values are defaults. */
 static void put_policy(const struct writer *w)
 {
 	struct buf fields = { 0 };

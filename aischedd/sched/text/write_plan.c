@@ -126,7 +126,8 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		const struct plan_claim *c = &plan->claim[i];
 
 		put_held(s, plan, c, out);
-		/* Where others of the row wait as well, it speaks of them. */
+		/* If other jobs of the row wait as well, the verdict is about
+		 * them. */
 		if (c->row < plan->nverdicts &&
 		    plan->verdict[c->row].why != WHY_Preempting)
 			started[c->member]++;

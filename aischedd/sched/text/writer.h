@@ -1,5 +1,5 @@
 /*
- * writer.h - what snapshots and plans have in common as text
+ * writer.h - what the writers of snapshots and plans share
  */
 #ifndef AISCHEDD_SCHED_TEXT_WRITER_H
 #define AISCHEDD_SCHED_TEXT_WRITER_H
@@ -10,7 +10,7 @@
 void snap_put_task(struct buf *out, const struct snap *s,
                    const struct snap_task *t, const struct snap_cpu_use *use);
 
-/* "n0,n1*4" after `before`; nothing for none. */
+/* Write "n0,n1*4" after `before`; nothing if n is 0. */
 void snap_put_nodes(const struct snap *s, const char *before,
                     const uint32_t *node, uint32_t n, struct buf *out);
 
