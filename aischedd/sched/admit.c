@@ -62,6 +62,12 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
+/* What is used at present, or once all evicted jobs have ended. */
+static int64_t in_use(bool now, int64_t used, int64_t late)
+{
+	return now && late > 0 ? used + late : used;
+}
+
 /* The number of a licence that all tasks of a request need. */
 static int64_t license_need(const struct snap *s, uint32_t req,
                             uint32_t license)
@@ -121,23 +127,23 @@ enum reason admit_ever(const struct snap *s, uint32_t row, struct verdict *ret)
 	                      WHY_NeverFits, ret);
 }
 
-static enum reason check_jobs(const struct work *w, uint32_t queue,
+static enum reason check_jobs(const struct work *w, uint32_t queue, bool now,
                               struct verdict *ret)
 {
 	const struct snap *s = w->snap;
 
 	for (uint32_t q = queue; q != SNAP_NONE; q = s->queue.parent[q]) {
 		int64_t max = s->queue.max_jobs[q];
+		int64_t jobs = in_use(now, w->jobs[q], w->late_jobs[q]);
 
-		if (max != CONF_NONE && w->jobs[q] >= max)
-			return say(
-			    ret, WHY_QueueMaxJobs, q, WHAT_JOBS,
-			    (struct verdict_limit){ 1, w->jobs[q], max });
+		if (max != CONF_NONE && jobs >= max)
+			return say(ret, WHY_QueueMaxJobs, q, WHAT_JOBS,
+			           (struct verdict_limit){ 1, jobs, max });
 	}
 	return WHY_None;
 }
 
-static enum reason check_user(struct work *w, const struct demand *d,
+static enum reason check_user(struct work *w, const struct demand *d, bool now,
                               struct verdict *ret)
 {
 	const struct snap *s = w->snap;
@@ -145,62 +151,97 @@ static enum reason check_user(struct work *w, const struct demand *d,
 	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
 		int64_t jobs = s->queue.max_jobs_user[q];
 		int64_t gpus = s->queue.max_gpus_user[q];
-		int64_t more = d->amount[RES_GPU], *use;
+		int64_t more = d->amount[RES_GPU], has_jobs, has_gpus, *use;
 
 		if (!snap_counts_users(s, q))
 			continue;
 		use = work_user(w, q, d->user);
-		if (d->starts && jobs != CONF_NONE && use[USER_JOBS] >= jobs)
+		has_jobs = in_use(now, use[USER_JOBS], use[USER_LATE_JOBS]);
+		has_gpus = in_use(now, use[USER_GPUS], use[USER_LATE_GPUS]);
+		if (d->starts && jobs != CONF_NONE && has_jobs >= jobs)
+			return say(ret, WHY_UserLimit, q, WHAT_JOBS,
+			           (struct verdict_limit){ 1, has_jobs, jobs });
+		if (gpus != CONF_NONE && more && has_gpus + more > gpus)
 			return say(
-			    ret, WHY_UserLimit, q, WHAT_JOBS,
-			    (struct verdict_limit){ 1, use[USER_JOBS], jobs });
-		if (gpus != CONF_NONE && more && use[USER_GPUS] + more > gpus)
-			return say(ret, WHY_UserLimit, q, RES_GPU,
-			           (struct verdict_limit){ more, use[USER_GPUS],
-			                                   gpus });
+			    ret, WHY_UserLimit, q, RES_GPU,
+			    (struct verdict_limit){ more, has_gpus, gpus });
 	}
 	return WHY_None;
 }
 
-/* The first queue, from this one up, in which the demand exceeds a maximum. */
-static enum reason check_amounts(const struct snap *s, const struct demand *d,
-                                 const int64_t (*most)[RES_N],
-                                 const int64_t (*used)[RES_N], enum reason why,
-                                 struct verdict *ret)
+/* The first queue, from this one up, whose limit the demand exceeds. */
+static enum reason check_limits(const struct work *w, const struct demand *d,
+                                bool now, struct verdict *ret)
 {
-	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
-		int r = over_limit(most[q], used[q], d->amount);
+	const struct snap *s = w->snap;
 
+	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
+		const int64_t *limit = s->queue.limit[q];
+		int64_t used[RES_N];
+		int r;
+
+		for (r = 0; r < RES_N; r++)
+			used[r] = in_use(now, w->used[q][r], w->late[q][r]);
+		r = over_limit(limit, used, d->amount);
 		if (r < RES_N)
-			return say(ret, why, q, r,
-			           (struct verdict_limit){
-				       d->amount[r], used[q][r], most[q][r] });
+			return say(ret, WHY_QueueLimit, q, r,
+			           (struct verdict_limit){ d->amount[r],
+			                                   used[r], limit[r] });
 	}
 	return WHY_None;
+}
+
+/* The same with quotas.  They count jobs that may not be preempted: such a job
+ * is never evicted, so what it uses is the same at present. */
+static enum reason check_quotas(const struct work *w, const struct demand *d,
+                                struct verdict *ret)
+{
+	const struct snap *s = w->snap;
+
+	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
+		const int64_t *quota = s->queue.quota[q], *firm = w->firm[q];
+		int r = over_limit(quota, firm, d->amount);
+
+		if (r < RES_N)
+			return say(ret, WHY_QueueQuota, q, r,
+			           (struct verdict_limit){ d->amount[r],
+			                                   firm[r], quota[r] });
+	}
+	return WHY_None;
+}
+
+static enum reason admit(struct work *w, const struct demand *d, bool now,
+                         struct verdict *ret)
+{
+	enum reason why = WHY_None;
+
+	if (d->starts) {
+		why = check_licenses(w->snap, d->req, w->license, WHY_Licenses,
+		                     ret);
+		if (why == WHY_None)
+			why = check_jobs(w, d->queue, now, ret);
+	}
+	if (why == WHY_None)
+		why = check_user(w, d, now, ret);
+	if (why == WHY_None)
+		why = check_limits(w, d, now, ret);
+	if (why == WHY_None && d->firm)
+		why = check_quotas(w, d, ret);
+	return why;
+}
+
+enum reason admit_then(struct work *w, const struct demand *d,
+                       struct verdict *ret)
+{
+	return admit(w, d, false, ret);
 }
 
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret)
 {
-	const struct snap *s = w->snap;
-	enum reason why = WHY_None;
+	enum reason why = admit(w, d, false, ret);
 
-	if (d->starts) {
-		why = check_licenses(s, d->req, w->license, WHY_Licenses, ret);
-		if (why == WHY_None)
-			why = check_jobs(w, d->queue, ret);
-	}
-	if (why == WHY_None)
-		why = check_user(w, d, ret);
-	if (why == WHY_None)
-		why = check_amounts(s, d, s->queue.limit,
-		                    (const int64_t(*)[RES_N])w->used,
-		                    WHY_QueueLimit, ret);
-	if (why == WHY_None && d->firm)
-		why = check_amounts(s, d, s->queue.quota,
-		                    (const int64_t(*)[RES_N])w->firm,
-		                    WHY_QueueQuota, ret);
-	return why;
+	return why == WHY_None ? admit(w, d, true, ret) : why;
 }
 
 void admit_charge(struct work *w, const struct demand *d, int sign)
@@ -216,6 +257,12 @@ void admit_charge(struct work *w, const struct demand *d, int sign)
 	     i < s->req.license_first[d->req + 1]; i++)
 		work_add(w, &w->license[s->license_use[i].license],
 		         -sign * s->license_use[i].count);
+}
+
+void admit_hold(struct work *w, const struct demand *d)
+{
+	admit_charge(w, d, 1);
+	work_delay(w, d->queue, d->user, d->amount, d->starts, -1);
 }
 
 /* Each exceeded limit that a job has waited for too long is kept for that job.

@@ -32,12 +32,18 @@ struct demand admit_demand_more(const struct snap *snap, uint32_t run,
 enum reason admit_ever(const struct snap *snap, uint32_t row,
                        struct verdict *ret);
 
-/* Check that the demand keeps within all limits now. */
+/* Check that the demand keeps within all limits once all evicted jobs have
+ * ended; admit_now() also at present, while they still use what they hold. */
+enum reason admit_then(struct work *w, const struct demand *d,
+                       struct verdict *ret);
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret);
 
 /* Count the demand as used (sign 1), or as no longer used (-1). */
 void admit_charge(struct work *w, const struct demand *d, int sign);
+
+/* Count the demand as used once the jobs evicted for it have ended. */
+void admit_hold(struct work *w, const struct demand *d);
 
 /*
  * A job that waits for a limit, a count or a licence holds no other job back at

@@ -101,9 +101,12 @@ static void count_mover(struct pass *p, const struct holder *h, int sign)
 
 	admit_charge(p->place->work, &d, sign);
 	work_charge_job(p->place->work, d.queue, d.user, 0, true, sign);
+	work_delay(p->place->work, d.queue, d.user, d.amount, true, -sign);
 }
 
-static bool is_admitted(struct pass *p, const struct holder *h)
+/* Whether the holder may have so much once all evicted jobs have ended, or
+ * (now) at present as well. */
+static bool is_admitted(struct pass *p, const struct holder *h, bool now)
 {
 	struct verdict v;
 	struct demand d;
@@ -112,13 +115,15 @@ static bool is_admitted(struct pass *p, const struct holder *h)
 		return true;
 	if (h->row == SNAP_NONE) {
 		d = admit_demand_more(p->snap, h->run, 1);
-		return order_tasks(p->order, h->run) <
-		           p->snap->req.tasks[h->req] &&
-		       admit_now(p->place->work, &d, &v) == WHY_None;
+		if (order_tasks(p->order, h->run) >= p->snap->req.tasks[h->req])
+			return false;
+	} else {
+		d = admit_demand_start(p->snap, h->row, h->n);
+		if (h->n < p->snap->req.min_tasks[h->req])
+			return false;
 	}
-	d = admit_demand_start(p->snap, h->row, h->n);
-	return h->n >= p->snap->req.min_tasks[h->req] &&
-	       admit_now(p->place->work, &d, &v) == WHY_None;
+	return (now ? admit_now(p->place->work, &d, &v)
+	            : admit_then(p->place->work, &d, &v)) == WHY_None;
 }
 
 /* Give back, within a trial, all that ending tasks hold on a node. */
@@ -172,7 +177,7 @@ static bool leaves_room(const struct settling *c, const struct holder *h,
  * Before all victims have ended it may get other devices than it would then. */
 static bool place_now(const struct settling *c, const struct holder *h)
 {
-	if (!is_admitted(c->p, h) || !place_held(c->p, h))
+	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
 		return false;
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (!leaves_room(c, h, h->node[i])) {
@@ -207,7 +212,7 @@ static void hold(struct pass *p, const struct holder *h)
 		struct verdict *v = &p->verdict[h->row];
 		struct demand d = admit_demand_start(s, h->row, h->n);
 
-		admit_charge(place->work, &d, 1);
+		admit_hold(place->work, &d);
 		v->why = WHY_Preempting;
 		v->name = h->node[0];
 		v->held = h->n;
@@ -216,7 +221,7 @@ static void hold(struct pass *p, const struct holder *h)
 	} else if (!is_mover(p, h)) {
 		struct demand d = admit_demand_more(s, h->run, 1);
 
-		admit_charge(place->work, &d, 1);
+		admit_hold(place->work, &d);
 		p->order->grown[h->run]++;
 	}
 	promise_started(place->promises, h->req);
@@ -440,7 +445,7 @@ void claim_settle(struct pass *p)
 
 		if (h->over)
 			continue;
-		if (is_admitted(p, h) && place_held(p, h))
+		if (is_admitted(p, h, false) && place_held(p, h))
 			hold(p, h);
 		else if (is_mover(p, h))
 			count_mover(p, h, -1);

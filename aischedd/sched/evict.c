@@ -40,7 +40,7 @@ static bool can_freeze(struct evictor *e, uint32_t run)
 		can = work_is_sound(e->w, task);
 	}
 	charge_kept(e, run);
-	can = can && admit_now(e->w, &e->c->demand, &v) == WHY_None;
+	can = can && admit_then(e->w, &e->c->demand, &v) == WHY_None;
 	if (!can)
 		work_undo(e->w, mark);
 	return can;
@@ -63,26 +63,36 @@ static void evict_run(struct evictor *e, uint32_t run)
 	e->by[run] = e->c->job;
 }
 
-/* Take back what the run holds: it is not free until the run has ended. */
+/* Take back what the run holds: it is not free until the run has ended, and
+ * counts as used until then; a run that is suspended gives up only its CPUs. */
 static void occupy(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
+	bool suspend = e->suspend[run];
+	int64_t n = 0, amount[RES_N];
 
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		if (e->left[t] == GIVEN || e->left[t] == GONE) {
 			work_run_task(e->w, run, t, -1);
 			work_add(e->w, &e->left[t], LEFT - e->left[t]);
+			n++;
 		}
 		place_index_refresh(e->p->place->index, s->task[t].node);
 	}
+	work_amount(s, run, n, amount);
+	if (suspend)
+		amount[RES_MEM] = amount[RES_GPU] = 0;
+	if (n)
+		work_delay(e->w, s->run.queue[run], s->run.user[run], amount,
+		           e->whole[run] && !suspend, 1);
 }
 
 static void claim_moved(struct evictor *e)
 {
 	const struct evict_moved *m = e->moved.p;
-
 	struct place *place = e->p->place;
+	struct demand d;
 
 	for (size_t i = 0; i < e->moved.n; i++) {
 		pass_claim(e->p, SNAP_NONE, m[i].run);
@@ -97,6 +107,8 @@ static void claim_moved(struct evictor *e)
 			                e->s->run.req[m[i].run], t);
 		}
 		evict_trial_charge_moved(e, &m[i], 1);
+		d = admit_demand_more(e->s, m[i].run, m[i].ntasks);
+		work_delay(e->w, d.queue, d.user, d.amount, m[i].whole, -1);
 	}
 }
 
@@ -163,7 +175,7 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 	for (size_t i = 0; i < e->step.n; i++)
 		occupy(e, evict_step_at(e, i)->run);
 	evict_search_close(e, 1);
-	admit_charge(e->w, &e->c->demand, 1);
+	admit_hold(e->w, &e->c->demand);
 	work_commit(e->w);
 	for (size_t i = 0; i < e->step.n; i++)
 		order_queues_update(p->queues,

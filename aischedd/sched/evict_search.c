@@ -177,7 +177,7 @@ static bool try_run(struct evictor *e, uint32_t run)
 	struct demand d = admit_demand_more(e->s, run, tasks);
 	struct verdict v;
 
-	return admit_now(e->w, &d, &v) == WHY_None &&
+	return admit_then(e->w, &d, &v) == WHY_None &&
 	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
 }
 
@@ -394,7 +394,7 @@ static bool clear_limits(struct evictor *e)
 	struct verdict v;
 	enum reason why;
 
-	while ((why = admit_now(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
+	while ((why = admit_then(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
 		int what = v.what;
 
 		if (e->mode == MOVE || (!take_below(e, v.name, what, false) &&

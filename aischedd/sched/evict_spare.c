@@ -173,7 +173,7 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	const struct snap *s = e->s;
 	struct verdict v;
 
-	if (admit_now(e->w, &e->c->demand, &v) != WHY_None)
+	if (admit_then(e->w, &e->c->demand, &v) != WHY_None)
 		return false;
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
@@ -236,7 +236,7 @@ static void shrink(struct sparing *sp, uint32_t run)
 		bring_back(sp, 0);
 		return;
 	}
-	if (admit_now(e->w, &e->c->demand, &v) == WHY_None &&
+	if (admit_then(e->w, &e->c->demand, &v) == WHY_None &&
 	    (!sp->held || evict_rules_hold(e))) {
 		evict_trial_refresh_run(e, run);
 		return;

@@ -332,9 +332,11 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 		return hold_again(p, row, &d);
 	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
 		return WAITS;
-	why = admit_now(p->place->work, &d, &limit);
+	why = admit_then(p->place->work, &d, &limit);
 	if (why == WHY_QueueLimit && evicts(p, row, false))
 		return CLAIMS;
+	if (why == WHY_None)
+		why = admit_now(p->place->work, &d, &limit);
 	if (why == WHY_None)
 		why = admit_due_check(p, &d, &limit);
 	if (why != WHY_None) {
@@ -371,10 +373,12 @@ enum serve_answer serve_grower(struct pass *p, uint32_t run)
 	};
 	struct place_lack lack = { 0 };
 	struct verdict v;
-	enum reason why = admit_now(p->place->work, &c.demand, &v);
+	enum reason why = admit_then(p->place->work, &c.demand, &v);
 
 	/* A job that loses tasks in this pass does not get new ones. */
 	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
+	    (why == WHY_None &&
+	     admit_now(p->place->work, &c.demand, &v) != WHY_None) ||
 	    admit_due_check(p, &c.demand, &v) != WHY_None)
 		return WAITS;
 	place_for_run(p->place, run);

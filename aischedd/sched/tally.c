@@ -37,6 +37,9 @@ static void add_used(const struct snap *s, const struct kind *k,
 		if (k->flags & FIRM)
 			add(q->firm, tasks, held);
 		q->jobs += k->runs;
+	} else {
+		add(q->late, tasks, held);
+		q->late_jobs += k->flags & PART ? 0 : k->runs;
 	}
 	/* The part that an elastic job loses is asked for by its first
 	 * entry. */

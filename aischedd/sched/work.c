@@ -127,6 +127,26 @@ void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
 	}
 }
 
+void work_delay(struct work *w, uint32_t queue, uint32_t user,
+                const int64_t amount[RES_N], bool whole, int sign)
+{
+	for (; queue != SNAP_NONE; queue = w->snap->queue.parent[queue]) {
+		for (int r = 0; r < RES_N; r++) {
+			if (amount[r])
+				work_add(w, &w->late[queue][r],
+				         sign * amount[r]);
+		}
+		work_add(w, &w->late_jobs[queue], whole * sign);
+		if (snap_counts_users(w->snap, queue)) {
+			int64_t *use = work_user(w, queue, user);
+
+			work_add(w, &use[USER_LATE_JOBS], whole * sign);
+			work_add(w, &use[USER_LATE_GPUS],
+			         sign * amount[RES_GPU]);
+		}
+	}
+}
+
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N])
 {
@@ -161,6 +181,7 @@ static void count_user(struct work *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
 	int64_t gpus = snap_run_ntasks(s, run) * s->req.gpus[s->run.req[run]];
+	int late = s->run.ending[run] ? USER_LATE_JOBS : 0;
 
 	for (uint32_t q = s->run.queue[run]; q != SNAP_NONE;
 	     q = s->queue.parent[q]) {
@@ -169,8 +190,8 @@ static void count_user(struct work *w, uint32_t run)
 		if (!snap_counts_users(s, q))
 			continue;
 		use = work_user(w, q, s->run.user[run]);
-		use[USER_JOBS]++;
-		use[USER_GPUS] += gpus;
+		use[late + USER_JOBS] += !snap_is_part(s, run);
+		use[late + USER_GPUS] += gpus;
 	}
 }
 
@@ -196,10 +217,8 @@ static void count_users(struct work *w)
 	w->user_key = arena_array(w->arena, uint64_t, size);
 	w->user_use = arena_alloc(w->arena, size, sizeof(*w->user_use));
 	w->user_mask = size - 1;
-	for (uint32_t i = 0; any && i < s->run.n; i++) {
-		if (!s->run.ending[i])
-			count_user(w, i);
-	}
+	for (uint32_t i = 0; any && i < s->run.n; i++)
+		count_user(w, i);
 }
 
 /* Count the tasks on each node, and those of exclusive jobs; a suspended one
@@ -232,6 +251,8 @@ static void charge_queues(struct work *w, const struct tally *tally)
 		memcpy(w->used[q], t->used, sizeof(t->used));
 		memcpy(w->firm[q], t->firm, sizeof(t->firm));
 		w->jobs[q] = t->jobs;
+		memcpy(w->late[q], t->late, sizeof(t->late));
+		w->late_jobs[q] = t->late_jobs;
 	}
 	for (uint32_t q = w->snap->queue.n; q-- > 0;) {
 		uint32_t parent = w->snap->queue.parent[q];
@@ -241,8 +262,10 @@ static void charge_queues(struct work *w, const struct tally *tally)
 		for (int r = 0; r < RES_N; r++) {
 			w->used[parent][r] += w->used[q][r];
 			w->firm[parent][r] += w->firm[q][r];
+			w->late[parent][r] += w->late[q][r];
 		}
 		w->jobs[parent] += w->jobs[q];
+		w->late_jobs[parent] += w->late_jobs[q];
 	}
 }
 
@@ -328,6 +351,8 @@ struct work *work_new(const struct snap *snap, const struct tally *tally,
 	w->used = arena_alloc(arena, snap->queue.n, sizeof(*w->used));
 	w->firm = arena_alloc(arena, snap->queue.n, sizeof(*w->firm));
 	w->jobs = arena_array(arena, int64_t, snap->queue.n);
+	w->late = arena_alloc(arena, snap->queue.n, sizeof(*w->late));
+	w->late_jobs = arena_array(arena, int64_t, snap->queue.n);
 	for (uint32_t i = 0; i < snap->license.n; i++)
 		w->license[i] = snap->license.free[i];
 	charge_queues(w, tally);

@@ -43,11 +43,16 @@ struct work {
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
 	int64_t (*firm)[RES_N]; /* of that, by jobs that may not be preempted */
 	int64_t *jobs;          /* one a queue: running, likewise */
+	/* The counts above are those once all evicted jobs have ended and all
+	 * claimants have started.  At present more is used, one a queue: by
+	 * the evicted jobs, less the claims; may be < 0. */
+	int64_t (*late)[RES_N];
+	int64_t *late_jobs;
 
 	uint32_t *nusers;       /* one a queue: it and those above it that
 	                         * count users */
 	uint64_t *user_key;     /* open addressing: queue and user, + 1 */
-	int64_t (*user_use)[2]; /* enum user_count */
+	int64_t (*user_use)[4]; /* enum user_count */
 	size_t user_mask;
 
 	bool loose; /* ignore --numa, to explain why a job waits */
@@ -56,7 +61,8 @@ struct work {
 	size_t ntrail, trail_cap;
 };
 
-enum user_count { USER_JOBS, USER_GPUS };
+/* Of a user in a queue; the late ones are as in struct work. */
+enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 
 struct work *work_new(const struct snap *snap, const struct tally *tally,
                       struct arena *arena);
@@ -103,12 +109,17 @@ void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
                      int64_t gpus, bool whole, int sign);
 
+/* Count what a job that is evicted uses until it has ended (sign 1), or what a
+ * claim does not use until then (-1); whole: as for work_charge_job(). */
+void work_delay(struct work *w, uint32_t queue, uint32_t user,
+                const int64_t amount[RES_N], bool whole, int sign);
+
 /* The amounts that so many tasks of a running job count for; CPUs only unless
  * it is suspended. */
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N]);
 
-/* The counters of a user in a queue: [USER_JOBS], [USER_GPUS]. */
+/* The counters of a user in a queue, by enum user_count. */
 int64_t *work_user(struct work *w, uint32_t queue, uint32_t user);
 
 #endif

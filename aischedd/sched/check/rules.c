@@ -15,13 +15,19 @@ struct use {
 	int64_t (*more)[RES_N];   /* added by starts, growth and claims */
 	int64_t (*held)[RES_N]; /* of more: starts on claims of earlier plans */
 	int64_t (*firm)[RES_N]; /* of base and more: not preemptible */
+	int64_t (*now)[RES_N];  /* until evicted jobs have ended: by all runs,
+	                         * starts and growth */
 	uint8_t (*adds)[RES_N]; /* 1: more of it is used, not only moved */
-	uint8_t (*hardens)[RES_N]; /* 1: more of it is used, not preemptible */
+	uint8_t (*adds_now)[RES_N]; /* 1: by starts or growth */
+	uint8_t (*hardens)[RES_N];  /* 1: more of it is used, not preemptible */
 	int64_t *jobs, *starts;
-	uint32_t *limited;   /* its row in user, or SNAP_NONE */
+	int64_t *jobs_now, *starts_now; /* likewise */
+	uint32_t *limited;              /* its row in user, or SNAP_NONE */
 	int64_t (*user)[2];  /* by limited queue and user: jobs, GPUs */
 	uint8_t (*rises)[2]; /* likewise: 1 if it rises */
-	int64_t *license;    /* free */
+	int64_t (*user_now)[2];
+	uint8_t (*rises_now)[2];
+	int64_t *license; /* free */
 };
 
 static struct use *use_new(const struct audit *a)
@@ -34,12 +40,16 @@ static struct use *use_new(const struct audit *a)
 	u->lost = arena_alloc(a->arena, n, sizeof(*u->lost));
 	u->frozen = arena_alloc(a->arena, n, sizeof(*u->frozen));
 	u->more = arena_alloc(a->arena, n, sizeof(*u->more));
+	u->now = arena_alloc(a->arena, n, sizeof(*u->now));
+	u->adds_now = arena_alloc(a->arena, n, sizeof(*u->adds_now));
 	u->held = arena_alloc(a->arena, n, sizeof(*u->held));
 	u->firm = arena_alloc(a->arena, n, sizeof(*u->firm));
 	u->adds = arena_alloc(a->arena, n, sizeof(*u->adds));
 	u->hardens = arena_alloc(a->arena, n, sizeof(*u->hardens));
 	u->jobs = arena_array(a->arena, int64_t, n);
 	u->starts = arena_array(a->arena, int64_t, n);
+	u->jobs_now = arena_array(a->arena, int64_t, n);
+	u->starts_now = arena_array(a->arena, int64_t, n);
 	u->limited = arena_array(a->arena, uint32_t, n);
 	for (uint32_t q = 0; q < n; q++) {
 		bool is = s->queue.max_jobs_user[q] != CONF_NONE ||
@@ -51,6 +61,10 @@ static struct use *use_new(const struct audit *a)
 	                      sizeof(*u->user));
 	u->rises = arena_alloc(a->arena, (size_t)limited * s->user.n,
 	                       sizeof(*u->rises));
+	u->user_now = arena_alloc(a->arena, (size_t)limited * s->user.n,
+	                          sizeof(*u->user_now));
+	u->rises_now = arena_alloc(a->arena, (size_t)limited * s->user.n,
+	                           sizeof(*u->rises_now));
 	u->license = arena_array(a->arena, int64_t, s->license.n);
 	for (uint32_t i = 0; i < s->license.n; i++)
 		u->license[i] = s->license.free[i];
@@ -82,6 +96,44 @@ static void add_up(const struct snap *s, int64_t (*use)[RES_N], uint32_t queue,
 	}
 }
 
+/* Count what a job, or some of its tasks, use at present. */
+static void add_now(const struct audit *a, struct use *u, uint32_t queue,
+                    uint32_t user, bool job, const int64_t amount[RES_N])
+{
+	const struct snap *s = a->s;
+
+	add_up(s, u->now, queue, amount);
+	for (; queue != SNAP_NONE; queue = s->queue.parent[queue]) {
+		size_t at = (size_t)u->limited[queue] * s->user.n + user;
+
+		u->jobs_now[queue] += job;
+		if (u->limited[queue] == SNAP_NONE)
+			continue;
+		u->user_now[at][0] += job;
+		u->user_now[at][1] += amount[RES_GPU];
+	}
+}
+
+/* Count a start or growth that happens at once. */
+static void begin_now(const struct audit *a, struct use *u,
+                      const struct party *p, const int64_t amount[RES_N])
+{
+	const struct snap *s = a->s;
+
+	add_now(a, u, p->queue, p->user, p->starts, amount);
+	for (uint32_t q = p->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
+		size_t at = (size_t)u->limited[q] * s->user.n + p->user;
+
+		u->starts_now[q] += p->starts;
+		for (int r = 0; r < RES_N; r++)
+			u->adds_now[q][r] |= amount[r] > 0;
+		if (u->limited[q] == SNAP_NONE)
+			continue;
+		u->rises_now[at][0] |= p->starts;
+		u->rises_now[at][1] |= amount[RES_GPU] > 0;
+	}
+}
+
 /* Add jobs and GPUs to a user's counts in all queues that count them. */
 static void add_user(const struct audit *a, struct use *u, uint32_t queue,
                      uint32_t user, int64_t jobs, int64_t gpus)
@@ -106,10 +158,12 @@ static void use_run(const struct audit *a, struct use *u, uint32_t run)
 	uint32_t queue = s->run.queue[run];
 	int64_t amount[RES_N];
 
-	/* A run that an earlier plan evicted no longer counts. */
+	amount_of_run(s, run, check_ntasks(s, run), amount);
+	add_now(a, u, queue, s->run.user[run],
+	        !run || s->run.job[run - 1] != s->run.job[run], amount);
+	/* A run that an earlier plan evicted counts only until it has ended. */
 	if (s->run.ending[run])
 		return;
-	amount_of_run(s, run, check_ntasks(s, run), amount);
 	add_up(s, u->base, queue, amount);
 	if (!s->run.preemptible[run])
 		add_up(s, u->firm, queue, amount);
@@ -207,6 +261,7 @@ static void use_start(const struct audit *a, struct use *u,
 	if (resumes)
 		amount[RES_MEM] = amount[RES_GPU] = 0;
 	use_party(a, u, &p, amount);
+	begin_now(a, u, &p, amount);
 	if (starts_where_held(a, start))
 		add_up(s, u->held, p.queue, amount);
 }
@@ -223,6 +278,7 @@ static void use_grow(const struct audit *a, struct use *u,
 
 	amount_of(s, p.req, grow->ntasks, amount);
 	use_party(a, u, &p, amount);
+	begin_now(a, u, &p, amount);
 }
 
 void check_use(struct audit *a)
@@ -264,6 +320,9 @@ static int check_amounts(const struct audit *a, uint32_t q)
 		if (u->adds[q][r] && queue->limit[q][r] != CONF_NONE &&
 		    use_then(u, q, r) > queue->limit[q][r])
 			return over(a, q, "limit");
+		if (u->adds_now[q][r] && queue->limit[q][r] != CONF_NONE &&
+		    u->now[q][r] > queue->limit[q][r])
+			return over(a, q, "limit until others have left");
 		if (u->hardens[q][r] && queue->quota[q][r] != CONF_NONE &&
 		    u->firm[q][r] > queue->quota[q][r])
 			return over(a, q, "quota");
@@ -285,6 +344,11 @@ static int check_users(const struct audit *a, uint32_t q)
 			if (u->rises[at][k] && most[k] != CONF_NONE &&
 			    u->user[at][k] > most[k])
 				return over(a, q, "limit for a user");
+			if (u->rises_now[at][k] && most[k] != CONF_NONE &&
+			    u->user_now[at][k] > most[k])
+				return over(a, q,
+				            "limit for a user until others "
+				            "have left");
 		}
 	}
 	return 0;
@@ -301,6 +365,10 @@ static int check_limits(const struct audit *a)
 		if (u->starts[q] && s->queue.max_jobs[q] != CONF_NONE &&
 		    u->jobs[q] > s->queue.max_jobs[q])
 			return over(a, q, "number of jobs");
+		if (u->starts_now[q] && s->queue.max_jobs[q] != CONF_NONE &&
+		    u->jobs_now[q] > s->queue.max_jobs[q])
+			return over(a, q,
+			            "number of jobs until others have left");
 	}
 	for (uint32_t i = 0; i < s->license.n; i++) {
 		if (u->license[i] < 0 && u->license[i] < s->license.free[i])
