@@ -1,4 +1,4 @@
-/* acts.c - who did what to a job: kept with it, the last few */
+/* acts.c - the last few things users did to a job */
 #include "aischedd/state/acts.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/buf.h"
 
-/* Behind the first of ACTS_KEPT lines. */
+/* Returns the text behind the first of ACTS_KEPT lines. */
 static const char *without_oldest(const char *acts)
 {
 	const char *end;

@@ -1,7 +1,8 @@
 /*
- * acts.h - who did what to a job: kept with it, the last few
+ * acts.h - the last few things users did to a job
  *
- * As text, a line each, the latest at the end: "TIME ACT USER".
+ * Kept with the job as text, one line each, the latest at the end: "TIME ACT
+ * USER".
  */
 #ifndef AISCHEDD_STATE_ACTS_H
 #define AISCHEDD_STATE_ACTS_H
@@ -23,13 +24,13 @@ enum { ACTS_KEPT = 8 };
 char *acts_add(const char *acts, int64_t time, const char *name,
                const char *user);
 
-/* The next one from *at on; false: there is none. */
+/* Read the act at *at and move on; returns false at the end. */
 bool acts_next(const char **at, struct act *ret);
 
-/* The last one of this name; false: there is none. */
+/* Find the last act of this name; returns false if there is none. */
 bool acts_last(const char *acts, const char *name, struct act *ret);
 
-/* What was done to the job is to be written; it may be gone. */
+/* Mark the job's acts to be written; the job may no longer exist. */
 void acts_changed(struct state *state, uint64_t job);
 
 #endif

@@ -51,7 +51,8 @@ char *spec_pack(const struct spec *spec)
 	return packed;
 }
 
-/* The field after this one; NULL: it has no end within size bytes. */
+/* Returns the field after this one; NULL if it does not end within size
+ * bytes. */
 static const char *packed_next(const char *p, size_t size)
 {
 	size_t number = (unsigned char)*p, len;
@@ -164,7 +165,7 @@ struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
 	return place;
 }
 
-/* The same room, no tasks yet. */
+/* Allocate a placement of this size; the caller fills it. */
 static struct placement *placement_room(uint32_t ntasks, uint32_t ncpus)
 {
 	struct placement *place =

@@ -1,4 +1,4 @@
-/* load.c - the state as the store has it, and what runners are told of it */
+/* load.c - load the state from the store; what runners are told of it */
 #include "aischedd/state/load.h"
 
 #include <stdlib.h>
@@ -187,7 +187,8 @@ void state_load_next_id(struct state *state, uint64_t next_id)
 	state->next_id = next_id;
 }
 
-/* Count the tasks of arrays from the records, not from what was written. */
+/* Count the tasks of arrays from the records: the stored counts may be
+ * stale. */
 static void count_tasks(struct state *state)
 {
 	struct array *array;
@@ -203,18 +204,19 @@ static void count_tasks(struct state *state)
 
 void state_loaded(struct state *state, int64_t now)
 {
-	/* Judging may divide arrays: what comes of that has been judged. */
+	/* Judging may split arrays; the new records at the end are judged
+	 * already. */
 	const struct job *last = state->records.last;
 	struct job *next;
 
 	count_tasks(state);
-	state_committed(state); /* what was loaded is on disk */
+	state_committed(state); /* loaded records need not be written */
 	reserve_arm(state, now);
 	for (struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		if (job->array)
 			state_array(state, job->array)->running++;
-		/* Their grace begins anew. */
+		/* Grace begins anew. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}

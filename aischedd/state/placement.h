@@ -10,13 +10,12 @@
 
 struct state;
 
-/* NODE:GPUS:MILLI:CPU/MILLI,... joined by ';', one for each task; GPUS is a
- * hexadecimal mask. */
+/* Format NODE:GPUS:MILLI:CPU/MILLI,... joined by ';', one for each task; GPUS
+ * is a hexadecimal mask. */
 void state_placement_format(const struct state *state,
                             const struct placement *place, struct buf *out);
 
-/* Nodes that are not known yet become known, as gone.  Returns NULL with
- * EINVAL. */
+/* Parse that; unknown nodes are added, as gone. Returns NULL with EINVAL. */
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err);
 

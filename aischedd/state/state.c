@@ -29,7 +29,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	    xcalloc(conf->nqueues, sizeof(*state->queues.queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queues.queue[i].closed = conf->queues[i].closed;
-	/* Without a runner there is nothing to wait for. */
+	/* A pool whose runner does not report needs no waiting. */
 	for (size_t i = 0; i < conf->npools; i++)
 		state->pools.ready[i] =
 		    !runner_traits(conf->pools[i].runner)->runs;
@@ -117,7 +117,7 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 
 	if (job || !state_array(state, array))
 		return job;
-	/* Not started: in one of the parts. */
+	/* Not started: look in the parts. */
 	for (job = state_array(state, array)->first; job;
 	     job = job->array_next) {
 		steps_add(1);
@@ -149,7 +149,7 @@ const uint64_t *state_counts(const struct state *state)
 
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 {
-	/* The number is kept plus one: the map cannot hold NULL. */
+	/* Indices are stored plus one: the map cannot hold NULL. */
 	uintptr_t known = (uintptr_t)map_find(&state->users.by_uid, uid);
 
 	if (known)
@@ -320,7 +320,7 @@ static void unlink_array(struct array *array, struct job *job)
 	    job->array_prev;
 }
 
-/* In order of the ids: at the end, unless it is an old job. */
+/* Keep the list in order of ids: insert at the end, unless it is an old job. */
 static void link_job(struct job_table *records, struct job *job)
 {
 	struct job *prev = records->last;

@@ -23,20 +23,20 @@
 /* An array while any of its tasks has not ended. */
 struct array {
 	uint64_t id;
-	uint32_t limit;                 /* running at once, 0: no limit */
+	uint32_t limit; /* tasks that may run at once, 0: no limit */
 	uint32_t count, min, max, step; /* as submitted */
 	uint32_t unfinished;            /* tasks that have not ended */
 	uint32_t failed;  /* tasks that ended other than COMPLETED */
 	uint32_t running; /* tasks that hold nodes */
-	int64_t started;  /* when the last of those that did, or NO_TIME */
+	int64_t started;  /* when the last task started, or NO_TIME */
 	bool dirty, is_new;
-	struct job *first, *last; /* its records: array_next */
+	struct job *first, *last; /* list of its records: array_next */
 };
 
 struct user {
 	uint32_t uid;
 	const char *name;
-	uint64_t njobs; /* that have not ended, in all queues */
+	uint64_t njobs; /* jobs that have not ended, in all queues */
 };
 
 enum effect_kind {
@@ -45,10 +45,10 @@ enum effect_kind {
 	EFFECT_SIGNAL,
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
-	EFFECT_RESIZE, /* to the tasks that it has by then */
+	EFFECT_RESIZE, /* to the tasks that it has when this is carried out */
 	EFFECT_FORGET,
-	EFFECT_ADOPT, /* a job that is a Job of its cluster: how it stands */
-	EFFECT_DRAIN  /* a node: whether it is drained */
+	EFFECT_ADOPT, /* tell the state of a job that is a Job of its cluster */
+	EFFECT_DRAIN  /* tell whether a node is drained */
 };
 
 struct effect {
@@ -56,24 +56,25 @@ struct effect {
 	uint64_t job;
 	uint32_t attempt;
 	enum stop_why why;
-	int64_t grace; /* STOP: seconds */
+	int64_t grace; /* of STOP: seconds */
 	int signo;
 	bool script_only;
-	uint32_t node;        /* FORGET: the job is gone by then; DRAIN */
+	uint32_t
+	    node; /* of DRAIN, and of FORGET, as the job may be freed by then */
 	uint32_t pool;        /* ADOPT */
-	enum job_state state; /* ADOPT: it may be gone by then, too */
+	enum job_state state; /* of ADOPT: likewise */
 };
 
 struct state;
 
-/* How a job that is no longer here ended; from the store. */
+/* How a job that is no longer in the state ended; from the store. */
 struct past {
 	enum job_state state;
 	uint32_t uid;
 	int64_t start;
 };
-/* 0: found; -1: no such job.  task NO_TASK: the job, or all of its array
- * (the worst state of its tasks). */
+/* Returns 0 if found, -1 if there is no such job. task NO_TASK: the job, or the
+ * whole array (the worst state of its tasks). */
 typedef int past_fn(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
 struct state *state_new(const struct conf *conf, past_fn *past, void *arg);
@@ -83,26 +84,27 @@ const struct conf *state_conf(const struct state *state);
 
 struct job *state_job(const struct state *state, uint64_t id);
 struct array *state_array(const struct state *state, uint64_t id);
-/* The record of one task of an array: its own, or the part it is in. */
+/* Returns the record of one task of an array: its own, or the part it is in. */
 struct job *state_task(const struct state *state, uint64_t array,
                        uint32_t task);
 
-/* All jobs are a list in order of their ids: all_next; NULL: none. */
+/* All jobs are a list in order of their ids, all_next; NULL: none. */
 struct job *state_first_job(const struct state *state);
 
 const struct user *state_user(const struct state *state, uint32_t user);
 uint64_t state_next_id(const struct state *state);
 
-/* The first of n ids that nobody else gets. */
+/* Reserve n ids; returns the first. */
 uint64_t state_take_ids(struct state *state, uint32_t n);
 
-/* The user of this uid; an unknown one becomes known. */
+/* Returns the user of this uid; adds an unknown one. */
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
 
 /* Jobs in each state (array parts count each task), [JOB_NSTATES]. */
 const uint64_t *state_counts(const struct state *state);
 
-/* Whether anything changed since the last snapshot that a plan depends on. */
+/* Whether anything that a plan depends on has changed since the last
+ * snapshot. */
 bool state_wants_plan(const struct state *state);
 
 /* --- what is to be written and done ------------------------------------ */
@@ -110,26 +112,27 @@ bool state_wants_plan(const struct state *state);
 struct changes {
 	size_t njobs, ngone, narrays;
 	struct job *const *job;     /* new, changed or ended */
-	const uint64_t *gone;       /* records that dissolved into others */
-	struct array *const *array; /* over when unfinished is 0 */
-	const struct attempt_row *attempt; /* over; ledger.h */
+	const uint64_t *gone;       /* records that were split up */
+	struct array *const *array; /* an array is over if unfinished is 0 */
+	const struct attempt_row
+	    *attempt; /* attempts that are over; ledger.h */
 	size_t nattempts;
 	uint64_t next_id;
-	bool nodes, queues, usages, reservations; /* some changed */
+	bool nodes, queues, usages, reservations; /* some of them changed */
 };
 
 /* Borrowed until the next change. */
 void state_changes(const struct state *state, struct changes *ret);
 bool state_is_dirty(const struct state *state);
 
-/* They are written: forget them, and the jobs that have ended. */
+/* Call it when they are written: forgets them, and ended jobs. */
 void state_committed(struct state *state);
 
-/* Those that the next call of state_take_effects() gives; borrowed until the
+/* Returns what the next state_take_effects() will return; borrowed until the
  * next change. */
 size_t state_effects(const struct state *state, const struct effect **ret);
 
-/* The effects since the last call; borrowed until the next. */
+/* Returns the effects since the last call; borrowed until the next. */
 size_t state_take_effects(struct state *state, const struct effect **ret);
 
 #endif

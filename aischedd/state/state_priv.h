@@ -1,5 +1,5 @@
 /*
- * state_priv.h - struct state, and what only this folder may do to it
+ * state_priv.h - struct state, and functions for this folder only
  */
 #ifndef AISCHEDD_STATE_STATE_PRIV_H
 #define AISCHEDD_STATE_STATE_PRIV_H
@@ -20,11 +20,11 @@
 #include "aischedd/state/state.h"
 #include "libcommon/map.h"
 
-/* All records of jobs, and who is in which state. */
+/* All records of jobs, and counts by state. */
 struct job_table {
 	struct map jobs, arrays, tasks; /* by id; tasks: task_key() */
 	struct job *first, *last;       /* all, by id */
-	struct job *placed;             /* all that hold nodes */
+	struct job *placed;             /* list of all that hold nodes */
 	uint64_t counts[JOB_NSTATES];
 };
 
@@ -34,7 +34,7 @@ struct user_table {
 	size_t n, cap;
 };
 
-/* The records that are to be written. */
+/* Records that are to be written. */
 struct unwritten {
 	struct job **job;
 	size_t njobs, job_cap;
@@ -42,7 +42,7 @@ struct unwritten {
 	size_t ngone, gone_cap;
 	struct array **array;
 	size_t narrays, array_cap;
-	struct attempt_row *attempt; /* that are over */
+	struct attempt_row *attempt; /* attempts that are over */
 	size_t nattempts, attempt_cap;
 };
 
@@ -56,7 +56,7 @@ struct state {
 	const struct conf *conf;
 	past_fn *past;
 	void *past_arg;
-	uint64_t gen; /* grows when what may be given out changes */
+	uint64_t gen; /* grows when nodes, queues or limits change */
 	uint64_t next_id;
 	int64_t wall_ms; /* state_clock() */
 
@@ -78,16 +78,16 @@ struct state {
 	struct effect_queue effects;
 
 	bool want_plan;
-	uint64_t nchanges; /* that had to do with what is planned */
+	uint64_t nchanges; /* changes that affect plans */
 	struct round round;
 	struct last_plan last_plan;
 };
 
-/* The record is to be written. */
+/* Mark the record to be written. */
 void state_touch(struct state *state, struct job *job);
 void state_touch_array(struct state *state, struct array *array);
 
-/* Something changed that a plan depends on. */
+/* Note that something changed that a plan depends on. */
 void state_replan(struct state *state);
 void state_effect(struct state *state, struct effect effect);
 
@@ -99,8 +99,8 @@ struct job *state_new_job(uint64_t id);
 void state_add_job(struct state *state, struct job *job);
 uint64_t task_key(uint64_t array, uint32_t task); /* in state->records.tasks */
 
-/* Remove and free a record that dissolved into others.  The counters no
- * longer count it. */
+/* Remove and free a record that was split up. The counters no longer count
+ * it. */
 void state_drop_job(struct state *state, struct job *job);
 
 #endif

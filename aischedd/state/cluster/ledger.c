@@ -16,7 +16,7 @@ void state_clock(struct state *state, int64_t wall_ms)
 	state->wall_ms = wall_ms;
 }
 
-/* now in milliseconds: exact where it is about what the clock says. */
+/* Convert now to milliseconds, exactly if it is near the wall clock. */
 static int64_t exact_ms(const struct state *state, int64_t now)
 {
 	int64_t off = state->wall_ms / 1000 - now;
@@ -36,7 +36,7 @@ static void add(struct ledger_sum *sum, const struct ledger *l, int64_t ms)
 static void book_until(struct ledger *l, int64_t ms)
 {
 	if (ms <= l->booked_ms)
-		return; /* a clock that was set back */
+		return; /* the clock was set back */
 	add(&l->now, l, ms - l->booked_ms);
 	l->booked_ms = ms;
 }
@@ -61,7 +61,7 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 	int64_t ms = exact_ms(state, now);
 
 	if (!job->place)
-		return; /* ledger_close() saw to it */
+		return; /* not placed: ledger_close() has booked all */
 	if (!l || !l->began_ms)
 		l = begin(job, ms);
 	book_until(l, ms);
@@ -108,7 +108,7 @@ void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
 
 /* --- the end of an attempt --------------------------------------------- */
 
-/* "n[0-3]", and what GPUs the first node has. */
+/* Name the nodes, "n[0-3]", and the GPU type of the first one. */
 static void put_nodes(const struct state *state, const struct job *job,
                       struct attempt_row *row)
 {
@@ -192,7 +192,7 @@ void attempt_row_fini(struct attempt_row *row)
 
 /* --- as text ----------------------------------------------------------- */
 
-/* Its numbers in the order of the text; pointers into *l. */
+/* The numbers of a ledger in the order of the text, as pointers into *l. */
 enum { NUMBERS = 13 };
 
 static void numbers_of(struct ledger *l, int64_t *ret[NUMBERS])
@@ -216,7 +216,7 @@ static void numbers_of(struct ledger *l, int64_t *ret[NUMBERS])
 	memcpy(ret, all, sizeof(all));
 }
 
-/* The first four are enough when no attempt is under way. */
+/* Without an attempt under way the first four are enough. */
 void ledger_format(const struct ledger *ledger, struct buf *out)
 {
 	struct ledger copy = *ledger;

@@ -29,19 +29,20 @@ struct ledger_sum {
 	int64_t held[RES_N];
 };
 
-/* A job has one once it was given nodes. */
+/* Made when a job is first given nodes. */
 struct ledger {
-	struct ledger_sum now;    /* of this attempt, up to booked_ms */
-	struct ledger_sum before; /* of those that are over */
+	struct ledger_sum now;    /* this attempt, up to booked_ms */
+	struct ledger_sum before; /* all earlier attempts */
 	int64_t began_ms;         /* this attempt; 0: none */
-	int64_t booked_ms;        /* up to then all is booked */
-	int64_t rate[RES_N];      /* from then on */
+	int64_t booked_ms;        /* booked up to this time */
+	int64_t rate[RES_N];      /* held since then */
 	bool runs;                /* likewise */
-	uint32_t most_tasks;      /* of this attempt */
-	int64_t cpu_ms, peak_kib; /* used by it; SPEC_UNSET: not known */
+	uint32_t most_tasks;      /* the most in this attempt */
+	int64_t cpu_ms,
+	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
 };
 
-/* An attempt that is over; owns its texts. */
+/* An attempt that is over; owns its strings. */
 struct attempt_row {
 	uint64_t job, array, evict_by;
 	uint32_t array_task, attempt, uid, user, tasks;
@@ -50,20 +51,21 @@ struct attempt_row {
 	struct ledger_sum sum;
 	int64_t cpu_ms, peak_kib; /* SPEC_UNSET: not known */
 	int32_t exit_code, signal;
-	enum job_state state; /* of the job then: PENDING, it came back */
+	enum job_state state; /* of the job after it; PENDING: requeued */
 	uint8_t why, cause, evict;
 };
 
-/* The wall clock, as exactly as it is known; kept until the next call. */
+/* Set the wall clock, as exactly as it is known, until the next call. */
 void state_clock(struct state *state, int64_t wall_ms);
 
-/* The job's place or state has changed, or is about to. */
+/* Book what the job held until now; call it when its place or state has
+ * changed, or is about to. */
 void ledger_book(struct state *state, struct job *job, int64_t now);
 
-/* What the attempt used; the last word on it. */
+/* Set the final numbers of what the attempt used. */
 void ledger_used(struct job *job, int64_t cpu_ms, int64_t peak_kib);
 
-/* The attempt is over and still has its place: what becomes of the job. */
+/* Close an attempt that still has its place; `to` is the job's next state. */
 void ledger_close(struct state *state, struct job *job, enum job_state to,
                   enum reason why, int64_t now);
 
@@ -71,8 +73,8 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 void ledger_total(const struct job *job, int64_t now_ms,
                   struct ledger_sum *ret);
 
-/* Of a job with a place that is loaded: what no ledger says is held since its
- * start. */
+/* For a loaded job that has a place: where no ledger says otherwise, it has
+ * held that place since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
 /* As text for the store, and back: NULL with EINVAL. */

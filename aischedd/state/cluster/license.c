@@ -1,4 +1,4 @@
-/* license.c - licences, as they are asked for */
+/* license.c - licenses that a request names */
 #include "aischedd/state/cluster/license.h"
 
 #include <stdlib.h>

@@ -12,7 +12,8 @@
 
 enum { MAX_LICENSES = 16 };
 
-/* "a:2,b" as licenses of the configuration.  Fails: EINVAL, ENOENT. */
+/* Parse "a:2,b" into licenses of the configuration. Fails with EINVAL or
+ * ENOENT. */
 int licenses_parse(const struct conf *conf, const char *text,
                    struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
                    struct err *err);

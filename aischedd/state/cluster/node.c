@@ -24,7 +24,7 @@ static uint64_t name_key(const char *name)
 
 int state_node_find(const struct state *state, const char *name)
 {
-	/* The number is kept plus one: the map cannot hold NULL. */
+	/* Indices are stored plus one: the map cannot hold NULL. */
 	uintptr_t known =
 	    (uintptr_t)map_find(&state->nodes.by_name, name_key(name));
 
@@ -73,8 +73,8 @@ static void set_words(struct strlist *list, const struct strlist *to)
 	*list = (struct strlist){ to->n, s };
 }
 
-/* The last CPUs are the system's: interrupts favour the first ones less
- * than users favour round numbers. */
+/* Reserve the last CPUs: the first ones serve more interrupts, but users prefer
+ * round numbers. */
 static void reserve_cpus(struct node *node, int64_t milli)
 {
 	int64_t whole = (milli + 999) / 1000;
@@ -86,7 +86,7 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
-/* Devices lie evenly in sockets and link groups, in their order. */
+/* Returns the group of a device: they are spread evenly, in order. */
 static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
 {
 	return (uint8_t)(device * groups / ndevices);
@@ -106,8 +106,8 @@ uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
 	           : node->gpu_link[gpu];
 }
 
-/* Where the runner knows only how many CPUs there are, and somebody says how
- * many sockets: one core each, evenly in these. */
+/* If the runner only counts CPUs and the configuration says how many sockets,
+ * give each CPU a core and spread them evenly. */
 static void deal_cpus(struct node *node)
 {
 	uint32_t n = (uint32_t)(node->cpu_milli / 1000);
@@ -157,7 +157,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	}
 	if (node->conf->cpus != CONF_NONE) {
 		node->cpu_milli = node->conf->cpus * 1000;
-		/* More than there are: they are counted, not bound. */
+		/* The runner has fewer: count CPUs, do not bind them. */
 		if (node->conf->cpus > node->ncpus)
 			node->ncpus = 0;
 		for (uint32_t i = (uint32_t)node->conf->cpus; i < node->ncpus;

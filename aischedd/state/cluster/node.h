@@ -19,30 +19,32 @@ struct node {
 	const char *name;
 	uint32_t pool;
 	bool gone;     /* its runner no longer has it */
-	bool down;     /* says its runner */
-	bool drained;  /* says an admin */
-	bool cordoned; /* says an admin of its cluster */
+	bool down;     /* by its runner */
+	bool drained;  /* by an admin */
+	bool cordoned; /* by an admin of its cluster */
 	bool dirty;
-	/* Each NULL or of its own; node_reason() says which counts. */
-	char *drain_reason; /* of the admin */
-	char *seen_reason;  /* of its runner: down, gone or cordoned */
-	char *avoid_reason; /* starts failed there */
+	/* Owned, each NULL or set; node_reason() says which one counts. */
+	char *drain_reason; /* why an admin drained it */
+	char *seen_reason;  /* by its runner: why down, gone or cordoned */
+	char *avoid_reason; /* why starts failed there */
 	uint32_t ncpus_found, ngpus;
-	uint32_t slots; /* for tasks; 0: any number */
-	uint32_t ncpus; /* that can be bound; 0: CPUs are only counted */
-	int64_t cpu_found, mem_found; /* by its runner */
-	int64_t cpu_milli, mem_mib; /* for jobs: as configured, less reserve */
+	uint32_t slots; /* at most this many tasks; 0: any number */
+	uint32_t ncpus; /* CPUs that can be bound; 0: they are only counted */
+	int64_t cpu_found, mem_found; /* found by its runner */
+	int64_t cpu_milli,
+	    mem_mib; /* available to jobs: as configured, less reserve */
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	bool *cpu_reserved; /* kept for the system */
 	char *gpu_type;
-	struct strlist features, taints; /* as its runner found them */
+	struct strlist features, taints; /* found by its runner */
 	char *topology;                  /* likewise, or NULL */
-	/* What processes other than our jobs use of it. */
+	/* Used by processes that are not our jobs. */
 	int64_t cpu_others, mem_others;
 	uint32_t gpus_others, slots_others;
-	const struct conf_node *conf; /* its section, or NULL */
-	/* The last start here failed, and of which job; when starts of
+	const struct conf_node
+	    *conf; /* its section of the configuration, or NULL */
+	/* The last start here failed, and whose it was. When starts of
 	 * different jobs fail in a row, nothing starts here for a while. */
 	uint64_t failed_job; /* 0: none */
 	uint32_t fails;
@@ -53,15 +55,15 @@ struct node_table {
 	struct node *node;
 	size_t n, cap;
 	struct map by_name;
-	struct map sections; /* of the configuration, by node name */
+	struct map sections; /* sections of the configuration by node name */
 	struct map fits;     /* hashes of shapes that fit the empty cluster */
-	bool dirty;          /* some are to be written */
+	bool dirty;          /* some nodes are to be written */
 };
 
 size_t state_nnodes(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
 
-/* The node of this name, or -1. */
+/* Returns the index of the node of this name, or -1. */
 int state_node_find(const struct state *state, const char *name);
 
 /* Why the node is down, drained or avoided, or NULL.  If it is down or gone,
@@ -73,22 +75,22 @@ const char *node_reason(const struct node *node);
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info);
 
-/* Drain the node or end that.  Fails: EINVAL, a drain without a reason. */
+/* Drain the node or end that. Fails with EINVAL if a drain has no reason. */
 int state_drain(struct state *state, uint32_t node, bool drained,
                 const char *reason, struct err *err);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* The node of this name; an unknown one becomes known, as gone. */
+/* Returns the node of this name; adds an unknown one, as gone. */
 uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
 void node_apply_conf(struct state *state, struct node *node);
 
-/* The socket and the link group of a device: as configured, else as the
+/* Returns the socket and the link group of a device: as configured, else as the
  * runner found them. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 
-/* The configuration is new: index its sections of nodes. */
+/* Index the node sections of a new configuration. */
 void node_index_sections(struct state *state);
 
 /* Leave an effect that tells the node's runner whether it is drained. */

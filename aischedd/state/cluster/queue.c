@@ -1,4 +1,4 @@
-/* queue.c - queues: closed or open, and which is below which */
+/* queue.c - queues: open or closed, and their tree */
 #include "aischedd/state/cluster/queue.h"
 
 #include "aischedd/state/pass/row.h"

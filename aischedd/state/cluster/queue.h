@@ -1,5 +1,5 @@
 /*
- * queue.h - queues: closed or open, and which is below which
+ * queue.h - queues: open or closed, and their tree
  */
 #ifndef AISCHEDD_STATE_CLUSTER_QUEUE_H
 #define AISCHEDD_STATE_CLUSTER_QUEUE_H
@@ -13,20 +13,20 @@ struct state;
 
 struct queue_state {
 	bool closed;
-	uint64_t jobs, running; /* not ended; holding nodes */
+	uint64_t jobs, running; /* jobs that have not ended; that hold nodes */
 };
 
 struct queue_table {
 	struct queue_state *queue; /* [conf->nqueues] */
-	bool dirty;                /* some are to be written */
+	bool dirty;                /* some queues are to be written */
 };
 
 bool state_queue_open(const struct state *state, uint32_t queue);
 void state_queue_set_open(struct state *state, uint32_t queue, bool open,
                           int64_t now);
 
-/* Jobs of the queue and those below it that have not ended, or that hold
- * nodes. */
+/* Counts the jobs of the queue and all below it that have not ended, or that
+ * hold nodes. */
 uint64_t state_queue_count(const struct state *state, uint32_t queue,
                            bool running);
 
@@ -35,7 +35,7 @@ uint64_t state_queue_count(const struct state *state, uint32_t queue,
 /* Whether the queue is `top` or below it. */
 bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top);
 
-/* The queue that is closed, this one or one above it; -1: none. */
+/* Returns the closed queue, this one or an ancestor; -1: all are open. */
 int queue_closed_by(const struct state *state, uint32_t queue);
 
 #endif

@@ -1,4 +1,4 @@
-/* reconf.c - another configuration, applied to what is there */
+/* reconf.c - apply another configuration to the state */
 #include "aischedd/state/cluster/reconf.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* jobs: of each queue, with those that have ended and are not yet written. */
+/* jobs: counts by queue, which include ended jobs that are not yet written. */
 static int remap(const struct state *state, const struct conf *conf,
                  const uint32_t *jobs, uint32_t *queue_to, struct err *err)
 {
@@ -49,7 +49,7 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* Keep what was done by hand as long as the file has not changed. */
+	/* Keep what an admin set by hand unless the file changed it. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==

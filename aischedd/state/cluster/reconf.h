@@ -12,9 +12,8 @@
 struct state;
 
 /*
- * Use another configuration from now on; conf is borrowed.
- * Fails, and changes nothing: EBUSY, a queue, pool or node that jobs are in
- * has gone.
+ * Use another configuration from now on; conf is borrowed. Fails with EBUSY,
+ * and changes nothing, if it lacks a queue, pool or node that jobs are in.
  */
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,
                  struct err *err);

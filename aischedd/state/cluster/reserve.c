@@ -16,8 +16,9 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	HORIZON_S = 366 * DAY_S, /* none begins later, or lasts longer */
-	LATE_S = 60 /* what was asked to begin now may arrive a bit later */
+	HORIZON_S =
+	    366 * DAY_S, /* no reservation begins later or lasts longer */
+	LATE_S = 60 /* a start that was "now" may be this much in the past */
 };
 
 static struct window window_of(const struct reservation *r)
@@ -106,7 +107,7 @@ void reserve_arm(struct state *state, int64_t now)
 	}
 }
 
-/* Plans that were begun before do not know of it. */
+/* Call after each change: plans begun before it are stale. */
 static void changed(struct state *state, int64_t now)
 {
 	state->reservations.dirty = true;
@@ -120,7 +121,7 @@ static void changed(struct state *state, int64_t now)
 
 /* --- nodes ------------------------------------------------------------- */
 
-/* Another one that keeps the node at some such time, or NULL. */
+/* Returns a reservation that keeps the node during part of w, or NULL. */
 static const struct reservation *kept_by(const struct state *state,
                                          uint32_t node, struct window w)
 {
@@ -194,7 +195,7 @@ static void mark(const struct placement *p, bool *busy)
 		busy[p->task[i].node] = true;
 }
 
-/* How little a node suits: it does not work, somebody is there till then. */
+/* Rank nodes by how little they suit: not usable, or in use at the start. */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
 	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));
@@ -370,7 +371,7 @@ int state_load_reservation(struct state *state, const struct reserve_ask *ask,
 	return 0;
 }
 
-/* --- time -------------------------------------------------------------- */
+/* --- due times --------------------------------------------------------- */
 
 static bool names(const struct job *job, const char *name)
 {
@@ -382,8 +383,7 @@ static bool names(const struct job *job, const char *name)
 	return !strcmp(spec.reservation, name);
 }
 
-/* End the jobs without a time limit that run in the reservation, which is
- * over. */
+/* End the jobs without a time limit that run in a reservation that is over. */
 static void clear(struct state *state, const struct reservation *r, int64_t now)
 {
 	struct event_in ev = { .kind = EV_time_limit, .now = now };

@@ -16,13 +16,12 @@ struct state;
 
 /*
  * Check that the submitter may use the reservation that the request names, if
- * any, for that long.
- * Fails: ENOENT, EACCES, EINVAL.
+ * any, for that long. Fails with ENOENT, EACCES or EINVAL.
  */
 int reserve_check(const struct state *state, const struct spec *spec,
                   const struct submitter *who, int64_t limit, struct err *err);
 
-/* Remember a submitter who may use it through a group. */
+/* Remember a submitter who may use the reservation through a group. */
 void reserve_admit(struct state *state, const struct spec *spec,
                    const struct submitter *who);
 

@@ -1,4 +1,4 @@
-/* usage.c - what a user has used of a queue, less as time goes by */
+/* usage.c - what users have used of queues, decaying over time */
 #include "aischedd/state/cluster/usage.h"
 
 #include <stdlib.h>
@@ -14,16 +14,16 @@
 
 typedef unsigned __int128 wide;
 
-/* Fractions have 62 bits. */
+/* Fixed point: fractions have 62 bits. */
 #define ONE     ((uint64_t)1 << 62)
 #define LN2     0x2c5c85fdf473de6b /* ln 2 */
 #define PER_LN2 0x5c551d94ae0bf85e /* 1 / ln 2 */
 
-/* More than all pools together in a hundred years; sums of two fit. */
+/* More than all pools together can use in a hundred years; the sum of two does
+ * not overflow. */
 #define USAGE_MOST ((int64_t)1 << 61)
 
-/* 2^-x, by the series of the exponential function for what is behind x's
- * point. */
+/* 2^-x: shift by the integer part, series of e^-y for the fraction. */
 static uint64_t half_to_the(wide x)
 {
 	uint64_t y = (uint64_t)((wide)(uint64_t)(x & (ONE - 1)) * LN2 >> 62);
@@ -99,7 +99,7 @@ uint16_t usage_light(int64_t used, int64_t all, uint32_t users)
 
 /* --- what a job is charged --------------------------------------------- */
 
-/* What the job keeps from others on the node of a task. */
+/* Count what the job keeps from others on the node of one task. */
 static void hold_task(const struct state *state, const struct job *job,
                       const struct row_key *req, uint32_t task,
                       int64_t held[RES_N])
@@ -126,7 +126,7 @@ void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N])
 	for (uint32_t i = 0; i < job->place->ntasks; i++)
 		hold_task(state, job, req, i, ret);
 	if (job->state == JOB_SUSPENDED)
-		ret[RES_CPU] = 0; /* others have them */
+		ret[RES_CPU] = 0; /* suspended: others use them */
 }
 
 static int64_t charge_of(struct state *state, struct job *job)
@@ -153,7 +153,7 @@ static int64_t charge_of(struct state *state, struct job *job)
 		}
 	}
 	if (job->state == JOB_SUSPENDED)
-		part[RES_CPU] = 0; /* others have them */
+		part[RES_CPU] = 0; /* suspended: others use them */
 	for (int r = 0; r < RES_N; r++)
 		most = part[r] > most ? part[r] : most;
 	return most;
@@ -230,7 +230,7 @@ static void drop(struct state *state, size_t i)
 	free(u);
 }
 
-/* Sums of a queue's usage do not overflow, either. */
+/* Saturates, so that sums of a queue's usage do not overflow, either. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return a < INT64_MAX - b ? a + b : INT64_MAX;
@@ -297,7 +297,7 @@ void usage_free(struct state *state)
 	map_free(&state->usages.by_key);
 }
 
-/* --- for others -------------------------------------------------------- */
+/* --- for listings and the store ---------------------------------------- */
 
 size_t state_nusages(const struct state *state)
 {

@@ -1,16 +1,16 @@
 /*
- * usage.h - what a user has used of a queue, less as time goes by
+ * usage.h - what users have used of queues, decaying over time
  *
- * For each second a job is charged the largest part that it holds of any one
- * resource of its pool, in billionths: one GPU of eight is an eighth, whatever
- * CPUs go with it.  A charge counts half after each half-life H.  So, d seconds
- * after `at`, a user's usage is
+ * For each second a job is charged the largest fraction that it holds of any
+ * one resource of its pool, in billionths: one GPU of eight is an eighth,
+ * whatever CPUs go with it. A charge counts half after each half-life H. So, d
+ * seconds after `at`, a user's usage is
  *
- * 	amount 2^(-d/H) + rate (1 - 2^(-d/H)) H / ln 2
+ *   amount 2^(-d/H) + rate (1 - 2^(-d/H)) H / ln 2
  *
  * where rate is the sum of the charges of the user's jobs in the queue: nothing
  * has to be done while they run, and the result does not depend on how often it
- * is asked for.  All integers, so every machine computes the same.
+ * is asked for. All integers, so every machine computes the same.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_USAGE_H
 #define AISCHEDD_STATE_CLUSTER_USAGE_H
@@ -27,18 +27,19 @@ struct job;
 struct state;
 
 enum {
-	CHARGE_ALL = 1000000000, /* a second: the job holds its whole pool */
-	USAGE_NOTHING = 1000,    /* less than this is none */
-	LIGHT_MOST = 1000        /* of a user who has used nothing */
+	CHARGE_ALL =
+	    1000000000,       /* a second of a job that holds its whole pool */
+	USAGE_NOTHING = 1000, /* less than this counts as none */
+	LIGHT_MOST = 1000     /* lightness of a user who has used nothing */
 };
 
 struct usage {
 	uint32_t queue, user;   /* indices in the state */
-	uint64_t jobs, running; /* not ended; holding nodes */
+	uint64_t jobs, running; /* jobs that have not ended; that hold nodes */
 	int64_t rate, amount, at;
-	bool dirty; /* rate or amount are to be written */
-	/* As of the last snapshot: usage, the user's part of the queue's in
-	 * millionths, and how light a user it is. */
+	bool dirty; /* rate or amount is to be written */
+	/* As of the last snapshot: usage, its fraction of the queue's usage in
+	 * millionths, and how light a user this is. */
 	int64_t used;
 	uint32_t part;
 	uint16_t light; /* 0 .. LIGHT_MOST */
@@ -49,29 +50,29 @@ struct usage_table {
 	struct map by_key;
 	struct usage **usage;
 	size_t n, cap;
-	bool dirty; /* some are to be written */
+	bool dirty; /* some entries are to be written */
 };
 
 /* The usage at that time, which is not before u->at. */
 int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
 
-/* The rate has changed by this much; when: then, also before u->at. */
+/* Change the rate by this much, as of `when`, which may be before u->at. */
 void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
 
 /*
- * 1000 * 2^(-used/all * users): 500 for a user who has used as much as the
- * mean of those who share the queue's usage.
+ * 1000 * 2^(-used/all * users): 500 for a user whose usage is the mean of those
+ * who share the queue's usage.
  */
 uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
 
-/* Work out usage, parts and lightness of all users as of now. */
+/* Work out usage, fractions and lightness of all users as of now. */
 void state_judge_usage(struct state *state, int64_t now);
 
-/* What users have used of queues, in no order; changes with each event. */
+/* The entries, in no order; they change with each event. */
 size_t state_nusages(const struct state *state);
 const struct usage *state_usage(const struct state *state, size_t i);
 
-/* As the store has it. */
+/* Load an entry from the store. */
 void state_load_usage(struct state *state, const char *queue, uint32_t uid,
                       const char *user, int64_t amount, int64_t at);
 
@@ -90,11 +91,12 @@ void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N]);
  * its place, and after suspend and resume. */
 void usage_charge(struct state *state, struct job *job, int64_t now);
 
-/* The job has held what it holds since `to`, not since `from`. */
+/* Correct the charge: the job holds its place since `to`, not `from`. */
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
 
-/* Queues get other numbers, -1: none; jobs are counted again after it. */
+/* Renumber queues after a reload (-1: gone); the caller then counts jobs
+ * again. */
 void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);
 

@@ -1,4 +1,4 @@
-/* used.c - what jobs hold of nodes and queues, summed up for people */
+/* used.c - what jobs hold of nodes and queues, summed up for listings */
 #include "aischedd/state/cluster/used.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void ask_of(const struct job *job, int64_t ret[RES_N])
 	ret[RES_GPU] = req.gpus_milli;
 }
 
-/* last: the job that was the last to be counted on each node. */
+/* last: by node, the job counted there last. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
                  const int64_t task[RES_N])

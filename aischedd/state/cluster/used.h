@@ -1,5 +1,5 @@
 /*
- * used.h - what jobs hold of nodes and queues, summed up for people
+ * used.h - what jobs hold of nodes and queues, summed up for listings
  */
 #ifndef AISCHEDD_STATE_CLUSTER_USED_H
 #define AISCHEDD_STATE_CLUSTER_USED_H
@@ -16,14 +16,14 @@ struct node_left {
 	uint32_t jobs;
 };
 
-/* Of each, ret[nodes]. */
+/* Fill ret for all nodes. */
 void state_nodes_left(const struct state *state, struct node_left *ret);
 
-/* What the running jobs of a queue and those below it hold. */
+/* Sum up what the running jobs of a queue and all below it hold. */
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N]);
 
-/* The same of each, ret[queues]. */
+/* Likewise for each queue, ret[queues]. */
 void state_queues_used(const struct state *state, int64_t (*ret)[RES_N]);
 
 /* The fair share of a queue in the last plan, or NULL if there is none. */

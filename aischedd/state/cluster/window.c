@@ -6,8 +6,8 @@
 
 #include "libcommon/mem.h"
 
-/* Windows that are compared: a year of days; two that repeat keep their
- * distance from one week to the next. */
+/* How many windows are compared: a year of days. Two that both repeat keep
+ * their distance from one week to the next. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {
@@ -47,7 +47,8 @@ bool window_next(struct window *w)
 		return false;
 	localtime_r(&at, &tm);
 	tm.tm_mday += repeats[w->repeat].days;
-	tm.tm_isdst = -1; /* the same time by the clock */
+	tm.tm_isdst =
+	    -1; /* the same clock time, whatever daylight saving says */
 	w->start = mktime(&tm);
 	w->end = w->start + length;
 	return true;

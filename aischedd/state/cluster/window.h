@@ -9,10 +9,11 @@
 
 enum repeat { REPEAT_NEVER, REPEAT_DAILY, REPEAT_WEEKLY };
 
-/* "daily"; -1: there is no such. */
+/* "daily"; returns -1 if there is no such word. */
 const char *repeat_name(enum repeat repeat);
 int repeat_parse(const char *s);
-int repeat_days(enum repeat repeat); /* between two of them; 0: never */
+int repeat_days(
+    enum repeat repeat); /* days from one window to the next; 0: never */
 
 /* From start until before end, in local time. */
 struct window {
@@ -20,10 +21,10 @@ struct window {
 	enum repeat repeat;
 };
 
-/* Become the next one; false: there is none. */
+/* Move to the next window; returns false if there is none. */
 bool window_next(struct window *w);
 
-/* Whether two ever have a moment in common. */
+/* Whether two windows, or their repetitions, ever overlap. */
 bool windows_meet(struct window a, struct window b);
 
 #endif

@@ -30,7 +30,8 @@ uint32_t state_foreign_uid(const struct state *state, const char *name)
 	uintptr_t known;
 	uint32_t uid;
 
-	/* Two names seldom meet; then the one that came first keeps it. */
+	/* If two names have the same hash, the later one gets the next
+	 * number. */
 	for (;; hash++) {
 		uid = FOREIGN_UID_MIN + (uint32_t)(hash % FOREIGN_UIDS);
 		known = (uintptr_t)map_find(&state->users.by_uid, uid);

@@ -9,8 +9,8 @@
 struct job;
 struct state;
 
-/* The uid of a cluster's user, who has no account: derived from the name, in
- * a range that no system gives out. */
+/* Returns a uid for a user of a cluster, who has no account here: derived from
+ * the name, in a range that no system gives out. */
 uint32_t state_foreign_uid(const struct state *state, const char *name);
 
 /* Leave an effect that tells the job's runner its state. */

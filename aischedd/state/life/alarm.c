@@ -1,4 +1,4 @@
-/* alarm.c - what is due when, and what is done about it */
+/* alarm.c - what is due when */
 #include "aischedd/state/life/alarm.h"
 
 #include "aischedd/state/cluster/reserve.h"
@@ -71,7 +71,7 @@ int64_t state_next_tick(const struct state *state)
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
 	if (!deps_are_told(state))
-		return 0; /* at once */
+		return 0; /* a negative delay fires at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
 		at = state->last_plan.wake;
@@ -91,8 +91,8 @@ static struct alarm pop_alarm(struct state *state)
 }
 
 /*
- * An alarm only says that something of this job may be due: the job itself
- * knows what.  One that has been overtaken finds nothing to do.
+ * An alarm only says that something of this job may be due; the job knows what.
+ * A stale alarm finds nothing to do.
  */
 static void tick_job(struct state *state, struct job *job, int64_t now)
 {

@@ -1,5 +1,5 @@
 /*
- * alarm.h - what is due when, and what is done about it
+ * alarm.h - what is due when
  */
 #ifndef AISCHEDD_STATE_LIFE_ALARM_H
 #define AISCHEDD_STATE_LIFE_ALARM_H
@@ -12,11 +12,11 @@ struct state;
 
 struct alarm {
 	int64_t at;
-	uint64_t job; /* 0: plan again */
+	uint64_t job; /* 0: a new plan is due */
 };
 
 struct alarm_heap {
-	struct alarm *heap; /* the earliest first */
+	struct alarm *heap; /* a heap, the earliest first */
 	size_t n, cap;
 };
 
@@ -27,10 +27,10 @@ int64_t state_next_tick(const struct state *state);
  * are due by now. */
 void state_tick(struct state *state, int64_t now);
 
-/* Look at the job at that time; NO_TIME: never. */
+/* Set an alarm: check the job at that time; NO_TIME: never. */
 void state_alarm(struct state *state, int64_t at, uint64_t job);
 
-/* Set an alarm for each time at which something of the job may be due. */
+/* Set alarms for all times at which something of the job may be due. */
 void state_arm(struct state *state, const struct job *job);
 
 #endif

@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Whether there is or was such a job, or such a task of an array. */
+/* Whether such a job, or such a task of an array, exists or existed. */
 static bool exists(const struct state *state, const struct dep *dep)
 {
 	struct past past;
@@ -82,7 +82,7 @@ void deps_forget(struct state *state, struct job *job)
 	job->deps = NULL;
 }
 
-/* The key of all jobs of one user and name. */
+/* The key shared by all jobs of one user and name. */
 static uint64_t name_key(const struct job *job)
 {
 	struct spec spec;
@@ -91,7 +91,7 @@ static uint64_t name_key(const struct job *job)
 	return hash_bytes(job->uid, spec.name, strlen(spec.name));
 }
 
-/* --- is it met? -------------------------------------------------------- */
+/* --- judging ----------------------------------------------------------- */
 
 enum met { NOT_YET, MET, NEVER };
 
@@ -116,7 +116,8 @@ static void see_array(const struct array *array, struct seen *ret)
 	    array->unfinished == array->running ? array->started : NO_TIME;
 }
 
-/* A task is looked for in arrays only: of a plain job all is meant. */
+/* Look up the job or task. A condition on a task of a plain job is on that
+ * job. */
 static void see(const struct state *state, uint64_t target, uint32_t task,
                 struct seen *ret)
 {
@@ -137,8 +138,7 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
-		/* No longer in the history: it cannot be said to have
-		 * succeeded. */
+		/* Gone from the history: do not count it as successful. */
 		*ret = (struct seen){ true, false, NO_TIME };
 	}
 }
@@ -153,7 +153,8 @@ static bool alone(const struct state *state, const struct job *job)
 {
 	const struct job *first = map_find(&state->waits.names, job->name_key);
 
-	/* The newest come first: what is behind it is almost always older. */
+	/* Newest first: the jobs behind it on the list are nearly always
+	 * older. */
 	for (const struct job *o = job->name_next; o; o = o->name_next) {
 		steps_add(1);
 		if (is_older(o, job))
@@ -176,7 +177,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	if (dep->kind == DEP_SINGLETON)
 		return alone(state, job) ? MET : NOT_YET;
 	if (dep->kind == DEP_CORR && job->tasks.n)
-		return NOT_YET; /* task by task, see divide() */
+		return NOT_YET; /* judged task by task, see deps_divide() */
 	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
 	    &seen);
 	switch ((enum dep_kind)dep->kind) {
@@ -198,7 +199,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	return NOT_YET;
 }
 
-/* The first condition on the task of the same number, or NULL. */
+/* Returns its first aftercorr condition, or NULL. */
 static const struct dep *corresponds(const struct job *job)
 {
 	for (uint32_t i = 0; i < job->deps->n; i++)
@@ -207,8 +208,8 @@ static const struct dep *corresponds(const struct job *job)
 	return NULL;
 }
 
-/* One task of an array leaves it when its counterpart has ended, with the
- * condition met or never to be. */
+/* Split one task off an array once the task of the same index in the other
+ * array has ended, whether that meets the condition or not. */
 void deps_divide(struct state *state, struct job *job, uint32_t task,
                  int64_t now)
 {
@@ -226,7 +227,7 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
 	state_reindex(state, split, now);
 }
 
-/* Set one alarm, for the earliest delay; when it fires it sets the next. */
+/* Set one alarm, for the earliest delay; when it fires, the next is set. */
 static void arm_delay(struct state *state, struct job *job)
 {
 	int64_t first = NO_TIME;

@@ -14,17 +14,17 @@ struct state;
 
 struct dep_index {
 	struct map names;     /* jobs by user and name */
-	uint64_t nsingletons; /* jobs that wait for their name alone */
+	uint64_t nsingletons; /* pending conditions "singleton" */
 };
 
 /*
- * dependency_parse(); state NULL: do not look up the jobs that it names.
- * Fails: EINVAL, ENOENT no such job.  Owns: the caller, free().
+ * Parse a --dependency; state NULL: do not look up its jobs. Fails with EINVAL,
+ * or ENOENT if a job does not exist. Owns: the caller, free().
  */
 int deps_parse(const struct state *state, const char *text, struct deps **ret,
                struct err *err);
 
-/* Register the job with the jobs it waits for. */
+/* Register the job with the jobs that it waits for. */
 void deps_watch(struct state *state, struct job *job);
 
 /* Drop the conditions that are met by now; may split an array record. */
@@ -33,27 +33,28 @@ void deps_judge(struct state *state, struct job *job, int64_t now);
 /* Watch and judge a job that is new in the state, then put it in its row. */
 void deps_begin(struct state *state, struct job *job, int64_t now);
 
-/* Judge a job that is not in the state, as if it were new. */
+/* Judge a job that is not in the state as if it were new. */
 void deps_try(struct state *state, struct job *job, int64_t now);
 
-/* Free the job's conditions, and no longer watch for them. */
+/* Free the job's conditions and stop watching for them. */
 void deps_forget(struct state *state, struct job *job);
 
-/* Judge the job, as something happened to one that it waits for: to this task
- * of an array, or task is NO_TASK. */
+/* Judge the job again, because something happened to a job that it waits for:
+ * to this task of an array, or NO_TASK. */
 void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now);
 
-/* Split this task off if its counterpart has ended; the record may dissolve. */
+/* Split this task off if the task of the same index that it waits for has
+ * ended. May remove the record. */
 void deps_divide(struct state *state, struct job *job, uint32_t task,
                  int64_t now);
 
 enum reason deps_reason(const struct job *job);
 
-/* The jobs of the same user and name, for singleton. */
+/* Add the job to those of the same user and name, or remove it. */
 void names_add(struct state *state, struct job *job);
 void names_del(struct state *state, struct job *job);
 
-/* Judge the jobs that wait for this name, of which one has ended. */
+/* Judge the jobs that wait for this name, after one of that name ended. */
 void names_tell(struct state *state, uint64_t name_key, int64_t now);
 
 #endif

@@ -10,13 +10,14 @@
 
 struct dep_watch {
 	struct dep_watch *prev, *next;
-	struct map *map; /* where the first of the list is, by key */
+	struct map *map; /* the map that has the list's head by key */
 	uint64_t key;
-	uint64_t job; /* that waits */
+	uint64_t job; /* the job that waits */
 };
 
-/* Tasks of arrays have lists of their own, as have those who wait for each
- * task of an array; of a plain job all is meant. */
+/* The list of jobs that wait for this. Single tasks of arrays have lists of
+ * their own, and so have aftercorr conditions on arrays. A condition on a task
+ * of a plain job is on that job. */
 static struct map *list_of(struct state *state, const struct dep *dep,
                            uint64_t *ret_key)
 {
@@ -129,7 +130,7 @@ static void push(struct state *state, const struct dep_tell *tell)
 	q->tell[q->n++] = *tell;
 }
 
-/* One of those on the list; false: there are no more. */
+/* Judge the next job on the list; returns false at the end. */
 static bool tell_next(struct state *state, struct dep_tell *t, int64_t now)
 {
 	struct dep_watch *w;
@@ -145,7 +146,7 @@ static bool tell_next(struct state *state, struct dep_tell *t, int64_t now)
 	return true;
 }
 
-/* One task that may have its counterpart; false: there are no more. */
+/* Try to split off the next task; returns false at the end. */
 static bool divide_next(struct state *state, struct dep_tell *t, int64_t now)
 {
 	struct job *job = state_job(state, t->key);
@@ -164,7 +165,7 @@ void deps_go_on(struct state *state, int64_t now)
 	struct dep_lists *q = &state->watches;
 
 	if (q->busy)
-		return; /* somebody above us on the stack goes on */
+		return; /* a caller of this call goes on */
 	q->busy = true;
 	while (q->at < q->n && q->left > 0) {
 		uint64_t before = steps_so_far;
@@ -218,7 +219,7 @@ void deps_happened(struct state *state, const struct job *job, int64_t now)
 		return;
 	tell(state, &state->watches.corr, array->id, job->task, now);
 	tell_tasks(state, job, now);
-	/* All of it has ended, or has started. */
+	/* The whole array has ended, or has started. */
 	if (!array->unfinished || array->unfinished == array->running)
 		tell(state, &state->watches.jobs, array->id, NO_TASK, now);
 }
@@ -242,7 +243,7 @@ bool deps_are_told(const struct state *state)
 	return state->watches.at == state->watches.n;
 }
 
-/* --- all of it --------------------------------------------------------- */
+/* --- begin and end ----------------------------------------------------- */
 
 void deps_init(struct dep_lists *lists)
 {

@@ -15,10 +15,10 @@
 enum {
 	BACKOFF_MAX_S = 300,
 	HOUR_S = 3600,
-	NAMED = 4 /* jobs and nodes that a sentence names */
+	NAMED = 4 /* jobs and nodes that a sentence names at most */
 };
 
-/* Later than anything a clock of ours shows. */
+/* Later than any clock we meet. */
 #define FOR_EVER ((int64_t)1 << 52)
 
 int64_t backoff_s(uint32_t fails)
@@ -88,8 +88,8 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
 		state_reindex(state, job, now);
 }
 
-/* Nothing is planned for pools that are not ready: what is held there stays,
- * so that it outlives the daemon. */
+/* Plans leave out pools that are not ready: keep claims there, so that they
+ * survive a restart. */
 static bool is_out_of_sight(const struct state *state, const struct held *claim)
 {
 	for (uint32_t i = 0; i < claim->n; i++)
@@ -126,7 +126,7 @@ static void void_claims_on(struct state *state, uint32_t node, int64_t now)
 
 /* --- evictions --------------------------------------------------------- */
 
-/* Remember the evictions of the last hour; older ones no longer count. */
+/* Note an eviction, and forget those older than an hour. */
 static void note_time(struct job *job, int64_t now)
 {
 	const struct evictions *old = job->evictions;
@@ -277,7 +277,7 @@ void evict_overdue(struct state *state, struct job *job, int64_t now)
 	state_alarm(state, job->leave_by, job->id);
 }
 
-/* --- for people -------------------------------------------------------- */
+/* --- as sentences ------------------------------------------------------ */
 
 static bool leaves_for(const struct job *job, uint64_t by)
 {
@@ -294,7 +294,7 @@ static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
 	buf_puts(text, n > NAMED ? ", ...); " : "); ");
 }
 
-/* Nodes that follow one another are named once. */
+/* List each run of equal nodes once. */
 static void list_nodes(const struct state *state, const uint32_t *node,
                        uint32_t nnodes, struct buf *text)
 {

@@ -24,21 +24,21 @@ int64_t backoff_s(uint32_t fails);
 
 struct held *held_new(const uint32_t *node, uint32_t n);
 
-/* Give the claim to the job, in place of the one it has. */
+/* Give the claim to the job, replacing the one it has. */
 void claim_hold(struct state *state, struct job *job, struct held *claim);
 
-/* The last plan holds these nodes for the job. */
+/* Note that the last plan holds these nodes for the job. */
 void claim_set(struct state *state, struct job *job, const uint32_t *node,
                uint32_t n, int64_t now);
 
-/* Drop the claims that the last plan no longer wants. */
+/* Drop the claims that the last plan does not name. */
 void claims_expire(struct state *state, int64_t now);
 
-/* Drop the job's claim, if any.  The caller puts a pending job in another row
- * after it. */
+/* Drop the job's claim, if any. The caller then updates a pending job's row. */
 void claim_drop(struct state *state, struct job *job);
 
-/* Remember for whom the job is evicted; whole: all of it, not some tasks. */
+/* Note why and for whom the job is evicted; whole: all of it, not only some
+ * tasks. */
 void evict_note(struct job *job, const struct event_in *ev, bool whole);
 
 /* The seconds that the job has to make room for others: its grace, but no more
@@ -48,27 +48,29 @@ int64_t evict_grace(const struct state *state, const struct job *job);
 /* Set the time by which the evicted job should be gone. */
 void evict_watch(struct state *state, struct job *job, int64_t now);
 
-/* The job is not gone in time: avoid its nodes and drop the claims on them. */
+/* The job has not ended in time: avoid its nodes and drop the claims on
+ * them. */
 void evict_overdue(struct state *state, struct job *job, int64_t now);
 
 /* Whether all of the job is being evicted. */
 bool evict_is_ending(const struct job *job);
 
-/* Until when the job must not be evicted again. */
+/* Returns the time before which the job must not be evicted again. */
 int64_t evict_safe_until(const struct state *state, const struct job *job);
 
-/* Charge these nodes of the job (none named: all) with its failed start. */
+/* Note a failed start on these nodes of the job (none named: all). */
 void nodes_blame(struct state *state, const struct job *job,
                  const struct strlist *whose, int64_t now);
 
-/* Clear the charges: a start succeeded on the job's nodes. */
+/* Forget failed starts on the job's nodes: a start succeeded. */
 void nodes_absolve(struct state *state, const struct job *job);
 
-/* Append the sentence on a job that has a claim; raise the expected start. */
+/* Append the sentence on a job that has a claim; raise the expected start to
+ * when its victims should be gone. */
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 
-/* Append the same sentence on a job for which these would be evicted. */
+/* Append that sentence for a job for which these would be evicted. */
 void evict_text(const struct state *state, const uint64_t *job, uint32_t njobs,
                 const uint32_t *node, uint32_t nnodes, struct buf *text);
 

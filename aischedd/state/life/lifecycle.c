@@ -1,4 +1,4 @@
-/* lifecycle.c - what happens to a job: one table of state x event */
+/* lifecycle.c - what happens to a job: one table of job state x event */
 #include "aischedd/state/life/lifecycle.h"
 
 #include "aischedd/state/life/lifecycle_end.h"
@@ -120,7 +120,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	},
 	[JOB_RUNNING] = {
 		[EV_started] = life_found_running,
-		/* A container may run before what is in it does. */
+		/* A container may run before the runner has confirmed the
+		 * start. */
 		[EV_start_failed] = life_start_failed,
 		[EV_unknown] = life_lost,
 		[EV_ended] = life_ended,
@@ -179,8 +180,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* Errors for requests that the table does not allow.  Other events that it
- * does not have are late or repeated reports, which change nothing. */
+/* Why a request is refused in a state that the table has no entry for. Other
+ * events without an entry are late or repeated reports: ignored. */
 static const char *const refusal[EV_N] = {
 	[EV_hold] = "only a pending job can be held",
 	[EV_release] = "only a pending job can be released",

@@ -47,38 +47,37 @@ enum event_kind {
 struct event_in {
 	enum event_kind kind;
 	int64_t now;
-	uint32_t attempt;       /* of runners; 0: the one that runs */
-	bool by_operator;       /* hold, release */
-	int signo;              /* signal */
-	bool script_only;       /* signal */
-	bool suspended;         /* started, after a recovery */
-	bool rebooted;          /* lost */
-	enum evict evict;       /* preempt, suspend, shrink */
-	uint64_t evict_by;      /* the same: for this job, 0: none */
-	const uint32_t *loss;   /* shrink: tasks, ascending; not all */
-	uint32_t nlosses;       /* shrunk: as many, of those told first; 0:
-	                         * all that were told */
-	uint32_t resize;        /* shrunk: answers this one; 0: none */
-	uint32_t replaced;      /* replaced: so many by now */
+	uint32_t attempt;     /* of runners' events; 0: the current one */
+	bool by_operator;     /* of hold and release */
+	int signo;            /* signal */
+	bool script_only;     /* signal */
+	bool suspended;       /* of started, after a recovery */
+	bool rebooted;        /* lost */
+	enum evict evict;     /* of preempt, suspend, shrink */
+	uint64_t evict_by;    /* likewise: for this job, 0: none */
+	const uint32_t *loss; /* of shrink: tasks, ascending; not all */
+	uint32_t nlosses; /* of shrunk: how many ended, the first told first; 0:
+	                     all that were told */
+	uint32_t resize;  /* of shrunk: the request it answers; 0: none */
+	uint32_t replaced;      /* of replaced: how many by now */
 	enum start_fault fault; /* start_failed */
-	struct strlist nodes;   /* the same: whose it is; none: all */
+	struct strlist nodes;   /* likewise: the nodes concerned; none: all */
 	int64_t time;           /* started */
-	const char *text;       /* start_failed, lost, replaced, noted */
+	const char *text;       /* of start_failed, lost, replaced, noted */
 	const struct outcome *outcome; /* ended */
-	const struct placement *place; /* start, resumed, grow: copied */
+	const struct placement *place; /* of start, resumed, grow: copied */
 };
 
 /*
- * Apply one event.  Events of runners that are stale or repeated change
- * nothing and do not fail.
- * Fails: EINVAL, "job 12 is RUNNING: ...".
+ * Apply one event. Stale or repeated events of runners change nothing and do
+ * not fail. Fails with EINVAL, "job 12 is RUNNING: ...".
  */
 int state_event(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err);
 
-/* --- for the other files of the life cycle ------------------------------ */
+/* --- for lifecycle_*.c -------------------------------------------------- */
 
-/* An entry of the table; lifecycle_*.c have them. */
+/* An entry of the table. */
 typedef int life_handler(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err);
 

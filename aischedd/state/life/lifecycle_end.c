@@ -41,8 +41,8 @@ static void keep_place(const struct state *state, struct job *job)
 	job->last_place = buf_take(&text);
 }
 
-/* So it does which class it was of, should its queue be of another one later.
- * Of none, it was of what queues are of by default. */
+/* Keep the class for the history, as the queue may change its class later. The
+ * default "train" is not stored. */
 static void keep_class(const struct state *state, struct job *job)
 {
 	char *packed = job->packed;
@@ -92,7 +92,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 		adopt_tell(state, job);
 }
 
-/* Whether what failed, a task or its node, is run again: the whole job. */
+/* Whether the job is requeued after a failure of a task, or of a node. */
 static bool comes_back(const struct job *job, bool node)
 {
 	struct spec spec;
@@ -107,7 +107,8 @@ static bool comes_back(const struct job *job, bool node)
 	case FAILURE_RESTARTS:
 		return true;
 	case FAILURE_REPLACES:
-		return node; /* the runner has replaced as many as it may */
+		return node; /* the runner has replaced as many tasks as allowed
+		              */
 	}
 	return false;
 }
@@ -124,7 +125,7 @@ static enum reason why_it_came_back(const struct job *job)
 		       : job->signal                 ? WHY_RaisedSignal
 		                                     : WHY_NonZeroExitCode;
 	default:
-		return WHY_None; /* somebody wanted it so */
+		return WHY_None; /* a user asked for it */
 	}
 }
 
@@ -143,10 +144,6 @@ void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 	state_reindex(state, job, now);
 }
 
-/*
- * Nothing of the attempt runs any more: what its stop was for decides, else
- * `to` and `why`, which say how it ended by itself.
- */
 void life_settle(struct state *state, struct job *job, enum job_state to,
                  enum reason why, int64_t now)
 {

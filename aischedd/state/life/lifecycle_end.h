@@ -10,14 +10,14 @@ life_handler life_ended, life_lost;
 
 void life_stop_clock(struct job *job, int64_t now);
 
-/* What a person should know of the job; NULL or empty: nothing. */
+/* Set the remark for the job's user; NULL or empty: none. */
 void life_set_text(struct job *job, const char *text);
 
 void life_back_to_queue(struct state *state, struct job *job, int64_t now);
 
 /*
- * The attempt has no processes any longer.  If it was stopped, the cause of
- * that decides what comes next, else `to` and `why`, which say how it ended.
+ * The attempt has no processes left. If it was stopped, the cause decides what
+ * comes next, else `to` and `why`, which say how it ended.
  */
 void life_settle(struct state *state, struct job *job, enum job_state to,
                  enum reason why, int64_t now);

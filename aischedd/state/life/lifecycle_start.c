@@ -101,7 +101,7 @@ int life_started(struct state *state, struct job *job,
 	nodes_absolve(state, job);
 	state_set(state, job, JOB_RUNNING);
 	if (as_planned)
-		state->want_plan = false; /* the plan that started it holds */
+		state->want_plan = false; /* the plan is still valid */
 	state_arm(state, job);
 	if (job->array)
 		array_started(state, job);
@@ -138,7 +138,7 @@ int life_start_again(struct state *state, struct job *job,
 {
 	(void)ev;
 	(void)err;
-	free(job->leaving); /* they never came */
+	free(job->leaving); /* tasks that never started */
 	job->leaving = NULL;
 	job->leave_by = NO_TIME;
 	effect_start(state, job);

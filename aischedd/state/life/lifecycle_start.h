@@ -8,7 +8,7 @@
 
 life_handler life_start, life_started, life_start_failed, life_start_again;
 
-/* The job holds these nodes from now on; it no longer holds any. */
+/* Give the job these nodes; take all its nodes from it. */
 void life_place(struct state *state, struct job *job, const struct placement *p,
                 int64_t now);
 void life_unplace(struct state *state, struct job *job, int64_t now);

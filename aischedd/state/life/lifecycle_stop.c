@@ -58,8 +58,8 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* A job that would be queued again ends instead, and its grace goes on.  A
- * job that is ending already is killed: the second request means at once. */
+/* A job to be requeued ends instead, and its grace continues. A job that is
+ * ending already is killed: the second request means at once. */
 int life_cancel_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -76,7 +76,7 @@ int life_cancel_completing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Its processes have had their signal; only the last one ends the grace. */
+/* Its processes have been signalled; only SIGKILL ends the grace. */
 int life_signal_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -141,8 +141,8 @@ int life_preempt(struct state *state, struct job *job,
 	return 0;
 }
 
-/* A container cannot be signalled from outside; what --signal of aisub asks for
- * the container sees to itself. */
+/* A container cannot be signalled from outside; the container itself sends what
+ * --signal of aisub asks for. */
 int life_signal(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
@@ -175,8 +175,8 @@ bool job_can_freeze(const struct state *state, const struct job *job)
 	return runner_traits(state->conf->pools[pool].runner)->can_freeze;
 }
 
-/* A job suspended for a claimant resumes by itself.  If its runner cannot
- * freeze it, it is stopped and held until somebody resumes it. */
+/* A job suspended for a claimant resumes by itself. If its runner cannot freeze
+ * it, it is stopped and held until it is resumed. */
 int life_suspend(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -199,7 +199,7 @@ int life_suspend(struct state *state, struct job *job,
 	return 0;
 }
 
-/* It asked for its CPUs and is asked to stay as it is. */
+/* A job that was to resume is suspended again: stop asking for its CPUs. */
 int life_suspend_again(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {

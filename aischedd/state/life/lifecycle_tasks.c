@@ -51,7 +51,8 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* The tasks have ended, unless more were told to since the runner looked. */
+/* The tasks have ended, unless more were told to end since the report was
+ * made. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
@@ -92,7 +93,7 @@ int life_replaced(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- after a restart: say again what may not have been heard ----------- */
+/* --- after a restart: repeat effects that may be lost ------------------- */
 
 static bool is_elastic(const struct job *job)
 {
@@ -106,8 +107,9 @@ int life_found_running(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	usage_charge(state, job, ev->now); /* nodes may be others */
-	/* An adopted Job does not say where its tasks are. */
+	usage_charge(state, job, ev->now); /* its nodes may have changed */
+	/* The runner also learns the placement of an adopted Job, which does
+	 * not say where its tasks are. */
 	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)

@@ -1,4 +1,4 @@
-/* requeue.c - a job that has ended is queued again, under its id */
+/* requeue.c - queue an ended job again under its id */
 #include "aischedd/state/life/requeue.h"
 
 #include "aischedd/state/life/alarm.h"
@@ -61,7 +61,7 @@ static struct job *make_again(struct state *state, const struct job *old,
 	struct job *job =
 	    state_make_job(state, spec, owner, queue, old->id, now);
 
-	job->is_new = false; /* its row is there */
+	job->is_new = false; /* it is in the database already */
 	job->hold = HOLD_NONE;
 	job->begin = NO_TIME;
 	job->array = old->array;
@@ -77,7 +77,7 @@ static struct job *make_again(struct state *state, const struct job *old,
 	return job;
 }
 
-/* Of the array of a task, which is gone when all tasks have ended. */
+/* Restore the array of a task; it is gone once all tasks have ended. */
 static void reopen_array(struct state *state, const struct requeue *what,
                          const struct spec *spec)
 {

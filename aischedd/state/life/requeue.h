@@ -1,5 +1,5 @@
 /*
- * requeue.h - a job that has ended is queued again, under its id
+ * requeue.h - queue an ended job again under its id
  */
 #ifndef AISCHEDD_STATE_LIFE_REQUEUE_H
 #define AISCHEDD_STATE_LIFE_REQUEUE_H
@@ -7,22 +7,22 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/state.h"
 
-/* A job as the store has it; all of it is borrowed. */
+/* An ended job from the store; all of it is borrowed. */
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether a task of its array that is not in the state failed. */
+	/* Whether a task of its array that is no longer in the state failed. */
 	bool others_failed;
-	/* Who asks: their groups count when the job is their own. */
+	/* The user who asks; their groups count if the job is their own. */
 	const struct submitter *who;
 };
 
 /*
- * Make the job a pending one with the script, environment and options that it
- * had.  It does not wait for its --begin, --dependency or --hold again.
- * Fails: ENOENT its queue is gone, EACCES or EAGAIN as a submission, EPERM
- * --no-requeue, EINVAL it can never run here, its deadline has passed, it is a
- * part of an array that never started, or somebody else's Job of a cluster.
+ * Make the job pending again with its script, environment and options, without
+ * its --begin, --dependency and --hold. Fails with ENOENT if its queue is gone,
+ * EACCES or EAGAIN as a submission, EPERM if it says --no-requeue, EINVAL if it
+ * can never run here, its deadline has passed, or it is a part of an array that
+ * never started, or a Job that others made.
  */
 int requeue_ended(struct state *state, const struct requeue *what, int64_t now,
                   struct err *err);

@@ -61,7 +61,7 @@ struct array *submit_new_array(struct state *state, uint64_t id,
 	struct idset tasks = { 0 };
 
 	if (idset_parse(&tasks, &array->limit, spec->array, NULL) < 0)
-		abort(); /* spec_resolve() checked it */
+		abort(); /* spec_resolve() has checked it */
 	array->id = id;
 	array->count = array->unfinished = idset_count(&tasks);
 	array->min = idset_min(&tasks);
@@ -124,12 +124,12 @@ void state_admit(struct state *state, struct job *job, const struct spec *spec,
 		uint32_t limit;
 
 		if (idset_parse(&job->tasks, &limit, spec->array, NULL) < 0)
-			abort(); /* it was checked */
+			abort(); /* checked before */
 		job->array = submit_new_array(state, job->id, spec)->id;
 	}
 	if (spec->dependency &&
 	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
-		abort(); /* it was checked */
+		abort(); /* checked before */
 	state_add_job(state, job);
 	state_arm(state, job);
 	if (job->adopted)

@@ -16,30 +16,31 @@ struct state;
 struct submitter {
 	uint32_t uid, gid;
 	const char *user;
-	bool operator_; /* of the queue, or admin: may raise priorities */
-	/* Whether they operate another queue as well, to which an operator
-	 * moves a job; NULL: no. */
+	bool operator_; /* may raise priorities: admin, or operator of the queue
+	                 */
+	/* Whether the user operates another queue, too, to which a job is to
+	 * move; NULL: no. */
 	bool (*operates)(uint32_t queue, const void *arg);
 	const void *operates_arg;
-	/* Whether the submitter is in the group of this name. */
+	/* Whether the submitter is in this group. */
 	bool (*in_group)(const char *group, const void *arg);
 	const void *arg;
 };
 
-/* After state_check_submit() said yes. */
+/* Call it after state_check_submit() has succeeded. */
 void state_submit(struct state *state, const struct spec *spec,
                   const struct submitter *who, uint32_t queue, int64_t script,
                   int64_t env, uint64_t id, int64_t now);
 
-/* state_submit() in two steps: between them the caller may set otherwise how
- * the job can be preempted.  Owns: the caller until state_admit(). */
+/* state_submit() in two steps: between them the caller may change how the job
+ * can be preempted. Owns: the caller until state_admit(). */
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
                            uint64_t id, int64_t now);
 void state_admit(struct state *state, struct job *job, const struct spec *spec,
                  int64_t now);
 
-/* The class that a request names, else that of the queue. */
+/* Returns the class that a request names, else that of the queue. */
 const char *state_class(const struct state *state, const struct spec *spec,
                         uint32_t queue);
 
@@ -47,7 +48,7 @@ const char *state_class(const struct state *state, const struct spec *spec,
 
 enum { GRACE_DEFAULT_S = 30 };
 
-/* A new array with the tasks that the spec, which was checked, names. */
+/* Make an array record for the tasks that the checked spec names. */
 struct array *submit_new_array(struct state *state, uint64_t id,
                                const struct spec *spec);
 
@@ -59,7 +60,7 @@ void job_set_priority(const struct state *state, struct job *job,
 void job_set_grace(const struct state *state, struct job *job,
                    const struct spec *spec);
 
-/* Set how the job can be preempted, as its class and queue say. */
+/* Set how the job can be preempted, by its class and queue. */
 void job_set_manners(const struct state *state, struct job *job,
                      const struct spec *spec);
 

@@ -1,4 +1,4 @@
-/* submit_check.c - whether a request may be and can be */
+/* submit_check.c - whether a request is allowed and possible */
 #include "aischedd/state/life/submit_check.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "libcommon/spec_opt.h"
 #include "libcommon/topology.h"
 
-/* --- may they? --------------------------------------------------------- */
+/* --- is it allowed? ---------------------------------------------------- */
 
 static bool listed(const struct strlist *list, const struct submitter *who)
 {
@@ -80,7 +80,7 @@ int submit_check_access(const struct state *state, uint32_t queue,
 	return 0;
 }
 
-/* The user's jobs in this queue and those below it. */
+/* Counts the user's jobs in this queue and all below it. */
 static uint64_t user_jobs(const struct state *state, uint32_t queue,
                           uint32_t user)
 {
@@ -160,8 +160,8 @@ static int check_hosts(const struct state *state, const char *what,
 	struct hostlist list;
 	int result = 0;
 
-	/* Which nodes there are is not known right after a start: a job that
-	 * names one that never comes waits as NeverFits. */
+	/* Right after a start not all nodes are known: a job that names a node
+	 * that never appears waits as NeverFits. */
 	if (!text || !all_pools_ready(state))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)
@@ -176,7 +176,8 @@ static int check_hosts(const struct state *state, const char *what,
 	return result;
 }
 
-/* Whether some pool that is there runs what is asked for, wherever it may. */
+/* Check that some existing pool can run the request, whether or not the
+ * submitter may use it. */
 static int check_runners(const struct state *state, const struct spec *spec,
                          struct err *err)
 {
@@ -353,7 +354,7 @@ static uint32_t array_count(const struct spec *spec)
 	return n;
 }
 
-/* Whether the request makes sense here, be it ever so large. */
+/* Check that the request makes sense here, regardless of its size. */
 static int check_request(struct state *state, const struct spec *spec,
                          const struct submitter *who, uint32_t queue,
                          int64_t now, struct err *err)

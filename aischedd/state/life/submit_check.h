@@ -1,7 +1,7 @@
 /*
- * submit_check.h - whether a request may be and can be
+ * submit_check.h - whether a request is allowed and possible
  *
- * For updates, too.  Each check says why not.
+ * For updates, too. Each check says why not.
  */
 #ifndef AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
 #define AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
@@ -12,22 +12,20 @@
 #include "libcommon/err.h"
 
 /*
- * Check everything and change nothing.  *ret_queue is where the job would go.
+ * Check everything and change nothing. *ret_queue is where the job would go.
  * *ahead: jobs of the same message that were checked before; those of this
- * request are added.
- * Fails: EINVAL (never fits, contradictions), EACCES (queue not for this
- * user), ENOENT (no such queue, pool, job of a dependency), EAGAIN (a limit on
- * submitted jobs, queue closed).
+ * request are added. Fails with EINVAL (never fits, contradictions), EACCES
+ * (queue not for this user), ENOENT (no such queue, pool, job of a dependency),
+ * EAGAIN (a limit on submitted jobs, queue closed).
  */
 int state_check_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, int64_t now,
                        uint64_t *ahead, uint32_t *ret_queue, struct err *err);
 
 /*
- * For simulations: check that the request makes sense here, although the
- * daemon may refuse it because it can never start, or its queue is full or not
- * for this user.
- * Fails: EINVAL, EPERM, ENOENT.
+ * For simulations: check that the request makes sense here. It passes although
+ * the daemon would refuse it because it can never start, or because its queue
+ * is full or not for this user. Fails with EINVAL, EPERM or ENOENT.
  */
 int state_check_request(struct state *state, const struct spec *spec,
                         const struct submitter *who, int64_t now,
@@ -38,10 +36,11 @@ int state_check_request(struct state *state, const struct spec *spec,
 int submit_queue(const struct state *state, const struct spec *spec,
                  uint32_t *ret, struct err *err);
 
-/* Check who may use the queue, and each queue above it. */
+/* Check that the submitter may use the queue and all above it. */
 int submit_check_access(const struct state *state, uint32_t queue,
                         const struct submitter *who, struct err *err);
-/* Check that max_jobs and the limits of the queues allow so many more. */
+/* Check that max_jobs and the limits of the queues allow this many more
+ * jobs. */
 int submit_check_counts(struct state *state, uint32_t queue,
                         const struct submitter *who, uint64_t more,
                         struct err *err);
@@ -49,18 +48,18 @@ int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err);
 
-/* Check the grace: more than the queue's takes an operator. */
+/* Check the grace: only an operator may ask for more than the queue's. */
 int submit_check_grace(const struct state *state, const struct spec *spec,
                        uint32_t queue, const struct submitter *who,
                        struct err *err);
 
-/* The grace of jobs in the queue that name none, in seconds. */
+/* Returns the grace, in seconds, of jobs in the queue that name none. */
 int64_t submit_grace(const struct state *state, uint32_t queue);
 
 int submit_time_limit(const struct state *state, const struct spec *spec,
                       uint32_t queue, int64_t *ret, struct err *err);
 
-/* Check all that does not depend on how many other jobs there are. */
+/* Check all that does not depend on the number of other jobs. */
 int submit_check_spec(struct state *state, const struct spec *spec,
                       const struct submitter *who, uint32_t queue, int64_t now,
                       struct err *err);

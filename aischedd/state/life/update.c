@@ -1,4 +1,4 @@
-/* update.c - records that are changed */
+/* update.c - change fields of a job */
 #include "aischedd/state/life/update.h"
 
 #include <stdio.h>
@@ -18,8 +18,7 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
 
-/* The most that points other than priority can add for another job, plus
- * one. */
+/* One more than the points that anything but priority can add for a job. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -54,7 +53,7 @@ int state_top(struct state *state, struct job *job, struct err *err)
 
 /* --- options ----------------------------------------------------------- */
 
-/* Fields of one job; old borrows the texts of job->packed. */
+/* A change in progress; old borrows the strings of job->packed. */
 struct change {
 	struct state *state;
 	struct job *job;
@@ -62,7 +61,7 @@ struct change {
 	struct submit submit;
 	struct spec old;
 	uint32_t queue;
-	int64_t array_limit; /* -1: as it is */
+	int64_t array_limit; /* -1: unchanged */
 	bool queue_said, dependency_said, time_said, deadline_said;
 	int64_t now;
 };
@@ -72,7 +71,7 @@ static bool is_option(const struct opt *opt, const char *name)
 	return !strcmp(opt->name, name);
 }
 
-/* Options that may change after the job has started. */
+/* Whether the option may change after the job has started. */
 static bool is_harmless(const struct opt *opt)
 {
 	static const char *const names[] = {
@@ -97,7 +96,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	for (char *p = name; *p; p++)
 		if (*p == '_')
 			*p = '-';
-	/* As aiq calls them. */
+	/* Error texts name the options as aiq does. */
 	if (!strcmp(name, "time-limit"))
 		snprintf(name, sizeof(name), "time");
 	else if (!strcmp(name, "name"))
@@ -110,7 +109,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 		        field);
 		return NULL;
 	}
-	/* Options for aisub alone lie outside the spec. */
+	/* Options of aisub that are not in the spec. */
 	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
 		err_set(err, EINVAL, "'%s' cannot be changed", field);
 		return NULL;
@@ -130,7 +129,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	return opt;
 }
 
-/* An empty value takes the option back; flags are yes or no. */
+/* An empty value unsets the option; flags are yes or no. */
 static int take_value(struct change *c, const struct opt *opt,
                       const struct assignment *a, struct err *err)
 {
@@ -181,7 +180,7 @@ static int take_field(struct change *c, const struct assignment *a,
 	return 0;
 }
 
-/* --- may it be so? ----------------------------------------------------- */
+/* --- is it allowed? ---------------------------------------------------- */
 
 static bool is_raised(const struct change *c)
 {
@@ -204,9 +203,9 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* The submitter, with an operator's rights if the priority stays as an
- * operator may have set it.  A job that is moved needs an operator of both
- * queues to have more than is usual there. */
+/* The submitter, with an operator's rights if the priority is unchanged, as an
+ * operator may have set it. A job that is moved keeps unusual values only if
+ * the user operates both queues. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;
@@ -218,7 +217,8 @@ static struct submitter asking(const struct change *c)
 	return who;
 }
 
-/* Check a grace that changes; one that an operator has set may stay. */
+/* Check a grace that changes; an unchanged one may have been set by an
+ * operator. */
 static int check_grace(const struct change *c, struct err *err)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -280,7 +280,8 @@ static int check_pending(struct change *c, struct err *err)
 	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
 	     submit_check_access(c->state, c->queue, c->who, err) < 0))
 		return -1;
-	/* Jobs it waited for may have been forgotten since. */
+	/* The jobs that it waited for may be forgotten: do not look them up
+	 * again. */
 	if (!c->dependency_said)
 		spec.dependency = NULL;
 	else if (check_self(c, err) < 0)
@@ -291,9 +292,9 @@ static int check_pending(struct change *c, struct err *err)
 	return submit_check_spec(c->state, &spec, &who, c->queue, c->now, err);
 }
 
-/* --- do it ------------------------------------------------------------- */
+/* --- apply it ---------------------------------------------------------- */
 
-/* The grace of a job that is ending can be shortened. */
+/* Shorten the grace of a job that is ending. */
 static void take_grace(struct change *c)
 {
 	struct job *job = c->job;
@@ -307,8 +308,8 @@ static void take_grace(struct change *c)
 	life_effect_stop(c->state, job);
 }
 
-/* Derive from the spec what changes with it, and only that: `top` or another
- * configuration may have set the rest. */
+/* Derive only what changes with the spec: `top` or an earlier configuration may
+ * have set the rest. */
 static void derive(struct change *c, bool moved, bool reordered)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -336,13 +337,13 @@ static void take_spec(struct change *c)
 	char *packed = spec_pack(&c->submit.spec);
 
 	if (job->state == JOB_PENDING)
-		claim_drop(c->state, job); /* it may need others now */
+		claim_drop(c->state, job); /* it may need other nodes now */
 	state_count(c->state, job, -1);
 	names_del(c->state, job);
 	job->queue = c->queue;
 	derive(c, moved, reordered);
 	placed_key_forget(job);
-	free(job->packed); /* the last use of the old texts was above */
+	free(job->packed); /* the old strings are not used below */
 	job->packed = packed;
 	job->reserved = c->submit.spec.reservation != NULL;
 	reserve_admit(c->state, &c->submit.spec, c->who);
@@ -352,12 +353,12 @@ static void take_spec(struct change *c)
 	state_arm(c->state, job);
 }
 
-/* Conditions that were met are asked for again. */
+/* Conditions that were met before count anew. */
 static void take_dependency(struct change *c, const char *text)
 {
 	deps_forget(c->state, c->job);
 	if (text && deps_parse(c->state, text, &c->job->deps, NULL) < 0)
-		abort(); /* it was checked */
+		abort(); /* checked before */
 	deps_begin(c->state, c->job, c->now);
 }
 

@@ -1,5 +1,5 @@
 /*
- * update.h - records that are changed
+ * update.h - change fields of a job
  */
 #ifndef AISCHEDD_STATE_LIFE_UPDATE_H
 #define AISCHEDD_STATE_LIFE_UPDATE_H
@@ -10,7 +10,7 @@
 #include "aischedd/state/life/submit.h"
 #include "libcommon/err.h"
 
-/* Put the job ahead of all that wait in its queue. */
+/* Put the job ahead of all that wait in its queue, by its priority. */
 int state_top(struct state *state, struct job *job, struct err *err);
 
 struct assignment {
@@ -18,11 +18,10 @@ struct assignment {
 };
 
 /*
- * Change fields of a job, all of them or none: any option of aisub by its
- * long name ('_' for '-' is fine), or array_limit.  An empty value takes the
- * option back.  A job that has started takes only those that do not touch
- * what it holds.  The record may dissolve.
- * Fails: EINVAL, EPERM, ENOENT.
+ * Change fields of a job, all of them or none: any option of aisub by its long
+ * name ('_' for '-' is allowed), or array_limit. An empty value unsets the
+ * option. For a started job only those are allowed that do not touch what it
+ * holds. May free the record. Fails with EINVAL, EPERM or ENOENT.
  */
 int state_update(struct state *state, struct job *job,
                  const struct submitter *who, const struct assignment *set,

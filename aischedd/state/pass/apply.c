@@ -1,4 +1,4 @@
-/* apply.c - what becomes of a plan */
+/* apply.c - apply a plan to the state */
 #include "aischedd/state/pass/apply.h"
 
 #include <stdlib.h>
@@ -21,15 +21,15 @@ struct apply {
 	const struct snap *snap;
 	const struct plan *plan;
 	int64_t now;
-	bool *as_planned; /* running jobs it speaks of: they hold the same */
-	bool more;        /* what was done leaves more to decide */
-	/* The first task of an array that got a claim is a record of its own
-	 * now: what is said of the array is meant for it. */
+	bool *as_planned; /* by run of the plan: 1 if it still holds the same */
+	bool more;        /* applying left more to decide */
+	/* When the first task of an array gets a claim it becomes a record of
+	 * its own; what the plan says of the array is meant for that task. */
 	uint64_t *array, *task;
 	size_t nsplits, array_cap, task_cap;
 };
 
-/* --- is it still so? --------------------------------------------------- */
+/* --- is it still true? ------------------------------------------------- */
 
 static bool nodes_are_up(const struct state *state,
                          const struct snap_task *task, uint32_t n)
@@ -65,7 +65,7 @@ static bool runs_as_planned(const struct apply *a, uint32_t run)
 	return true;
 }
 
-/* Before anything changes. */
+/* Note which runs are as planned, before anything changes. */
 static void look_at_runs(struct apply *a)
 {
 	const struct plan *p = a->plan;
@@ -175,7 +175,8 @@ static void apply_claim(struct apply *a, const struct plan_claim *claim)
 	claim_set(a->state, job, node, claim->n, a->now);
 }
 
-/* All nodes that the plan holds for a running job, from this claim on. */
+/* Collect all nodes that the plan holds for a running job; `first` is its first
+ * claim. */
 static void gather(const struct apply *a, uint32_t first, struct buf *node)
 {
 	const struct plan *p = a->plan;
@@ -187,15 +188,15 @@ static void gather(const struct apply *a, uint32_t first, struct buf *node)
 			        p->claim[i].n * sizeof(*p->claim_node));
 }
 
-/* Apply the claim of a job that grows, or comes back to its nodes after an
- * eviction. */
+/* Apply the claim of a job that grows, or that moves. */
 static void apply_run_claim(struct apply *a, uint32_t claim)
 {
 	uint32_t run = a->plan->claim[claim].run;
 	struct job *job = state_job(a->state, a->snap->run.job[run]);
 	struct buf node = { 0 };
 
-	/* The job was evicted meanwhile and waits again: its claim stays. */
+	/* The job has ended its attempt meanwhile and is pending: keep its
+	 * claim. */
 	if (job && job->state == JOB_PENDING && job->claim)
 		job->claim->serial = a->state->last_plan.serial;
 	if (!a->as_planned[run])
@@ -207,7 +208,7 @@ static void apply_run_claim(struct apply *a, uint32_t claim)
 	buf_free(&node);
 }
 
-/* Whether the job that the eviction is for still needs it. */
+/* Whether the claimant still waits or runs. */
 static bool is_needed(const struct apply *a, const struct eviction *e)
 {
 	const struct job *by = meant(a, e->by);
@@ -233,7 +234,7 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 	else if (e->suspend)
 		ev.kind = EV_suspend;
 	happen(a, job, ev);
-	a->more |= e->suspend; /* its CPUs are free already */
+	a->more |= e->suspend; /* its CPUs are free at once */
 }
 
 /* --- the plan ---------------------------------------------------------- */
@@ -281,7 +282,7 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	int64_t(*share)[RES_N];
 
 	if (plan->gen != state->gen || !plan->share)
-		return; /* queues may be others by now */
+		return; /* queues may have changed */
 	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->last_plan.share = (const int64_t(*)[RES_N])share;
@@ -296,7 +297,7 @@ static int by_job(const void *a, const void *b)
 	return x->node_first < y->node_first ? -1 : 1;
 }
 
-/* For the next snapshot. */
+/* Keep promises for the next snapshot. */
 static void keep_promises(struct state *state, const struct plan *plan)
 {
 	struct last_plan *last = &state->last_plan;
@@ -315,7 +316,7 @@ static void keep_promises(struct state *state, const struct plan *plan)
 	qsort(last->promise, n, sizeof(*last->promise), by_job);
 }
 
-/* A million rows may wait: of a plan only this outlives it. */
+/* Keep what outlives the plan, without its rows: a million may wait. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
                           const struct plan *plan)
 {
@@ -357,7 +358,8 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	/* That time may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;
-	/* Applying the plan does not by itself take another pass. */
+	/* Changes made by applying the plan do not by themselves require
+	 * another pass. */
 	state->want_plan = round_end(state, plan, changed || a.more);
 	arena_free(*arena);
 	*arena = NULL;

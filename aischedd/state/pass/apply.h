@@ -1,5 +1,5 @@
 /*
- * apply.h - a plan becomes the state
+ * apply.h - apply a plan to the state
  */
 #ifndef AISCHEDD_STATE_PASS_APPLY_H
 #define AISCHEDD_STATE_PASS_APPLY_H
@@ -12,25 +12,25 @@
 struct arena;
 struct state;
 
-/* What is kept of the last plan: the verdicts, and a snapshot without jobs
- * that has the names of which they speak. */
+/* What is kept of the last plan: its verdicts, and a snapshot without jobs that
+ * has the names in them. */
 struct last_plan {
 	struct arena *arena;
 	const struct snap *names;
 	const struct verdict *verdict;
 	struct turns_told told;
-	struct snap_promise *promise; /* by job */
+	struct snap_promise *promise; /* sorted by job */
 	uint32_t npromises, *promise_node;
 	const int64_t (*share)[RES_N]; /* by queue, or NULL */
 	int64_t capacity[RES_N];
 	uint64_t serial;
-	int64_t wake; /* it wants another plan then, or NO_TIME */
+	int64_t wake; /* when it wants another plan, or NO_TIME */
 };
 
 /*
- * Check each start against the present and apply it; keep the verdicts.  If
- * nodes or limits have changed since the snapshot, no start is applied.  Takes
- * the arena that holds snapshot and plan: it lives until the next plan.
+ * Check each start against the present and apply it; keep the verdicts. If
+ * nodes or limits have changed since the snapshot, apply nothing. Takes the
+ * arena of snapshot and plan and frees it.
  */
 void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,

@@ -6,17 +6,18 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/state_priv.h"
 
-/* Domains as they are found; each path adds at most one a level. */
+/* Domains found so far; each path adds at most one a level. */
 struct places {
 	struct arena *arena;
-	struct map of; /* hash of the path to it -> index + 1 */
+	struct map of; /* hash of the path -> index + 1 */
 	const char **name;
 	uint32_t *parent;
 	uint8_t *level;
 	uint32_t n;
 };
 
-/* The domain of the first len bytes of a path: "z1/b1" of "z1/b1/r3". */
+/* Returns the domain of the first len bytes of a path: "z1/b1" of
+ * "z1/b1/r3". */
 static uint32_t intern(struct places *p, const char *path, size_t len,
                        uint32_t parent, uint8_t level)
 {
@@ -34,8 +35,8 @@ static uint32_t intern(struct places *p, const char *path, size_t len,
 	return p->n - 1;
 }
 
-/* The smallest domain that a path leads to; an empty part is one that a node
- * of a cluster has no label for. */
+/* Returns the smallest domain of a path. A part is empty if a node of a cluster
+ * lacks that label. */
 static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 {
 	uint32_t domain = SNAP_NONE;
@@ -53,7 +54,7 @@ static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 	return domain;
 }
 
-/* As configured, else as its runner says. */
+/* The node's path: as configured, else as its runner reports it. */
 static const char *node_place(const struct node *node)
 {
 	return node->conf && node->conf->topology ? node->conf->topology

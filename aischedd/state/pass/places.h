@@ -10,7 +10,7 @@ struct arena;
 struct snap;
 struct state;
 
-/* Add the places to the snapshot.  Returns the column of the nodes. */
+/* Add levels and domains to the snapshot. Returns the column of the nodes. */
 uint32_t *places_build(const struct state *state, struct snap *snap,
                        struct arena *arena);
 

@@ -1,4 +1,4 @@
-/* round.c - passes that go on where the one before stopped */
+/* round.c - passes that go on where the last one stopped */
 #include "aischedd/state/pass/round.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
-/* Claims, answered in some tenths of a second. */
+/* Claims per pass; they take some tenths of a second. */
 enum { BUDGET = 100000 };
 
 void round_init(struct round *r)
@@ -40,7 +40,7 @@ static enum judged judged(const struct verdict *v)
 	abort();
 }
 
-/* Recall what the last plan said, by row of this snapshot. */
+/* Recall the last verdicts, by row of this snapshot. */
 static const uint8_t *recall(struct state *state, const struct snap *snap,
                              struct arena *arena)
 {
@@ -55,7 +55,7 @@ static const uint8_t *recall(struct state *state, const struct snap *snap,
 		state->round.was[i] = state->last_plan.verdict[row->verdict];
 		ret[i] = (uint8_t)judged(&state->round.was[i]);
 	}
-	/* Suspended jobs that are to resume come last: every pass asks them. */
+	/* Suspended jobs that are to resume come last; each pass asks them. */
 	for (size_t i = state->rows.n; i < snap->pend.n; i++)
 		ret[i] = JUDGED_PROMISED;
 	return ret;
@@ -98,6 +98,8 @@ bool round_end(struct state *state, const struct plan *plan, bool more)
 	r->goes_on = plan->partial && plan->gen == state->gen;
 	r->gen = state->gen;
 	r->stale |= more;
-	r->noted = state->nchanges; /* what the plan itself did is known */
+	r->noted =
+	    state
+		->nchanges; /* changes made by applying the plan do not count */
 	return more || r->goes_on || (went_on && r->stale);
 }

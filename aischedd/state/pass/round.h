@@ -1,11 +1,11 @@
 /*
- * round.h - passes that go on where the one before stopped
+ * round.h - passes that go on where the last one stopped
  *
- * A pass that spends its budget leaves rows that it has not looked at.  The
- * next pass follows at once and asks for these first: a row that was found to
- * wait is marked so in the snapshot, keeps its verdict, and is not asked again.
- * In the end every row has had its turn, however short a pass is.  The round
- * that begins when this one is over sees what has changed meanwhile.
+ * A pass that spends its budget leaves rows without a turn. The next pass
+ * follows at once and serves these first: a row that was found to wait is
+ * marked so in the snapshot, keeps its verdict, and is not asked again. In the
+ * end every row has had its turn, however short a pass is. The next round sees
+ * what has changed meanwhile.
  */
 #ifndef AISCHEDD_STATE_PASS_ROUND_H
 #define AISCHEDD_STATE_PASS_ROUND_H
@@ -20,25 +20,25 @@ struct state;
 struct verdict;
 
 struct round {
-	int64_t budget;      /* of a pass */
-	bool goes_on;        /* the last pass did not ask all rows */
+	int64_t budget;      /* claims per pass */
+	bool goes_on;        /* the last pass left rows without a turn */
 	bool stale;          /* something changed since the round began */
-	uint64_t gen, noted; /* of the state, when the last pass ended */
-	struct verdict *was; /* by row, while the next is planned */
+	uint64_t gen, noted; /* of the state after the last pass */
+	struct verdict *was; /* by row: the last verdicts, while a pass runs */
 };
 
 void round_init(struct round *round);
 void round_fini(struct round *round);
 
-/* Tell the next pass, in its snapshot, what it may cost and what the passes
- * before it in this round said. */
+/* Tell the next pass, in its snapshot, its budget and what earlier passes of
+ * the round decided. */
 void round_begin(struct state *state, struct snap *snap, struct arena *arena);
 
-/* Put verdicts that still hold in place of those that the plan left out. */
+/* Replace kept verdicts by the earlier ones that they stand for. */
 void round_keep(struct state *state, struct verdict *verdict, uint32_t n);
 
-/* The plan was applied; more: there is more to decide.  Returns whether
- * another pass is to follow. */
+/* Call it when the plan was applied; more: there is more to decide. Returns
+ * whether another pass is to follow. */
 bool round_end(struct state *state, const struct plan *plan, bool more);
 
 #endif

@@ -1,4 +1,4 @@
-/* row.c - pending jobs that are alike, and why others are not among them */
+/* row.c - pending jobs that are alike, and why others are in no row */
 #include "aischedd/state/pass/row.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	struct spec spec;
 	struct array *array = NULL;
 
-	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	memset(&key, 0, sizeof(key)); /* padding is compared, too */
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
 	if (job->array)
@@ -187,7 +187,7 @@ static void row_free(struct state *state, struct row *row)
 	free(row);
 }
 
-/* Almost always at the end, or next to the one put in before. */
+/* Insert by id; almost always at the end, or next to the last insertion. */
 static void row_insert(struct row *row, struct job *job)
 {
 	struct job *after = row->tail;
@@ -227,8 +227,8 @@ void row_remove(struct state *state, struct job *job)
 		row_free(state, row);
 }
 
-/* Whether the plan in force already says all there is to say of one more job of
- * this row: why it waits.  So far back nobody is told a position. */
+/* Whether the plan in force says why one more job of this row would wait, and
+ * the row is too long for the job to get a position. */
 static bool row_waits(const struct state *state, const struct row *row)
 {
 	enum reason why;
@@ -284,7 +284,7 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 		state_touch(state, job);
 	}
 	row = row_for(state, job);
-	/* Another job in a row that waits changes nothing for others. */
+	/* One more job in a row that waits changes nothing for others. */
 	if (job->row || !row_waits(state, row))
 		state_replan(state);
 	if (row == job->row)

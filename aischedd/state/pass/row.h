@@ -18,27 +18,28 @@
 struct state;
 
 struct row {
-	struct row *chain;              /* another row with the same hash */
-	uint64_t hash, req_hash;        /* of the key; of the request in it */
-	struct job *head, *tail, *hint; /* by id; hint: the last one put in */
-	uint64_t planned;               /* serial of the plan that judged it */
-	uint32_t verdict;               /* its row there */
-	uint32_t njobs, at;             /* at: in state->rows.row */
-	uint32_t slot;                  /* > 0, the same as long as it is */
+	struct row *chain;       /* next row with the same hash */
+	uint64_t hash, req_hash; /* of the key; of the request's part of it */
+	struct job *head, *tail,
+	    *hint;          /* its jobs by id; hint: the last one inserted */
+	uint64_t planned;   /* serial of the plan that judged it */
+	uint32_t verdict;   /* its row in that plan */
+	uint32_t njobs, at; /* number of jobs; index in state->rows.row */
+	uint32_t slot;      /* > 0, the same while the row exists */
 	uint32_t key_len;
 	_Alignas(uint64_t) char key[];
 };
 
-/* All rows.  A slot is a small number that a row has while it exists. */
+/* All rows. A slot is a small number that a row keeps while it exists. */
 struct row_index {
-	struct map by_hash; /* of the key */
+	struct map by_hash; /* by hash of the key */
 	struct row **row;
 	size_t n, cap;
-	uint32_t nslots, *slot; /* ever used; those that no row has now */
+	uint32_t nslots, *slot; /* slots ever used; those free now */
 	size_t nfree_slots, slot_cap;
 };
 
-/* What is asked for, then by whom. */
+/* The request comes first, then who asks. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node;
 	int64_t cpus, mem, gpus, time_limit;
@@ -49,13 +50,13 @@ struct row_key {
 	/* whose: */
 	uint32_t queue, user;
 	int64_t priority;
-	int64_t served;   /* where the order looks at it, else 0 */
-	uint64_t array;   /* of an array with a limit, else 0 */
-	uint64_t claimer; /* the job, if nodes are held for it, else 0 */
+	int64_t served;   /* 0 unless the order of jobs uses it */
+	uint64_t array;   /* 0 unless the array has a limit */
+	uint64_t claimer; /* id of the job if nodes are held for it, else 0 */
 	uint8_t preemptible, barred, pad2[6];
 };
 
-/* Texts behind it, each ended by a zero byte. */
+/* The texts behind the struct, each ended by a zero byte. */
 enum {
 	KEY_GPU_TYPE,
 	KEY_RULE,
@@ -66,7 +67,7 @@ enum {
 	KEY_TEXTS
 };
 
-/* The key of a job that holds nodes, kept because every snapshot needs it. */
+/* The key of a placed job, kept because each snapshot needs it. */
 struct placed_key {
 	uint64_t req_hash;
 	size_t len;
@@ -75,22 +76,22 @@ struct placed_key {
 
 void rows_free(struct row_index *rows);
 
-/* Why the job may not be planned; WHY_None: it may. */
+/* Returns why the job may not be planned, or WHY_None. */
 enum reason state_ineligible(const struct state *state, const struct job *job);
 
-/* Put the job in the row where it belongs by now, or in none. */
+/* Move the job to the row where it belongs now, or to none. */
 void state_reindex(struct state *state, struct job *job, int64_t now);
 
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out);
 const char *row_text(const char *key, int which);
 
-/* The row in which the job would wait if it were eligible, or NULL. */
+/* Returns the row in which the job would wait if it were eligible, or NULL. */
 const struct row *row_like(const struct state *state, const struct job *job);
 
 uint64_t row_req_hash(const char *key, size_t len);
 const struct placed_key *placed_key(const struct state *state, struct job *job);
-void placed_key_forget(struct job *job); /* what it asks for has changed */
+void placed_key_forget(struct job *job); /* call it when its request changes */
 void row_remove(struct state *state, struct job *job);
 
 #endif

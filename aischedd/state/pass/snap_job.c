@@ -1,4 +1,4 @@
-/* snap_job.c - what runs and waits, for the scheduler */
+/* snap_job.c - running and pending jobs, for the scheduler */
 #include "aischedd/state/pass/snap_job.h"
 
 #include "aischedd/state/cluster/usage.h"
@@ -10,7 +10,7 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* A bit for each. */
+/* The GPUs of a node, one bit each. */
 static uint64_t gpus_of(const struct state *state, uint32_t node)
 {
 	uint32_t n = state->nodes.node[node].ngpus;
@@ -18,7 +18,7 @@ static uint64_t gpus_of(const struct state *state, uint32_t node)
 	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
 }
 
-/* The CPUs of the task that its node still has: nodes may shrink. */
+/* Returns how many CPUs of the task its node still has: nodes may shrink. */
 static uint32_t cpus_held(const struct state *state, const struct placement *p,
                           uint32_t task, struct snap_cpu_use *ret)
 {
@@ -46,7 +46,7 @@ struct run_columns {
 	size_t n, ntasks, nuse;
 };
 
-/* Room for n rows. */
+/* Allocate columns for n rows. */
 static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
                                       size_t nuse)
 {
@@ -91,7 +91,7 @@ static void run_tasks(const struct state *state, struct run_columns *c,
 	}
 }
 
-/* Only where it makes a difference, because jobs of one row may differ. */
+/* 0 unless the order uses it, as jobs of one row may differ in it. */
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
@@ -99,7 +99,7 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
-/* One row for the job's placement, or for the tasks that are ending. */
+/* Add a row for the job's placement, or for its tasks that are ending. */
 static void run_row(struct build *b, struct run_columns *c, struct job *job,
                     const struct placement *p)
 {
@@ -121,7 +121,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->served[i] = served(b, job);
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
-	/* A suspended job holds nodes to go on: as one that waits. */
+	/* The claim of a suspended job is in its pending row. */
 	if (p == job->place && job->state != JOB_SUSPENDED)
 		push_claim(b, job->claim);
 	run_tasks(b->state, c, p);
@@ -185,8 +185,8 @@ static void count_claims(struct build *b)
 	}
 }
 
-/* How many more of its tasks may run.  Those that have claims come before the
- * others. */
+/* How many more tasks of the array may run, not counting those with claims,
+ * which come first. */
 static uint32_t array_room(const struct build *b, const struct array *array,
                            const struct job *job)
 {
@@ -261,10 +261,10 @@ static void pend_row(struct build *b, struct pend_columns *c,
 }
 
 /*
- * Jobs that were submitted one after the other mostly lie so in memory: guess
- * the one that will be read a while later, long before the list leads there.
- * A processor that does not guess this by itself, which hangs on luck, takes
- * three times as long for a million jobs.
+ * Guess the address of a job far down the list and prefetch it: jobs submitted
+ * one after the other mostly lie so in memory. Without this, walking a million
+ * jobs takes three times as long on processors that do not guess the pattern
+ * themselves.
  */
 static void fetch_ahead(const struct job *job)
 {
@@ -272,12 +272,13 @@ static void fetch_ahead(const struct job *job)
 	uintptr_t guess = here + 16 * (next - here);
 
 	__builtin_prefetch((const void *)guess);
-	__builtin_prefetch((const void *)(guess + 64)); /* the next line */
+	__builtin_prefetch(
+	    (const void *)(guess + 64)); /* the next cache line */
 }
 
-/* Those of all rows, by id: so they lie in memory one after the other, and so
- * they are in the order of each row.  Rows are not looked at: with many of them
- * none would be in the cache. */
+/* List the members of all rows in one walk by id, which is the order of each
+ * row and mostly that of memory. A walk row by row would miss the cache each
+ * time. */
 static void list_members(struct build *b, const struct pend_columns *c,
                          const struct job *extra, uint32_t slot)
 {
@@ -297,7 +298,7 @@ static void list_members(struct build *b, const struct pend_columns *c,
 		c->member[next[slot]] = member_of(b, extra);
 }
 
-/* A job by itself. */
+/* Add a row for one job by itself. */
 static void alone_row(struct build *b, struct pend_columns *c,
                       const struct job *job)
 {
@@ -305,7 +306,7 @@ static void alone_row(struct build *b, struct pend_columns *c,
 	c->member[c->nmembers++] = member_of(b, job);
 }
 
-/* All rows, with the extra job in the one that is like it. */
+/* Add all rows, with the extra job in the row that is like it. */
 static void list_rows(struct build *b, struct pend_columns *c,
                       const struct job *extra, const struct row *like)
 {

@@ -1,5 +1,5 @@
 /*
- * snap_job.h - what runs and waits, in a snapshot
+ * snap_job.h - running and pending jobs, in a snapshot
  */
 #ifndef AISCHEDD_STATE_PASS_SNAP_JOB_H
 #define AISCHEDD_STATE_PASS_SNAP_JOB_H
@@ -10,8 +10,8 @@
 
 void snapshot_run(struct build *b);
 
-/* Add all rows, then suspended jobs that are to go on, then `extra` unless
- * there is a row for it. */
+/* Add all rows, then suspended jobs that are to resume, then `extra` unless a
+ * row has it. */
 void snapshot_pend(struct build *b, const struct job *extra, bool only);
 
 #endif

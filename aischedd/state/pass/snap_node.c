@@ -1,4 +1,4 @@
-/* snap_node.c - what there is, for the scheduler */
+/* snap_node.c - nodes and reservations, for the scheduler */
 #include "aischedd/state/pass/snap_node.h"
 
 #include "aischedd/state/cluster/node.h"
@@ -27,8 +27,8 @@ uint8_t node_status(const struct node *node)
 	                                         : NODE_UP;
 }
 
-/* The columns while they are written, with those of GPUs and CPUs; what is
- * free has running jobs taken off in the end. */
+/* The columns being written, with those of GPUs and CPUs; running jobs are
+ * taken off what is free at the end. */
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
@@ -44,13 +44,14 @@ struct columns {
 	uint32_t ngpus, ncpus;
 };
 
-/* Other jobs may hold the CPUs of a job that was suspended and now ends. */
+/* Saturates: another job may have the CPUs of a suspended job that is
+ * ending. */
 static void take_thread(uint16_t *nfree, uint16_t milli)
 {
 	*nfree -= milli < *nfree ? milli : *nfree;
 }
 
-/* Suspended jobs gave their CPUs back. */
+/* Subtract what a job holds; a suspended job holds no CPUs. */
 static void take_off(const struct build *b, struct job *job,
                      const struct placement *p, const struct columns *c)
 {
@@ -78,8 +79,8 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
-/* Processes that are not ours use a number of devices, it is not known
- * which: take the last free ones. */
+/* Foreign processes use some devices, but nobody knows which: take the last
+ * free ones. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
 	uint32_t left = node->gpus_others;
@@ -225,7 +226,7 @@ void snapshot_nodes(struct build *b)
 
 /* --- reservations ------------------------------------------------------ */
 
-/* Add the named users that are known because they have or had jobs. */
+/* Add the named users that the state knows, because they have or had jobs. */
 static void push_guests(struct build *b, const struct map *index,
                         const char *names)
 {
@@ -289,7 +290,7 @@ void snapshot_reservations(struct build *b)
 	b->snap->resv_user = b->guests.n ? b->guests.p : COLUMN(uint32_t, 0);
 }
 
-/* Names and times alone. */
+/* Only names and times are kept. */
 void snap_keep_reservations(struct snap *to, const struct snap *from,
                             struct arena *arena)
 {

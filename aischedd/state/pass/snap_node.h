@@ -11,8 +11,7 @@
 void snapshot_nodes(struct build *b);
 void snapshot_reservations(struct build *b);
 
-/* Copy the reservations of which a plan's verdicts speak: by now there may be
- * others. */
+/* Copy the reservations that verdicts of a plan name: they may change later. */
 void snap_keep_reservations(struct snap *to, const struct snap *from,
                             struct arena *arena);
 uint8_t node_status(const struct node *node); /* enum node_state */

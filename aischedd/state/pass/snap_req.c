@@ -1,4 +1,4 @@
-/* snap_req.c - what jobs ask for, for the scheduler */
+/* snap_req.c - requests, for the scheduler */
 #include "aischedd/state/pass/snap_req.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request; its slices of lists begin where these counts stood. */
+/* One request; its slices begin where these counts stood. */
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
@@ -91,7 +91,7 @@ static uint32_t reservation_of(const struct snap *snap, const char *name)
 	return SNAP_NONE;
 }
 
-/* A row whose slices begin at the ends of the lists. */
+/* Add a row whose slices begin at the ends of the lists. */
 static struct req_row *push_row(struct build *b, const struct row_key *key)
 {
 	struct req_row *r = arena_push(b->scratch, &b->reqs, sizeof(*r));
@@ -132,7 +132,7 @@ uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
 	return snapshot_req(b, key->text, key->req_hash);
 }
 
-/* The request of a job that is in no row. */
+/* Returns the request of a job that is in no row. */
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job)
 {
 	struct buf key = { 0 };

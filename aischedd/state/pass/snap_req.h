@@ -1,5 +1,5 @@
 /*
- * snap_req.h - what jobs ask for, in a snapshot
+ * snap_req.h - requests in a snapshot
  */
 #ifndef AISCHEDD_STATE_PASS_SNAP_REQ_H
 #define AISCHEDD_STATE_PASS_SNAP_REQ_H
@@ -8,13 +8,13 @@
 
 #include "aischedd/state/pass/snap_build.h"
 
-/* The number of the request in a row's key; equal requests share one.  The key
- * is borrowed until the snapshot is built. */
+/* Returns the index of the request in a row's key; equal requests share one.
+ * The key is borrowed until the snapshot is built. */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
 uint32_t snapshot_req_of_placed(struct build *b, struct job *job);
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job);
 
-/* Write the columns, when all requests are known. */
+/* Write the columns once all requests are known. */
 void snapshot_reqs(struct build *b);
 
 #endif

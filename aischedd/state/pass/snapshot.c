@@ -145,7 +145,7 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
-/* Pass on the promises of the last plan; its nodes have kept their numbers. */
+/* Pass on the promises of the last plan; node indices have not changed. */
 static void build_promises(struct build *b)
 {
 	const struct last_plan *last = &b->state->last_plan;

@@ -14,29 +14,29 @@ struct job;
 struct snap;
 struct state;
 
-/* Built into the arena; refers to nothing that changes. */
+/* Build a snapshot in the arena; it refers to nothing that changes. */
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);
 
-/* The same for people: the last plan stays in force. */
+/* Likewise for listings: the last plan stays in force. */
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* A snapshot with one more pending job, extra, if not NULL, as the last of its
- * row; only: nothing runs and nothing else waits. */
+/* Build a snapshot with one more pending job, extra, if not NULL, as the last
+ * of its row; only: leave out all running and other pending jobs. */
 const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only);
 
-/* The names in a snapshot, and this pending job for its only row: enough for
- * verdict_text(). */
+/* Returns the names of a snapshot, with this pending job as the only row:
+ * enough for verdict_text(). */
 const struct snap *snap_of_job(const struct state *state,
                                const struct snap *names, const struct job *job,
                                struct arena *arena);
 
-/* The number of a word: a feature, a taint, a type of GPUs. */
+/* Returns the index of a word: a feature, a taint, a GPU type. */
 int32_t snapshot_word(const char *text, size_t len, void *build);
 uint32_t snapshot_word_or_none(struct build *b, const char *s);
 

@@ -1,4 +1,4 @@
-/* told.c - what a plan says of one job, beside what it says of the job's row */
+/* told.c - what a plan says of single jobs, beyond their rows */
 #include "aischedd/state/pass/told.h"
 
 #include <stdlib.h>
@@ -53,7 +53,8 @@ struct verdict told_verdict(const struct turns_told *told, uint64_t job,
 		turn = bsearch(&key, told->turn, told->n, sizeof(key), by_job);
 	own.expected = turn ? turn->expected : SNAP_NEVER;
 	own.position = turn ? turn->position : 0;
-	/* What is kept for a job is not for the one it is behind. */
+	/* With Priority, row->job is the one a node is kept for: do not replace
+	 * it. */
 	if (turn && turn->behind && row->why != WHY_Priority)
 		own.job = turn->behind;
 	return own;

@@ -1,19 +1,19 @@
 /*
- * told.h - what a plan says of one job rather than of its row
+ * told.h - what a plan says of single jobs, beyond their rows
  */
 #ifndef AISCHEDD_STATE_PASS_TOLD_H
 #define AISCHEDD_STATE_PASS_TOLD_H
 
 #include "aischedd/sched/plan.h"
 
-/* When the job starts (SNAP_NEVER: not known), and behind which other. */
+/* When the job starts (SNAP_NEVER: not known), and which job it waits for. */
 struct turn_told {
 	uint64_t job, behind;
 	int64_t expected;
 	uint32_t position;
 };
 
-/* By job, of those that are not the first of their row. */
+/* Sorted by job; only those that are not the first of their row. */
 struct turns_told {
 	struct turn_told *turn;
 	uint32_t n;
@@ -23,7 +23,7 @@ struct turns_told {
 struct turns_told told_list(const struct snap *snap, const struct plan *plan,
                             struct arena *arena);
 
-/* The verdict on a job whose row got this one. */
+/* Returns the verdict on a job, given that of its row. */
 struct verdict told_verdict(const struct turns_told *told, uint64_t job,
                             const struct verdict *row);
 

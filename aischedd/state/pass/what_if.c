@@ -1,4 +1,4 @@
-/* what_if.c - plans of what might be */
+/* what_if.c - plans for jobs that do not exist */
 #include "aischedd/state/pass/what_if.h"
 
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 
-/* --- what if ----------------------------------------------------------- */
+/* --- test-only --------------------------------------------------------- */
 
-/* What a plan decides of one job that waits, the last of a row. */
+/* What a plan decides for one pending job, the last of its row. */
 struct outlook {
 	const struct state *state;
 	const struct snap *snap;
@@ -59,7 +59,7 @@ static void start_nodes(const struct outlook *o, const struct start *start,
 	free(name);
 }
 
-/* The evictions for it, by job. */
+/* Map the evictions made for it by job. */
 static struct map evictions_for(const struct outlook *o)
 {
 	struct map ret = { 0 };
@@ -73,8 +73,8 @@ static struct map evictions_for(const struct outlook *o)
 	return ret;
 }
 
-/* List whoever would be suspended, or else evicted, wholly or in part; but not
- * those that are about to end for another reason. */
+/* List the jobs that would be suspended, or else evicted, wholly or in part;
+ * without those that are ending anyway. */
 static void list_evicts(const struct outlook *o, const struct map *evictions,
                         bool suspended, struct what_if *ret)
 {
@@ -148,8 +148,7 @@ static void try_plan(struct state *state, const struct job *job, int64_t now,
 	arena_free(arena);
 }
 
-/* All that a submission would leave in the state beside the job, until it is
- * taken back. */
+/* All that a trial submission adds to the state, until it is undone. */
 struct trial {
 	struct job *job;
 	struct array array;
@@ -166,7 +165,7 @@ static void trial_begin(struct state *state, struct trial *t,
 	if (spec->array) {
 		if (idset_parse(&job->tasks, &t->array.limit, spec->array,
 		                NULL) < 0)
-			abort(); /* it was checked */
+			abort(); /* checked before */
 		job->array = t->array.id = job->id;
 		map_set(&state->records.arrays, job->id, &t->array);
 	}
@@ -210,7 +209,7 @@ void state_test_submit(struct state *state, const struct spec *spec,
 	trial_begin(state, &t, spec, who);
 	if (spec->dependency &&
 	    deps_parse(state, spec->dependency, &t.job->deps, NULL) < 0)
-		abort(); /* it was checked */
+		abort(); /* checked before */
 	if (t.job->deps)
 		deps_try(state, t.job, now);
 	if (state_ineligible(state, t.job) == WHY_None) {
@@ -223,7 +222,7 @@ void state_test_submit(struct state *state, const struct spec *spec,
 	trial_end(state, &t);
 }
 
-/* --- fits at all? ------------------------------------------------------ */
+/* --- does it ever fit? ------------------------------------------------- */
 
 enum { FITS_MAX = 4096 };
 
@@ -245,7 +244,7 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 
 	row_key_build(state, job, &key);
 	memcpy(&shape, key.data, sizeof(shape));
-	/* How long it runs and whose it is are all the same. */
+	/* Time limit and user do not matter for that. */
 	shape.time_limit = 0;
 	memset(&shape.user, 0, sizeof(shape) - offsetof(struct row_key, user));
 	hash = hash_bytes(2, &shape, sizeof(shape));

@@ -1,5 +1,5 @@
 /*
- * what_if.h - plans of what might be
+ * what_if.h - plans for jobs that do not exist
  */
 #ifndef AISCHEDD_STATE_PASS_WHAT_IF_H
 #define AISCHEDD_STATE_PASS_WHAT_IF_H
@@ -19,18 +19,18 @@ struct what_if {
 	int64_t expected;  /* unix seconds or NO_TIME */
 	uint32_t position; /* 0: none */
 	struct buf nodes;  /* "n0*2,n1" */
-	uint64_t *evict;   /* jobs that would be evicted; the caller frees */
+	uint64_t *evict;   /* jobs that would be evicted; owns: the caller */
 	size_t nevicts;
 };
 
-/* What the plan would say of the request if it were submitted now
- * (--test-only); the state does not change.  Appends the sentence to text. */
+/* Say what the plan would decide for the request if it were submitted now
+ * (--test-only); the state does not change. Appends the sentence to text. */
 void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,
                        struct what_if *ret, struct buf *text);
 
-/* Check that the job would fit an empty cluster.  While the nodes of its pools
- * are not known, it does. */
+/* Check that the job would fit if nothing ran. It passes while the nodes of its
+ * pools are not known. */
 int state_check_fit(struct state *state, const struct job *job,
                     struct err *err);
 

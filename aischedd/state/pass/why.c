@@ -1,4 +1,4 @@
-/* why.c - why a job waits or ended, for a person */
+/* why.c - why a job waits or ended, as a sentence */
 #include "aischedd/state/pass/why.h"
 
 #include "aischedd/sched/verdict.h"
@@ -97,7 +97,7 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
-/* So that the user sees what the admin does. */
+/* Name the trouble of a pool, so that users see what the admin sees. */
 static void trouble_text(const struct state *state, size_t pool,
                          const char *before, struct buf *text)
 {
@@ -105,7 +105,7 @@ static void trouble_text(const struct state *state, size_t pool,
 		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
 }
 
-/* Why a node is drained or down, in the words of whoever knows. */
+/* Say why a node is drained or down, in the admin's or the runner's words. */
 static void node_text(const struct state *state, uint32_t node,
                       struct buf *text)
 {
@@ -115,7 +115,7 @@ static void node_text(const struct state *state, uint32_t node,
 		buf_printf(text, ": %s", why);
 }
 
-/* Whether this says less of a job than that its last start failed. */
+/* Whether this reason is less specific than that the last start failed. */
 static bool is_want_of_room(enum reason why)
 {
 	enum reason_kind kind = reason_kind(why);
@@ -124,8 +124,8 @@ static bool is_want_of_room(enum reason why)
 	       kind == REASON_DOMAIN || kind == REASON_TURN;
 }
 
-/* The verdict of the plan in force, or NULL.  If that plan started the whole
- * row, it says nothing about jobs that joined later. */
+/* Returns the verdict of the plan in force, or NULL. If that plan started the
+ * whole row, its verdict says nothing about jobs that joined later. */
 static const struct verdict *verdict_on(const struct state *state,
                                         const struct job *job)
 {
@@ -138,7 +138,7 @@ static const struct verdict *verdict_on(const struct state *state,
 	return v->why == WHY_None ? NULL : v;
 }
 
-/* Why a job waits for its turn, from the last plan and later events. */
+/* Say why a job waits for its turn, from the last plan and later events. */
 static enum reason turn_why(const struct state *state, const struct job *job,
                             struct buf *text, int64_t *ret_expected,
                             uint32_t *ret_position)
@@ -175,7 +175,7 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 	return why;
 }
 
-/* Whose job has its place, and when it goes on. */
+/* Say which job has its CPUs, and when it resumes. */
 static enum reason suspended_why(const struct state *state,
                                  const struct job *job, int64_t now,
                                  struct buf *text, int64_t *ret_expected)

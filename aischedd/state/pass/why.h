@@ -1,5 +1,5 @@
 /*
- * why.h - why a job waits, for people
+ * why.h - why a job waits, as a sentence
  */
 #ifndef AISCHEDD_STATE_PASS_WHY_H
 #define AISCHEDD_STATE_PASS_WHY_H
@@ -15,17 +15,16 @@ struct job;
 struct state;
 
 /*
- * Why a job that has not ended waits: the code, and the sentence appended to
- * text, which may be NULL.  *ret_expected: unix seconds or NO_TIME.
+ * Returns the reason for which a job that has not ended waits, and appends the
+ * sentence to text, which may be NULL. *ret_expected: unix seconds or NO_TIME.
  * *ret_position is 0 if the job has none.
  */
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position);
 
-/* How the job's position among those that wait in its queue comes about.
- * Returns false if it does not wait for its turn, or the last plan did not
- * see it. */
+/* Explain the job's position among those that wait in its queue. Returns false
+ * if it does not wait for its turn, or the last plan did not see it. */
 bool state_score(const struct state *state, const struct job *job, int64_t now,
                  struct order_score *ret);
 
