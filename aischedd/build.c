@@ -1,4 +1,4 @@
-/* build.c - the parts of the daemon, made in order and freed */
+/* build.c - make the parts of the daemon, in order, and free them */
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	PURGE_JOBS = 1000,    /* ended jobs forgotten in one go */
-	MAX_CALLBACKS = 2000, /* heard in one turn */
+	PURGE_JOBS = 1000,    /* ended jobs purged at a time */
+	MAX_CALLBACKS = 2000, /* events handled in one turn */
 	FILES_WANTED = 4096   /* descriptors */
 };
 
@@ -25,7 +25,7 @@ static void wake(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	(void)arg; /* the loop turns */
+	(void)arg; /* waking the loop is enough */
 }
 
 static void on_term(evutil_socket_t fd, short what, void *arg)
@@ -65,7 +65,7 @@ static void forget_history(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	/* Output first, as nothing else knows of it afterwards. */
+	/* Delete output first: after the purge nothing knows of it. */
 	if (d->conf->history_keep != CONF_UNLIMITED &&
 	    (store_old(d->store, before, PURGE_JOBS, forget_output, d, &err) <
 	         0 ||
@@ -97,8 +97,8 @@ static int make_dirs(const char *path, struct err *err)
 	return result;
 }
 
-/* A record lock: a child that was just forked when this daemon is killed
- * does not keep it. */
+/* Use a record lock: a child that was just forked when this daemon is killed
+ * does not inherit it. */
 static int lock_dir(struct daemon *d, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -174,8 +174,8 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	return 0;
 }
 
-/* Connections are many; the database and the runners need some as well.
- * What may not be raised is clamped. */
+/* Connections need many descriptors; the database and the runners need some,
+ * too. Clamp to what is allowed. */
 static void raise_files(void)
 {
 	struct rlimit limit;
@@ -227,7 +227,8 @@ void daemon_free(struct daemon *d)
 	for (size_t i = 0; i < d->nanswers; i++)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
-	d->nanswers = 0; /* rpc_free() says who is gone */
+	d->nanswers =
+	    0; /* asks that rpc_free() reports as gone need no answer */
 	thread_free(d->history);
 	thread_free(d->planner);
 	daemon_free_pass(d);

@@ -1,4 +1,4 @@
-/* check.c - what a configuration says that this machine does not bear out */
+/* check.c - warn of a configuration that does not match this machine */
 #include "aischedd/check.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-enum { NAMES_WAIT_S = 2 }; /* for a name service that hangs */
+enum { NAMES_WAIT_S = 2 }; /* patience with the name service */
 
 /* --- users and groups -------------------------------------------------- */
 
@@ -49,7 +49,7 @@ static void names_free(struct names *names)
 	free(names);
 }
 
-/* A name is missing only when the service says so, not when it fails. */
+/* A name is missing only if the service says so, not if it fails. */
 static void *look_up(void *arg)
 {
 	struct names *names = arg;
@@ -67,7 +67,7 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-/* False: the service hangs; the thread still has the names then. */
+/* Returns false if the service hangs; the thread then still uses the names. */
 static bool look_up_in_time(struct names *names)
 {
 	struct timespec until;
@@ -173,7 +173,7 @@ static void check_nodes(const struct conf *conf, const char *file,
 
 /* --- quotas ------------------------------------------------------------ */
 
-/* CPUs of this machine as jobs may use them, in thousandths. */
+/* CPUs of this machine that jobs may use, in thousandths. */
 static int64_t local_cpus(const struct conf *conf)
 {
 	int64_t cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -187,7 +187,7 @@ static int64_t local_cpus(const struct conf *conf)
 	return 1000 * cpus;
 }
 
-/* What a cluster has is not known before it is asked. */
+/* The size of a cluster is not known yet: skip its pools. */
 static void check_quotas(const struct conf *conf, const char *file,
                          struct buf *out)
 {

@@ -1,7 +1,7 @@
 /*
- * check.h - what a configuration says that this machine does not bear out
+ * check.h - warn of a configuration that does not match this machine
  *
- * A file may be right and yet lock people out or have no effect: a group that
+ * A file may be valid and yet lock users out or have no effect: a group that
  * does not exist, a node that is another machine, more CPUs than there are.
  */
 #ifndef AISCHEDD_CHECK_H
@@ -10,8 +10,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/conf/conf.h"
 
-/* Append a warning for each, one a line.  Asks the name service, which it
- * gives two seconds. */
+/* Append the warnings, one a line. Asks the name service, for at most two
+ * seconds. */
 void check_conf(const struct conf *conf, struct buf *warnings);
 
 #endif

@@ -22,11 +22,11 @@
 #include "libcommon/steps.h"
 
 enum {
-	PASS_MAX_WAIT_MS = 100, /* between two passes under load */
-	PASS_SHARE = 5,         /* at most one part in so many is planning */
-	PASS_INLINE = 500,      /* rows and nodes planned without a thread */
-	RETRY_FULL_MS = 1000,   /* a commit that found no space */
-	LAST_WORDS_MS = 2000    /* for answers to be sent at the end */
+	PASS_MAX_WAIT_MS = 100, /* longest wait between two passes under load */
+	PASS_SHARE = 5, /* planning takes at most this fraction of the time */
+	PASS_INLINE = 500,    /* with more rows and nodes plan on a thread */
+	RETRY_FULL_MS = 1000, /* after a commit that found no space */
+	LAST_WORDS_MS = 2000  /* to send answers at the end */
 };
 
 void daemon_arm(struct event *event, double ms)
@@ -100,8 +100,8 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 
 /* --- think ------------------------------------------------------------- */
 
-/* One pass of the scheduler: on the planner's thread when there is much to
- * look at, so that answers need not wait for it. */
+/* One pass of the scheduler; a large one runs on the planner's thread, so that
+ * answers need not wait for it. */
 struct planning {
 	struct thread_task task;
 	struct daemon *d;
@@ -179,7 +179,7 @@ static void think(struct daemon *d)
 	state_tick(d->state, clock_wall_s());
 	daemon_slice_masses(d);
 	if (d->full || d->pass || !state_wants_plan(d->state))
-		return; /* on a full disk nothing is started */
+		return; /* nothing starts on a full disk */
 	if (clock_fine_ms() >= d->next_pass_ms)
 		plan(d);
 	else
@@ -193,8 +193,8 @@ void daemon_free_pass(struct daemon *d)
 
 /* --- commit ------------------------------------------------------------ */
 
-/* A full disk: commits may go on in what is reserved for them, but nothing is
- * taken or started that would need more. */
+/* On a full disk commits go on in what is reserved for them, but nothing that
+ * would need more is accepted or started. */
 static void set_full(struct daemon *d, bool full, const char *why)
 {
 	if (full && !d->full) {
@@ -214,7 +214,7 @@ static void set_full(struct daemon *d, bool full, const char *why)
 		daemon_arm(d->retry, RETRY_FULL_MS);
 }
 
-/* Whether everything so far is on disk. */
+/* Returns whether everything so far is on disk. */
 static bool commit(struct daemon *d)
 {
 	struct err err;
@@ -228,7 +228,7 @@ static bool commit(struct daemon *d)
 		return true;
 	}
 	if (err.code != ENOSPC) {
-		/* Memory is ahead of the disk: begin again from there. */
+		/* Memory is ahead of the disk: restart from what is there. */
 		log_err("%s", err.text);
 		_exit(1);
 	}
@@ -242,7 +242,7 @@ static bool commit(struct daemon *d)
 
 static void run_laters(struct daemon *d)
 {
-	/* What they add is for this turn as well. */
+	/* A callback may add others: they run in this turn, too. */
 	for (size_t i = 0; i < d->nlaters; i++)
 		if (d->later[i].fn)
 			d->later[i].fn(d, d->later[i].arg);
@@ -263,8 +263,8 @@ static void tell(struct daemon *d)
 	daemon_check_waiters(d);
 }
 
-/* What is to end is ended though that cannot be written: after a crash a time
- * limit is due again, and a cancel was not answered. */
+/* Stop jobs although that cannot be written. After a crash a time limit is due
+ * again, and a cancel was not confirmed. */
 static void carry_out_stops(struct daemon *d)
 {
 	const struct effect *effect;
@@ -296,7 +296,8 @@ static void turn(struct daemon *d)
 	run_laters(d);
 	daemon_slice_readings(d);
 	daemon_check_logs(d);
-	/* Telling may have changed something: that is the next turn's. */
+	/* The tell step may have changed the state: commit that in the next
+	 * turn. */
 	if (!d->unwritten && state_is_dirty(d->state))
 		daemon_arm(d->again, 0);
 	else if (!d->full && !d->pass && state_wants_plan(d->state))
@@ -347,7 +348,7 @@ static void reload_on_hup(struct daemon *d)
 	buf_free(&warnings);
 }
 
-/* Answers that were given reach those who still read. */
+/* Give answers some time to be sent to peers that still read. */
 static void say_last_words(struct daemon *d)
 {
 	double until = clock_fine_ms() + LAST_WORDS_MS;
@@ -362,7 +363,7 @@ int daemon_run(struct daemon *d)
 {
 	notify_systemd("READY=1");
 	log_notice("daemon ready cluster=%s", d->conf->cluster);
-	turn(d); /* what loading left to do */
+	turn(d); /* do what loading left to do */
 	while (!d->quit) {
 		event_base_loop(d->base, EVLOOP_ONCE);
 		if (d->reload)

@@ -27,17 +27,17 @@ struct event;
 struct event_base;
 struct daemon;
 
-/* An answer that waits for the commit. */
+/* An answer to send after the commit. */
 struct answer {
 	struct ask *ask;
 	json_t *body;
 };
 
-/* Something to do in the tell step, once: a listing begins. */
+/* A call for the tell step, made once: e.g. a listing begins. */
 typedef void later_fn(struct daemon *d, void *arg);
 struct later {
 	later_fn *fn;
-	struct ask *ask; /* dropped when its peer leaves */
+	struct ask *ask; /* the call is dropped when its peer disconnects */
 	void *arg;
 };
 
@@ -48,89 +48,91 @@ struct pass_stats {
 
 struct pool_runner {
 	struct daemon *daemon;
-	struct runner *runner; /* NULL: the pool has none */
+	struct runner *runner; /* NULL: the pool has no runner */
 	uint32_t pool;
 	bool recovered;
 };
 
-/* A job that others made, and what they were told of it. */
+/* A job that others made, and what its owner was told of it. */
 struct adoptee {
 	uint64_t job;
 	enum reason told;
-	bool waits; /* told is valid */
+	bool waits; /* told is set */
 };
 
 struct daemon {
 	struct event_base *base;
 	struct conf *conf;
-	struct conf *first_conf; /* the edges keep names of it */
+	struct conf *first_conf; /* other parts borrow names from it */
 	const char *conf_path;
 	char *state_dir;
-	char *logs; /* the folder of output that is kept */
+	char *logs; /* folder of kept output */
 	int lock_fd;
 	struct state *state;
 	struct store *store;
 	struct rpc *rpc;
 	struct thread *history, *planner;
-	struct planning *pass;    /* under way on the planner */
-	struct pool_runner *pool; /* [npools at the start] */
+	struct planning *pass; /* a pass in progress on the planner's thread */
+	struct pool_runner *pool; /* [npools of the first configuration] */
 	size_t npools;
 
 	int64_t started;
 	bool quit, reload;
-	bool full;       /* nothing is taken or started for want of space */
-	bool unwritten;  /* and the last commit failed */
-	size_t nstops;   /* then: effects whose stops are carried out */
-	double retry_ms; /* then: not before this time */
+	bool full;       /* on a full disk: nothing is accepted or started */
+	bool unwritten;  /* full, and the last commit failed */
+	size_t nstops;   /* then: effects whose stops are carried out already */
+	double retry_ms; /* then: time of the next try */
 	struct err full_err;
 
 	struct answer *answer;
 	size_t nanswers, answer_cap;
 	struct later *later;
 	size_t nlaters, later_cap;
-	struct reading *readings; /* listings under way */
-	struct slices listings;   /* those that can go on */
-	struct slices masses;     /* requests over many jobs */
+	struct reading *readings; /* listings in progress */
+	struct slices listings;   /* those that can continue */
+	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
-	struct map open;          /* asks that are not answered yet */
-	struct map adoptees;      /* that have not ended, by job */
-	struct event *explain;    /* their owners are told why they wait */
-	struct logging *loggings; /* output that is read */
+	struct map open; /* unanswered asks */
+	struct map
+	    adoptees; /* jobs that others made and that have not ended, by id */
+	struct event *explain;    /* time to tell their owners why they wait */
+	struct logging *loggings; /* output being sent */
 
-	struct event *tick;  /* the state's next alarm */
+	struct event *tick;  /* the next alarm of the state */
 	struct event *pace;  /* the next pass may begin */
-	struct event *again; /* another turn at once */
+	struct event *again; /* begin another turn at once */
 	struct event *retry; /* try the commit again */
 	struct event *hourly;
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;
-	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each */
+	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
 	struct pass_stats stats;
 	uint64_t turns;
-	uint64_t steps, steps_max; /* at the end of the last turn; of any */
+	uint64_t steps,
+	    steps_max; /* count at the end of the last turn; most in one turn */
 };
 
 /* Arm a timer; a negative delay fires immediately. */
 void daemon_arm(struct event *event, double ms);
 
-/* The answer goes out after the commit; body is taken. */
+/* Answer after the commit; takes the body. */
 void daemon_answer(struct daemon *d, struct ask *ask, json_t *body);
-/* At once: nothing has changed. */
+/* Refuse at once: nothing has changed. */
 void daemon_refuse(struct daemon *d, struct ask *ask, const struct err *err);
-/* At once too: an answer that only says what is. */
+/* Answer at once: nothing has changed. */
 void daemon_say(struct daemon *d, struct ask *ask, json_t *body);
-/* In the tell step of this turn. */
+/* Call fn in the tell step of this turn. */
 void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
-/* Another turn follows this one without waiting. */
+/* Begin another turn without waiting. */
 void daemon_go_on(struct daemon *d);
-/* The peer has left. */
+/* The peer of this ask has disconnected. */
 void daemon_ask_gone(struct ask *ask, void *arg);
 /* Whether this ask can still be answered. */
 bool daemon_is_open(const struct daemon *d, const struct ask *ask);
-/* Its last frame is about to be sent. */
+/* Call it before the last frame is sent. */
 void daemon_end_ask(struct daemon *d, struct ask *ask);
 
-/* request.c: op.h has what it leads to */
+/* request.c; op.h has the functions it calls */
 void daemon_request(struct ask *ask, const struct request_in *in, void *arg);
 /* Whether a peer is root or an admin. */
 bool daemon_is_admin(const struct peer *peer, void *arg);
@@ -143,7 +145,7 @@ void daemon_free_masses(struct daemon *d);
 void daemon_adopt(struct pool_runner *p, const struct adoption *a);
 void daemon_adopted(struct daemon *d, const struct effect *e);
 void daemon_take_back(struct daemon *d, const struct run_event *ev);
-void daemon_explain_soon(struct daemon *d); /* after a plan */
+void daemon_explain_soon(struct daemon *d); /* called after a plan */
 void daemon_free_adoptees(struct daemon *d);
 
 /* wait.c */
@@ -166,11 +168,11 @@ bool access_operates(const struct daemon *d, const struct peer *peer,
                      uint32_t queue);
 bool access_job(const struct daemon *d, const struct peer *peer,
                 const struct job *job);
-/* Whether the peer may read what is not for everybody (output, script) of a
- * job that may have ended; queue is an index, -1: it is no longer there. */
+/* Whether the peer may read what is private (output, script) of a job that may
+ * have ended; queue is an index, -1: it no longer exists. */
 bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
                  int queue);
-/* As the state knows who submits; borrows from peer. */
+/* Returns the peer as a submitter for the state; borrows from peer. */
 struct submitter access_submitter(const struct peer *peer);
 
 /* reload.c */
@@ -180,8 +182,8 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
 int daemon_new_runners(struct daemon *d, struct err *err);
 void daemon_do_effect(struct daemon *d, const struct effect *e);
 
-/* build.c: takes the configuration; accept_loss as in store_open().
- * Fails: *conf is the caller's again. */
+/* build.c: takes the configuration; accept_loss as in store_open(). If it
+ * fails, *conf is the caller's again. */
 struct daemon *daemon_new(struct conf **conf, const char *conf_path,
                           bool accept_loss, struct err *err);
 void daemon_free(struct daemon *d);

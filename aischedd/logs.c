@@ -1,4 +1,4 @@
-/* logs.c - output of jobs that the daemon has, for who asks */
+/* logs.c - serve job output kept by the daemon */
 #include "aischedd/logs.h"
 
 #include <inttypes.h>
@@ -13,21 +13,21 @@
 enum { PIECE = 64 * 1024 /* bytes of a file in one part */ };
 
 enum phase {
-	SEEK, /* for what comes next */
-	LIVE, /* from the runner */
-	REST, /* it went away in the middle: the rest is kept soon */
-	KEPT  /* from a file */
+	SEEK, /* look for what comes next */
+	LIVE, /* read from the runner */
+	REST, /* the runner lost it midway: wait for the kept file */
+	KEPT  /* read from a file */
 };
 
 struct logging {
 	struct logging *next;
 	struct daemon *d;
 	struct ask *ask;
-	struct logs_wish wish; /* id: ours */
+	struct logs_wish wish; /* its id is owned */
 	char *id;
 
 	enum phase phase;
-	struct log_id at; /* attempt 0: nothing was found yet */
+	struct log_id at; /* attempt 0: nothing found yet */
 	struct log_lines lines;
 	struct runner *runner;
 	struct run_log *live;
@@ -98,7 +98,7 @@ static void on_drained(struct ask *ask, void *arg)
 		go(l);
 }
 
-/* More is read when this is nearly sent. */
+/* Send; read more when little of it is left to send. */
 static void send_text(struct logging *l, const char *data, size_t len)
 {
 	size_t skip = (int64_t)len < l->wish.skip ? len : (size_t)l->wish.skip;
@@ -144,7 +144,8 @@ static void begin_live(struct logging *l, const struct log_id *id)
 
 /* --- from files -------------------------------------------------------- */
 
-/* Whether it could be opened; what was had of it is passed over. */
+/* Open a kept file and skip what was sent already; returns false if it cannot
+ * be opened. */
 static bool begin_kept(struct logging *l, const struct log_id *id)
 {
 	l->kept = log_reader_open(l->d->logs, id, NULL);
@@ -212,7 +213,8 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job)
 	return r && r->ops->log_open ? r : NULL;
 }
 
-/* Before all of its tasks run, the first that does is not the first. */
+/* Find a running attempt. Until all of its tasks run, the first running task
+ * need not be the first task. */
 static bool find_live(struct logging *l, struct log_id *ret)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -232,7 +234,7 @@ static bool find_live(struct logging *l, struct log_id *ret)
 	       is_wanted(l, ret);
 }
 
-/* There is nothing, now or for ever. */
+/* There is no output now, or ever. */
 static void stop_seeking(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -269,7 +271,8 @@ static void seek(struct logging *l)
 	stop_seeking(l);
 }
 
-/* The attempt is over when it is not that of the job, or has no nodes. */
+/* Wait for the kept file of an attempt. It is over if it is not the job's
+ * current one, or the job has no nodes. */
 static void await_rest(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -352,6 +355,6 @@ int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
 	if (l->wish.skip < 0)
 		l->wish.skip = 0;
 	l->next = d->loggings;
-	d->loggings = l; /* this turn has a look at it */
+	d->loggings = l; /* this turn begins with it */
 	return 0;
 }

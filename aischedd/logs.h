@@ -1,11 +1,10 @@
 /*
- * logs.h - output of jobs that the daemon has, for who asks
+ * logs.h - serve job output kept by the daemon
  *
- * What a job printed is that of all its attempts, one after the other, and in
- * each that of its tasks, by rank.  What has ended is read from the files that
- * are kept; what runs, from its runner, and when it ends before all of it was
- * read, the rest from its file.  Little is held of any: no more is read than
- * is taken.
+ * The output of a job is that of all its attempts, one after the other, and in
+ * each that of its tasks, by rank. Ended tasks are read from the kept files,
+ * running ones from the runner; if a task ends before all was read, the rest
+ * comes from its file. Reading waits for the peer, so little is held in memory.
  */
 #ifndef AISCHEDD_LOGS_H
 #define AISCHEDD_LOGS_H
@@ -15,21 +14,22 @@
 enum { EVERY_TASK = -1 };
 
 struct logs_wish {
-	const char *id; /* as it was asked for */
+	const char *id; /* as the request names it */
 	uint64_t job;
-	uid_t uid;    /* who asks */
-	int64_t task; /* or EVERY_TASK */
-	bool follow;  /* to the end of the job */
-	int64_t skip; /* bytes that are had */
+	uid_t uid;    /* the user who asks */
+	int64_t task; /* rank, or EVERY_TASK */
+	bool follow;  /* go on to the end of the job */
+	int64_t skip; /* bytes that the client has already */
 };
 
-/* Whether something is kept of the job. */
+/* Whether output of the job is kept. */
 bool logs_are_kept(const struct daemon *d, uint64_t job);
 
-/* The runner that has the output of this job, which has nodes; or NULL. */
+/* Returns the runner that has the output of this job, which has nodes; or
+ * NULL. */
 struct runner *logs_runner(const struct daemon *d, const struct job *job);
 
-/* Answer it, by and by.  Fails: EBUSY too many are read. */
+/* Send the output, over time. Fails with EBUSY if too many are being read. */
 int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
                struct err *err);
 

@@ -106,8 +106,9 @@ int main(int argc, char **argv)
 	buf_free(&warnings);
 	if (!conf)
 		errx(EXIT_FAILURE, "%s", why.text);
-	/* Large arrays, one set for each pass of the scheduler, go back to the
-	 * system when they are freed; left alone, malloc() stops that. */
+	/* Use mmap for large arrays, one set for each pass of the scheduler, so
+	 * that they return to the system when freed; by default malloc() stops
+	 * that. */
 	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	log_init(args.verbose ? LOG_INFO_ : LOG_NOTICE_);
 	umask(022);

@@ -9,7 +9,7 @@
 #include "config.h"
 #include "libcommon/clock.h"
 
-/* What the getters read, of one moment. */
+/* What the getters read, at one moment. */
 struct metrics_seen {
 	const struct daemon *d;
 	struct store_stats store;
@@ -123,7 +123,7 @@ const size_t nmetrics = ARRAY_SIZE(metrics);
 
 /* clang-format on */
 
-/* The object that has the metric: `all`, or a member of it. */
+/* Returns the object that has the metric: `all`, or a member of it. */
 static json_t *holder_of(json_t *all, const char *name)
 {
 	const char *dot = strchr(name, '.');

@@ -14,25 +14,26 @@ struct daemon;
 struct metrics_seen;
 
 enum metric_type {
-	METRIC_INFO,   /* a text, a yes or no, or a list of texts */
+	METRIC_INFO,   /* a text, a boolean, or a list of texts */
 	METRIC_GAUGE,  /* a number that rises and falls */
 	METRIC_COUNTER /* a number that only rises while the daemon lives */
 };
 
 struct metric {
-	/* Its key in JSON; "store.bytes" is a member of "store".  The end is
+	/* Its key in JSON; "store.bytes" is a member of "store". Its ending is
 	 * the unit: _s, _ms, bytes. */
 	const char *name;
 	const char *help;
 	enum metric_type type;
-	/* A new value; an object has one for each of several labels. */
+	/* Returns a new value; with labels, an object that has a value for
+	 * each. */
 	json_t *(*get)(const struct metrics_seen *seen);
 };
 
 extern const struct metric metrics[];
 extern const size_t nmetrics;
 
-/* All of them as one object, in the order of the table. */
+/* Returns all metrics as one object, in the order of the table. */
 json_t *metrics_json(const struct daemon *d);
 
 #endif

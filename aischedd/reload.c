@@ -1,4 +1,4 @@
-/* reload.c - the configuration is read again */
+/* reload.c - read the configuration again */
 #include <string.h>
 
 #include "aischedd/check.h"
@@ -25,7 +25,7 @@ static int same_list(const char *key, const struct strlist *a,
 	return 0;
 }
 
-/* Where a cluster is, and what of it is ours. */
+/* Check what tells where a cluster is, and which part of it is ours. */
 static int check_cluster(const struct conf_pool *old,
                          const struct conf_pool *pool, struct err *err)
 {
@@ -60,7 +60,7 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 		return same("pools", "", "changed", err);
 	if (!runner_traits(was->runner)->has_api)
 		return 0;
-	/* Nodes of a cluster are looked at with these once. */
+	/* The nodes of a cluster are read only once, with these. */
 	if (same_list("topology.levels", &old->topology_levels,
 	              &conf->topology_levels, err) < 0)
 		return -1;
@@ -87,7 +87,8 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 {
-	/* A file that was found by itself must not vanish unseen. */
+	/* Read the file that the daemon found at its start, so that its removal
+	 * is an error. */
 	const char *path = d->conf_path ? d->conf_path : d->conf->path;
 	struct conf *conf = conf_load(path, warnings, err);
 

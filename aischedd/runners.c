@@ -1,4 +1,4 @@
-/* runners.c - what runners are told, and what they tell */
+/* runners.c - effects to runners, events from runners */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ static void recover(struct pool_runner *p)
 	free(attempt);
 }
 
-/* node=, tasks=: whose fault it is, the first, and how many did not start. */
+/* node=, tasks=: the first node to blame, and how many tasks did not start. */
 static void log_start_failed(const struct run_event *ev)
 {
 	struct buf nodes = { 0 };
@@ -77,7 +77,7 @@ static void log_outcome(const struct run_event *ev)
 		log_start_failed(ev);
 }
 
-/* What is tried again in a moment: why, and when. */
+/* Log why a job is tried again, and when. */
 static void log_retry(const struct state *state, uint64_t id, int64_t now)
 {
 	const struct job *job = state_job(state, id);
@@ -128,7 +128,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		log_retry(d->state, ev->job, in.now);
 }
 
-/* Use by others changes all the time: that is nothing to tell. */
+/* Use by foreign processes changes all the time: do not log it. */
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;
@@ -191,7 +191,8 @@ static void run_event(const struct run_event *ev, void *arg)
 	}
 }
 
-/* Tell the runner of all of it: the first time, or that its tasks changed. */
+/* Tell the runner the whole job: for the first time, or because its tasks
+ * changed. */
 static void do_run(struct daemon *d, struct job *job, bool resize)
 {
 	struct runner *runner = runner_of(d, job->place->task[0].node);
@@ -262,7 +263,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 			do_drain(d, r, e->node);
 		return;
 	}
-	/* The state may have moved on since: then this is void. */
+	/* The effect is void if the state has moved on since. */
 	if (!job || !job->place || job->attempt != e->attempt)
 		return;
 	r = runner_of(d, job->place->task[0].node);

@@ -1,4 +1,4 @@
-/* thread.c - long work beside the loop */
+/* thread.c - a thread for long tasks */
 #include "aischedd/thread.h"
 
 #include <event2/event.h>
@@ -17,7 +17,7 @@ struct thread {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct list todo, done;
-	struct event *back; /* made active by the thread */
+	struct event *back; /* activated by the thread */
 	bool quit;
 };
 

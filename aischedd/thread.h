@@ -1,8 +1,8 @@
 /*
- * thread.h - long work beside the loop
+ * thread.h - a thread for long tasks
  *
- * A thread that does one task after the other and hands each back to the
- * loop.  Tasks touch nothing that the loop may change meanwhile.
+ * It does one task after the other and returns each to the loop. Tasks touch
+ * nothing that the loop may change meanwhile.
  */
 #ifndef AISCHEDD_THREAD_H
 #define AISCHEDD_THREAD_H
@@ -13,18 +13,19 @@ struct event_base;
 struct thread;
 
 struct thread_task {
-	void (*work)(struct thread_task *task); /* on the thread */
-	void (*done)(struct thread_task *task); /* on the loop's, afterwards */
-	struct thread_task *next;               /* the thread's */
+	void (*work)(struct thread_task *task); /* called on the thread */
+	void (*done)(struct thread_task
+	                 *task);  /* called on the loop's thread afterwards */
+	struct thread_task *next; /* used by the thread */
 };
 
 struct thread *thread_new(struct event_base *base, struct err *err);
 
-/* Waits for the task at hand; what was not begun or not handed back is left
- * to its owner.  NULL is fine. */
+/* Waits for the current task; the owner keeps tasks not begun or not returned.
+ * NULL is allowed. */
 void thread_free(struct thread *thread);
 
-/* task stays the caller's and must live until done. */
+/* Do a task, which stays the caller's and must live until done. */
 void thread_do(struct thread *thread, struct thread_task *task);
 
 #endif

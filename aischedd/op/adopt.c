@@ -1,4 +1,4 @@
-/* adopt.c - jobs that others made in a cluster: taken, followed, explained */
+/* adopt.c - take jobs that others made in a cluster, follow and explain them */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-enum { EXPLAIN_S = 1 }; /* plans come faster than people read */
+enum { EXPLAIN_S = 1 }; /* plans come faster than users read */
 
 static struct runner *runner_at(const struct daemon *d, uint32_t pool)
 {
@@ -28,7 +28,7 @@ static bool no_group(const char *group, const void *arg)
 	return false;
 }
 
-/* The same Job is never taken twice: the key of its submission is its uid. */
+/* The key of the submission is the Job's uid, so it is not taken twice. */
 static bool find(struct daemon *d, const char *uid, uint32_t owner,
                  uint64_t *ret)
 {
@@ -85,13 +85,13 @@ static void refuse(const struct pool_runner *p, const struct adoption *a,
 		            a->user, why);
 }
 
-/* It ended, and there is a Job of it still. */
+/* Tell the runner that this Job, which still exists, has ended here. */
 static void say_over(const struct pool_runner *p, const char *uid, uint64_t id)
 {
 	struct adopted over = { .uid = uid, .job = id };
 	struct past past;
 
-	/* What history has forgotten is not run again for that. */
+	/* A job that the history has forgotten is not run again. */
 	over.state = JOB_CANCELLED;
 	if (store_past(id, NO_TASK, &past, p->daemon->store) == 0)
 		over.state = past.state;
@@ -114,7 +114,7 @@ void daemon_adopt(struct pool_runner *p, const struct adoption *a)
 	} else if (!(job = state_job(d->state, id))) {
 		say_over(p, a->uid, id);
 	}
-	/* Else it was taken, and the runner is told after the commit. */
+	/* Else the job was taken: the runner is told after the commit. */
 }
 
 /* --- following --------------------------------------------------------- */
@@ -144,7 +144,7 @@ void daemon_adopted(struct daemon *d, const struct effect *e)
 	runner->ops->adopt(runner, &is);
 }
 
-/* Back to the queue; a job that never comes back ends. */
+/* Requeue the job; one that may not be requeued ends. */
 void daemon_take_back(struct daemon *d, const struct run_event *ev)
 {
 	struct job *job = state_job(d->state, ev->job);

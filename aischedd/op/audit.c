@@ -1,4 +1,4 @@
-/* audit.c - who did what: noted, and listed by a thread */
+/* audit.c - who did what: note acts, and list them from a thread */
 #include "aischedd/op/audit.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-enum { ROWS = 10000 }; /* of one answer */
+enum { ROWS = 10000 }; /* rows in one answer */
 
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
                uint64_t job, const char *display_id, const char *owner)
@@ -111,7 +111,7 @@ static int64_t integer_of(json_t *body, const char *key, int64_t none)
 	return value ? json_integer_value(value) : none;
 }
 
-/* Users see what they did, and what was done to their jobs. */
+/* Users see what they did, and what others did to their jobs. */
 int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {

@@ -1,4 +1,4 @@
-/* fields.c - the fields that a request may have */
+/* fields.c - check the fields of a request */
 #include "aischedd/op/fields.h"
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ static bool is_object_of_texts(const json_t *value)
 	const char *key;
 	json_t *item;
 
-	/* The macro casts const away itself. */
+	/* The macro itself casts const away. */
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 		if (!json_is_string(item))
 			return false;
@@ -73,7 +73,7 @@ static const struct field_kind {
 };
 _Static_assert(LIMIT_IDS == 10000, "the text above says so");
 
-/* NULL: there is no such field. */
+/* Returns NULL if there is no such field. */
 static const struct field_kind *kind_of(const char *fields, const char *name)
 {
 	size_t len = strlen(name);

@@ -1,4 +1,4 @@
-/* filter.c - lists of texts in a request, which choose jobs */
+/* filter.c - lists of strings in a request that select jobs */
 #include "aischedd/op/filter.h"
 
 #include <stdlib.h>

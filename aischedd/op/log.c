@@ -16,18 +16,18 @@ struct found_log {
 	const struct jobid *id;
 	bool found, is_array;
 	struct buf path;
-	struct buf where; /* of a container; empty: it is on this machine */
-	uint64_t job;     /* the record's */
+	struct buf where; /* node of a container; empty: this machine */
+	uint64_t job;     /* of the record */
 	bool streamed;    /* the daemon has it, not a file of the user */
 	const char *state;
-	int queue; /* index; -1: it is no more */
+	int queue; /* index; -1: it no longer exists */
 	uint32_t uid, task;
-	uint32_t ntasks; /* of the job */
+	uint32_t ntasks; /* tasks of the job */
 	bool error;
 };
 
-/* What a container wrote is a file of the user where that was mounted, which
- * may have another name outside.  Jobs that others made name no files. */
+/* A container writes to a file of the user where a volume is mounted, which may
+ * have another name outside. Adopted Jobs name no files. */
 static bool is_file(struct found_log *f, const struct job *job,
                     const char *node)
 {
@@ -69,7 +69,8 @@ static void past_log(const struct past_job *past, void *arg)
 	struct found_log *f = arg;
 	const char *place = past->place ? past->place : "";
 
-	/* Parts of an array come whatever their tasks are. */
+	/* All parts of an array are passed to this function, whatever their
+	 * tasks. */
 	if (f->found || (f->id->tasks.n && job->tasks.n &&
 	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
 		return;
@@ -143,8 +144,8 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 		               text, text);
 	if (!access_read(f->d, peer, f->uid, f->queue))
 		return err_set(err, EPERM, "job %s is not yours", text);
-	/* What is streamed knows its tasks itself: Jobs of others have more
-	 * than run at once. */
+	/* The runner checks tasks of streamed output: adopted Jobs may have
+	 * more tasks than run at once. */
 	if (!f->streamed && f->task >= f->ntasks)
 		return err_set(err, ENOENT,
 		               "there is no task %u of job %s: its last is %u",

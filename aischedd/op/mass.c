@@ -1,4 +1,4 @@
-/* mass.c - many jobs are cancelled, held, changed: a slice each turn */
+/* mass.c - requests that cancel, hold or change many jobs, a slice a turn */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +18,15 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_JOB = 20,          /* to find a job and change it, at least */
-	PIECE = STEPS_SLICE / 4, /* of one request before another's turn */
-	ENDED_MAX = 100 /* jobs of one request that are read from the history */
+	STEPS_JOB = 20,          /* to find and change a job, at least */
+	PIECE = STEPS_SLICE / 4, /* of one request before the next one's turn */
+	ENDED_MAX = 100 /* ended jobs per request to look up in the history */
 };
 
 enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
 
-/* One request over many jobs, a slice of them each turn.  It goes on when
- * the peer has left: what was begun is finished. */
+/* One request over many jobs. It goes on if the peer disconnects: what was
+ * begun is finished. */
 struct mass {
 	struct slice slice;
 	struct ask *ask;
@@ -34,20 +34,20 @@ struct mass {
 	enum action action;
 	int signo;
 	json_t *set;       /* update */
-	json_t *body;      /* what text and by borrow */
-	const char **text; /* ids that are still to be found, from text_at on */
+	json_t *body;      /* text and by borrow from it */
+	const char **text; /* ids still to be looked up, from text_at on */
 	size_t ntexts, text_at;
-	/* Or the jobs that these choose: see struct reading. */
+	/* Or the jobs that the filters select: see struct reading. */
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;
-	struct map known; /* records in id */
+	struct map known; /* records in id already */
 	uint64_t *id;     /* records */
 	size_t n, cap, at;
-	json_t *failed, *ids; /* ids: when the client wants them */
+	json_t *failed, *ids; /* ids: if the client asked for them */
 	uint64_t count;
-	uint32_t ended; /* jobs that were read from the history */
-	/* who asked */
+	uint32_t ended; /* ended jobs looked up in the history */
+	/* the user who asks */
 	struct peer peer;
 	char *user;
 	gid_t *group;
@@ -72,7 +72,7 @@ static void mass_free(struct mass *m)
 	free(m);
 }
 
-/* The request's own peer is gone with it. */
+/* Copy the peer: the request's own is freed with it. */
 static struct mass *mass_new(struct ask *ask, const struct request_in *in)
 {
 	struct mass *m = xcalloc(1, sizeof(*m));
@@ -111,8 +111,8 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 	    m->failed, json_pack("{s:s, s:s}", "job", job, "text", err->text));
 }
 
-/* All records of an array, or those of some of its tasks: what is unstarted
- * and meant becomes a record of its own. */
+/* Add all records of an array, or those of some tasks; unstarted tasks among
+ * these become a record of their own. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {
@@ -160,7 +160,7 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 		m->count++;
 }
 
-/* Queue those again that have ended; whether some are left that have not. */
+/* Requeue the meant jobs that have ended; returns whether some have not. */
 static bool requeue_ended_of(struct daemon *d, struct mass *m, const char *text,
                              const struct jobid *id)
 {
@@ -209,7 +209,7 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 	} else if (array && add_array(d, m, array, &id.tasks)) {
 		/* done */
 	} else if (!id.tasks.n && job) {
-		mass_add(m, job); /* one task, by its own number */
+		mass_add(m, job); /* a single task */
 	} else if (store_past(id.job, task, &past, d->store) == 0 ||
 	           (id.tasks.n && task == NO_TASK &&
 	            store_past(id.job, NO_TASK, &past, d->store) == 0)) {
@@ -318,7 +318,8 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 		               d->conf->queues[job->queue].name, m->peer.user);
 	if (m->action == ACTION_top)
 		return state_top(d->state, job, err);
-	/* Holding one's own job is a user's hold, whoever one is. */
+	/* Operators who hold their own job place a user's hold; root does
+	 * not. */
 	if (m->action == ACTION_hold && job->uid == m->peer.uid &&
 	    m->peer.uid != 0)
 		ev.by_operator = false;
@@ -364,8 +365,8 @@ static const char *act_name(const struct mass *m)
 	                               : names[m->kind];
 }
 
-/* Do it, and note who did.  The record may dissolve, and what it becomes has
- * the note as well. */
+/* Apply the action and note who did it. If the record is split, the new records
+ * have the note, too. */
 static int act_on(struct daemon *d, const struct mass *m, struct job *job,
                   const char *display_id, struct err *err)
 {
@@ -405,7 +406,8 @@ static void do_one(struct daemon *d, struct mass *m, struct job *job)
 		m->count++;
 }
 
-/* A slice; whether it is done.  All are found before the first is changed. */
+/* Do a slice; returns whether all is done. All records are found before the
+ * first one is changed. */
 static bool mass_slice(struct daemon *d, struct mass *m)
 {
 	uint64_t until = steps_so_far + PIECE;
@@ -421,7 +423,7 @@ static bool mass_slice(struct daemon *d, struct mass *m)
 	for (; m->at < m->n && steps_so_far < until; m->at++) {
 		struct job *job = state_job(d->state, m->id[m->at]);
 
-		if (job) /* it has not ended since */
+		if (job) /* unless it has ended meanwhile */
 			do_one(d, m, job);
 		steps_add(STEPS_JOB);
 	}
@@ -482,7 +484,8 @@ static void read_ids(struct mass *m, const json_t *ids)
 	m->ntexts = filter_unique(ids, m->text);
 }
 
-/* Without a filter on users: mine; an admin's --all is everybody's. */
+/* Without a filter on users select the user's own jobs; with --all of an admin
+ * everybody's. */
 static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 {
 	const struct job *first = state_first_job(d->state);
@@ -560,7 +563,7 @@ int op_mass(struct daemon *d, struct ask *ask, const struct request_in *in,
 		mass_free(m);
 		return -1;
 	}
-	/* Sliced in the think step of this turn, for the first time. */
+	/* The first slice is in the think step of this turn. */
 	slices_add(&d->masses, &m->slice);
 	return 0;
 }

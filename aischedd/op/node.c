@@ -1,4 +1,4 @@
-/* node.c - nodes are drained, queues closed, and the other way round */
+/* node.c - drain and resume nodes, close and open queues */
 #include <string.h>
 
 #include "aischedd/op/audit.h"
@@ -9,7 +9,7 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"
 
-/* All of them are known, or none is touched. */
+/* Check all nodes before the first one is changed. */
 static int find_nodes(const struct daemon *d, const struct hostlist *list,
                       struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * op.h - one function for each kind of request (libcommon/msg.h)
  *
- * It checks the request, changes the state and leaves an answer for after
- * the commit (daemon_answer()), or answers at once when nothing changed.
- * -1: refused, *err says why, nothing has changed.
+ * It checks the request, changes the state and leaves an answer for after the
+ * commit (daemon_answer()), or answers at once if nothing changed. Returns -1
+ * if refused: *err says why, and nothing has changed.
  */
 #ifndef AISCHEDD_OP_OP_H
 #define AISCHEDD_OP_OP_H

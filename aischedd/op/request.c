@@ -1,4 +1,4 @@
-/* request.c - what is asked of the daemon: who may, and who sees to it */
+/* request.c - the table of requests: who may send them, and who serves them */
 #include <string.h>
 #include <unistd.h>
 
@@ -80,13 +80,13 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 #define FILTERS "users=l queues=l states=l names=l "
 #define LISTING "fields=l format=t "
 
-/* Cancels are taken on a full disk: they make room.  It refuses what changes
- * something that must be remembered; op_submit() decides for itself: some
- * submissions are known. */
+/* full: whether it is served on a full disk. Cancels make room; what must be
+ * remembered is refused; op_submit() decides for itself, as a submission may be
+ * known already. */
 static const struct {
 	op_fn *fn;
 	bool writes;
-	const char *fields; /* see fields.h */
+	const char *fields; /* syntax in fields.h */
 } ops[OP_N] = {
 	[OP_ping] = { op_ping, false, "" },
 	[OP_submit] = { op_submit, false,
@@ -126,7 +126,8 @@ static int check_role(const struct daemon *d, const struct request_in *in,
 		                             "an admin" };
 	enum role least = op_role(in->op);
 
-	/* Operators of a queue are told apart by the request itself. */
+	/* Whether the sender operates the queue depends on the request:
+	 * op_queue() checks that. */
 	if (access_role(d, in->peer) >= least || in->op == OP_queue)
 		return 0;
 	return err_set(err, EPERM, "%s takes %s; you are '%s'", op_name(in->op),

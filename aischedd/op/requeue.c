@@ -1,10 +1,10 @@
-/* requeue.c - jobs that have ended, named in a request to requeue them */
+/* requeue.c - requeue ended jobs */
 #include "aischedd/op/requeue.h"
 
 #include "aischedd/state/life/requeue.h"
 #include "libcommon/clock.h"
 
-/* Of one task: its own, and the parts of its array that never started. */
+/* Rows of one task: its own, and the parts of its array that never started. */
 enum { ROWS_MAX = 1000 };
 
 struct finding {
@@ -37,7 +37,7 @@ static int requeue_one(struct finding *f, const struct past_job *past)
 	return requeue_ended(f->d->state, &what, clock_wall_s(), f->err);
 }
 
-/* A part of an array that never started stands for all its tasks. */
+/* A part of an array that never started counts as all its tasks. */
 static bool is_meant(const struct finding *f, const struct job *job)
 {
 	if (f->task == NO_TASK)

@@ -1,4 +1,4 @@
-/* reserve.c - nodes are kept for some users for a while */
+/* reserve.c - make and delete reservations */
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
 
-/* [name, ..] -> "name,.."; each is a user, or "@" and a group. */
+/* Join [name, ..] to "name,.."; check that each is a user, or "@" and a
+ * group. */
 static int user_list(const json_t *users, struct buf *ret, struct err *err)
 {
 	const json_t *item;

@@ -1,4 +1,4 @@
-/* script.c - the script of a job, for whoever may read it */
+/* script.c - show the script of a job */
 #include "aischedd/op/op.h"
 #include "libcommon/jobid.h"
 
@@ -6,7 +6,7 @@ struct found_script {
 	const struct daemon *d;
 	bool found;
 	uint32_t uid;
-	int queue; /* index; -1: it is no longer there */
+	int queue; /* index; -1: it no longer exists */
 	int64_t script;
 };
 
@@ -28,7 +28,7 @@ static void past_script(const struct past_job *past, void *arg)
 	f->script = past->job.script;
 }
 
-/* All records of an array have the same one. */
+/* All records of an array have the same script: use any. */
 static int find_script(struct daemon *d, uint64_t id, struct found_script *f,
                        struct err *err)
 {

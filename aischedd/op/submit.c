@@ -1,4 +1,4 @@
-/* submit.c - jobs come in: all of a request, or none */
+/* submit.c - submit all jobs of a request, or none */
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { STEPS_SPEC = 25 }; /* one that depends on nothing */
+enum { STEPS_SPEC = 25 }; /* for a job without dependencies */
 
 /* All jobs of one submit request, checked before the first is taken. */
 struct batch {

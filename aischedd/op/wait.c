@@ -1,4 +1,4 @@
-/* wait.c - requests that are answered when jobs have ended */
+/* wait.c - answer requests once jobs have ended */
 #include <stdlib.h>
 
 #include "aischedd/op/op.h"
@@ -7,22 +7,23 @@
 #include "libcommon/steps.h"
 
 struct target {
-	struct jobid id; /* owns its set */
+	struct jobid id; /* its set is owned */
 	int64_t over;    /* tasks up to this one have ended */
-	uint64_t lives;  /* a record that has the next of them, or 0 */
+	uint64_t lives;  /* the record that has the next task, or 0 */
 };
 
 struct waiter {
 	struct waiter *next;
 	struct ask *ask;
-	size_t n, at;  /* those before at have ended */
-	size_t looked; /* those before exist, or did */
-	size_t told;   /* those before are in the answer */
+	size_t n, at;  /* targets; those before `at` have ended */
+	size_t looked; /* targets before this index are checked to exist */
+	size_t told;   /* targets before this index are in the answer */
 	json_t *jobs;
 	struct target target[];
 };
 
-/* Whether a task has ended; tasks that have do not come back. */
+/* Whether a task has ended. A task found to have ended is not looked at
+ * again. */
 static bool task_is_over(const struct daemon *d, struct target *t,
                          uint32_t task)
 {
@@ -60,7 +61,7 @@ static void waiter_free(struct waiter *w)
 	free(w);
 }
 
-/* How one of them ended, unless history has forgotten it. */
+/* Append how a job ended, unless the history has forgotten it. */
 static void add_answer(struct daemon *d, struct waiter *w)
 {
 	const struct jobid *id = &w->target[w->told++].id;
@@ -86,7 +87,7 @@ static void put_id(const struct jobid *id, struct buf *out)
 	buf_addc(out, ']');
 }
 
-/* Fails with ENOENT: there is no such job, and never was. */
+/* Fails with ENOENT if there never was such a job. */
 static int look_for(const struct daemon *d, struct target *t, struct err *err)
 {
 	uint32_t task = t->id.tasks.n ? idset_min(&t->id.tasks) : NO_TASK;
@@ -104,7 +105,7 @@ static int look_for(const struct daemon *d, struct target *t, struct err *err)
 	return -1;
 }
 
-/* Whether the waiter has been answered. */
+/* Returns whether the waiter has been answered. */
 static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	struct err err;
@@ -128,8 +129,8 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 	return true;
 }
 
-/* Ended jobs leave the state with the commit, so this is asked after it.  What
- * is left of the slice is for the next turn, in which others come first. */
+/* Call it after the commit, with which ended jobs leave the state. What the
+ * slice does not reach is for the next turn, where it comes first. */
 void daemon_check_waiters(struct daemon *d)
 {
 	uint64_t until = steps_so_far + STEPS_SLICE;

@@ -1,11 +1,11 @@
-/* dump.c - what the scheduler sees, as text */
+/* dump.c - send what the scheduler sees, as text */
 #include "aischedd/op/op.h"
 #include "aischedd/sched/text/text.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-enum { PIECE = 256 * 1024 }; /* bytes of one part */
+enum { PIECE = 256 * 1024 }; /* bytes in one part */
 
 static void dump(struct daemon *d, void *arg)
 {

@@ -1,4 +1,4 @@
-/* listing.c - rows of text for aiq: jobs, nodes, queues, shares */
+/* listing.c - rows for aiq: jobs, nodes, queues, shares */
 #include "aischedd/read/listing.h"
 
 #include <stdlib.h>
@@ -93,7 +93,6 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* {"n0":2,"n1":1}: the names are sorted when the view is made. */
 void listing_job(const struct listing *l, const struct state *state,
                  const struct job *job, int64_t now, struct buf *out)
 {
@@ -123,7 +122,7 @@ void listing_job(const struct listing *l, const struct state *state,
 	free(v.node);
 }
 
-/* Node names of a stored placement: what stands before each ':'. */
+/* Split the node names off a stored placement: the text before each ':'. */
 static char *place_names(const char *place, char ***ret, uint32_t *ret_n)
 {
 	char *copy = xstrdup(place ? place : ""), *s = copy, *next;

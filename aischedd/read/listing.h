@@ -1,8 +1,8 @@
 /*
- * listing.h - rows of text for aiq: jobs, nodes, queues, shares
+ * listing.h - rows for aiq: jobs, nodes, queues, shares
  *
- * One table of fields for each kind of row gives both forms: JSON objects and
- * values between tabs.  Rows are written straight into a buffer: a tree of
+ * One table of fields for each kind of row gives both forms: JSON objects, and
+ * values between tabs. Rows are written straight into a buffer: a JSON tree of
  * 100,000 jobs would take a second.
  */
 #ifndef AISCHEDD_READ_LISTING_H
@@ -22,7 +22,7 @@ enum listing_kind { LIST_JOBS, LIST_NODES, LIST_QUEUES, LIST_SHARES };
 
 enum { LISTING_FIELDS = 80 };
 
-/* Which fields in which form; made from a request. */
+/* The fields and form that a request asks for. */
 struct listing {
 	enum listing_kind kind;
 	bool json;
@@ -31,11 +31,11 @@ struct listing {
 };
 
 /* fields: array of names, or NULL for the usual ones; format: "json", "tsv".
- * Fails: EINVAL. */
+ * Fails with EINVAL. */
 int listing_new(struct listing *ret, enum listing_kind kind, json_t *fields,
                 const char *format, struct err *err);
 
-/* Each appends one row with its newline. */
+/* Append one row with its newline. */
 void listing_job(const struct listing *l, const struct state *state,
                  const struct job *job, int64_t now, struct buf *out);
 void listing_past(const struct listing *l, const struct past_job *past,
@@ -48,8 +48,8 @@ void listing_queue(const struct listing *l, const struct state *state,
 void listing_share(const struct listing *l, const struct state *state,
                    const struct share_row *row, struct buf *out);
 
-/* Where the output of a task goes; place begins with the node's name, which
- * may be followed by ':'. */
+/* Append where the output of a task goes; place begins with the node's name,
+ * which may be followed by ':'. */
 void listing_output(const struct job *job, const char *user, const char *place,
                     uint32_t task, bool want_error, struct buf *out);
 

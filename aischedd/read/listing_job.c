@@ -36,7 +36,7 @@ static void explain(struct row_view *v)
 		buf_puts(&v->text, reason_text(v->why));
 }
 
-/* The code without the sentence, which costs ten times as much. */
+/* The reason without its sentence, which costs ten times as much. */
 static enum reason why(struct row_view *v)
 {
 	int64_t expected;
@@ -59,7 +59,7 @@ static bool is_over(const struct row_view *v)
 	return job_state_is_final(state_of(v));
 }
 
-/* Jobs that have ended remember it, see keep_class(). */
+/* Ended jobs have their class stored; see keep_class(). */
 static const char *class_of(const struct row_view *v)
 {
 	if (v->state)
@@ -110,7 +110,7 @@ static void j_position(struct row_view *v)
 	put_int_or(v, v->position, 0);
 }
 
-/* How its place in the queue comes about; one number in a column. */
+/* How its position in the queue comes about; in a column, one number. */
 static void j_score(struct row_view *v)
 {
 	struct order_score s;
@@ -250,7 +250,7 @@ static void j_dependency(struct row_view *v)
 	put_buf(v, &text);
 }
 
-/* A word as a shell would need it quoted, to be read by people. */
+/* Append a word, quoted for people as a shell would need it. */
 static void put_word(struct buf *out, const char *word)
 {
 	bool plain = *word && !strpbrk(word, " \t\n'\"\\$`&|;<>()*?[#~");
@@ -265,7 +265,7 @@ static void put_word(struct buf *out, const char *word)
 	buf_addc(out, '\'');
 }
 
-/* The script's name and its arguments, or the command of --wrap. */
+/* The name and arguments of the script, or the command of --wrap. */
 static void j_command(struct row_view *v)
 {
 	json_t *args = NULL, *arg;
@@ -288,7 +288,7 @@ static void j_command(struct row_view *v)
 	buf_free(&text);
 }
 
-/* Who did what to it: a list, or the last one in a column. */
+/* Who did what to the job: a list; in a column, the last act. */
 static void j_acts(struct row_view *v)
 {
 	const char *at = v->job->acts;
@@ -334,8 +334,8 @@ static void j_peak_mem_mib(struct row_view *v)
 	           SPEC_UNSET);
 }
 
-/* Of all attempts.  Jobs that ended before there were ledgers have none: what
- * is known of their last attempt stands for it. */
+/* Sums over all attempts. Jobs of versions without ledgers have only what is
+ * known of their last attempt. */
 static struct ledger_sum total_of(const struct row_view *v)
 {
 	struct ledger_sum sum;
@@ -346,7 +346,7 @@ static struct ledger_sum total_of(const struct row_view *v)
 	return sum;
 }
 
-/* Most are one value. */
+/* Fields that are one value. */
 /* clang-format off */
 FIELD(j_array_job_id,    put_int_or, (int64_t)v->job->array, 0)
 FIELD(j_array_task_id,   put_int_or, v->job->task, NO_TASK)

@@ -1,4 +1,4 @@
-/* listing_queue.c - the fields of a queue, and of what it and its users have */
+/* listing_queue.c - the fields of a queue, and of shares */
 #include "aischedd/read/listing_row.h"
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/usage.h"
@@ -95,8 +95,8 @@ const struct field listing_queue_fields[] = {
 FIELD(put_held, put_amounts, v->share->held)
 FIELD(put_held_text, put_amounts_text, v->share->held)
 
-/* What the queue holds divided by its fair share: the largest ratio of the
- * resources it rations.  null if it holds something and its share is 0. */
+/* What the queue holds divided by its fair share: the largest ratio of all
+ * resources that it rations. null if it holds something and its share is 0. */
 static void put_ratio(struct row_view *v)
 {
 	const int64_t *share = state_queue_share(v->state, v->index);
@@ -122,7 +122,7 @@ static void put_ratio(struct row_view *v)
 		put_milli(v, most);
 }
 
-/* Fields that rows of users do not have. */
+/* Fields that are empty in rows of users. */
 #define OF_QUEUE(name, fn)                       \
 	static void s_##name(struct row_view *v) \
 	{                                        \
@@ -145,7 +145,7 @@ static void s_queue(struct row_view *v)
 	q_name(v);
 }
 
-/* Seconds of a whole pool. */
+/* In seconds of a whole pool. */
 static void s_usage(struct row_view *v)
 {
 	const int64_t milli = CHARGE_ALL / 1000;

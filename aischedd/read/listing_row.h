@@ -6,11 +6,11 @@
 
 #include "aischedd/read/listing.h"
 
-/* What several fields need, made once for a row. */
+/* A row being written, and what several fields need, made once. */
 struct row_view {
 	struct buf *out;
 	bool json;
-	const struct state *state; /* NULL: a past job */
+	const struct state *state; /* NULL: the row is of an ended job */
 	int64_t now;
 
 	const struct job *job;
@@ -19,14 +19,14 @@ struct row_view {
 	const char *user, *queue;
 	uint32_t array_limit;
 	char **node;     /* name of each task's node */
-	uint32_t nnodes; /* tasks that are placed */
+	uint32_t nnodes; /* number of placed tasks */
 	bool explained;
 	enum reason why;
 	int64_t expected;
 	uint32_t position;
 	struct buf text;
 
-	uint32_t index; /* node, queue */
+	uint32_t index; /* of the node or queue */
 	const struct node_left *left;
 	const struct share_row *share;
 };
@@ -36,10 +36,10 @@ typedef void field_fn(struct row_view *v);
 struct field {
 	const char *name;
 	field_fn *write;
-	bool usual; /* in a JSON row that names no fields */
+	bool usual; /* in a JSON row if the request names no fields */
 };
 
-/* The fields of each kind of row; the last has no name. */
+/* The fields of each kind of row; the last entry has no name. */
 extern const struct field listing_job_fields[], listing_node_fields[],
     listing_queue_fields[], listing_share_fields[];
 
@@ -53,14 +53,14 @@ extern const struct field listing_job_fields[], listing_node_fields[],
 /* Values, as JSON or as text. */
 void put_null(struct row_view *v);
 void put_int(struct row_view *v, int64_t value);
-/* A time, an id: none is null. */
+/* A time or an id; `none` is written as null. */
 void put_int_or(struct row_view *v, int64_t value, int64_t none);
 void put_text(struct row_view *v, const char *s);
 void put_milli(struct row_view *v, int64_t milli);
-/* Around text that needs no escapes and goes straight into the row. */
+/* Put around text that needs no escapes and goes straight into the row. */
 void put_quote(struct row_view *v);
 void put_buf(struct row_view *v, struct buf *text);
-/* {"cpus":..,...}; what is not rationed is null. */
+/* {"cpus":..,...}; null where it is not rationed. */
 void put_amounts(struct row_view *v, const int64_t amount[RES_N]);
 void put_amounts_text(struct row_view *v, const int64_t amount[RES_N]);
 

@@ -1,11 +1,11 @@
-/* past.c - what is in the history, as rows of a listing */
+/* past.c - rows of a listing from the history */
 #include <stddef.h>
 #include <string.h>
 
 #include "aischedd/read/read.h"
 #include "libcommon/mem.h"
 
-enum { PAST_ROWS = 2000 }; /* read at once */
+enum { PAST_ROWS = 2000 }; /* rows read at once */
 
 static bool placed_on(const char *place, const struct filter *nodes)
 {
@@ -19,7 +19,7 @@ static bool placed_on(const char *place, const struct filter *nodes)
 	return false;
 }
 
-/* On its thread: nothing but the reading itself is touched. */
+/* Runs on the reader's thread: touches nothing but the reading. */
 static void past_row(const struct past_job *past, void *arg)
 {
 	struct reading *r = arg;
@@ -71,7 +71,7 @@ static void done(struct thread_task *task)
 		return;
 	}
 	if (r->past_rows < PAST_ROWS) {
-		/* The query has no more rows. */
+		/* The query has no rows left. */
 		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}

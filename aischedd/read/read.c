@@ -50,7 +50,7 @@ void daemon_free_readings(struct daemon *d)
 		reading_free(d->readings);
 }
 
-/* --- step by step ------------------------------------------------------ */
+/* --- pieces ------------------------------------------------------------ */
 
 static void finish(struct reading *r)
 {

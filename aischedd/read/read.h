@@ -1,9 +1,9 @@
 /*
- * read.h - one listing under way
+ * read.h - one listing in progress
  *
- * read.c takes the request and goes from piece to piece; state.c writes
- * what is in the state, on the loop's thread, past.c what is in the
- * history, on another one.
+ * read.c takes the request and goes from piece to piece; state.c writes rows of
+ * the state, on the loop's thread, past.c those of the history, on another
+ * thread.
  */
 #ifndef AISCHEDD_READ_READ_H
 #define AISCHEDD_READ_READ_H
@@ -15,7 +15,7 @@
 #include "libcommon/jobid.h"
 #include "libcommon/map.h"
 
-enum { READ_PIECE = 256 * 1024 }; /* bytes of one part */
+enum { READ_PIECE = 256 * 1024 }; /* bytes in one part */
 
 /* An id that the request names. */
 struct wanted {
@@ -25,8 +25,8 @@ struct wanted {
 };
 
 /*
- * A listing under way: first what is in the state, by the ids taken when it
- * began, then what is in the history.
+ * A listing in progress: first the state, by the ids taken when it began, then
+ * the history.
  */
 struct reading {
 	struct reading *next;
@@ -35,54 +35,57 @@ struct reading {
 	struct daemon *d;
 	struct ask *ask;
 	struct listing listing;
-	json_t *body; /* what the filters borrow */
+	json_t *body; /* the filters borrow from it */
 	struct filters by;
 	uint64_t rows;
 	struct buf out;
 
-	uint64_t *active; /* ids, or indices of nodes and queues */
+	uint64_t *active; /* ids of jobs, or indices of nodes and queues */
 	size_t nactive, active_at, active_cap;
-	struct map taken;       /* ids in active */
-	struct node_left *left; /* of each node, when the listing began */
-	/* Or all jobs: where to go on, 0: nowhere; the first that came after
-	 * the listing began; the one before where to go on. */
+	struct map taken;       /* the ids in active */
+	struct node_left *left; /* by node, at the beginning of the listing */
+	/* Or all jobs: the next one, 0: none; the first that came after the
+	 * listing began; the one written last. */
 	uint64_t next_job, end_job, last_job;
 
-	bool past; /* history is wanted */
+	bool past; /* the history is wanted, too */
 	bool past_only;
-	struct map active_told; /* ids, then: they may end before it is read */
-	bool in_thread, gone;   /* gone: nobody waits for it */
-	/* history, on its thread */
+	struct map active_told; /* then: ids written already; such a job may end
+	                           before the history is read */
+	bool in_thread, gone;   /* gone: the peer has disconnected */
+	/* history, on the reader's thread */
 	struct thread_task task;
 	struct history_query query;
 	char *store_path;
 	int result;
 	struct err err;
-	struct wanted *wanted; /* NULL: no ids were given */
+	struct wanted *wanted; /* NULL: the request names no ids */
 	size_t nwanted, wanted_at;
-	size_t taken_at;  /* those before were looked for in the state */
-	size_t past_rows; /* of the present query */
+	size_t
+	    taken_at; /* those before this index were looked up in the state */
+	size_t past_rows; /* rows of the current query */
 
-	char *only_user; /* NULL: everybody's */
+	char *only_user; /* NULL: all users */
 };
 
 /* read.c */
-/* Send what is written; go on, in its turn, when little of it is left. */
+/* Send what is written; when little of it is left to send, the listing goes on
+ * in its turn. */
 void reading_flush(struct reading *r);
 void reading_free(struct reading *r);
 
 /* state.c */
-/* Find out what is asked for.  Fails: as the store. */
+/* Prepare the listing. Fails as the store does. */
 int read_begin(struct reading *r, struct err *err);
-/* Write a piece of it; whether there is more. */
+/* Write a piece; returns whether there is more. */
 bool read_piece(struct reading *r);
 bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue);
-/* Whether some of these tasks of its array are in the record; none: all. */
+/* Whether the record has some of these tasks of its array; none given: all. */
 bool reading_means(const struct idset *tasks, const struct job *job);
 
 /* past.c */
-/* Ask for the next rows; reading_flush() follows when they are there. */
+/* Query the next rows; reading_flush() is called when they are there. */
 void read_past(struct reading *r);
 
 #endif

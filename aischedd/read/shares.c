@@ -1,4 +1,4 @@
-/* shares.c - what queues and their users have, may have and have used */
+/* shares.c - what queues and users hold, may have and have used */
 #include "aischedd/read/shares.h"
 
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static int by_use(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-/* Merge what the state and the store know of a user into one row. */
+/* Merge the state's and the store's rows of the same user. */
 static void join(struct shares *s)
 {
 	size_t n = 0;

@@ -1,4 +1,4 @@
-/* state.c - what is in the state, as rows of a listing */
+/* state.c - rows of a listing from the state */
 #include <string.h>
 
 #include "aischedd/read/read.h"
@@ -8,7 +8,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* A row with the reason why its job waits; one piece of a listing. */
+/* Steps for a row with the reason of its job; steps of one piece. */
 enum { STEPS_ROW = 50, READ_STEPS = STEPS_SLICE / 4 };
 
 bool reading_fits(const struct reading *r, const struct job *job,
@@ -54,7 +54,7 @@ static bool fits_active(const struct reading *r, const struct job *job)
 	return there;
 }
 
-/* --- what is asked for -------------------------------------------------- */
+/* --- begin ------------------------------------------------------------- */
 
 static void take_active(struct reading *r, uint64_t which)
 {
@@ -62,7 +62,7 @@ static void take_active(struct reading *r, uint64_t which)
 	r->active[r->nactive++] = which;
 }
 
-/* Several ids may mean the same job. */
+/* Add a job, unless another id of the request named it already. */
 static void take_job(struct reading *r, struct wanted *w, const struct job *job)
 {
 	w->found = true;
@@ -134,7 +134,7 @@ static void write_share(struct reading *r, const struct share_row *row)
 	r->rows++;
 }
 
-/* All at once: users come and go between turns. */
+/* Write all rows at once: users come and go between turns. */
 static int write_shares(struct reading *r, struct err *err)
 {
 	const struct conf *conf = r->d->conf;
@@ -174,7 +174,7 @@ int read_begin(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* --- piece by piece ---------------------------------------------------- */
+/* --- pieces ------------------------------------------------------------ */
 
 static void write_job(struct reading *r, const struct job *job, int64_t now)
 {
@@ -207,7 +207,7 @@ static void write_active(struct reading *r, uint64_t which)
 		break;
 	case LIST_QUEUES:
 		if (which >= r->d->conf->nqueues)
-			return; /* there was a reload */
+			return; /* removed by a reload */
 		listing_queue(&r->listing, state, (uint32_t)which, &r->out);
 		break;
 	case LIST_SHARES:

@@ -1,10 +1,10 @@
 /*
  * answer.c - answers of a connection, in order of its requests
  *
- * Over TCP each frame waits for a credential that binds it to its request,
- * so that the client knows who answers.  On a Unix socket there is none: who
- * may put a socket at that path is the daemon as far as the client can tell.
- * A ping and a refusal of somebody unknown carry none either: munged may be
+ * Over TCP each frame waits for a credential that binds it to its request, so
+ * that the client knows who answers. On a Unix socket there is none: whoever
+ * can put a socket at that path is the daemon as far as the client can tell.
+ * Answers to a ping and to unknown peers carry none either, as munged may be
  * what is broken.
  */
 #include "aischedd/rpc/conn.h"
@@ -63,8 +63,8 @@ void answer_flush(struct conn *conn)
 		ask_free(ask);
 		fewer = true;
 	}
-	/* Later, from the loop, as our caller may be the handler.  What waits
-	 * for all to be drained is seen to when that has been written. */
+	/* Trigger from the loop: our caller may be the handler. The event also
+	 * finds connections that are drained by now. */
 	if (fewer)
 		bufferevent_trigger(conn->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS |
@@ -84,7 +84,7 @@ void answer_drained(struct conn *conn)
 	fn(ask, ask->drained_arg);
 }
 
-/* An answer that cannot be proven is one that is lost: the client asks
+/* An answer without credential is dropped with its connection: the client asks
  * again, with the same token. */
 static void on_encoded(struct work *work, void *arg)
 {

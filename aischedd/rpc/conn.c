@@ -31,7 +31,7 @@ struct ask *ask_new(struct conn *conn, const struct frame_head *head)
 	return ask;
 }
 
-/* Those that wait for memory look again, from the loop. */
+/* Let connections that wait for memory try again, from the loop. */
 static void feed_starving(struct conns *all)
 {
 	struct conn *conn;
@@ -74,7 +74,7 @@ void ask_free(struct ask *ask)
 	free(ask);
 }
 
-/* As ask_free(), for one whose peer is gone. */
+/* Free an ask whose peer is gone; tell the handler. */
 static void ask_drop(struct ask *ask)
 {
 	struct conns *all = ask->conn->all;
@@ -133,7 +133,8 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 		ask_free(later);
 	conn->reading = NULL;
 	conn->ending = true;
-	/* Who asked does not matter any more, so the answer needs no munged. */
+	/* The credential no longer matters: answer without waiting for
+	 * munged. */
 	work_forget(conn->all->workers, ask->work);
 	ask->work = NULL;
 	free(ask->peer);
@@ -145,8 +146,8 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 	rpc_refuse(ask, err);
 }
 
-/* Closing while the peer still sends would reset the connection and perhaps
- * take the last answer with it: wait for the peer to close, but not long. */
+/* Wait, but not long, for the peer to close first. Closing while it still sends
+ * would reset the connection and could destroy the last answer. */
 static void conn_linger(struct conn *conn)
 {
 	if (conn->eof) {
@@ -192,7 +193,7 @@ static bool is_awaited(const struct conn *conn)
 	return false;
 }
 
-/* The peer closed.  It may still listen: a frame that was cut is told so. */
+/* The peer closed its side. It may still listen: report a truncated frame. */
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct conn *conn = arg;
@@ -222,7 +223,7 @@ static void make_nonce(char ret[WIRE_NONCE + 1])
 	static const char digit[] = "0123456789abcdef";
 	unsigned char bytes[WIRE_NONCE / 2];
 
-	/* 16 bytes always come whole, once the kernel has any at all. */
+	/* The kernel returns 16 bytes in one piece. */
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		abort();
 	for (size_t i = 0; i < sizeof(bytes); i++) {

@@ -1,4 +1,4 @@
-/* holder.c - who holds how much of what connections share */
+/* holder.c - how much each user holds of what connections share */
 #include "aischedd/rpc/holder.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void origin_add(struct strangers *s, uint64_t origin, int n)
 		map_del(&s->origins, origin);
 }
 
-/* The oldest of the origin that has most. */
+/* Returns the oldest connection of the origin that has most. */
 static struct conn *find_superfluous(const struct strangers *s)
 {
 	struct conn *found = NULL, *conn;
@@ -85,8 +85,8 @@ void holder_remove(struct conn *conn)
 	free(h);
 }
 
-/* The longest idle connection that waits for no answer; of: of this user,
- * NULL: of anybody. */
+/* Returns the longest idle connection without unanswered requests; of: of this
+ * user, NULL: of any. */
 static struct conn *find_idle(const struct conns *all, const struct holder *of)
 {
 	struct conn *conn;
@@ -97,8 +97,8 @@ static struct conn *find_idle(const struct conns *all, const struct holder *of)
 	return NULL;
 }
 
-/* The longest idle connection of the user who has most, if that is more than
- * so many. */
+/* Returns the longest idle connection of the user who has most, if more than
+ * this many. */
 static struct conn *find_greedy(const struct conns *all, size_t than)
 {
 	const struct holder *most = NULL, *h;

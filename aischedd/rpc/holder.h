@@ -1,12 +1,12 @@
 /*
- * holder.h - who holds how much of what connections share
+ * holder.h - how much each user holds of what connections share
  *
- * A connection is a stranger's until its first good credential.  Strangers
- * of each kind of socket have connections of their own; when all are taken,
- * the origin (uid on a Unix socket, address over TCP) that has most of them
- * loses its oldest one.  Afterwards a connection belongs to a user.  Each
- * user may have so many, and some are kept for root and admins; when all
- * others are taken, an idle one is closed, else the user who has most of
+ * A connection is a stranger's until its first valid credential. Each kind of
+ * socket has a number of connections for strangers; when all are taken, the
+ * origin (uid on a Unix socket, address over TCP) that has most of them loses
+ * its oldest one. Afterwards a connection belongs to a user. The number for
+ * each user is limited, and some are kept for root and admins. When all others
+ * are taken, an idle one is closed; if there is none, the user who has most of
  * them loses one to a user who has fewer.
  */
 #ifndef AISCHEDD_RPC_HOLDER_H
@@ -24,35 +24,36 @@ struct conn;
 struct conns;
 struct peer;
 
-/* One user and what the requests and connections of that user take. */
+/* One user, and what this user's requests and connections hold. */
 struct holder {
 	uid_t uid;
-	bool admin; /* root, too: the limits of users do not apply */
+	bool admin; /* or root: limits of users do not apply */
 	size_t nconns;
-	size_t nasks; /* requests that are not answered yet */
+	size_t nasks; /* unanswered requests */
 	size_t body_bytes;
 };
 
-/* Count a new connection as a stranger's; may close that of another. */
+/* Count a new connection as a stranger's; may close another stranger's. */
 void holder_add_stranger(struct conn *conn);
 
 /*
- * The connection is this peer's from now on.
- * Fails with EBUSY: all that this user may have wait for an answer.
+ * Count the connection as this peer's from now on. Fails with EBUSY if all that
+ * this user may have wait for an answer.
  */
 int holder_admit(struct conn *conn, const struct peer *peer, struct err *err);
 
-/* Whether the connection may have another request in flight: one it always
- * may. */
+/* Whether the connection may have another request in flight; one is always
+ * allowed. */
 bool holder_may_ask(const struct conn *conn);
 
-/* The connection is about to be closed. */
+/* Call it before the connection is closed. */
 void holder_remove(struct conn *conn);
 
-/* Close the connection that is missed least; false: all wait for an answer. */
+/* Close the connection that is needed least; returns false if all wait for an
+ * answer. */
 bool holder_make_room(struct conns *all);
 
-/* Whether a body of so many bytes may be received now. */
+/* Whether a body of this many bytes may be received now. */
 bool holder_has_memory(const struct conn *conn, size_t len);
 /* Count bytes for the ask, or give them back. */
 void holder_charge(struct ask *ask, size_t bytes);

@@ -1,4 +1,4 @@
-/* ident.c - the person behind a uid: name and groups */
+/* ident.c - the user behind a uid: name and groups */
 #include "aischedd/rpc/ident.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { NSLOTS = 256, KEEP_S = 60, MOST_BYTES = 16 << 20 };
 
-/* Uids that share a slot push each other out; that costs time only. */
+/* Uids that share a slot evict each other; that only costs time. */
 struct idents {
 	pthread_mutex_t lock;
 	struct slot {
@@ -41,7 +41,7 @@ void idents_free(struct idents *idents)
 	free(idents);
 }
 
-/* A copy of peer and all it points to, in one block. */
+/* Copy peer and all it points to into one block. */
 static struct peer *peer_copy(const struct peer *peer)
 {
 	size_t n = peer->ngroups, text = strlen(peer->user) + 1;
@@ -70,7 +70,8 @@ static struct peer *peer_copy(const struct peer *peer)
 	return copy;
 }
 
-/* The login name, or the number; *ret_error when the name service failed. */
+/* Returns the login name, or the number; sets *ret_error if the name service
+ * failed. */
 static char *user_name(uid_t uid, bool *ret_error)
 {
 	struct passwd pw, *found = NULL;
@@ -158,7 +159,7 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 
 	found = look_up(uid, gid, &error);
 	if (error)
-		return found; /* ask again next time */
+		return found; /* not cached */
 	peer = peer_copy(found);
 	pthread_mutex_lock(&idents->lock);
 	free(slot->peer);

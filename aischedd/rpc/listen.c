@@ -20,13 +20,13 @@ static void make_folder(const char *path)
 
 	if (slash && slash != folder) {
 		*slash = '\0';
-		mkdir(folder, 0755); /* bind() says what is wrong, if it is */
+		mkdir(folder, 0755); /* if it fails, bind() says why */
 	}
 	free(folder);
 }
 
-/* A daemon that died leaves its socket file behind; one that answers, or is
- * only too busy to, is alive. */
+/* A daemon that died leaves its socket file behind. A daemon that answers, or
+ * is only too busy to, is alive. */
 static int remove_dead(const struct sockaddr_un *addr, struct err *err)
 {
 	int fd = socket(AF_UNIX, FLAGS, 0), code = 0;
@@ -70,7 +70,7 @@ int listen_unix(const char *path, struct err *err)
 	fd = socket(AF_UNIX, FLAGS, 0);
 	if (fd < 0)
 		return err_sys(err, "socket");
-	/* Everybody may connect: who they are is MUNGE's to say. */
+	/* Everybody may connect: MUNGE tells who they are. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
 		err_sys(err, "cannot listen at '%s'", path);
@@ -117,8 +117,8 @@ int listen_tcp(const char *host, const char *port, int ret[LISTEN_MAX],
 			n++;
 			continue;
 		}
-		/* "localhost" has an address that a machine without IPv6 lacks:
-		 * one that works is enough. */
+		/* "localhost" has an IPv6 address that some machines lack: one
+		 * working address is enough. */
 		rc = errno;
 		if (rc == EAFNOSUPPORT || rc == EADDRNOTAVAIL)
 			continue;

@@ -8,17 +8,17 @@
 
 #include "libcommon/err.h"
 
-enum { LISTEN_MAX = 8 }; /* addresses that one host name may have */
+enum { LISTEN_MAX = 8 }; /* addresses of one host name */
 
 /*
- * A socket that listens at path, for everybody; its folder is made when it
- * is missing.  Returns the descriptor, or -1.  A socket file that nobody
- * answers on is replaced.  Fails: EADDRINUSE somebody answers, or errno.
+ * Listen at path, for everybody; makes its folder if it is missing, and
+ * replaces a socket file on which nobody answers. Returns the descriptor, or
+ * -1. Fails with EADDRINUSE if somebody answers, or errno.
  */
 int listen_unix(const char *path, struct err *err);
 
-/* On every address of the host ("": all of this machine); returns how many
- * descriptors are in ret, or -1. */
+/* Listen on every address of the host ("": all of this machine). Returns how
+ * many descriptors are in ret, or -1. */
 int listen_tcp(const char *host, const char *port, int ret[LISTEN_MAX],
                struct err *err);
 

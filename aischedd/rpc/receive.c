@@ -7,7 +7,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { STEPS_REQUEST = 100 }; /* of any request, to decode and answer it */
+enum { STEPS_REQUEST = 100 }; /* for decoding and answering any request */
 
 static const struct peer nobody = { .user = "nobody" };
 
@@ -16,8 +16,8 @@ static bool is_whole(const struct ask *ask)
 	return ask->body && ask->got == ask_body_len(ask);
 }
 
-/* How many values a text would become if it were JSON, from above.  An object
- * or an array takes as much memory as four. */
+/* An upper bound of the values in a JSON text; an object or an array counts as
+ * four, by its memory. */
 static size_t count_values(const char *json, size_t len)
 {
 	bool in_string = false;
@@ -72,7 +72,7 @@ int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
 	return 0;
 }
 
-/* Without a branch on the bytes: how long it takes says nothing. */
+/* No branch on the bytes: the time taken reveals nothing. */
 static bool same_digest(const unsigned char *a, const unsigned char *b)
 {
 	unsigned char differ = 0;
@@ -82,7 +82,7 @@ static bool same_digest(const unsigned char *a, const unsigned char *b)
 	return !differ;
 }
 
-/* What its sender may not ask is refused, and the connection goes on. */
+/* Check that the sender may ask this; if not, the connection goes on. */
 static int check_right(const struct request_in *in, struct err *err)
 {
 	if (!in->peer->known && op_role(in->op) != ROLE_NOBODY)
@@ -95,13 +95,13 @@ static int check_right(const struct request_in *in, struct err *err)
 	return 0;
 }
 
-/* Nothing else is as large as a submission, which alone has raw bytes. */
+/* Only submissions, which have raw bytes, may be large. */
 static size_t max_values(const struct ask *ask)
 {
 	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;
 }
 
-/* The body lives as long as the handler looks at it. */
+/* The body is freed when the handler returns. */
 static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 {
 	struct conns *all = ask->conn->all;
@@ -120,7 +120,7 @@ static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 	json_decref(in->body);
 }
 
-/* What is kept of a request until it is answered is about as long as its
+/* What is kept of a request until it is answered is about as large as its
  * JSON. */
 static char *take_body_from(struct ask *ask)
 {
@@ -155,7 +155,7 @@ static void open_request(struct ask *ask)
 	free(body);
 }
 
-/* The oldest that is whole and checked, unless one before it is not. */
+/* Returns the oldest request not handed over, if it is complete and checked. */
 static struct ask *find_ready(const struct conn *conn)
 {
 	struct ask *ask;
@@ -180,7 +180,7 @@ static void hand_over_one(struct conns *all, struct conn *conn)
 		slices_add(&all->ready, &conn->slice);
 }
 
-/* Requests of all connections, a slice of them each turn. */
+/* Hand over requests of all connections, one slice a turn. */
 static void on_go(evutil_socket_t fd, short what, void *arg)
 {
 	struct conns *all = arg;
@@ -210,7 +210,7 @@ static void hand_over(struct conn *conn)
 		event_active(all->go, EV_TIMEOUT, 0);
 }
 
-/* What reading a frame waits for. */
+/* What stops reading a frame. */
 enum wait { WAIT_NOT, WAIT_PEER, WAIT_US };
 
 static int check_head(const struct conn *conn, const struct frame_head *head,
@@ -305,7 +305,7 @@ static enum wait take_cred(struct conn *conn, struct ask *ask)
 	return WAIT_NOT;
 }
 
-/* A large body is for those we know, when there is memory for it. */
+/* Accept a large body only from a known sender, and if there is memory. */
 static enum wait begin_body(struct conn *conn, struct ask *ask)
 {
 	struct conns *all = conn->all;
@@ -329,7 +329,7 @@ static enum wait begin_body(struct conn *conn, struct ask *ask)
 	return WAIT_NOT;
 }
 
-/* Hashed as it comes, so that no turn of the loop hashes 64 MiB. */
+/* Hash the body as it arrives, so that no turn hashes 64 MiB. */
 static enum wait take_body(struct conn *conn, struct ask *ask)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
@@ -356,7 +356,7 @@ static enum wait take_frame(struct conn *conn)
 	return wait;
 }
 
-/* The longest idle is the first of its list. */
+/* Move it to the end of its list: the longest idle comes first. */
 static void was_active(struct conn *conn)
 {
 	struct conns *all = conn->all;
@@ -367,8 +367,8 @@ static void was_active(struct conn *conn)
 	TAILQ_INSERT_TAIL(list, conn, of_list);
 }
 
-/* Read on, unless there is much that cannot be taken yet.  (At its own high
- * watermark libevent would call us back without end.) */
+/* Stop reading while much is unprocessed. (With libevent's own high watermark
+ * it would call back without end.) */
 static void set_reading(struct conn *conn)
 {
 	size_t len = evbuffer_get_length(bufferevent_get_input(conn->bev));

@@ -1,4 +1,4 @@
-/* rpc.c - listeners, and what their connections share */
+/* rpc.c - listeners, and what connections share */
 #include "aischedd/rpc/rpc.h"
 
 #include <assert.h>
@@ -28,12 +28,12 @@ static const struct rpc_limits usual = {
 	.body_user = LIMIT_JSON + LIMIT_RAW,
 };
 
-enum { PAUSE_S = 1 }; /* when there is no descriptor for a connection */
+enum { PAUSE_S = 1 }; /* pause of listening without free descriptors */
 
 struct listener {
 	struct rpc *rpc;
 	struct evconnlistener *lev;
-	char *path; /* of the socket; NULL: TCP */
+	char *path; /* path of the socket; NULL: TCP */
 };
 
 struct rpc {
@@ -44,8 +44,8 @@ struct rpc {
 	struct log_limit accept_fails;
 };
 
-/* Where a stranger comes from: the uid of the process on a Unix socket, else
- * the address without its port. */
+/* The origin of a stranger: the uid of the process on a Unix socket, else the
+ * address without its port. */
 static uint64_t origin_of(int fd, const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -89,8 +89,8 @@ static void on_unpause(evutil_socket_t fd, short what, void *arg)
 	pause_listeners(arg, false);
 }
 
-/* Out of descriptors, most likely.  The one we could not take still waits,
- * so the loop would come back at once for ever. */
+/* Mostly out of descriptors. Pause listening: the waiting connection would wake
+ * the loop at once, for ever. */
 static void on_accept_error(struct evconnlistener *lev, void *arg)
 {
 	struct listener *listener = arg;

@@ -1,8 +1,8 @@
 /*
  * slices.h - long requests take turns
  *
- * What takes more than a slice of a turn waits here for its next one.  The
- * user who had least goes first, whoever has how many requests.
+ * A request that needs more than a slice of a turn waits here for its next one.
+ * The user who has had least goes first, whatever the number of requests.
  */
 #ifndef AISCHEDD_RPC_SLICES_H
 #define AISCHEDD_RPC_SLICES_H
@@ -18,23 +18,25 @@
 struct slice {
 	TAILQ_ENTRY(slice) next;
 	uid_t uid;
-	bool waits; /* is in the queue */
+	bool waits; /* it is in the queue */
 };
 
 struct slices {
 	TAILQ_HEAD(, slice) queue;
-	struct map had; /* steps, by uid; forgotten when the queue is empty */
+	struct map
+	    had; /* steps taken, by uid; forgotten when the queue is empty */
 };
 
 void slices_init(struct slices *s);
 void slices_fini(struct slices *s);
-void slices_add(struct slices *s, struct slice *slice); /* as the last */
+void slices_add(struct slices *s, struct slice *slice); /* at the end */
 void slices_remove(struct slices *s, struct slice *slice);
 
-/* Take out the first one of the user who had least; NULL: none waits. */
+/* Take out the first slice of the user who has had least; returns NULL if none
+ * waits. */
 struct slice *slices_take(struct slices *s);
 
-/* A slice of this user took so many steps. */
+/* Note that a slice of this user took so many steps. */
 void slices_charge(struct slices *s, uid_t uid, uint64_t steps);
 
 #endif

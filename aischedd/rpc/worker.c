@@ -1,4 +1,4 @@
-/* worker.c - threads for what blocks: MUNGE and the name service */
+/* worker.c - threads for blocking calls: MUNGE and the name service */
 #include "aischedd/rpc/worker.h"
 
 #include <event2/event.h>
@@ -20,23 +20,23 @@ enum { NTHREADS = 4 };
 TAILQ_HEAD(works, work);
 
 /*
- * Works go from queue to a thread to done; what the loop still waits for is
- * in alive too, the oldest first, as all have the same deadline.  How many
- * there are is bounded by the connections and what each may have in flight.
+ * A work goes from queue to a thread to done. While the loop waits for it, it
+ * is also in alive, oldest first, as all have the same deadline. The number of
+ * works is bounded by connections and their requests in flight.
  */
 struct workers {
 	char *munge_socket;
 	struct idents *idents;
 	struct event *woken, *timer;
 	int64_t deadline_ms;
-	struct works alive; /* loop's thread only */
+	struct works alive; /* used on the loop's thread only */
 
 	int wake_fd;
-	pthread_mutex_t lock; /* of all that follows, and of work->state */
+	pthread_mutex_t lock; /* for all that follows, and work->state */
 	pthread_cond_t more;
 	struct works queue, done;
 	bool quit;
-	int holders; /* the loop and each thread: the last one cleans up */
+	int holders; /* the loop and each thread; the last one frees */
 };
 
 static void work_free(struct work *work)
@@ -171,8 +171,8 @@ static void arm(struct workers *w)
 	                                       .tv_usec = ms % 1000 * 1000 });
 }
 
-/* The thread may be writing to its work right now, so that done() is told
- * with a copy that has nothing but the error. */
+/* The thread may be writing to its work right now: pass done() a copy that has
+ * only the error. */
 static void expire(struct workers *w, struct work *work)
 {
 	struct work late = { .encode = work->encode, .failed = true };
@@ -199,7 +199,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	arm(w);
 }
 
-/* Signals are for the loop's thread. */
+/* Block signals in the threads: the loop's thread handles them. */
 static int start_threads(struct workers *w, struct err *err)
 {
 	pthread_attr_t attr;

@@ -1,10 +1,10 @@
 /*
- * worker.h - threads for what blocks: MUNGE and the name service
+ * worker.h - threads for blocking calls: MUNGE and the name service
  *
- * A work is given in on the loop's thread and comes back there, once, in the
- * end or when its deadline has passed, whichever is first.  A thread that
- * hangs in a hung munged is simply not waited for: its work is forgotten and
- * the thread is of use again when munged is.
+ * Submit a work on the loop's thread; it comes back there, exactly once: when
+ * it is done or when its deadline passes. A thread that hangs in munged is not
+ * waited for: its work is forgotten, and the thread is used again once munged
+ * answers.
  */
 #ifndef AISCHEDD_RPC_WORKER_H
 #define AISCHEDD_RPC_WORKER_H
@@ -20,18 +20,18 @@
 struct workers;
 struct work;
 
-/* On the loop's thread; the work is freed afterwards. */
+/* Called on the loop's thread; the work is freed afterwards. */
 typedef void work_done_fn(struct work *work, void *arg);
 
 struct work {
-	bool encode; /* digest -> cred; else cred -> digest and peer */
-	bool failed; /* err says why */
+	bool encode; /* true: digest -> cred; false: cred -> digest and peer */
+	bool failed; /* err has the reason */
 	struct err err;
 	char *cred;
 	unsigned char digest[WIRE_DIGEST];
-	struct peer *peer; /* who made the credential; may be taken */
+	struct peer *peer; /* the sender of the credential; may be taken */
 
-	/* For worker.c only: */
+	/* Used by worker.c only. */
 	work_done_fn *done;
 	void *arg;
 	int64_t until_ms;
@@ -39,23 +39,23 @@ struct work {
 	TAILQ_ENTRY(work) of_queue, of_alive;
 };
 
-/* munge_socket: NULL or "" is the system's.  Fails: EMFILE, EAGAIN (no
- * thread). */
+/* munge_socket: NULL or "" is the system's. Fails with EMFILE, or EAGAIN if a
+ * thread cannot be made. */
 struct workers *workers_new(struct event_base *base, const char *munge_socket,
                             struct err *err);
 
-/* All that is still at work is forgotten. */
+/* Forgets all unfinished works. */
 void workers_free(struct workers *workers);
 void workers_set_deadline(struct workers *workers, int64_t ms);
 
-/* cred is len bytes, not ended. */
+/* cred has len bytes and no terminating zero. */
 struct work *work_decode(struct workers *workers, const char *cred, size_t len,
                          work_done_fn *done, void *arg);
 struct work *work_encode(struct workers *workers,
                          const unsigned char digest[WIRE_DIGEST],
                          work_done_fn *done, void *arg);
 
-/* done() will not be called any more; NULL is fine. */
+/* Drop a work: done() will not be called. NULL is allowed. */
 void work_forget(struct workers *workers, struct work *work);
 
 #endif

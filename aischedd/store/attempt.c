@@ -1,4 +1,4 @@
-/* attempt.c - attempts that are over, and what they come to in all */
+/* attempt.c - attempts that are over, and their sums */
 #include "aischedd/store/own.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ void attempt_forget_names(struct store *store)
 	}
 }
 
-/* The number of a text, which is new or the one before in most cases. */
+/* Returns the id of a name; mostly it is the same as for the last attempt. */
 static int number_of(struct store *store, struct last_name *last,
                      const char *text, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* audit.c - who did what: remembered for the commit, and asked for */
+/* audit.c - who did what: written in commits, read for listings */
 #include "aischedd/store/audit.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * audit.h - who did what to jobs, nodes, queues, reservations and the daemon
  *
- * A row for each act that was accepted, written in the commit of what it
- * changed, and purged with the history.
+ * One row for each accepted act, written in the commit of what it changed, and
+ * purged with the history.
  */
 #ifndef AISCHEDD_STORE_AUDIT_H
 #define AISCHEDD_STORE_AUDIT_H
@@ -18,31 +18,32 @@ struct audit_row {
 	int64_t time_ms;
 	uint32_t uid;
 	const char *user, *act;
-	uint64_t job;       /* the record, or 0 */
+	uint64_t job;       /* id of the record, or 0 */
 	const char *target; /* "job 12_3", "node n[0-3]" */
 	const char *owner;  /* of the job, or NULL */
-	const char *text;   /* more of it, or NULL */
+	const char *text;   /* more about it, or NULL */
 };
 
-/* Remember it for the commit; texts are copied. */
+/* Keep a row for the next commit; strings are copied. */
 void store_audit(struct store *store, const struct audit_row *row);
 
-/* Which rows; NULL, 0 and NO_TIME: any. */
+/* Selects rows; NULL, 0 and NO_TIME: any. */
 struct audit_query {
 	const char *user, *act;
-	const char *about; /* by this user, or to jobs of theirs */
-	uint64_t job;      /* or all of this array */
+	const char *about; /* acts of this user, or on jobs of this user */
+	uint64_t job;      /* this job, or all of this array */
 	int64_t since, until;
-	size_t limit; /* the latest */
+	size_t limit; /* how many, the latest ones */
 };
 
 typedef void audit_fn(const struct audit_row *row, void *arg);
 
-/* Thread safe: reads with a connection of its own, the latest first. */
+/* List rows, the latest first. Thread safe: reads with a connection of its
+ * own. */
 int store_audit_list(const char *path, const struct audit_query *query,
                      audit_fn *fn, void *arg, struct err *err);
 
-/* --- for the commit ------------------------------------------------------ */
+/* --- called by commits ------------------------------------------------- */
 
 int audit_put_new(struct store *store, struct err *err);
 void audit_forget_new(struct store *store);

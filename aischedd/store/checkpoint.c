@@ -1,4 +1,4 @@
-/* checkpoint.c - the log of changes is moved into the database by a thread */
+/* checkpoint.c - a thread moves the log of changes into the database */
 #include "aischedd/store/checkpoint.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "aischedd/store/db.h"
 #include "libcommon/mem.h"
 
-enum { WAL_PAGES = 1000 }; /* a checkpoint is due beyond these */
+enum { WAL_PAGES = 1000 }; /* longer than this, the log needs a checkpoint */
 
 struct checkpoints {
 	char *path;
@@ -34,7 +34,7 @@ static void *run(void *arg)
 		}
 		c->due = false;
 		pthread_mutex_unlock(&c->lock);
-		/* What stands in its way now is tried again next time. */
+		/* What is blocked by readers now is tried again next time. */
 		sqlite3_wal_checkpoint_v2(
 		    db.sql, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 		pthread_mutex_lock(&c->lock);

@@ -1,6 +1,6 @@
 /*
- * checkpoint.h - the log of changes is moved into the database by a thread
- * with a connection of its own, so that no turn waits for it
+ * checkpoint.h - a thread moves the log of changes into the database, with a
+ * connection of its own, so that no turn waits for it
  */
 #ifndef AISCHEDD_STORE_CHECKPOINT_H
 #define AISCHEDD_STORE_CHECKPOINT_H
@@ -9,11 +9,11 @@
 
 struct checkpoints;
 
-/* Whenever what sql writes has made the log long.  sql's database is at path.
- */
+/* Make checkpoints whenever the writes of sql have made the log long. path: the
+ * database of sql. */
 struct checkpoints *checkpoints_start(sqlite3 *sql, const char *path);
 
-/* Before sql is closed.  NULL is fine. */
+/* Call it before sql is closed. NULL is allowed. */
 void checkpoints_stop(struct checkpoints *checkpoints);
 
 #endif

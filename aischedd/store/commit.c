@@ -1,4 +1,4 @@
-/* commit.c - all that changed in a turn, in one transaction */
+/* commit.c - write all that changed in a turn, in one transaction */
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/usage.h"
@@ -163,7 +163,7 @@ static int put_reservation(struct store *store, const struct state *state,
 	return result;
 }
 
-/* They are few: all of them, in place of what there was. */
+/* Replace all reservations, as they are few. */
 static int put_reservations(struct store *store, const struct state *state,
                             struct err *err)
 {
@@ -237,7 +237,8 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 		/* SQLite may have rolled back by itself. */
 		if (!sqlite3_get_autocommit(store->db.sql))
 			db_exec(&store->db, "ROLLBACK", NULL);
-		attempt_forget_names(store); /* new ones are gone */
+		attempt_forget_names(
+		    store); /* names added by it were rolled back */
 		return err_wrap(err, "database '%s'", store->path);
 	}
 	store->commits++;

@@ -22,7 +22,7 @@ static int code_of(sqlite3 *sql)
 	case SQLITE_BUSY:
 		return EBUSY;
 	default:
-		/* A quota is a disk, too. */
+		/* A full quota is like a full disk. */
 		return sqlite3_system_errno(sql) == ENOSPC ||
 		               sqlite3_system_errno(sql) == EDQUOT
 		           ? ENOSPC
@@ -170,7 +170,7 @@ bool db_is_null(const struct stmt *s, int column)
 	return sqlite3_column_type(s->s, column) == SQLITE_NULL;
 }
 
-/* A value that no program of ours wrote. */
+/* Fails with EINVAL: this program did not write such a value. */
 static int bad_column(const struct stmt *s, int column, const char *want,
                       struct err *err)
 {

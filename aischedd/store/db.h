@@ -27,7 +27,8 @@ struct stmt {
 	int status; /* the first failure */
 };
 
-/* Fails: ENOENT, EACCES, EINVAL (no database), EIO. */
+/* Open a database. Fails with ENOENT, EACCES, EINVAL (not a database) or
+ * EIO. */
 int db_open(struct db *db, const char *path, bool read_only,
             const char *const *text, size_t n, struct err *err);
 void db_close(struct db *db);
@@ -35,37 +36,37 @@ void db_close(struct db *db);
 /* Run SQL without parameters. */
 int db_exec(struct db *db, const char *sql, struct err *err);
 
-/* One integer, e.g. of a PRAGMA. */
+/* Read one integer, e.g. of a PRAGMA. */
 int db_get_i64(struct db *db, const char *sql, int64_t *ret, struct err *err);
 
-/* *err from the connection's last failure, ENOSPC when the disk is full. */
+/* Set *err from the connection's last failure; ENOSPC if the disk is full. */
 int db_fail(struct db *db, const char *what, struct err *err);
 
-/* EINVAL: why, and what to do. */
+/* Fail with EINVAL: say why the database is bad, and what to do. */
 int db_corrupt(const char *why, struct err *err);
 
-/* Ready for new values. */
+/* Returns a statement ready for new values. */
 struct stmt db_use(struct db *db, size_t which);
 void db_i64(struct stmt *s, int column, int64_t value);      /* from 1 */
 void db_text(struct stmt *s, int column, const char *value); /* NULL: null */
 void db_blob(struct stmt *s, int column, const void *data, size_t len);
 void db_null(struct stmt *s, int column);
 
-/* To its end.  Fails with the first bind or step that did. */
+/* Run the statement to its end. Fails if a bind or step failed. */
 int db_run(struct db *db, struct stmt *s, struct err *err);
 
-/* 1: a row; 0: no more, the statement is reset; -1. */
+/* Returns 1 with a row; 0 at the end, when the statement is reset; or -1. */
 int db_step(struct db *db, struct stmt *s, struct err *err);
 
-/* Columns of a row, from 0, that must be there.  Fails with EINVAL, and names
- * the column: no integer within the bounds, no text. */
+/* Read a column of a row, from 0. Fails with EINVAL, and names the column,
+ * unless it is an integer within the bounds, or a text. */
 int db_int(const struct stmt *s, int column, int64_t least, int64_t most,
            int64_t *ret, struct err *err);
 int db_text_of(const struct stmt *s, int column, const char **ret,
                struct err *err);
 bool db_is_null(const struct stmt *s, int column);
 
-/* The same of columns that may be null; that gives what is named. */
+/* Likewise for columns that may be null; they return the given value then. */
 int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null);
 const char *db_col_text(const struct stmt *s, int column); /* NULL */
 

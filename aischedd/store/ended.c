@@ -1,11 +1,12 @@
-/* ended.c - questions about jobs that have ended, and their removal */
+/* ended.c - queries about ended jobs, and their removal */
 #include "aischedd/store/own.h"
 
 #include "libcommon/idset.h"
 
-enum { AUDIT_PURGED = 10 }; /* acts forgotten for each job that may be */
+enum { AUDIT_PURGED = 10 }; /* rows of the audit purged per job that may be */
 
-/* A row of one task is that task; a part that never started is its set. */
+/* A row without a set of tasks is one task; a part of an array that never
+ * started has a set. */
 static bool row_has_task(const char *tasks, uint32_t task)
 {
 	struct idset set = { 0 };
@@ -52,7 +53,7 @@ int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 	return past_of(arg, PAST_ARRAY, job, task, ret);
 }
 
-/* What a shell would make of it: to tell which is worse. */
+/* Returns the exit status as a shell shows it, to tell which is worst. */
 static int status_of(const struct ended *e)
 {
 	return e->signal > 0              ? 128 + e->signal
@@ -169,7 +170,7 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 		return -1;
 	if (!*ret_gone || *ret_gone == limit || store->blob_lent)
 		return 0;
-	/* The last of them went: what they alone used goes too. */
+	/* The last ones went: delete scripts that no other job uses. */
 	s = db_use(&store->db, PURGE_BLOBS);
 	return db_run(&store->db, &s, err);
 }

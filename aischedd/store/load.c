@@ -1,4 +1,4 @@
-/* load.c - what has not ended, when the daemon starts */
+/* load.c - load what has not ended when the daemon starts */
 #include "aischedd/state/load.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/store/own.h"
@@ -10,10 +10,10 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-/* What no count, sum or time exceeds. */
+/* No count, sum or time exceeds this. */
 #define MOST ((int64_t)1 << 60)
 
-/* Row after row; a row that cannot be read ends it, with its name. */
+/* Load one row; the first that cannot be read is named and stops the load. */
 typedef int row_fn(struct state *state, const struct stmt *s, struct err *err);
 
 static int load_rows(struct store *store, enum sql which, const char *what,
@@ -33,7 +33,7 @@ static int load_rows(struct store *store, enum sql which, const char *what,
 	return more;
 }
 
-/* An id is never given twice, whatever the row says. */
+/* Never give an id twice, whatever the row says. */
 static int load_meta(struct store *store, struct state *state, struct err *err)
 {
 	struct stmt s = db_use(&store->db, GET_META);
@@ -158,7 +158,7 @@ static int load_array(struct state *state, const struct stmt *s,
 	return 0;
 }
 
-/* What one column alone does not say. */
+/* Check what involves more than one column. */
 static int check_job(const struct job *job, const struct stmt *s,
                      struct err *err)
 {
@@ -178,7 +178,7 @@ static int check_job(const struct job *job, const struct stmt *s,
 	return 0;
 }
 
-/* All but its texts; *ret is the caller's. */
+/* Make a job from a row, without its texts. Owns: the caller. */
 static int make_job(struct state *state, const struct stmt *s, struct job **ret,
                     struct err *err)
 {
@@ -223,7 +223,7 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 	return state_load_job(state, &job, &texts, err);
 }
 
-/* Rows that no query finds, by whose states jobs are active or history. */
+/* Find rows that no query would, because their state is out of range. */
 static int find_lost_rows(struct store *store, struct err *err)
 {
 	struct stmt s = db_use(&store->db, LOST_JOBS);

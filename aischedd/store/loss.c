@@ -25,7 +25,7 @@ static int open_file(struct store *store, const char *state_dir,
 	return store->commits_fd < 0 ? -1 : 0;
 }
 
-/* The number in the file; 0: there is none. */
+/* Returns the number in the file; 0: there is none. */
 static int64_t noted(const struct store *store)
 {
 	char text[DIGITS + 1] = "";
@@ -41,11 +41,11 @@ void loss_note(struct store *store)
 
 	snprintf(text, sizeof(text), "%0*lld\n", DIGITS,
 	         (long long)store->commits);
-	/* Not written, it only says less: that is no reason to fail. */
+	/* A stale number detects less; that is no reason to fail. */
 	(void)!pwrite(store->commits_fd, text, DIGITS + 1, 0);
 }
 
-/* The job with the highest id of which there is an attempt; 0: none. */
+/* Returns the highest id of a job with an attempt in run/; 0: none. */
 static uint64_t last_attempt(const char *state_dir)
 {
 	char *path = xasprintf("%s/run", state_dir);

@@ -2,10 +2,11 @@
  * loss.h - whether the database lacks what was once committed
  *
  * Each commit has a number, kept in the database and, after the commit, in
- * state_dir/commits.  A database behind that number is a copy of before, has
- * lost its -wal file, or is new in a folder that is not.  A power failure may
- * leave the file behind the database, never ahead of it.  Where the file is
- * gone as well, attempts in run/ of jobs with ids not yet given out show it.
+ * state_dir/commits. A database behind that number is an old copy, has lost its
+ * -wal file, or is new in a folder that is not. A power failure may leave the
+ * file behind the database, never ahead of it. If the file is lost as well,
+ * attempts in run/ of jobs with higher ids than the database gave out show the
+ * loss.
  */
 #ifndef AISCHEDD_STORE_LOSS_H
 #define AISCHEDD_STORE_LOSS_H
@@ -15,14 +16,14 @@
 #include "aischedd/store/own.h"
 
 /*
- * When the database is open.  accept: go on with what there is; ids of lost
- * jobs are not given out again as far as run/ still names them.
- * Fails: EINVAL, commits are missing; EIO, EACCES, ENOSPC.
+ * Call it when the database is open. accept: go on nevertheless; ids of lost
+ * jobs that run/ still names are not given out again. Fails with EINVAL if
+ * commits are missing; EIO, EACCES or ENOSPC.
  */
 int loss_check(struct store *store, const char *state_dir, bool accept,
                struct err *err);
 
-/* A commit has succeeded. */
+/* Note that a commit has succeeded. */
 void loss_note(struct store *store);
 
 #endif

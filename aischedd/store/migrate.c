@@ -5,13 +5,13 @@
 
 #include "libcommon/mem.h"
 
-/* "aisc": tells our databases from others'. */
+/* "aisc": marks a database as ours. */
 #define APPLICATION_ID 0x61697363
 
 /*
- * Step i brings version i to i + 1.  Never change one that was released:
- * add another.  Each old version is saved in tests/unit/store/ and opened by
- * the tests.
+ * Step i brings version i to i + 1. Never change a step that was released: add
+ * another. Each old version is saved in tests/unit/store/ and opened by the
+ * tests.
  */
 static const char *const steps[] = {
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -49,13 +49,14 @@ static const char *const steps[] = {
 	"CREATE TABLE usage (user TEXT, queue TEXT, cpu_ms INTEGER,"
 	" gpu_ms INTEGER, jobs INTEGER, PRIMARY KEY (user, queue))"
 	" WITHOUT ROWID;",
-	/* Usage that decays: by whom, how much, when. */
+	/* Usage that decays: the charge of jobs, and whose usage, since
+	 * when. */
 	"ALTER TABLE job ADD COLUMN charge INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN uid INTEGER;"
 	"ALTER TABLE usage ADD COLUMN amount INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN time INTEGER DEFAULT 0;",
-	/* Who leaves for whom, which tasks, what is held meanwhile, and how
-	 * often it was so in the last hour. */
+	/* Evictions: for whom, which tasks, the nodes held meanwhile, and those
+	 * of the last hour. */
 	"ALTER TABLE job ADD COLUMN evict INTEGER DEFAULT 0;"
 	"ALTER TABLE job ADD COLUMN evict_by INTEGER DEFAULT 0;"
 	"ALTER TABLE job ADD COLUMN leaving TEXT;"
@@ -65,12 +66,12 @@ static const char *const steps[] = {
 	"CREATE TABLE reservation (name TEXT PRIMARY KEY, start_time INTEGER,"
 	" end_time INTEGER, repeat INTEGER, nodes TEXT, users TEXT,"
 	" guests TEXT) WITHOUT ROWID;",
-	/* Tasks that failed and were started again. */
+	/* Failed tasks that were started again. */
 	"ALTER TABLE job ADD COLUMN replaced INTEGER DEFAULT 0;",
-	/* How long they ran before they made room for others. */
+	/* How long jobs ran before they were evicted. */
 	"ALTER TABLE job ADD COLUMN served INTEGER DEFAULT 0;",
-	/* Attempts; ended jobs of before count as one, of which it is not
-	 * known what it held.  Who did what to jobs, nodes, queues. */
+	/* Attempts; each ended job counts as one, of which nobody knows what it
+	 * held. Who did what to jobs, nodes, queues. */
 	"CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT UNIQUE);"
 	"CREATE TABLE attempt (job INTEGER, attempt INTEGER,"
 	" array_id INTEGER, array_task INTEGER, uid INTEGER, user INTEGER,"

@@ -6,8 +6,8 @@
 
 #include "aischedd/store/db.h"
 
-/* Each step is a transaction of its own.  Fails: EINVAL not ours or newer,
- * nothing is changed then; else as db_exec(). */
+/* Run the missing steps, each a transaction of its own. Fails with EINVAL, and
+ * changes nothing, if the database is not ours or newer; else as db_exec(). */
 int store_migrate(struct db *db, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * own.h - what the files of the store share, and nobody else
+ * own.h - what the files of the store share
  */
 #ifndef AISCHEDD_STORE_OWN_H
 #define AISCHEDD_STORE_OWN_H
@@ -12,7 +12,7 @@
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
 
-/* Its statements; what they say is in store.c. */
+/* The statements; their texts are in store.c. */
 enum sql {
 	PUT_JOB,
 	DEL_JOB,
@@ -58,7 +58,7 @@ enum sql {
 	NSQL
 };
 
-/* A blob or token that waits for the commit. */
+/* A blob or token not yet committed. */
 struct new_blob {
 	int64_t id;
 	unsigned char hash[SHA256_DIGEST_LENGTH];
@@ -73,7 +73,7 @@ struct new_token {
 	int64_t time;
 };
 
-/* Texts of attempts that many have, by number. */
+/* Names that many attempts share, by id. */
 enum {
 	NAME_USER,
 	NAME_QUEUE,
@@ -90,31 +90,32 @@ struct last_name {
 
 struct store {
 	struct db db;
-	int64_t commits;   /* so many in all; loss.h */
+	int64_t commits;   /* number of the last commit; loss.h */
 	int commits_fd;    /* state_dir/commits */
-	uint64_t last_ran; /* ids up to this one are not given out */
+	uint64_t last_ran; /* ids up to this one are never given out */
 	char *path, *id;
 	const char *sql[NSQL];
 	char *put_job, *load_jobs;
 	int64_t next_blob;
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
-	bool blob_lent; /* an old one, to a job that is not yet written */
+	bool blob_lent; /* a known blob was given to a job that is not written
+	                   yet */
 	struct audit_row *audit;
 	size_t naudits, audit_cap;
 	struct new_token *token;
 	size_t ntokens, token_cap;
-	struct last_name name[NAMES]; /* of the attempt before */
+	struct last_name name[NAMES]; /* of the last attempt */
 	struct store_stats stats;
 	struct checkpoints *checkpoints;
 };
 
-/* attempt.c: attempts that are over, and what they come to in all. */
+/* attempt.c: attempts that are over, and their sums. */
 int attempt_put(struct store *store, const struct state *state,
                 const struct attempt_row *row, struct err *err);
 void attempt_forget_names(struct store *store);
 
-/* What waits for the commit is written, or was. */
+/* Write what waits for the commit; forget it once that is done. */
 int blob_put_new(struct store *store, struct err *err);
 void blob_forget_new(struct store *store);
 

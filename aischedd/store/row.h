@@ -9,16 +9,16 @@
 
 /* "id,array_id,...": all columns, in the order of the two calls below. */
 const char *row_columns(void);
-/* "?,?,...": as many. */
+/* "?,?,...": one for each column. */
 const char *row_marks(void);
 void row_bind(struct stmt *s, const struct state *state, const struct job *job,
               struct buf *scratch);
 
-/* Texts and what was asked for are borrowed until the next step.
- * Fails: EINVAL, no request. */
+/* Read a row; strings and the request are borrowed until the next step. Fails
+ * with EINVAL if there is no valid request. */
 int row_read(const struct stmt *s, struct past_job *ret, struct err *err);
 
-/* Columns that are more than a number of struct job. */
+/* The columns that are texts. */
 struct job_texts row_texts(const struct stmt *s);
 const char *row_tasks(const struct stmt *s);
 

@@ -19,14 +19,13 @@ enum kind {
 	MAYBE /* an I64 whose SPEC_UNSET is null */
 };
 
-/* What no count, sum or time exceeds: two of them can be added. */
+/* No count, sum or time exceeds this: two of them can be added. */
 #define MOST ((int64_t)1 << 60)
 
 /*
- * Numbers of struct job and their bounds.  Then come the texts, see enum
- * text_column, and what was asked for, packed: a column for each of its
- * fields, most of them null, would take half of the time in which a million
- * jobs are loaded.
+ * Numbers of struct job and their bounds. Then come the texts, see enum
+ * text_column, and the packed request: a column for each of its fields, most of
+ * them null, would take half of the time in which a million jobs are loaded.
  */
 static const struct job_column {
 	const char *name;
@@ -132,7 +131,7 @@ const char *row_marks(void)
 	return marks.data;
 }
 
-/* The value that null stands for; below the bounds of the others. */
+/* The value for which null stands; it is below the bounds of the others. */
 static int64_t null_of(const struct job_column *c)
 {
 	return c->kind == TIME   ? NO_TIME
@@ -197,7 +196,7 @@ static void set(struct job *job, const struct job_column *c, int64_t value)
 	}
 }
 
-/* A text that has to be made; nothing for none. */
+/* Append a text that has to be formatted; nothing if there is none. */
 static void put_text(const struct state *state, const struct job *job,
                      enum text_column which, struct buf *out)
 {
@@ -228,12 +227,12 @@ static void put_text(const struct state *state, const struct job *job,
 		if (job->ledger)
 			ledger_format(job->ledger, out);
 		break;
-	default: /* it is there already */
+	default: /* the job has it as a string */
 		break;
 	}
 }
 
-/* Texts that have to be made go into scratch, which outlives the step. */
+/* Formatted texts go into scratch, which must outlive the step. */
 void row_bind(struct stmt *s, const struct state *state, const struct job *job,
               struct buf *scratch)
 {

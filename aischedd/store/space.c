@@ -1,4 +1,4 @@
-/* space.c - a full disk must not keep jobs from being ended */
+/* space.c - jobs can be ended on a full disk */
 #include "aischedd/store/space.h"
 
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 #include "libcommon/mem.h"
 
 enum {
-	RESERVE = 8 << 20, /* twice what the log is long at a checkpoint */
-	RESERVE_PART = 8,  /* at most such a part of what is free */
-	LITTLE = 1 << 20,  /* less is a full disk */
-	LITTLE_PART = 32   /* or such a part of a small one */
+	RESERVE = 8 << 20, /* twice the length of the log at a checkpoint */
+	RESERVE_PART = 8,  /* at most this fraction of what is free */
+	LITTLE = 1 << 20,  /* a disk with less free is full */
+	LITTLE_PART = 32   /* or, if it is small, less than this fraction */
 };
 
 static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)
@@ -21,7 +21,7 @@ static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)
 	return (int64_t)blocks * (int64_t)fs->f_frsize;
 }
 
-/* What this process may still take. */
+/* Returns what this process may still use. */
 static int64_t bytes_free(const struct statvfs *fs)
 {
 	return bytes(fs, geteuid() == 0 ? fs->f_bfree : fs->f_bavail);
@@ -34,7 +34,7 @@ void space_reserve(const struct store *store)
 	int64_t size = RESERVE;
 	struct statvfs fs;
 
-	/* SQLite has no locks on this file that closing could drop. */
+	/* SQLite holds no locks on this file that closing could drop. */
 	if (fd >= 0 && fstatvfs(fd, &fs) == 0) {
 		if (size > bytes_free(&fs) / RESERVE_PART)
 			size = bytes_free(&fs) / RESERVE_PART;

@@ -1,4 +1,4 @@
-/* store.c - one SQLite database: its statements, opened and closed */
+/* store.c - one SQLite database: its statements; open and close */
 #include "aischedd/store/own.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static const char *const fixed_sql[NSQL] = {
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
 		      " WHERE array_id = ? AND state >= 5"
 		      " AND (array_task = ? OR tasks IS NOT NULL)",
-	/* Other than COMPLETED (5) is worse. */
+	/* A state above COMPLETED (5) is worse. */
 	[PAST_ARRAY] = "SELECT max(state), max(uid), max(start_time) FROM job"
 		       " WHERE array_id = ? AND state >= 5",
 	[ENDED_JOB] = "SELECT state, exit_code, signal FROM job"
@@ -120,8 +120,8 @@ static int check(struct db *db, struct err *err)
 }
 
 /*
- * Packed requests number their fields as spec_fields did when they were
- * written: new ones are only added at the end of it.
+ * Packed requests use the field numbers of spec_fields at the time of writing.
+ * Check that fields were only added at the end.
  */
 static int check_fields(struct store *store, struct err *err)
 {
@@ -152,7 +152,7 @@ static int check_fields(struct store *store, struct err *err)
 	return result;
 }
 
-/* Made when a database is first opened; copies are the same. */
+/* The id is made with the database; copies have the same. */
 static int load_id(struct store *store, struct err *err)
 {
 	const char *id = NULL;
@@ -192,7 +192,7 @@ static int prepare(struct store *store, struct err *err)
 	                  &store->next_blob, err);
 }
 
-/* Scripts and environments are in it: nobody else may read the file. */
+/* The file has scripts and environments: only its owner may read it. */
 static int open_db(struct store *store, struct err *err)
 {
 	mode_t was = umask(077);

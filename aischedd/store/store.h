@@ -25,55 +25,56 @@ struct store;
 
 /*
  * Open or make state_dir/aisched.db, bring it to this version's schema and
- * check it.  accept_loss: also a database that lacks what was once committed.
- * Fails: EINVAL not our database, corrupt, newer than this program, or older
- * than what it last held; EIO, EACCES, ENOSPC.
+ * check it. accept_loss: also take a database that lacks what was once
+ * committed. Fails with EINVAL if it is not our database, corrupt, newer than
+ * this program, or older than what it last held; EIO, EACCES or ENOSPC.
  */
 struct store *store_open(const char *state_dir, bool accept_loss,
                          struct err *err);
-void store_close(struct store *store); /* NULL is fine */
+void store_close(struct store *store); /* NULL is allowed */
 
-/* What tells this database from all others, as long as the store is open. */
+/* Returns what tells this database from all others; valid while the store is
+ * open. */
 const char *store_id(const struct store *store);
 
-/* Everything that has not ended, and the rest of the state. */
+/* Load everything that has not ended, and the rest of the state. */
 int store_load(struct store *store, struct state *state, int64_t now,
                struct err *err);
 
-/* --- within a turn: remembered, written by store_commit() -------------- */
+/* --- during a turn: kept for store_commit() ----------------------------- */
 
-/* The number of these bytes, which are copied unless they are known. */
+/* Returns the id of these bytes, which are copied unless they are known. */
 int64_t store_blob(struct store *store, const void *data, size_t len,
                    struct err *err);
 
-/* The submission with this token was first_id .. first_id + count - 1. */
+/* Note that the submission with this token has these ids. */
 void store_token(struct store *store, const char *token, uint32_t uid,
                  uint64_t first_id, uint32_t count, int64_t now);
 
 /*
- * Write all of it and what changed in the state; then the state has been
- * told (state_committed()).  On failure nothing is written and everything is
- * kept for the next call.
- * Fails: ENOSPC; anything else is not going to get better.
+ * Write all of it and what changed in the state, and tell the state
+ * (state_committed()). On failure nothing is written and everything is kept for
+ * the next call. Fails with ENOSPC; after any other failure the next call would
+ * fail, too.
  */
 int store_commit(struct store *store, struct state *state, struct err *err);
 
-/* --- questions --------------------------------------------------------- */
+/* --- queries ----------------------------------------------------------- */
 
-/* Fails: ENOENT. */
+/* Fails with ENOENT. */
 int store_blob_get(struct store *store, int64_t id, struct buf *ret,
                    struct err *err);
 
-/* Whether there was a submission with this token; committed or not. */
+/* Whether there was a submission with this token, committed or not. */
 bool store_token_find(struct store *store, const char *token, uint32_t uid,
                       uint64_t *ret_first, uint32_t *ret_count);
 
-/* past_fn of the state; arg is the store. */
+/* A past_fn for the state; arg is the store. */
 int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
-/* The exit of an ended job, or the worst of an array's tasks (those of the
- * set, all when it is empty): the highest of exit status and 128 + signal.
- * -1: not there. */
+/* Get the state and exit of an ended job, or of the worst of an array's tasks
+ * (those of the set; all if it is empty): the one with the highest exit status
+ * or 128 + signal. Returns -1 if there is none. */
 struct ended {
 	enum job_state state;
 	int exit_code, signal;
@@ -81,23 +82,22 @@ struct ended {
 int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                 struct ended *ret);
 
-/* Whether a job of the array, but for this one, ended otherwise than
- * COMPLETED. */
+/* Whether another job of the array ended in a state other than COMPLETED. */
 bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
 
-/* An ended job as the store has it. */
+/* An ended job from the store. */
 struct past_job {
-	struct job job; /* strings and spec are borrowed for the call */
+	struct job job; /* strings are borrowed for the call */
 	const char *user, *queue;
 	const char *place; /* state_placement_format(), or NULL */
 };
 
 struct history_query {
-	bool ended_only;      /* else active ones too */
-	int64_t since, until; /* end within; NO_TIME: no bound */
-	uint64_t id;          /* the job, or all of this array; 0: any */
-	uint32_t task;        /* with id: this task only, or NO_TASK */
-	int64_t after;        /* in order of (end, id): rows beyond these */
+	bool ended_only;      /* else also active jobs */
+	int64_t since, until; /* bounds of the end; NO_TIME: none */
+	uint64_t id;          /* this job, or all of this array; 0: any */
+	uint32_t task;        /* with id: only this task, or NO_TASK */
+	int64_t after;        /* go on after this (end, id) */
 	uint64_t after_id;
 	size_t limit;
 };
@@ -105,15 +105,15 @@ struct history_query {
 typedef void past_job_fn(const struct past_job *past, void *arg);
 
 /*
- * Thread safe: reads with a connection of its own.  Rows in order of their
- * end, then id.
+ * List rows in order of their end, then id. Thread safe: reads with a
+ * connection of its own.
  */
 int store_history(const char *path, const struct history_query *query,
                   past_job_fn *fn, void *arg, struct err *err);
 
 const char *store_path(const struct store *store);
 
-/* What a user's ended jobs had of a queue in all, since ever. */
+/* Lifetime totals of a user's ended jobs in a queue. */
 struct total {
 	const char *user, *queue;
 	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
@@ -123,11 +123,11 @@ int store_totals(struct store *store,
                  void (*fn)(const struct total *total, void *arg), void *arg,
                  struct err *err);
 
-/* The jobs that store_purge() would forget. */
+/* List the jobs that store_purge() would forget. */
 int store_old(struct store *store, int64_t before, size_t limit,
               void (*fn)(uint64_t job, void *arg), void *arg, struct err *err);
 
-/* Forget what ended before then, at most so many jobs; how many went. */
+/* Forget at most `limit` jobs that ended before then; *ret_gone: how many. */
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err);
 
