@@ -107,15 +107,15 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-struct result {
+struct pass_result {
 	double took; /* seconds of the fastest of a few passes */
 	uint32_t starts, tasks, evictions, promises;
 };
 
-static struct result measure(struct buf *text)
+static struct pass_result measure(struct buf *text)
 {
 	struct arena *world = arena_new();
-	struct result r = { .took = 1e9 };
+	struct pass_result r = { .took = 1e9 };
 	struct err err;
 	const struct snap *snap = snap_read(text->data, world, &err);
 
@@ -175,7 +175,7 @@ static void bench_place(uint32_t nodes, uint32_t tasks)
 {
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
 	uint32_t jobs = nodes * 2 / tasks;
-	struct result r;
+	struct pass_result r;
 
 	add_rows(&text, "all", jobs, 1, 4, tasks);
 	r = measure(&text);
@@ -190,7 +190,7 @@ static void bench_topology(uint32_t nodes, uint32_t tasks)
 {
 	struct buf text = world_with_racks(nodes);
 	uint32_t jobs = nodes / tasks;
-	struct result r;
+	struct pass_result r;
 
 	buf_printf(&text, "pend 1000000-%u need=rack tasks=%u gpus=8 cpus=8\n",
 	           1000000 + jobs - 1, tasks);
@@ -205,7 +205,7 @@ static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                        uint32_t tasks, bool ends)
 {
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
-	struct result r;
+	struct pass_result r;
 
 	fill_nodes(&text, nodes, "all", ends, 0);
 	add_rows(&text, "all", jobs, shapes, 1, tasks);
@@ -222,7 +222,7 @@ static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                         bool ends)
 {
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
-	struct result r;
+	struct pass_result r;
 
 	fill_nodes(&text, nodes, "all", ends, 1);
 	add_rows(&text, "all", jobs, shapes, 1, 1);
@@ -238,7 +238,7 @@ static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 static void bench_reclaim(uint32_t nodes)
 {
 	struct buf queues = { 0 }, text;
-	struct result r;
+	struct pass_result r;
 
 	buf_printf(&queues, "queue a quota=gpus:0\nqueue b quota=gpus:%u\n",
 	           nodes * GPUS);

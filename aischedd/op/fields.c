@@ -59,11 +59,11 @@ static bool is_objects(const json_t *value)
 	return json_is_array(value);
 }
 
-static const struct field_kind {
+static const struct field_type {
 	char letter;
 	bool (*fits)(const json_t *value);
 	const char *name;
-} kinds[] = {
+} types[] = {
 	{ 't', is_text, "a text" },
 	{ 'i', is_int, "a whole number" },
 	{ 'b', is_bool, "true or false" },
@@ -74,17 +74,17 @@ static const struct field_kind {
 _Static_assert(LIMIT_IDS == 10000, "the text above says so");
 
 /* Returns NULL if there is no such field. */
-static const struct field_kind *kind_of(const char *fields, const char *name)
+static const struct field_type *type_of(const char *fields, const char *name)
 {
 	size_t len = strlen(name);
 
 	for (const char *at = fields; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, "=");
 
-		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 			if (n == len && !strncmp(at, name, n) &&
-			    kinds[i].letter == at[n + 1])
-				return &kinds[i];
+			    types[i].letter == at[n + 1])
+				return &types[i];
 		at += n + 2;
 	}
 	return NULL;
@@ -93,22 +93,22 @@ static const struct field_kind *kind_of(const char *fields, const char *name)
 int fields_check(const char *fields, json_t *body, struct err *err)
 {
 	const char *op = json_string_value(json_object_get(body, "op"));
-	const struct field_kind *kind;
+	const struct field_type *type;
 	const char *name;
 	json_t *value;
 
 	json_object_foreach(body, name, value) {
 		if (!strcmp(name, "op"))
 			continue;
-		kind = kind_of(fields, name);
-		if (!kind)
+		type = type_of(fields, name);
+		if (!type)
 			return err_set(err, EPROTO,
 			               "request '%s' has no field '%s'", op,
 			               name);
-		if (!kind->fits(value))
+		if (!type->fits(value))
 			return err_set(err, EPROTO,
 			               "field '%s' of request '%s' must be %s",
-			               name, op, kind->name);
+			               name, op, type->name);
 	}
 	return 0;
 }

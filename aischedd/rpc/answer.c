@@ -19,7 +19,7 @@
 
 static void frame_free(struct frame *f)
 {
-	work_forget(f->ask->conn->all->workers, f->work);
+	workers_forget(f->ask->conn->all->workers, f->work);
 	TAILQ_REMOVE(&f->ask->frames, f, next);
 	free(f->cred);
 	free(f->data);
@@ -86,7 +86,7 @@ void answer_drained(struct conn *conn)
 
 /* An answer without credential is dropped with its connection: the client asks
  * again, with the same token. */
-static void on_encoded(struct work *work, void *arg)
+static void on_encoded(struct cred_work *work, void *arg)
 {
 	struct frame *f = arg;
 	struct conn *conn = f->ask->conn;
@@ -124,7 +124,7 @@ static void frame_add(struct ask *ask, enum frame_kind kind, char *data,
 		             f->head.seq, ask->part, data, f->head.json_len,
 		             data, f->head.raw_len);
 		f->work =
-		    work_encode(conn->all->workers, digest, on_encoded, f);
+		    workers_encode(conn->all->workers, digest, on_encoded, f);
 	}
 	answer_flush(conn);
 }

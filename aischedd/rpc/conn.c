@@ -61,7 +61,7 @@ void ask_free(struct ask *ask)
 {
 	struct conn *conn = ask->conn;
 
-	work_forget(conn->all->workers, ask->work);
+	workers_forget(conn->all->workers, ask->work);
 	ask_release(ask);
 	answer_free(ask);
 	if (conn->reading == ask)
@@ -135,7 +135,7 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 	conn->ending = true;
 	/* The credential no longer matters: answer without waiting for
 	 * munged. */
-	work_forget(conn->all->workers, ask->work);
+	workers_forget(conn->all->workers, ask->work);
 	ask->work = NULL;
 	free(ask->peer);
 	ask->peer = NULL;

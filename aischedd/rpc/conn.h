@@ -67,7 +67,7 @@ struct frame {
 	TAILQ_ENTRY(frame) next;
 	struct ask *ask;
 	struct frame_head head;
-	struct work *work; /* making its credential; NULL: ready */
+	struct cred_work *work; /* making its credential; NULL: ready */
 	char *cred, *data; /* data: the JSON of a reply, the raw of a part */
 };
 
@@ -77,10 +77,10 @@ struct ask {
 	struct frame_head head;
 
 	/* The request, as far as it has been read. */
-	bool has_cred;     /* or does not need one */
-	bool checked;      /* the credential is valid */
-	struct work *work; /* decoding the credential */
-	struct peer *peer; /* NULL: unknown */
+	bool has_cred;          /* or does not need one */
+	bool checked;           /* the credential is valid */
+	struct cred_work *work; /* decoding the credential */
+	struct peer *peer;      /* NULL: unknown */
 	unsigned char digest[WIRE_DIGEST];
 	struct frame_hash hash;
 	char *body; /* JSON and raw; NULL: not begun, or handed over already */

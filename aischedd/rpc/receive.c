@@ -259,7 +259,7 @@ static enum wait take_head(struct conn *conn)
 	return WAIT_NOT;
 }
 
-static void on_decoded(struct work *work, void *arg)
+static void on_decoded(struct cred_work *work, void *arg)
 {
 	struct ask *ask = arg;
 	struct conn *conn = ask->conn;
@@ -295,10 +295,10 @@ static enum wait take_cred(struct conn *conn, struct ask *ask)
 		return WAIT_PEER;
 	ask->has_cred = true;
 	if (len)
-		ask->work =
-		    work_decode(conn->all->workers,
-		                (const char *)evbuffer_pullup(in, (ssize_t)len),
-		                len, on_decoded, ask);
+		ask->work = workers_decode(
+		    conn->all->workers,
+		    (const char *)evbuffer_pullup(in, (ssize_t)len), len,
+		    on_decoded, ask);
 	else
 		ask->checked = true;
 	evbuffer_drain(in, len);

@@ -17,7 +17,7 @@
 
 enum { NTHREADS = 4 };
 
-TAILQ_HEAD(works, work);
+TAILQ_HEAD(works, cred_work);
 
 /*
  * A work goes from queue to a thread to done. While the loop waits for it, it
@@ -39,7 +39,7 @@ struct workers {
 	int holders; /* the loop and each thread; the last one frees */
 };
 
-static void work_free(struct work *work)
+static void free_work(struct cred_work *work)
 {
 	free(work->cred);
 	free(work->peer);
@@ -64,7 +64,7 @@ static void let_go(struct workers *w)
 	free(w);
 }
 
-static void work_run(struct workers *w, struct work *work)
+static void run_work(struct workers *w, struct cred_work *work)
 {
 	uid_t uid;
 	gid_t gid;
@@ -84,7 +84,7 @@ static void work_run(struct workers *w, struct work *work)
 static void *worker_main(void *arg)
 {
 	struct workers *w = arg;
-	struct work *work;
+	struct cred_work *work;
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->quit) {
@@ -94,15 +94,15 @@ static void *worker_main(void *arg)
 			continue;
 		}
 		TAILQ_REMOVE(&w->queue, work, of_queue);
-		work->state = WORK_RUNNING;
+		work->state = CRED_RUNNING;
 		pthread_mutex_unlock(&w->lock);
-		work_run(w, work);
+		run_work(w, work);
 		pthread_mutex_lock(&w->lock);
-		if (work->state == WORK_FORGOTTEN) {
-			work_free(work);
+		if (work->state == CRED_FORGOTTEN) {
+			free_work(work);
 			continue;
 		}
-		work->state = WORK_DONE;
+		work->state = CRED_DONE;
 		if (TAILQ_EMPTY(&w->done))
 			eventfd_write(w->wake_fd, 1);
 		TAILQ_INSERT_TAIL(&w->done, work, of_queue);
@@ -112,9 +112,9 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-static struct work *next_done(struct workers *w)
+static struct cred_work *next_done(struct workers *w)
 {
-	struct work *work;
+	struct cred_work *work;
 
 	pthread_mutex_lock(&w->lock);
 	work = TAILQ_FIRST(&w->done);
@@ -127,7 +127,7 @@ static struct work *next_done(struct workers *w)
 static void on_woken(evutil_socket_t fd, short what, void *arg)
 {
 	struct workers *w = arg;
-	struct work *work;
+	struct cred_work *work;
 	eventfd_t count;
 
 	(void)what;
@@ -135,11 +135,11 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
 	while ((work = next_done(w))) {
 		TAILQ_REMOVE(&w->alive, work, of_alive);
 		work->done(work, work->arg);
-		work_free(work);
+		free_work(work);
 	}
 }
 
-void work_forget(struct workers *w, struct work *work)
+void workers_forget(struct workers *w, struct cred_work *work)
 {
 	bool mine;
 
@@ -147,20 +147,20 @@ void work_forget(struct workers *w, struct work *work)
 		return;
 	TAILQ_REMOVE(&w->alive, work, of_alive);
 	pthread_mutex_lock(&w->lock);
-	mine = work->state != WORK_RUNNING;
-	if (work->state == WORK_QUEUED)
+	mine = work->state != CRED_RUNNING;
+	if (work->state == CRED_QUEUED)
 		TAILQ_REMOVE(&w->queue, work, of_queue);
-	else if (work->state == WORK_DONE)
+	else if (work->state == CRED_DONE)
 		TAILQ_REMOVE(&w->done, work, of_queue);
-	work->state = WORK_FORGOTTEN;
+	work->state = CRED_FORGOTTEN;
 	pthread_mutex_unlock(&w->lock);
 	if (mine)
-		work_free(work);
+		free_work(work);
 }
 
 static void arm(struct workers *w)
 {
-	struct work *oldest = TAILQ_FIRST(&w->alive);
+	struct cred_work *oldest = TAILQ_FIRST(&w->alive);
 	int64_t ms;
 
 	if (!oldest)
@@ -173,23 +173,23 @@ static void arm(struct workers *w)
 
 /* The thread may be writing to its work right now: pass done() a copy that has
  * only the error. */
-static void expire(struct workers *w, struct work *work)
+static void expire(struct workers *w, struct cred_work *work)
 {
-	struct work late = { .encode = work->encode, .failed = true };
-	work_done_fn *done = work->done;
+	struct cred_work late = { .encode = work->encode, .failed = true };
+	cred_done_fn *done = work->done;
 	void *arg = work->arg;
 
 	err_set(&late.err, EAGAIN,
 	        "munged did not answer within %g s; is it running? try again",
 	        (double)w->deadline_ms / 1000);
-	work_forget(w, work);
+	workers_forget(w, work);
 	done(&late, arg);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct workers *w = arg;
-	struct work *oldest;
+	struct cred_work *oldest;
 	int64_t now = clock_ms();
 
 	(void)fd;
@@ -257,12 +257,12 @@ struct workers *workers_new(struct event_base *base, const char *munge_socket,
 
 void workers_free(struct workers *w)
 {
-	struct work *work;
+	struct cred_work *work;
 
 	if (!w)
 		return;
 	while ((work = TAILQ_FIRST(&w->alive)))
-		work_forget(w, work);
+		workers_forget(w, work);
 	event_free(w->timer);
 	if (w->woken)
 		event_free(w->woken);
@@ -278,7 +278,7 @@ void workers_set_deadline(struct workers *w, int64_t ms)
 	w->deadline_ms = ms;
 }
 
-static struct work *work_add(struct workers *w, struct work *work)
+static struct cred_work *add_work(struct workers *w, struct cred_work *work)
 {
 	work->until_ms = clock_ms() + w->deadline_ms;
 	TAILQ_INSERT_TAIL(&w->alive, work, of_alive);
@@ -291,26 +291,26 @@ static struct work *work_add(struct workers *w, struct work *work)
 	return work;
 }
 
-struct work *work_decode(struct workers *w, const char *cred, size_t len,
-                         work_done_fn *done, void *arg)
+struct cred_work *workers_decode(struct workers *w, const char *cred,
+                                 size_t len, cred_done_fn *done, void *arg)
 {
-	struct work *work = xcalloc(1, sizeof(*work));
+	struct cred_work *work = xcalloc(1, sizeof(*work));
 
 	work->cred = xstrndup(cred, len);
 	work->done = done;
 	work->arg = arg;
-	return work_add(w, work);
+	return add_work(w, work);
 }
 
-struct work *work_encode(struct workers *w,
-                         const unsigned char digest[WIRE_DIGEST],
-                         work_done_fn *done, void *arg)
+struct cred_work *workers_encode(struct workers *w,
+                                 const unsigned char digest[WIRE_DIGEST],
+                                 cred_done_fn *done, void *arg)
 {
-	struct work *work = xcalloc(1, sizeof(*work));
+	struct cred_work *work = xcalloc(1, sizeof(*work));
 
 	work->encode = true;
 	memcpy(work->digest, digest, WIRE_DIGEST);
 	work->done = done;
 	work->arg = arg;
-	return work_add(w, work);
+	return add_work(w, work);
 }

@@ -18,12 +18,12 @@
 #include "libcommon/wire.h"
 
 struct workers;
-struct work;
+struct cred_work;
 
 /* Called on the loop's thread; the work is freed afterwards. */
-typedef void work_done_fn(struct work *work, void *arg);
+typedef void cred_done_fn(struct cred_work *work, void *arg);
 
-struct work {
+struct cred_work {
 	bool encode; /* true: digest -> cred; false: cred -> digest and peer */
 	bool failed; /* err has the reason */
 	struct err err;
@@ -32,11 +32,11 @@ struct work {
 	struct peer *peer; /* the sender of the credential; may be taken */
 
 	/* Used by worker.c only. */
-	work_done_fn *done;
+	cred_done_fn *done;
 	void *arg;
 	int64_t until_ms;
-	enum { WORK_QUEUED, WORK_RUNNING, WORK_DONE, WORK_FORGOTTEN } state;
-	TAILQ_ENTRY(work) of_queue, of_alive;
+	enum { CRED_QUEUED, CRED_RUNNING, CRED_DONE, CRED_FORGOTTEN } state;
+	TAILQ_ENTRY(cred_work) of_queue, of_alive;
 };
 
 /* munge_socket: NULL or "" is the system's. Fails with EMFILE, or EAGAIN if a
@@ -49,13 +49,13 @@ void workers_free(struct workers *workers);
 void workers_set_deadline(struct workers *workers, int64_t ms);
 
 /* cred has len bytes and no terminating zero. */
-struct work *work_decode(struct workers *workers, const char *cred, size_t len,
-                         work_done_fn *done, void *arg);
-struct work *work_encode(struct workers *workers,
-                         const unsigned char digest[WIRE_DIGEST],
-                         work_done_fn *done, void *arg);
+struct cred_work *workers_decode(struct workers *workers, const char *cred,
+                                 size_t len, cred_done_fn *done, void *arg);
+struct cred_work *workers_encode(struct workers *workers,
+                                 const unsigned char digest[WIRE_DIGEST],
+                                 cred_done_fn *done, void *arg);
 
 /* Drop a work: done() will not be called. NULL is allowed. */
-void work_forget(struct workers *workers, struct work *work);
+void workers_forget(struct workers *workers, struct cred_work *work);
 
 #endif

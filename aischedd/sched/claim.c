@@ -8,7 +8,7 @@
 
 /* The owner of a claim: a job that waits (row), or a run that grows or
  * moves. */
-struct holder {
+struct claim_holder {
 	uint32_t row, run;
 	uint32_t req;
 	const uint32_t *node;
@@ -29,7 +29,7 @@ struct want {
 /* All claims, and all runs that are ending. */
 struct settling {
 	struct pass *p;
-	struct holder *holder;
+	struct claim_holder *holder;
 	uint32_t nholders;
 	struct want *want;
 	uint32_t nwants;
@@ -39,35 +39,37 @@ struct settling {
 	uint32_t *owner;         /* by task: its run */
 };
 
-static struct holder of_row(const struct snap *s, uint32_t row)
+static struct claim_holder of_row(const struct snap *s, uint32_t row)
 {
 	uint32_t first = s->pend.claim_first[row];
 
-	return (struct holder){ .row = row,
-		                .run = SNAP_NONE,
-		                .req = s->pend.req[row],
-		                .node = s->claim + first,
-		                .n = s->pend.claim_first[row + 1] - first };
+	return (struct claim_holder){ .row = row,
+		                      .run = SNAP_NONE,
+		                      .req = s->pend.req[row],
+		                      .node = s->claim + first,
+		                      .n = s->pend.claim_first[row + 1] -
+		                           first };
 }
 
-static struct holder of_run(const struct snap *s, uint32_t run)
+static struct claim_holder of_run(const struct snap *s, uint32_t run)
 {
 	uint32_t first = s->run.claim_first[run];
 
-	return (struct holder){ .row = SNAP_NONE,
-		                .run = run,
-		                .req = s->run.req[run],
-		                .node = s->claim + first,
-		                .n = s->run.claim_first[run + 1] - first };
+	return (struct claim_holder){ .row = SNAP_NONE,
+		                      .run = run,
+		                      .req = s->run.req[run],
+		                      .node = s->claim + first,
+		                      .n =
+		                          s->run.claim_first[run + 1] - first };
 }
 
-static bool is_mover(const struct pass *p, const struct holder *h)
+static bool is_mover(const struct pass *p, const struct claim_holder *h)
 {
 	return h->row == SNAP_NONE && p->snap->run.ending[h->run];
 }
 
 /* Try to place a holder's tasks on the nodes that it holds. */
-static bool place_held(struct pass *p, const struct holder *h)
+static bool place_held(struct pass *p, const struct claim_holder *h)
 {
 	struct place *place = p->place;
 
@@ -95,7 +97,7 @@ static bool place_held(struct pass *p, const struct holder *h)
 
 /* A run that moves counts as a job at its new place; it has its licences
  * already. */
-static void count_mover(struct pass *p, const struct holder *h, int sign)
+static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 {
 	struct demand d = admit_demand_more(p->snap, h->run, h->n);
 
@@ -106,7 +108,7 @@ static void count_mover(struct pass *p, const struct holder *h, int sign)
 
 /* Whether the holder may have so much once all evicted jobs have ended, or
  * (now) at present as well. */
-static bool is_admitted(struct pass *p, const struct holder *h, bool now)
+static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 {
 	struct verdict v;
 	struct demand d;
@@ -154,7 +156,7 @@ static bool try_want(const struct settling *c, const struct want *want,
 
 /* Whether all other holders of a node still fit there once the ending tasks are
  * gone. */
-static bool leaves_room(const struct settling *c, const struct holder *h,
+static bool leaves_room(const struct settling *c, const struct claim_holder *h,
                         uint32_t node)
 {
 	struct work *w = c->p->place->work;
@@ -164,7 +166,8 @@ static bool leaves_room(const struct settling *c, const struct holder *h,
 	leave_node(c, node);
 	for (uint32_t i = c->wants[node]; fit && i != SNAP_NONE;
 	     i = c->want[i].next) {
-		const struct holder *other = &c->holder[c->want[i].holder];
+		const struct claim_holder *other =
+		    &c->holder[c->want[i].holder];
 
 		fit =
 		    other == h || other->over || try_want(c, &c->want[i], node);
@@ -175,7 +178,7 @@ static bool leaves_room(const struct settling *c, const struct holder *h,
 
 /* Try to start it now without taking from other holders of the same nodes.
  * Before all victims have ended it may get other devices than it would then. */
-static bool place_now(const struct settling *c, const struct holder *h)
+static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
 		return false;
@@ -188,7 +191,7 @@ static bool place_now(const struct settling *c, const struct holder *h)
 	return true;
 }
 
-static void begin(struct pass *p, const struct holder *h)
+static void begin(struct pass *p, const struct claim_holder *h)
 {
 	if (h->row == SNAP_NONE) {
 		pass_grow(p, h->run);
@@ -200,7 +203,7 @@ static void begin(struct pass *p, const struct holder *h)
 	p->order->begun[h->row]++;
 }
 
-static void hold(struct pass *p, const struct holder *h)
+static void hold(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;
 	struct place *place = p->place;
@@ -254,7 +257,7 @@ static void refresh(struct pass *p)
 	}
 }
 
-static uint32_t list(const struct snap *s, struct holder *ret)
+static uint32_t list(const struct snap *s, struct claim_holder *ret)
 {
 	uint32_t n = 0;
 
@@ -263,7 +266,7 @@ static uint32_t list(const struct snap *s, struct holder *ret)
 			ret[n++] = of_row(s, row);
 	}
 	for (uint32_t run = 0; run < s->run.n; run++) {
-		struct holder h = of_run(s, run);
+		struct claim_holder h = of_run(s, run);
 
 		/* Each task by which a job grows is a holder of its own. */
 		for (uint32_t i = 0; !s->run.ending[run] && i < h.n; i++) {
@@ -303,7 +306,7 @@ static void list_leaving(struct settling *c)
 	}
 }
 
-static int by_size(const struct holder *x, const struct holder *y)
+static int by_size(const struct claim_holder *x, const struct claim_holder *y)
 {
 	if (x->gpus != y->gpus)
 		return x->gpus > y->gpus ? -1 : 1;
@@ -316,7 +319,7 @@ static int by_size(const struct holder *x, const struct holder *y)
  * because all must lie in one NUMA node. */
 static int by_type(const void *a, const void *b)
 {
-	const struct holder *x = a, *y = b;
+	const struct claim_holder *x = a, *y = b;
 
 	if (x->typed != y->typed)
 		return x->typed ? -1 : 1;
@@ -327,7 +330,7 @@ static int by_type(const void *a, const void *b)
 
 static int by_numa(const void *a, const void *b)
 {
-	const struct holder *x = a, *y = b;
+	const struct claim_holder *x = a, *y = b;
 
 	if (x->strict != y->strict)
 		return x->strict ? -1 : 1;
@@ -338,13 +341,13 @@ static int by_numa(const void *a, const void *b)
  * devices that a larger one takes if it comes first. */
 static int by_index(const void *a, const void *b)
 {
-	const struct holder *x = a, *y = b;
+	const struct claim_holder *x = a, *y = b;
 
 	return x->index < y->index ? -1 : 1;
 }
 
 /* Whether the holder may still use the nodes of its claim. */
-static bool is_valid(struct pass *p, const struct holder *h)
+static bool is_valid(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;
 
@@ -372,7 +375,7 @@ static bool arrange(struct settling *c,
 	/* add_want() prepends: go backwards, so that each node lists them in
 	 * order. */
 	for (uint32_t i = c->nholders; i-- > 0;) {
-		const struct holder *h = &c->holder[i];
+		const struct claim_holder *h = &c->holder[i];
 
 		for (uint32_t k = 0; !h->over && k < h->n; k++)
 			add_want(c, i, h->node[k]);
@@ -390,7 +393,7 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 
 	c->p = p;
-	c->holder = arena_array(p->arena, struct holder, nclaims);
+	c->holder = arena_array(p->arena, struct claim_holder, nclaims);
 	c->nholders = list(s, c->holder);
 	c->want = arena_array(p->arena, struct want, nclaims);
 	c->wants = arena_array(p->arena, uint32_t, s->node.n);
@@ -401,7 +404,7 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 		c->leaves[i] = SNAP_NONE;
 	list_leaving(c);
 	for (uint32_t i = 0; i < c->nholders; i++) {
-		struct holder *h = &c->holder[i];
+		struct claim_holder *h = &c->holder[i];
 
 		h->index = i;
 		h->typed = s->req.gpu_type[h->req] != SNAP_NONE;
@@ -432,7 +435,7 @@ void claim_settle(struct pass *p)
 			count_mover(p, &c->holder[i], 1);
 	}
 	for (uint32_t i = 0; i < c->nholders; i++) {
-		struct holder *h = &c->holder[i];
+		struct claim_holder *h = &c->holder[i];
 
 		if (h->over || is_mover(p, h) || !place_now(c, h))
 			continue;
@@ -441,7 +444,7 @@ void claim_settle(struct pass *p)
 	}
 	leave(p, 1);
 	for (uint32_t i = 0; i < c->nholders; i++) {
-		struct holder *h = &c->holder[i];
+		struct claim_holder *h = &c->holder[i];
 
 		if (h->over)
 			continue;

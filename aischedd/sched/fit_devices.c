@@ -134,7 +134,7 @@ static int best_numa(const uint32_t idle[NUMA_IDS], uint32_t n, int near)
 }
 
 /* A node's CPUs while some are chosen for a task. */
-struct slice {
+struct cpu_slice {
 	uint32_t n;
 	const int64_t *nfree;
 	const uint16_t *id; /* of the core */
@@ -145,17 +145,17 @@ struct slice {
 	uint32_t nuse;
 };
 
-static void slice_init(struct slice *sl, const struct work *w, uint32_t node,
-                       struct snap_cpu_use *use)
+static void slice_init(struct cpu_slice *sl, const struct work *w,
+                       uint32_t node, struct snap_cpu_use *use)
 {
 	uint32_t first = w->snap->node.cpu_first[node];
 
-	*sl = (struct slice){ .n = snap_node_ncpus(w->snap, node),
-		              .nfree = w->thread + first,
-		              .id = w->snap->cpu.core + first,
-		              .numa = w->snap->cpu.numa + first,
-		              .core = w->core,
-		              .use = use };
+	*sl = (struct cpu_slice){ .n = snap_node_ncpus(w->snap, node),
+		                  .nfree = w->thread + first,
+		                  .id = w->snap->cpu.core + first,
+		                  .numa = w->snap->cpu.numa + first,
+		                  .core = w->core,
+		                  .use = use };
 	for (uint32_t i = 0; i < sl->n; i++)
 		sl->core[sl->id[i]] = (struct work_core){ 0 };
 	for (uint32_t i = 0; i < sl->n; i++) {
@@ -165,7 +165,7 @@ static void slice_init(struct slice *sl, const struct work *w, uint32_t node,
 	}
 }
 
-static bool is_chosen(const struct slice *sl, uint32_t cpu)
+static bool is_chosen(const struct cpu_slice *sl, uint32_t cpu)
 {
 	for (uint32_t i = 0; i < sl->nuse; i++) {
 		if (sl->use[i].cpu == cpu)
@@ -176,7 +176,7 @@ static bool is_chosen(const struct slice *sl, uint32_t cpu)
 
 /* The core for n CPUs: a whole one not larger than n, else the one with the
  * fewest idle CPUs that are enough, else the one with most. */
-static uint16_t best_core(const struct slice *sl, int numa, uint32_t n)
+static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 {
 	uint32_t best = 0, had = 0;
 
@@ -197,7 +197,7 @@ static uint16_t best_core(const struct slice *sl, int numa, uint32_t n)
 }
 
 /* Choose n of the idle CPUs of a core, and milli thousandths of each. */
-static void choose_in_core(struct slice *sl, uint16_t id, uint32_t n,
+static void choose_in_core(struct cpu_slice *sl, uint16_t id, uint32_t n,
                            uint16_t milli)
 {
 	for (uint32_t i = 0; i < sl->n && n; i++) {
@@ -211,7 +211,8 @@ static void choose_in_core(struct slice *sl, uint16_t id, uint32_t n,
 	}
 }
 
-static void choose_idle(struct slice *sl, uint32_t n, uint16_t milli, int near)
+static void choose_idle(struct cpu_slice *sl, uint32_t n, uint16_t milli,
+                        int near)
 {
 	while (n) {
 		int numa = best_numa(sl->idle, n, near);
@@ -228,7 +229,7 @@ static void choose_idle(struct slice *sl, uint32_t n, uint16_t milli, int near)
 	}
 }
 
-static bool choose_shared(struct slice *sl, uint16_t part, int numa)
+static bool choose_shared(struct cpu_slice *sl, uint16_t part, int numa)
 {
 	uint32_t best = SNAP_NONE;
 
@@ -257,7 +258,7 @@ uint32_t fit_devices_cpus(const struct work *w, uint32_t req, uint32_t node,
 {
 	uint32_t whole = (uint32_t)(w->snap->req.cpus[req] / 1000);
 	uint16_t part = w->snap->req.cpus[req] % 1000;
-	struct slice sl;
+	struct cpu_slice sl;
 
 	if (!snap_node_ncpus(w->snap, node) || (!whole && !part))
 		return 0;

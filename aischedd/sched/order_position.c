@@ -5,7 +5,7 @@
 
 /* A job whose position is wanted: the first of a row that waits, or another
  * one. Sorted by queue and turn. */
-struct waiter {
+struct queued_row {
 	uint32_t row, queue;
 	struct order_key key;
 	uint64_t job;
@@ -14,10 +14,11 @@ struct waiter {
 	bool other;
 };
 
-static struct waiter waiter_of(const struct row_order *o, uint32_t row,
-                               uint32_t m, uint32_t *ret)
+static struct queued_row make_queued_row(const struct row_order *o,
+                                         uint32_t row, uint32_t m,
+                                         uint32_t *ret)
 {
-	return (struct waiter){
+	return (struct queued_row){
 		.row = row,
 		.queue = o->snap->pend.queue[row],
 		.key = order_key(o, row, m),
@@ -28,7 +29,7 @@ static struct waiter waiter_of(const struct row_order *o, uint32_t row,
 
 static int by_turn(const void *a, const void *b)
 {
-	const struct waiter *x = a, *y = b;
+	const struct queued_row *x = a, *y = b;
 	int cmp;
 
 	if (x->queue != y->queue)
@@ -65,7 +66,7 @@ static uint32_t still_waiting(const struct row_order *o, uint32_t row,
 }
 
 static bool is_before(const struct row_order *o, uint32_t row, uint32_t m,
-                      const struct waiter *w)
+                      const struct queued_row *w)
 {
 	struct order_key key = order_key(o, row, m);
 	int cmp = order_key_cmp(&key, &w->key);
@@ -74,8 +75,9 @@ static bool is_before(const struct row_order *o, uint32_t row, uint32_t m,
 }
 
 /* The first of n waiters whose turn comes after that of a member; n: none. */
-static uint32_t first_after(const struct row_order *o, const struct waiter *w,
-                            uint32_t n, uint32_t row, uint32_t m)
+static uint32_t first_after(const struct row_order *o,
+                            const struct queued_row *w, uint32_t n,
+                            uint32_t row, uint32_t m)
 {
 	uint32_t lo = 0;
 
@@ -93,7 +95,7 @@ static uint32_t first_after(const struct row_order *o, const struct waiter *w,
 /* The first of a row's members, from this one on, whose turn comes after the
  * waiter's; binary search, as later members have waited no longer. */
 static uint32_t members_before(const struct row_order *o, uint32_t row,
-                               uint32_t from, const struct waiter *w)
+                               uint32_t from, const struct queued_row *w)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
 
@@ -110,7 +112,7 @@ static uint32_t members_before(const struct row_order *o, uint32_t row,
 
 /* Spread the jobs of each row over the gaps between the n waiters of one
  * queue. */
-static void count_between(const struct row_order *o, struct waiter *w,
+static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -167,7 +169,8 @@ static void list_queued(const struct row_order *o,
 
 static uint32_t list_waiters(const struct row_order *o, struct verdict *verdict,
                              const struct arena_list *promised,
-                             const struct arena_list *queued, struct waiter *w)
+                             const struct arena_list *queued,
+                             struct queued_row *w)
 {
 	struct promised *p = promised->p;
 	struct queued *q = queued->p;
@@ -177,13 +180,16 @@ static uint32_t list_waiters(const struct row_order *o, struct verdict *verdict,
 		uint32_t m = order_waiting(o, row);
 
 		if (m != SNAP_NONE)
-			w[n++] = waiter_of(o, row, m, &verdict[row].position);
+			w[n++] =
+			    make_queued_row(o, row, m, &verdict[row].position);
 	}
 	nfirst = n;
 	for (size_t i = 0; i < promised->n; i++)
-		w[n++] = waiter_of(o, p[i].row, p[i].member, &p[i].position);
+		w[n++] =
+		    make_queued_row(o, p[i].row, p[i].member, &p[i].position);
 	for (size_t i = 0; i < queued->n; i++)
-		w[n++] = waiter_of(o, q[i].row, q[i].member, &q[i].position);
+		w[n++] =
+		    make_queued_row(o, q[i].row, q[i].member, &q[i].position);
 	for (uint32_t i = nfirst; i < n; i++)
 		w[i].other = true;
 	return n;
@@ -193,11 +199,11 @@ void order_position_find(const struct row_order *o, struct verdict *verdict,
                          const struct arena_list *promised,
                          struct arena_list *queued, struct arena *arena)
 {
-	struct waiter *w;
+	struct queued_row *w;
 	uint32_t n;
 
 	list_queued(o, promised, queued, arena);
-	w = arena_array(arena, struct waiter,
+	w = arena_array(arena, struct queued_row,
 	                o->snap->pend.n + promised->n + queued->n);
 	n = list_waiters(o, verdict, promised, queued, w);
 	qsort(w, n, sizeof(*w), by_turn);

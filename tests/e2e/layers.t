@@ -169,6 +169,16 @@ while read -r header; do
 	)"
 done <"$tmp/headers"
 
+find ./* -path ./build -prune -o -name '*.[ch]' -exec \
+	grep -oHE '\b(struct|enum|union) [a-z_0-9]+( \{)?' {} + |
+	sed -E 's,^\./([^:]*):[a-z]* ([a-z_0-9]*),\2 \1,' | sort -u >"$tmp/tags"
+none "a tag that a header names has one meaning in the tree" "$(
+	awk '$2 ~ /\.h$/ { header[$1] = 1 }
+		NF == 3 { n[$1]++; where[$1] = where[$1] " " $2 }
+		END { for (t in n) if (n[t] > 1 && header[t])
+			print t ":" where[t] }' "$tmp/tags" | sort
+)"
+
 # shellcheck disable=SC2086 # words are wanted
 pattern=$(printf '%s|' $banned | sed 's/|$//')
 none "no banned function is called" "$(

@@ -22,11 +22,11 @@ struct removal {
 	uint64_t serial;
 };
 
-enum result { GONE, FULL, STUCK };
+enum unlinked { GONE, FULL, STUCK };
 
 typedef void entry_fn(struct removal *r, int dirfd, const char *name);
 
-static enum result remove_one(int dirfd, const char *name)
+static enum unlinked remove_one(int dirfd, const char *name)
 {
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return GONE;
@@ -104,7 +104,7 @@ static bool move_up(struct removal *r, int dirfd, const char *name)
 /* An entry two levels below the top. */
 static void remove_below(struct removal *r, int dirfd, const char *name)
 {
-	enum result result = remove_one(dirfd, name);
+	enum unlinked result = remove_one(dirfd, name);
 
 	if (result == GONE || (result == FULL && move_up(r, dirfd, name)))
 		count(r);
@@ -113,7 +113,7 @@ static void remove_below(struct removal *r, int dirfd, const char *name)
 /* An entry of the top itself. */
 static void remove_child(struct removal *r, int dirfd, const char *name)
 {
-	enum result result = remove_one(dirfd, name);
+	enum unlinked result = remove_one(dirfd, name);
 
 	if (result == FULL) {
 		each_entry(r, open_level(dirfd, name), remove_below);
@@ -134,7 +134,7 @@ static uint64_t new_serial(void)
 bool tree_remove(int dirfd, const char *name, size_t most)
 {
 	struct removal r = { .left = most, .serial = new_serial() };
-	enum result result = remove_one(dirfd, name);
+	enum unlinked result = remove_one(dirfd, name);
 
 	if (result != FULL)
 		return false;

@@ -15,16 +15,17 @@ enum {
 };
 
 /* What is free. */
-struct room {
+struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
 	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
 };
 
-static struct room room_copy(const struct audit *a, const struct room *from)
+static struct free_room room_copy(const struct audit *a,
+                                  const struct free_room *from)
 {
 	const struct snap *s = a->s;
-	struct room r;
+	struct free_room r;
 
 	r.cpu = arena_array(a->arena, int64_t, s->node.n);
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
@@ -49,9 +50,9 @@ static struct room room_copy(const struct audit *a, const struct room *from)
 }
 
 /* A task takes (sign -1) or gives back its CPUs, or all the rest. */
-static void give_cpus(const struct snap *s, const struct room *r, uint32_t req,
-                      const struct snap_task *t, const struct snap_cpu_use *use,
-                      int sign)
+static void give_cpus(const struct snap *s, const struct free_room *r,
+                      uint32_t req, const struct snap_task *t,
+                      const struct snap_cpu_use *use, int sign)
 {
 	int64_t *thread = r->thread + s->node.cpu_first[t->node];
 
@@ -61,8 +62,8 @@ static void give_cpus(const struct snap *s, const struct room *r, uint32_t req,
 		thread[use[i].cpu] += sign * use[i].milli;
 }
 
-static void give_rest(const struct snap *s, const struct room *r, uint32_t req,
-                      const struct snap_task *t, int sign)
+static void give_rest(const struct snap *s, const struct free_room *r,
+                      uint32_t req, const struct snap_task *t, int sign)
 {
 	int64_t *gpu = r->gpu + s->node.gpu_first[t->node];
 
@@ -73,8 +74,8 @@ static void give_rest(const struct snap *s, const struct room *r, uint32_t req,
 		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
 }
 
-static void give_task(const struct audit *a, const struct room *r, uint32_t run,
-                      uint32_t task, int sign)
+static void give_task(const struct audit *a, const struct free_room *r,
+                      uint32_t run, uint32_t task, int sign)
 {
 	const struct snap *s = a->s;
 	const struct snap_task *t = &s->task[task];
@@ -87,8 +88,8 @@ static void give_task(const struct audit *a, const struct room *r, uint32_t run,
 }
 
 /* Give back what a run loses, by this plan or by an earlier one. */
-static void give_lost(const struct audit *a, const struct room *r, uint32_t run,
-                      int sign)
+static void give_lost(const struct audit *a, const struct free_room *r,
+                      uint32_t run, int sign)
 {
 	const struct snap *s = a->s;
 
@@ -99,7 +100,7 @@ static void give_lost(const struct audit *a, const struct room *r, uint32_t run,
 	}
 }
 
-static void take_placed(const struct audit *a, const struct room *r,
+static void take_placed(const struct audit *a, const struct free_room *r,
                         uint32_t req, uint32_t first, uint32_t n, bool resumes)
 {
 	const struct plan *plan = a->plan;
@@ -112,11 +113,11 @@ static void take_placed(const struct audit *a, const struct room *r,
 }
 
 /* What is free when all evicted jobs have ended. */
-static struct room room_then(const struct audit *a)
+static struct free_room room_then(const struct audit *a)
 {
 	const struct snap *s = a->s;
 	const struct plan *plan = a->plan;
-	struct room r = room_copy(a, NULL);
+	struct free_room r = room_copy(a, NULL);
 
 	for (uint32_t i = 0; i < s->run.n; i++) {
 		for (uint32_t t = s->run.task_first[i];
@@ -232,7 +233,8 @@ static uint32_t req_of(const struct audit *a, const struct room_held *h)
 }
 
 /* Whether n tasks fit on the devices, or on the CPUs, of their node. */
-static enum room_answer pack_node(const struct audit *a, const struct room *r,
+static enum room_answer pack_node(const struct audit *a,
+                                  const struct free_room *r,
                                   const struct room_held *h, uint32_t n,
                                   bool gpus)
 {
@@ -282,7 +284,7 @@ static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
 }
 
 /* Whether no exclusive job shares the node. */
-static bool is_alone(const struct audit *a, const struct room *r,
+static bool is_alone(const struct audit *a, const struct free_room *r,
                      const struct room_held *h, uint32_t n)
 {
 	const struct plan_claim *c = &a->plan->claim[h->claim];
@@ -304,7 +306,8 @@ static bool is_alone(const struct audit *a, const struct room *r,
 }
 
 /* Whether n claimed tasks of one node fit beside each other. */
-static enum room_answer node_holds(const struct audit *a, const struct room *r,
+static enum room_answer node_holds(const struct audit *a,
+                                   const struct free_room *r,
                                    const struct room_held *h, uint32_t n)
 {
 	const struct snap *s = a->s;
@@ -368,7 +371,8 @@ static struct claims claims_by_node(const struct audit *a)
 }
 
 /* Whether all claims fit, without that of `but` unless it is NULL. */
-static enum room_answer claims_fit(const struct audit *a, const struct room *r,
+static enum room_answer claims_fit(const struct audit *a,
+                                   const struct free_room *r,
                                    const struct claims *all,
                                    const struct plan_claim *but,
                                    uint32_t *ret_node)
@@ -438,11 +442,11 @@ static const struct plan_claim *claim_of_run(const struct audit *a,
 	return NULL;
 }
 
-static int check_needed(struct audit *a, const struct room *then,
+static int check_needed(struct audit *a, const struct free_room *then,
                         const struct claims *all, const struct eviction *e)
 {
 	const struct snap *s = a->s;
-	struct room r = room_copy(a, then);
+	struct free_room r = room_copy(a, then);
 	uint32_t stay = 0, node, first = s->run.task_first[e->run];
 	uint32_t n = check_ntasks(s, e->run), kept = 0;
 	const struct plan_claim *moved = claim_of_run(a, e->run);
@@ -491,7 +495,7 @@ static int check_where(const struct audit *a, const struct plan_claim *c)
 
 int check_room(struct audit *a)
 {
-	struct room then = room_then(a);
+	struct free_room then = room_then(a);
 	struct claims all = claims_by_node(a);
 	uint32_t node = 0;
 

@@ -31,7 +31,7 @@ struct test_job {
 	uint32_t cpus;                 /* EASY */
 };
 
-struct world {
+struct promise_world {
 	struct dice d;
 	bool all; /* look after all promises, not only the first one's */
 	struct buf base, text;
@@ -41,7 +41,7 @@ struct world {
 
 /* --- what the world is like -------------------------------------------- */
 
-static void add_nodes(struct world *w)
+static void add_nodes(struct promise_world *w)
 {
 	uint32_t n = w->all ? 1 : 2 + roll(&w->d, 5);
 
@@ -69,7 +69,7 @@ static void add_nodes(struct world *w)
 		           1600 + (unsigned)roll(&w->d, 500));
 }
 
-static void add_job(struct world *w, struct test_job *job)
+static void add_job(struct promise_world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
 	bool part = !w->all; /* of a GPU, of a CPU */
@@ -101,7 +101,7 @@ static int by_arrival(const void *a, const void *b)
 
 /* --- one pass ---------------------------------------------------------- */
 
-static void write_world(struct world *w)
+static void write_world(struct promise_world *w)
 {
 	buf_clear(&w->text);
 	buf_printf(&w->text, "now %lld\n%s", (long long)w->now, w->base.data);
@@ -127,7 +127,7 @@ static void write_world(struct world *w)
 }
 
 /* "start 12 n0:g0-3": all of the plan. */
-static void begin_jobs(struct world *w, const char *plan)
+static void begin_jobs(struct promise_world *w, const char *plan)
 {
 	for (const char *line = plan; line && *line;) {
 		const char *end = strchr(line, '\n');
@@ -150,7 +150,7 @@ static void begin_jobs(struct world *w, const char *plan)
 	}
 }
 
-static void look_at_promises(struct world *w, const struct snap *s,
+static void look_at_promises(struct promise_world *w, const struct snap *s,
                              const struct plan *plan)
 {
 	bool first = true;
@@ -176,7 +176,7 @@ static void look_at_promises(struct world *w, const struct snap *s,
 	}
 }
 
-static void plan_world(struct world *w)
+static void plan_world(struct promise_world *w)
 {
 	struct arena *arena = arena_new();
 	struct buf out = { 0 };
@@ -200,7 +200,7 @@ static void plan_world(struct world *w)
 
 /* --- time goes by ------------------------------------------------------ */
 
-static int64_t next_event(const struct world *w)
+static int64_t next_event(const struct promise_world *w)
 {
 	int64_t next = w->wake > w->now ? w->wake : INT64_MAX;
 
@@ -217,7 +217,7 @@ static int64_t next_event(const struct world *w)
 	return next;
 }
 
-static void go_on(struct world *w)
+static void go_on(struct promise_world *w)
 {
 	for (uint32_t i = 0; i < JOBS; i++) {
 		struct test_job *job = &w->job[i];
@@ -232,7 +232,7 @@ static void go_on(struct world *w)
 
 static void live(uint64_t seed, bool all)
 {
-	struct world *w = xcalloc(1, sizeof(*w));
+	struct promise_world *w = xcalloc(1, sizeof(*w));
 
 	w->d.state = seed * 0x9e3779b97f4a7c15;
 	w->all = all;
@@ -269,7 +269,7 @@ static int64_t limit_end(const struct test_job *job)
 }
 
 /* CPUs that are free at a time if all take as long as they may. */
-static uint32_t free_at(const struct world *w, int64_t at)
+static uint32_t free_at(const struct promise_world *w, int64_t at)
 {
 	uint32_t n = EASY_CPUS;
 
@@ -282,7 +282,7 @@ static uint32_t free_at(const struct world *w, int64_t at)
 }
 
 /* When so many CPUs are free, at the end of one that runs. */
-static int64_t shadow_time(const struct world *w, uint32_t cpus)
+static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 {
 	int64_t first = INT64_MAX;
 
@@ -298,7 +298,7 @@ static int64_t shadow_time(const struct world *w, uint32_t cpus)
 
 /* The textbook: in order until one does not fit; then whoever is done in time
  * or takes what that one will not need. */
-static void begin_easy(struct world *w)
+static void begin_easy(struct promise_world *w)
 {
 	const struct test_job *head = NULL;
 	int64_t shadow = 0;
@@ -326,7 +326,7 @@ static void begin_easy(struct world *w)
 
 START_TEST(easy)
 {
-	struct world *ours = xcalloc(1, sizeof(*ours)), *w;
+	struct promise_world *ours = xcalloc(1, sizeof(*ours)), *w;
 
 	ours->d.state = (uint64_t)(_i + 1) * 0x9e3779b97f4a7c15;
 	buf_printf(&ours->base,

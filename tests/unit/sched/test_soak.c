@@ -38,7 +38,7 @@ struct place_of {
 	bool leaves;
 };
 
-struct test_job {
+struct soak_job {
 	enum phase phase;
 	uint32_t batch; /* jobs of one are alike */
 	int64_t since, start, served;
@@ -55,7 +55,7 @@ struct batch {
 	int64_t served; /* before it came */
 };
 
-struct world {
+struct soak {
 	struct dice d;
 	struct buf base; /* policy, queues, nodes */
 	char leaf[QUEUES_MAX][8];
@@ -65,7 +65,7 @@ struct world {
 	bool time_passes; /* also when nothing arrives any more */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
-	struct test_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
+	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
 	uint32_t njobs;
 	uint32_t run[2 * JOBS_MAX], nruns; /* jobs, by index in the snapshot */
 	struct buf text;
@@ -73,7 +73,7 @@ struct world {
 
 /* --- the world --------------------------------------------------------- */
 
-static void add_queues(struct world *w)
+static void add_queues(struct soak *w)
 {
 	uint32_t n = 1 + roll(&w->d, QUEUES_MAX - 1), parent[QUEUES_MAX];
 	bool is_parent[QUEUES_MAX] = { false };
@@ -104,7 +104,7 @@ static void add_queues(struct world *w)
 	}
 }
 
-static void add_nodes(struct world *w)
+static void add_nodes(struct soak *w)
 {
 	w->nnodes = 1 + roll(&w->d, NODES_MAX);
 	buf_puts(&w->base, "level rack\ndomain r0 level=rack\n"
@@ -119,7 +119,7 @@ static void add_nodes(struct world *w)
 		                " gpus=4 gpu_type=x*2,y*2"));
 }
 
-static void add_batch(struct world *w)
+static void add_batch(struct soak *w)
 {
 	struct batch *b = &w->batch[w->nbatches];
 	struct dice *d = &w->d;
@@ -142,13 +142,13 @@ static void add_batch(struct world *w)
 	                " need=rack", " like=rack", " numa=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
 	for (uint32_t n = 1 + roll(d, 5); n && w->njobs < JOBS_MAX; n--)
-		w->job[w->njobs++] = (struct test_job){ .batch = w->nbatches,
+		w->job[w->njobs++] = (struct soak_job){ .batch = w->nbatches,
 			                                .since = w->now,
 			                                .served = b->served };
 	w->nbatches++;
 }
 
-static void begin(struct world *w, uint64_t seed)
+static void begin(struct soak *w, uint64_t seed)
 {
 	struct dice *d = &w->d;
 
@@ -167,7 +167,7 @@ static void begin(struct world *w, uint64_t seed)
 	add_nodes(w);
 }
 
-static void finish(struct world *w)
+static void finish(struct soak *w)
 {
 	for (uint32_t i = 0; i < w->nbatches; i++)
 		buf_free(&w->batch[i].shape);
@@ -179,7 +179,7 @@ static void finish(struct world *w)
 
 /* At rest nobody has run for longer than the others: turns would be taken,
  * rarely, but for ever. */
-static int64_t served(const struct world *w, const struct test_job *job)
+static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;
 
@@ -188,7 +188,7 @@ static int64_t served(const struct world *w, const struct test_job *job)
 	           : job->served;
 }
 
-static void write_claim(struct world *w, const struct test_job *job)
+static void write_claim(struct soak *w, const struct soak_job *job)
 {
 	for (uint32_t i = 0; i < job->nclaims; i++)
 		buf_printf(&w->text, "%sn%u",
@@ -196,9 +196,9 @@ static void write_claim(struct world *w, const struct test_job *job)
 }
 
 /* Those of its tasks that stay, or that leave. */
-static void write_part(struct world *w, uint32_t i, bool leaves)
+static void write_part(struct soak *w, uint32_t i, bool leaves)
 {
-	const struct test_job *job = &w->job[i];
+	const struct soak_job *job = &w->job[i];
 	const struct batch *b = &w->batch[job->batch];
 	const char *before = " on=";
 
@@ -232,9 +232,9 @@ static void write_part(struct world *w, uint32_t i, bool leaves)
 		buf_addc(&w->text, '\n');
 }
 
-static void write_row(struct world *w, uint32_t first, bool *done)
+static void write_row(struct soak *w, uint32_t first, bool *done)
 {
-	const struct test_job *job = &w->job[first];
+	const struct soak_job *job = &w->job[first];
 	const struct batch *b = &w->batch[job->batch];
 
 	buf_printf(&w->text, "pend %u", (unsigned)first + 1);
@@ -255,7 +255,7 @@ static void write_row(struct world *w, uint32_t first, bool *done)
 	buf_addc(&w->text, '\n');
 }
 
-static void write_world(struct world *w)
+static void write_world(struct soak *w)
 {
 	bool done[JOBS_MAX] = { false };
 
@@ -275,18 +275,18 @@ static void write_world(struct world *w)
 
 /* --- what a plan does -------------------------------------------------- */
 
-static struct test_job *job_of_run(struct world *w, uint32_t run)
+static struct soak_job *job_of_run(struct soak *w, uint32_t run)
 {
 	return &w->job[w->run[run]];
 }
 
-static struct test_job *job_of_member(struct world *w, const struct snap *s,
+static struct soak_job *job_of_member(struct soak *w, const struct snap *s,
                                       uint32_t member)
 {
 	return &w->job[s->member[member].job - 1];
 }
 
-static void add_tasks(struct test_job *job, const struct snap *s,
+static void add_tasks(struct soak_job *job, const struct snap *s,
                       const struct plan *plan, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++) {
@@ -319,12 +319,12 @@ static void add_tasks(struct test_job *job, const struct snap *s,
 	}
 }
 
-static void do_evictions(struct world *w, const struct snap *s,
+static void do_evictions(struct soak *w, const struct snap *s,
                          const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->nevictions; i++) {
 		const struct eviction *e = &plan->eviction[i];
-		struct test_job *job = job_of_run(w, e->run);
+		struct soak_job *job = job_of_run(w, e->run);
 		uint32_t n =
 		    s->run.task_first[e->run + 1] - s->run.task_first[e->run];
 		uint32_t at = 0;
@@ -352,12 +352,12 @@ static void do_evictions(struct world *w, const struct snap *s,
 	}
 }
 
-static void do_starts(struct world *w, const struct snap *s,
+static void do_starts(struct soak *w, const struct snap *s,
                       const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
 		const struct start *start = &plan->start[i];
-		struct test_job *job = job_of_member(w, s, start->member);
+		struct soak_job *job = job_of_member(w, s, start->member);
 
 		if (s->pend.resumes[start->row] == SNAP_NONE)
 			job->start = w->now;
@@ -373,17 +373,17 @@ static void do_starts(struct world *w, const struct snap *s,
 	}
 }
 
-static void do_claims(struct world *w, const struct snap *s,
+static void do_claims(struct soak *w, const struct snap *s,
                       const struct plan *plan)
 {
-	struct test_job before[JOBS_MAX];
+	struct soak_job before[JOBS_MAX];
 
 	memcpy(before, w->job, sizeof(before));
 	for (uint32_t i = 0; i < w->njobs; i++)
 		w->job[i].nclaims = 0;
 	for (uint32_t i = 0; i < plan->nclaims; i++) {
 		const struct plan_claim *c = &plan->claim[i];
-		struct test_job *job = c->row == SNAP_NONE
+		struct soak_job *job = c->row == SNAP_NONE
 		                           ? job_of_run(w, c->run)
 		                           : job_of_member(w, s, c->member);
 
@@ -392,7 +392,7 @@ static void do_claims(struct world *w, const struct snap *s,
 			    plan->claim_node[c->node_first + k];
 	}
 	for (uint32_t i = 0; i < w->njobs; i++) {
-		const struct test_job *was = &before[i], *is = &w->job[i];
+		const struct soak_job *was = &before[i], *is = &w->job[i];
 
 		ck_assert_msg(is->phase != WAITS || !was->nclaims ||
 		                  (is->nclaims == was->nclaims &&
@@ -404,10 +404,10 @@ static void do_claims(struct world *w, const struct snap *s,
 }
 
 /* Who was told to leave leaves, in time; who is done ends. */
-static void pass_time(struct world *w, bool busy)
+static void pass_time(struct soak *w, bool busy)
 {
 	for (uint32_t i = 0; i < w->njobs; i++) {
-		struct test_job *job = &w->job[i];
+		struct soak_job *job = &w->job[i];
 		int64_t lasts = w->batch[job->batch].lasts;
 		uint32_t n = 0;
 
@@ -432,7 +432,7 @@ static void pass_time(struct world *w, bool busy)
 }
 
 /* Plan once; returns how many are evicted. */
-static uint32_t plan_once(struct world *w)
+static uint32_t plan_once(struct soak *w)
 {
 	struct arena *arena = arena_new();
 	const struct plan *plan;
@@ -456,7 +456,7 @@ static uint32_t plan_once(struct world *w)
 
 static void soak(uint64_t seed)
 {
-	static struct world w;
+	static struct soak w;
 	uint32_t evictions = 0, holders = 0;
 
 	begin(&w, seed);

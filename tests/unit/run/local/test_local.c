@@ -57,7 +57,7 @@ struct seen {
 	char text[400];
 };
 
-struct world {
+struct local_world {
 	enum mode mode;
 	char dir[64]; /* STATE is the daemon's, work the job's */
 	struct arena *arena;
@@ -70,7 +70,7 @@ struct world {
 };
 
 /* A job as the tests write it; the rest are defaults. */
-struct job {
+struct local_job {
 	uint64_t id;
 	uint32_t attempt; /* 1 unless given */
 	const char *script;
@@ -91,7 +91,7 @@ struct job {
 
 static void on_event(const struct run_event *ev, void *arg)
 {
-	struct world *w = arg;
+	struct local_world *w = arg;
 	struct seen *s = &w->seen[w->n++];
 
 	ck_assert_uint_lt(w->n, MAX_SEEN);
@@ -116,7 +116,7 @@ static void on_event(const struct run_event *ev, void *arg)
 
 static void give_up(evutil_socket_t fd, short what, void *arg)
 {
-	struct world *w = arg;
+	struct local_world *w = arg;
 
 	(void)fd, (void)what;
 	w->gave_up = true;
@@ -124,7 +124,7 @@ static void give_up(evutil_socket_t fd, short what, void *arg)
 
 /* The next event that was not taken yet; others than of a job are skipped
  * when the kind asked for is one of a job. */
-static const struct seen *next(struct world *w)
+static const struct seen *next(struct local_world *w)
 {
 	struct timeval patience = { .tv_sec = PATIENCE };
 	struct event *timer = evtimer_new(w->base, give_up, w);
@@ -137,8 +137,8 @@ static const struct seen *next(struct world *w)
 	return &w->seen[w->taken++];
 }
 
-static const struct seen *expect(struct world *w, enum run_event_kind kind,
-                                 uint64_t job)
+static const struct seen *expect(struct local_world *w,
+                                 enum run_event_kind kind, uint64_t job)
 {
 	const struct seen *s = next(w);
 
@@ -149,7 +149,7 @@ static const struct seen *expect(struct world *w, enum run_event_kind kind,
 	return s;
 }
 
-static void daemon_begins(struct world *w)
+static void daemon_begins(struct local_world *w)
 {
 	char state[256], tmp[256];
 	struct runner_local_conf conf = { .state_dir = state,
@@ -166,13 +166,13 @@ static void daemon_begins(struct world *w)
 	expect(w, RUN_NODE, 0);
 }
 
-static void daemon_ends(struct world *w)
+static void daemon_ends(struct local_world *w)
 {
 	w->r->ops->free(w->r);
 	event_base_free(w->base);
 }
 
-static void recover(struct world *w, size_t n, const uint64_t *job)
+static void recover(struct local_world *w, size_t n, const uint64_t *job)
 {
 	uint32_t attempt[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 
@@ -201,11 +201,11 @@ static bool nobody_reaches_shepherd(void)
 }
 
 /* False: this mode is not possible here. */
-static bool begin(struct world *w, int mode)
+static bool begin(struct local_world *w, int mode)
 {
 	char path[256];
 
-	*w = (struct world){ .mode = (enum mode)mode };
+	*w = (struct local_world){ .mode = (enum mode)mode };
 	if (mode != MODE_SELF && geteuid() != 0)
 		return false;
 	snprintf(w->dir, sizeof(w->dir), "/tmp/test_run.XXXXXX");
@@ -236,7 +236,7 @@ static bool begin(struct world *w, int mode)
 	return true;
 }
 
-static void finish(struct world *w)
+static void finish(struct local_world *w)
 {
 	daemon_ends(w);
 	tree_remove(AT_FDCWD, w->dir, TREE_ALL);
@@ -246,7 +246,7 @@ static void finish(struct world *w)
 /* --- jobs --- */
 
 /* fn: start or resize. */
-static void order(struct world *w, const struct job *j,
+static void order(struct local_world *w, const struct local_job *j,
                   void (*fn)(struct runner *r, const struct run_job *job))
 {
 	uint32_t ntasks = j->tasks ? j->tasks : 1;
@@ -312,12 +312,13 @@ static void order(struct world *w, const struct job *j,
 	buf_free(&script);
 }
 
-static void start(struct world *w, const struct job *j)
+static void start(struct local_world *w, const struct local_job *j)
 {
 	order(w, j, w->r->ops->start);
 }
 
-static const struct seen *run_job(struct world *w, const struct job *j)
+static const struct seen *run_job(struct local_world *w,
+                                  const struct local_job *j)
 {
 	start(w, j);
 	expect(w, RUN_STARTED, j->id);
@@ -325,7 +326,7 @@ static const struct seen *run_job(struct world *w, const struct job *j)
 }
 
 /* What is in a file of the job's folder; "" when there is none. */
-static const char *content(struct world *w, const char *name)
+static const char *content(struct local_world *w, const char *name)
 {
 	static char text[8192];
 	char path[160];
@@ -368,7 +369,7 @@ static void copy_file(const char *from, const char *to)
 }
 
 /* A pipe in the job's folder, by which it says how far it is. */
-static void make_pipe(struct world *w, const char *name)
+static void make_pipe(struct local_world *w, const char *name)
 {
 	char path[160];
 
@@ -378,13 +379,13 @@ static void make_pipe(struct world *w, const char *name)
 }
 
 /* Wait until the job has written a line to it. */
-static const char *hear(struct world *w, const char *name)
+static const char *hear(struct local_world *w, const char *name)
 {
 	return content(w, name);
 }
 
 /* Start it, and wait until it has written a line to "pipe". */
-static void start_ready(struct world *w, const struct job *j)
+static void start_ready(struct local_world *w, const struct local_job *j)
 {
 	make_pipe(w, "pipe");
 	start(w, j);
@@ -393,7 +394,7 @@ static void start_ready(struct world *w, const struct job *j)
 }
 
 /* Wait until no process has this pipe open for writing any more. */
-static void wait_closed(struct world *w, const char *name)
+static void wait_closed(struct local_world *w, const char *name)
 {
 	char path[160], c;
 	int fd;
@@ -407,7 +408,7 @@ static void wait_closed(struct world *w, const char *name)
 	close(fd);
 }
 
-static struct claim read_claim(struct world *w, uint64_t job)
+static struct claim read_claim(struct local_world *w, uint64_t job)
 {
 	struct record rec;
 	char path[256];
@@ -450,13 +451,14 @@ static const struct {
 
 START_TEST(ends_are_kept_exactly)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		const struct seen *s = run_job(
-		    &w, &(struct job){ .id = i + 1, .script = ends[i].script });
+		const struct seen *s =
+		    run_job(&w, &(struct local_job){
+				    .id = i + 1, .script = ends[i].script });
 
 		ck_assert_msg(s->out.exit_code == ends[i].exit_code &&
 		                  s->out.signal == ends[i].signal &&
@@ -475,16 +477,16 @@ END_TEST
 
 START_TEST(names_of_files_are_expanded)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 17,
-	                           .script = "echo out; echo err >&2",
-	                           .output = "a/%x/o-%j-%t.%%",
-	                           .error = "e-%A_%a",
-	                           .array_job = 12,
-	                           .array_task = 3 });
+	run_job(&w, &(struct local_job){ .id = 17,
+	                                 .script = "echo out; echo err >&2",
+	                                 .output = "a/%x/o-%j-%t.%%",
+	                                 .error = "e-%A_%a",
+	                                 .array_job = 12,
+	                                 .array_task = 3 });
 	ck_assert_str_eq(content(&w, "a/job/o-17-0.%"), "out\n");
 	ck_assert_str_eq(content(&w, "e-12_3"), "err\n");
 	finish(&w);
@@ -493,15 +495,15 @@ END_TEST
 
 START_TEST(tasks_share_one_file)
 {
-	struct world w;
+	struct local_world w;
 	const char *text;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1,
-	                           .tasks = 2,
-	                           .script = "echo $RANK/$WORLD_SIZE",
-	                           .cpus_milli = 500 });
+	run_job(&w, &(struct local_job){ .id = 1,
+	                                 .tasks = 2,
+	                                 .script = "echo $RANK/$WORLD_SIZE",
+	                                 .cpus_milli = 500 });
 	text = content(&w, "out");
 	ck_assert_msg(!strcmp(text, "0/2\n1/2\n") ||
 	                  !strcmp(text, "1/2\n0/2\n"),
@@ -512,14 +514,14 @@ END_TEST
 
 START_TEST(output_is_truncated_or_appended_to)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1, .script = "echo one" });
-	run_job(&w, &(struct job){ .id = 2, .script = "echo two" });
+	run_job(&w, &(struct local_job){ .id = 1, .script = "echo one" });
+	run_job(&w, &(struct local_job){ .id = 2, .script = "echo two" });
 	ck_assert_str_eq(content(&w, "out"), "two\n");
-	run_job(&w, &(struct job){
+	run_job(&w, &(struct local_job){
 			.id = 3, .script = "echo three", .append = true });
 	ck_assert_str_eq(content(&w, "out"), "two\nthree\n");
 	finish(&w);
@@ -528,19 +530,19 @@ END_TEST
 
 START_TEST(input_and_arguments_arrive)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1, .script = "echo hello" });
-	run_job(&w, &(struct job){ .id = 2,
-	                           .script = "cat; echo \"$#:$1:$2\"",
-	                           .input = "out",
-	                           .output = "out2",
-	                           .args = "[\"a b\", \"\"]" });
+	run_job(&w, &(struct local_job){ .id = 1, .script = "echo hello" });
+	run_job(&w, &(struct local_job){ .id = 2,
+	                                 .script = "cat; echo \"$#:$1:$2\"",
+	                                 .input = "out",
+	                                 .output = "out2",
+	                                 .args = "[\"a b\", \"\"]" });
 	ck_assert_str_eq(content(&w, "out2"), "hello\n2:a b:\n");
 	/* Without an input there is nothing to read. */
-	run_job(&w, &(struct job){ .id = 3, .script = "cat; echo end" });
+	run_job(&w, &(struct local_job){ .id = 3, .script = "cat; echo end" });
 	ck_assert_str_eq(content(&w, "out"), "end\n");
 	finish(&w);
 }
@@ -548,24 +550,24 @@ END_TEST
 
 START_TEST(pipes_and_devices_are_fine_as_output)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "pipe");
 	/* Nobody reads it: the job must neither hang nor die. */
-	run_job(&w, &(struct job){
+	run_job(&w, &(struct local_job){
 			.id = 1, .script = "echo lost", .output = "pipe" });
-	run_job(&w, &(struct job){ .id = 2,
-	                           .script = "echo lost",
-	                           .output = "/dev/null" });
+	run_job(&w, &(struct local_job){ .id = 2,
+	                                 .script = "echo lost",
+	                                 .output = "/dev/null" });
 	finish(&w);
 }
 END_TEST
 
 static const struct {
 	const char *name;
-	struct job job;
+	struct local_job job;
 	const char *text;
 } faults[] = {
 	{ "no such interpreter",
@@ -593,12 +595,12 @@ static const struct {
 
 START_TEST(faults_of_the_user_are_said)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		struct job job = faults[i].job;
+		struct local_job job = faults[i].job;
 		const struct seen *s;
 
 		job.id = i + 1;
@@ -614,13 +616,13 @@ END_TEST
 START_TEST(output_of_others_is_not_writable)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (_i == MODE_SELF || !begin(&w, _i))
 		return;
-	start(&w, &(struct job){ .id = 1,
-	                         .script = "true",
-	                         .output = "/etc/aisched-test" });
+	start(&w, &(struct local_job){ .id = 1,
+	                               .script = "true",
+	                               .output = "/etc/aisched-test" });
 	s = expect(&w, RUN_START_FAILED, 1);
 	ck_assert_int_eq(s->fault, FAULT_USER);
 	ck_assert_str_eq(s->text, "cannot open output '/etc/aisched-test': "
@@ -632,11 +634,11 @@ END_TEST
 START_TEST(the_job_runs_as_its_user)
 {
 	char want[32];
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1, .script = "id -u; umask" });
+	run_job(&w, &(struct local_job){ .id = 1, .script = "id -u; umask" });
 	snprintf(want, sizeof(want), "%u\n0022\n",
 	         _i == MODE_SELF ? geteuid() : NOBODY);
 	ck_assert_str_eq(content(&w, "out"), want);
@@ -646,23 +648,24 @@ END_TEST
 
 START_TEST(it_has_a_folder_of_its_own_for_a_while)
 {
-	struct world w;
+	struct local_world w;
 	char path[8192];
 	pid_t shepherd;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1,
-	                           .script = "cd $TMPDIR && mkdir -p a/b && "
-	                                     "touch a/b/c && ln -s /etc l && "
-	                                     "chmod 0 a/b && pwd",
-	                           .env = "TMPDIR=/nowhere" });
+	run_job(&w,
+	        &(struct local_job){ .id = 1,
+	                             .script = "cd $TMPDIR && mkdir -p a/b && "
+	                                       "touch a/b/c && ln -s /etc l && "
+	                                       "chmod 0 a/b && pwd",
+	                             .env = "TMPDIR=/nowhere" });
 	snprintf(path, sizeof(path), "%s", content(&w, "out"));
 	path[strcspn(path, "\n")] = '\0';
 	ck_assert_int_eq(path[0], '/');
 	shepherd = read_claim(&w, 1).pid;
 	w.r->ops->forget(w.r, 1, 1);
-	run_job(&w, &(struct job){ .id = 2, .script = "true" });
+	run_job(&w, &(struct local_job){ .id = 2, .script = "true" });
 	wait_gone(shepherd);
 	ck_assert_ptr_nonnull(strstr(path, "/tmp/aisched-1.1-"));
 	ck_assert_int_eq(access(path, F_OK), -1);
@@ -677,13 +680,13 @@ END_TEST
 
 START_TEST(nothing_is_left_when_the_script_ends)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start_ready(
-	    &w, &(struct job){ .id = 1,
-	                       .script = RUN_AWAY "echo ready >&3; exit 4" });
+	start_ready(&w,
+	            &(struct local_job){
+			.id = 1, .script = RUN_AWAY "echo ready >&3; exit 4" });
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 4);
 	wait_closed(&w, "pipe");
 	finish(&w);
@@ -693,16 +696,17 @@ END_TEST
 /* It has a moment for that, which on a busy machine may pass without it. */
 START_TEST(what_still_writes_may_finish)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	for (uint64_t id = 1; id <= 5; id++) {
-		run_job(&w, &(struct job){ .id = id,
-		                           .script = "rm -f p; mkfifo p\n"
-		                                     "(cat p; sleep 0.05; "
-		                                     "echo more) >copy &\n"
-		                                     "echo hello >p" });
+		run_job(&w,
+		        &(struct local_job){ .id = id,
+		                             .script = "rm -f p; mkfifo p\n"
+		                                       "(cat p; sleep 0.05; "
+		                                       "echo more) >copy &\n"
+		                                       "echo hello >p" });
 		if (strstr(content(&w, "copy"), "more"))
 			break;
 	}
@@ -713,16 +717,16 @@ END_TEST
 
 START_TEST(cancel_lets_it_say_goodbye)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start_ready(&w,
-	            &(struct job){ .id = 1,
-	                           .script = "trap 'echo bye; exit 3' TERM\n"
-	                                     "sh -c 'echo ready >pipe; "
-	                                     "exec sleep 1000' &\n"
-	                                     "while :; do wait; done" });
+	start_ready(
+	    &w, &(struct local_job){ .id = 1,
+	                             .script = "trap 'echo bye; exit 3' TERM\n"
+	                                       "sh -c 'echo ready >pipe; "
+	                                       "exec sleep 1000' &\n"
+	                                       "while :; do wait; done" });
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 1000);
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 3);
 	ck_assert_ptr_nonnull(strstr(content(&w, "out"), "bye\n"));
@@ -732,13 +736,14 @@ END_TEST
 
 START_TEST(who_ignores_it_is_killed)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start_ready(&w, &(struct job){ .id = 1,
-	                               .script = "trap '' TERM\n" RUN_AWAY
-	                                         "echo ready >&3; wait" });
+	start_ready(&w,
+	            &(struct local_job){ .id = 1,
+	                                 .script = "trap '' TERM\n" RUN_AWAY
+	                                           "echo ready >&3; wait" });
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 1000);
 	/* A second stop shortens the first. */
 	w.r->ops->stop(w.r, 1, 1, STOP_CANCEL, 0);
@@ -761,7 +766,7 @@ static const struct {
 
 START_TEST(the_output_says_why_it_was_stopped)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
@@ -769,9 +774,9 @@ START_TEST(the_output_says_why_it_was_stopped)
 		char host[256] = "", head[300], tail[64];
 		const char *text;
 
-		start(&w, &(struct job){ .id = i + 1,
-		                         .script = "exec sleep 1000",
-		                         .error = "err" });
+		start(&w, &(struct local_job){ .id = i + 1,
+		                               .script = "exec sleep 1000",
+		                               .error = "err" });
 		expect(&w, RUN_STARTED, i + 1);
 		w.r->ops->stop(w.r, i + 1, 1, whys[i].why, 1000);
 		ck_assert_int_eq(expect(&w, RUN_ENDED, i + 1)->out.signal,
@@ -792,12 +797,12 @@ END_TEST
 
 START_TEST(signals_go_to_all_or_to_the_script)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "pipe");
-	start(&w, &(struct job){
+	start(&w, &(struct local_job){
 		      .id = 1,
 		      .script = "trap 'echo script >&3' USR1\n"
 				"exec 3>pipe; (trap 'echo child >&3; exit' "
@@ -832,16 +837,16 @@ END_TEST
 
 START_TEST(a_gang_ends_with_its_first_failure)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start(&w, &(struct job){ .id = 1,
-	                         .tasks = 3,
-	                         .grace = 1000,
-	                         .cpus_milli = 500,
-	                         .script = "[ $RANK != 1 ] || exit 3; "
-	                                   "exec sleep 1000" });
+	start(&w, &(struct local_job){ .id = 1,
+	                               .tasks = 3,
+	                               .grace = 1000,
+	                               .cpus_milli = 500,
+	                               .script = "[ $RANK != 1 ] || exit 3; "
+	                                         "exec sleep 1000" });
 	expect(&w, RUN_STARTED, 1);
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.exit_code, 3);
 	ck_assert_str_eq(content(&w, "out"),
@@ -851,7 +856,7 @@ START_TEST(a_gang_ends_with_its_first_failure)
 }
 END_TEST
 
-static void resume_on(struct world *w, uint64_t job, uint16_t cpu)
+static void resume_on(struct local_world *w, uint64_t job, uint16_t cpu)
 {
 	struct snap_task task[2] = { { 0 }, { .cpu_first = 1 } };
 	struct snap_cpu_use use = { cpu, 1000 };
@@ -861,16 +866,17 @@ static void resume_on(struct world *w, uint64_t job, uint16_t cpu)
 
 START_TEST(a_task_that_succeeds_ends_nobody)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "go");
 	/* The first is gone when the second begins to wait. */
-	start(&w, &(struct job){ .id = 1,
-	                         .tasks = 2,
-	                         .cpus_milli = 500,
-	                         .script = "[ $RANK = 1 ] || { echo $$ >go; "
+	start(&w, &(struct local_job){ .id = 1,
+	                               .tasks = 2,
+	                               .cpus_milli = 500,
+	                               .script =
+	                                   "[ $RANK = 1 ] || { echo $$ >go; "
 	                                   "exit 0; }; read pid <go; "
 	                                   "while kill -0 $pid 2>/dev/null; do "
 	                                   "sleep 0.01; done; echo alone; "
@@ -886,27 +892,27 @@ END_TEST
 START_TEST(a_task_that_failed_is_replaced_alone)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "go");
-	start(&w, &(struct job){ .id = 1,
-	                         .tasks = 2,
-	                         .cpus_milli = 500,
-	                         .on_task_failure = "replace",
-	                         .output = "out-%t",
-	                         .script =
-	                             "echo $RANK/$WORLD_SIZE\n"
-	                             "[ $RANK = 1 ] || { read x <go; exit; }\n"
-	                             "if [ -e left ]; then\n"
-	                             "grep -qs sleep /proc/$(cat left)/cmdline "
-	                             "&& echo left\n"
-	                             "echo x >go; exit\nfi\n"
-	                             "setsid sleep 1000 & echo $! >left\n"
-	                             "while ! grep -qs sleep /proc/$!/cmdline\n"
-	                             "do sleep 0.01; done\n"
-	                             "exit 3" });
+	start(&w, &(struct local_job){
+		      .id = 1,
+		      .tasks = 2,
+		      .cpus_milli = 500,
+		      .on_task_failure = "replace",
+		      .output = "out-%t",
+		      .script = "echo $RANK/$WORLD_SIZE\n"
+				"[ $RANK = 1 ] || { read x <go; exit; }\n"
+				"if [ -e left ]; then\n"
+				"grep -qs sleep /proc/$(cat left)/cmdline "
+				"&& echo left\n"
+				"echo x >go; exit\nfi\n"
+				"setsid sleep 1000 & echo $! >left\n"
+				"while ! grep -qs sleep /proc/$!/cmdline\n"
+				"do sleep 0.01; done\n"
+				"exit 3" });
 	expect(&w, RUN_STARTED, 1);
 	s = expect(&w, RUN_REPLACED, 1);
 	ck_assert_uint_eq(s->replaced, 1);
@@ -928,16 +934,17 @@ END_TEST
 START_TEST(as_many_are_replaced_as_may_be)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start(&w, &(struct job){ .id = 1,
-	                         .tasks = 2,
-	                         .cpus_milli = 500,
-	                         .grace = 1000,
-	                         .on_task_failure = "replace",
-	                         .script = "[ $RANK = 1 ] || exec sleep 1000; "
+	start(&w, &(struct local_job){ .id = 1,
+	                               .tasks = 2,
+	                               .cpus_milli = 500,
+	                               .grace = 1000,
+	                               .on_task_failure = "replace",
+	                               .script =
+	                                   "[ $RANK = 1 ] || exec sleep 1000; "
 	                                   "kill -KILL $$" });
 	expect(&w, RUN_STARTED, 1);
 	expect(&w, RUN_REPLACED, 1);
@@ -957,32 +964,32 @@ END_TEST
 	"sh -c 'echo up >pipe$RANK; exec sleep 1000' & " \
 	"while :; do wait; done"
 
-static void resize(struct world *w, uint32_t tasks, uint32_t number)
+static void resize(struct local_world *w, uint32_t tasks, uint32_t number)
 {
 	order(w,
-	      &(struct job){ .id = 1,
-	                     .tasks = tasks,
-	                     .most = 3,
-	                     .grace = 1000,
-	                     .resize = number,
-	                     .script = ELASTIC,
-	                     .cpus_milli = 500 },
+	      &(struct local_job){ .id = 1,
+	                           .tasks = tasks,
+	                           .most = 3,
+	                           .grace = 1000,
+	                           .resize = number,
+	                           .script = ELASTIC,
+	                           .cpus_milli = 500 },
 	      w->r->ops->resize);
 	ck_assert_uint_eq(expect(w, RUN_RESIZED, 1)->resize, number);
 }
 
-static void start_elastic(struct world *w, uint32_t tasks)
+static void start_elastic(struct local_world *w, uint32_t tasks)
 {
 	static const char *const pipes[] = { "pipe0", "pipe1", "pipe2" };
 
 	for (uint32_t i = 0; i < 3; i++)
 		make_pipe(w, pipes[i]);
-	start(w, &(struct job){ .id = 1,
-	                        .tasks = tasks,
-	                        .most = 3,
-	                        .script = ELASTIC,
-	                        .grace = 1000,
-	                        .cpus_milli = 500 });
+	start(w, &(struct local_job){ .id = 1,
+	                              .tasks = tasks,
+	                              .most = 3,
+	                              .script = ELASTIC,
+	                              .grace = 1000,
+	                              .cpus_milli = 500 });
 	expect(w, RUN_STARTED, 1);
 	for (uint32_t i = 0; i < tasks; i++)
 		hear(w, pipes[i]);
@@ -990,7 +997,7 @@ static void start_elastic(struct world *w, uint32_t tasks)
 
 START_TEST(tasks_come_and_the_highest_leave)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
@@ -1021,7 +1028,7 @@ END_TEST
 
 START_TEST(who_leaves_a_suspended_job_hears_of_it)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
@@ -1042,14 +1049,15 @@ END_TEST
 
 START_TEST(a_launched_script_runs_once)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1,
-	                           .tasks = 3,
-	                           .whole = true,
-	                           .script = "echo $SLURM_NTASKS ${RANK-none} "
+	run_job(&w, &(struct local_job){ .id = 1,
+	                                 .tasks = 3,
+	                                 .whole = true,
+	                                 .script =
+	                                     "echo $SLURM_NTASKS ${RANK-none} "
 	                                     "$SLURM_PROCID" });
 	ck_assert_str_eq(content(&w, "out"), "3 none 0\n");
 	finish(&w);
@@ -1059,13 +1067,14 @@ END_TEST
 START_TEST(too_much_memory_is_told_from_other_ends)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start(&w, &(struct job){ .id = 1,
-	                         .mem_mib = 64,
-	                         .script = "cat /dev/zero | tail -c 300m" });
+	start(&w,
+	      &(struct local_job){ .id = 1,
+	                           .mem_mib = 64,
+	                           .script = "cat /dev/zero | tail -c 300m" });
 	expect(&w, RUN_STARTED, 1);
 	s = expect(&w, RUN_ENDED, 1);
 	ck_assert(s->out.oom);
@@ -1078,16 +1087,16 @@ END_TEST
 
 START_TEST(it_is_bound_to_the_cpus_of_the_plan)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	for (uint32_t cpu = 0; cpu < w.ncpus && cpu < 2; cpu++) {
 		struct seen s = *run_job(
-		    &w, &(struct job){ .id = cpu + 1,
-		                       .cpu = cpu,
-		                       .script = "nproc; grep -c . "
-		                                 "/proc/self/status" });
+		    &w, &(struct local_job){ .id = cpu + 1,
+		                             .cpu = cpu,
+		                             .script = "nproc; grep -c . "
+		                                       "/proc/self/status" });
 		ck_assert_int_eq(s.out.exit_code, 0);
 		ck_assert_int_eq(content(&w, "out")[0], '1');
 	}
@@ -1097,17 +1106,18 @@ END_TEST
 
 START_TEST(it_goes_on_with_other_cpus)
 {
-	struct world w;
+	struct local_world w;
 	char first[64];
 
 	if (!begin(&w, _i) || w.ncpus < 2)
 		return;
 	make_pipe(&w, "pipe");
 	make_pipe(&w, "go");
-	start(&w, &(struct job){ .id = 1,
-	                         .script = "l() { grep Cpus_allowed_list "
-	                                   "/proc/self/status; }; l >pipe; "
-	                                   "read x <go; l" });
+	start(&w,
+	      &(struct local_job){ .id = 1,
+	                           .script = "l() { grep Cpus_allowed_list "
+	                                     "/proc/self/status; }; l >pipe; "
+	                                     "read x <go; l" });
 	expect(&w, RUN_STARTED, 1);
 	snprintf(first, sizeof(first), "%s", hear(&w, "pipe"));
 	w.r->ops->suspend(w.r, 1, 1);
@@ -1136,13 +1146,13 @@ END_TEST
 
 START_TEST(a_suspended_job_can_be_stopped)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	start_ready(&w,
-	            &(struct job){ .id = 1,
-	                           .script = RUN_AWAY "echo ready >&3; wait" });
+	            &(struct local_job){
+			.id = 1, .script = RUN_AWAY "echo ready >&3; wait" });
 	w.r->ops->suspend(w.r, 1, 1);
 	w.r->ops->stop(w.r, 1, 1, STOP_PREEMPT, 1000);
 	ck_assert_int_eq(expect(&w, RUN_ENDED, 1)->out.signal, SIGTERM);
@@ -1152,7 +1162,7 @@ END_TEST
 
 /* --- the daemon goes and comes --- */
 
-static bool attempt_exists(struct world *w, uint64_t job)
+static bool attempt_exists(struct local_world *w, uint64_t job)
 {
 	char path[256];
 
@@ -1163,19 +1173,19 @@ static bool attempt_exists(struct world *w, uint64_t job)
 
 START_TEST(jobs_outlive_the_daemon)
 {
-	struct world w;
+	struct local_world w;
 	pid_t shepherd;
 
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "pipe");
 	make_pipe(&w, "pipe2");
-	start(&w,
-	      &(struct job){ .id = 1, .script = "echo ready >pipe; exit 5" });
-	start(&w, &(struct job){ .id = 2,
-	                         .output = "out2",
-	                         .script = "echo ready >pipe2; "
-	                                   "exec sleep 1000" });
+	start(&w, &(struct local_job){ .id = 1,
+	                               .script = "echo ready >pipe; exit 5" });
+	start(&w, &(struct local_job){ .id = 2,
+	                               .output = "out2",
+	                               .script = "echo ready >pipe2; "
+	                                         "exec sleep 1000" });
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(next(&w)->kind, RUN_STARTED);
 	shepherd = read_claim(&w, 1).pid;
@@ -1195,7 +1205,7 @@ START_TEST(jobs_outlive_the_daemon)
 	}
 	expect(&w, RUN_SYNCED, 0);
 	/* Asked again to start what runs, it runs once. */
-	start(&w, &(struct job){ .id = 2, .script = "echo again" });
+	start(&w, &(struct local_job){ .id = 2, .script = "echo again" });
 	w.r->ops->stop(w.r, 2, 1, STOP_CANCEL, 0);
 	expect(&w, RUN_ENDED, 2);
 	w.r->ops->forget(w.r, 1, 1);
@@ -1206,14 +1216,14 @@ END_TEST
 
 START_TEST(a_start_cut_short_happens_once_at_most)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	for (uint64_t id = 1; id <= 20; id++) {
 		enum run_event_kind kind;
-		struct job job = { .id = id,
-			           .script = "echo x >>$SLURM_JOB_ID" };
+		struct local_job job = { .id = id,
+			                 .script = "echo x >>$SLURM_JOB_ID" };
 		char name[8];
 
 		start(&w, &job);
@@ -1240,13 +1250,13 @@ END_TEST
 START_TEST(a_killed_shepherd_takes_its_job_along)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	start_ready(&w,
-	            &(struct job){ .id = 1,
-	                           .script = RUN_AWAY "echo ready >&3; wait" });
+	            &(struct local_job){
+			.id = 1, .script = RUN_AWAY "echo ready >&3; wait" });
 	kill(read_claim(&w, 1).pid, SIGKILL);
 	s = expect(&w, RUN_LOST, 1);
 	ck_assert_str_eq(s->text, "its shepherd was killed");
@@ -1258,14 +1268,14 @@ END_TEST
 
 START_TEST(a_shepherd_killed_meanwhile_is_noticed_later)
 {
-	struct world w;
+	struct local_world w;
 	pid_t shepherd;
 
 	if (!begin(&w, _i))
 		return;
 	start_ready(&w,
-	            &(struct job){ .id = 1,
-	                           .script = RUN_AWAY "echo ready >&3; wait" });
+	            &(struct local_job){
+			.id = 1, .script = RUN_AWAY "echo ready >&3; wait" });
 	shepherd = read_claim(&w, 1).pid;
 	daemon_ends(&w);
 	kill(shepherd, SIGKILL);
@@ -1281,7 +1291,7 @@ END_TEST
 
 START_TEST(a_restart_of_the_machine_is_told)
 {
-	struct world w;
+	struct local_world w;
 	char path[256];
 	FILE *f;
 
@@ -1307,13 +1317,13 @@ END_TEST
 
 START_TEST(what_nobody_asks_about_is_ended)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	start_ready(&w,
-	            &(struct job){ .id = 1,
-	                           .script = RUN_AWAY "echo ready >&3; wait" });
+	            &(struct local_job){
+			.id = 1, .script = RUN_AWAY "echo ready >&3; wait" });
 	daemon_ends(&w);
 	daemon_begins(&w);
 	recover(&w, 0, NULL);
@@ -1339,29 +1349,29 @@ static void kill_child(pid_t pid, void *arg)
 
 START_TEST(a_killed_nursery_is_replaced)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "pipe");
-	start(&w, &(struct job){ .id = 1, .script = "echo ready >pipe" });
+	start(&w, &(struct local_job){ .id = 1, .script = "echo ready >pipe" });
 	expect(&w, RUN_STARTED, 1);
 	proc_descendants(getpid(), kill_child, NULL);
 	hear(&w, "pipe");
 	expect(&w, RUN_ENDED, 1);
-	run_job(&w, &(struct job){ .id = 2, .script = "true" });
+	run_job(&w, &(struct local_job){ .id = 2, .script = "true" });
 	finish(&w);
 }
 END_TEST
 
 START_TEST(many_starts_at_once_all_happen)
 {
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	for (uint64_t id = 1; id <= MANY; id++)
-		start(&w, &(struct job){
+		start(&w, &(struct local_job){
 			      .id = id, .script = "true", .cpus_milli = 50 });
 	for (size_t started = 0, ended = 0; ended < MANY;) {
 		const struct seen *s = next(&w);
@@ -1397,16 +1407,16 @@ START_TEST(groups_limit_it_and_are_removed)
 	struct cgroup_ways ways;
 	struct claim claim;
 	const char **dir;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
 	cgroup_find(&ways, w.arena);
-	start_ready(&w, &(struct job){ .id = 1,
-	                               .cpus_milli = 50,
-	                               .mem_mib = 64,
-	                               .script = "echo ready >pipe; "
-	                                         "exec sleep 1000" });
+	start_ready(&w, &(struct local_job){ .id = 1,
+	                                     .cpus_milli = 50,
+	                                     .mem_mib = 64,
+	                                     .script = "echo ready >pipe; "
+	                                               "exec sleep 1000" });
 	claim = read_claim(&w, 1);
 	dir = claim.cgroup.dir;
 	if (ways.v2[CG_MEMORY])
@@ -1434,12 +1444,13 @@ END_TEST
 START_TEST(what_it_used_is_counted)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	s = run_job(&w, &(struct job){ .id = 1,
-	                               .script = "dd if=/dev/zero of=/dev/null "
+	s = run_job(&w, &(struct local_job){ .id = 1,
+	                                     .script =
+	                                         "dd if=/dev/zero of=/dev/null "
 	                                         "bs=32M count=8" });
 	ck_assert_int_gt(s->out.cpu_ms, 0);
 	ck_assert_int_gt(s->out.peak_mem_kib, 32 * 1024);
@@ -1451,16 +1462,16 @@ END_TEST
 /* The kernel took the shepherd; nobody else knows where its folder is. */
 START_TEST(the_folder_of_a_killed_shepherd_goes_too)
 {
-	struct world w;
+	struct local_world w;
 	char path[256];
 
 	if (!begin(&w, _i))
 		return;
-	start_ready(&w, &(struct job){ .id = 1,
-	                               .script =
-	                                   "mkdir -p $TMPDIR/a/b; pwd; echo "
-	                                   "$TMPDIR; echo up >pipe; exec sleep "
-	                                   "1000" });
+	start_ready(&w, &(struct local_job){
+			    .id = 1,
+			    .script = "mkdir -p $TMPDIR/a/b; pwd; echo "
+				      "$TMPDIR; echo up >pipe; exec sleep "
+				      "1000" });
 	snprintf(path, sizeof(path), "%s",
 	         strchr(content(&w, "out"), '\n') + 1);
 	path[strcspn(path, "\n")] = '\0';
@@ -1477,7 +1488,7 @@ END_TEST
 
 /* A copy of the shell that nobody else can run for a while: who tries waits
  * until the lease is given back, or for 45 s.  Returns the lease. */
-static int lease_shell(struct world *w)
+static int lease_shell(struct local_world *w)
 {
 	char path[160];
 	sigset_t io;
@@ -1494,14 +1505,14 @@ static int lease_shell(struct world *w)
 	return fd;
 }
 
-static void start_leased(struct world *w, uint64_t id)
+static void start_leased(struct local_world *w, uint64_t id)
 {
 	struct timespec patience = { .tv_sec = PATIENCE };
 	char script[200];
 	sigset_t io;
 
 	snprintf(script, sizeof(script), "#!%s/work/sh\ntrue\n", w->dir);
-	start(w, &(struct job){ .id = id, .script = script });
+	start(w, &(struct local_job){ .id = id, .script = script });
 	sigemptyset(&io);
 	sigaddset(&io, SIGIO);
 	ck_assert_int_eq(sigtimedwait(&io, NULL, &patience), SIGIO);
@@ -1510,7 +1521,7 @@ static void start_leased(struct world *w, uint64_t id)
 START_TEST(a_start_that_hangs_can_be_stopped)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 	int lease;
 
 	if (!begin(&w, _i))
@@ -1529,7 +1540,7 @@ END_TEST
 START_TEST(a_start_that_hangs_ends_by_itself)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 	int lease;
 
 	/* It takes its time, and the mode makes no difference. */
@@ -1548,11 +1559,11 @@ END_TEST
 START_TEST(input_shows_nothing_of_the_shepherd)
 {
 	const struct seen *s;
-	struct world w;
+	struct local_world w;
 
 	if (!begin(&w, _i))
 		return;
-	start(&w, &(struct job){
+	start(&w, &(struct local_job){
 		      .id = 1, .script = "cat", .input = "/proc/self/maps" });
 	s = expect(&w, RUN_START_FAILED, 1);
 	ck_assert_int_eq(s->fault, FAULT_USER);
@@ -1565,7 +1576,7 @@ END_TEST
 START_TEST(a_job_does_not_possess_the_keys_of_the_daemon)
 {
 	const uint32_t possessor = 0x3f000000;
-	struct world w;
+	struct local_world w;
 	long key;
 
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
@@ -1579,7 +1590,7 @@ START_TEST(a_job_does_not_possess_the_keys_of_the_daemon)
 	ck_assert(file_has("/proc/keys", "aisched-secret"));
 	if (!begin(&w, _i))
 		return;
-	run_job(&w, &(struct job){ .id = 1, .script = "cat /proc/keys" });
+	run_job(&w, &(struct local_job){ .id = 1, .script = "cat /proc/keys" });
 	ck_assert_ptr_nonnull(strstr(content(&w, "out"), "keyring"));
 	ck_assert_ptr_null(strstr(content(&w, "out"), "aisched-secret"));
 	finish(&w);

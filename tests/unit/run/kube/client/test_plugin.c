@@ -84,7 +84,7 @@ END_TEST
 
 /* --- running one --- */
 
-struct world {
+struct plugin_world {
 	struct event_base *base;
 	struct kube_credential cred;
 	struct err err;
@@ -94,7 +94,7 @@ struct world {
 static void on_result(struct kube_credential *cred, const struct err *err,
                       void *arg)
 {
-	struct world *w = arg;
+	struct plugin_world *w = arg;
 
 	w->calls++;
 	if (cred)
@@ -133,11 +133,12 @@ static struct kube_config *config_of(const char *script)
 	return c;
 }
 
-static void run_script(const char *script, int64_t deadline_ms, struct world *w)
+static void run_script(const char *script, int64_t deadline_ms,
+                       struct plugin_world *w)
 {
 	struct kube_config *config = config_of(script);
 
-	*w = (struct world){ .base = event_base_new() };
+	*w = (struct plugin_world){ .base = event_base_new() };
 	if (kube_plugin_start(w->base, config, deadline_ms, on_result, w,
 	                      &w->err))
 		event_base_dispatch(w->base);
@@ -154,7 +155,7 @@ static void run_script(const char *script, int64_t deadline_ms, struct world *w)
 
 START_TEST(a_program_gives_a_token)
 {
-	struct world w;
+	struct plugin_world w;
 
 	run_script(PRINT("\"$GREETING\""), 60000, &w);
 	ck_assert_msg(w.cred.token != NULL, "%s", w.err.text);
@@ -166,7 +167,7 @@ END_TEST
 
 START_TEST(it_is_told_about_the_cluster)
 {
-	struct world w;
+	struct plugin_world w;
 
 	run_script("case $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*"
 	           "'\"server\":\"https://h:6443\"'*) " PRINT("yes") ";; esac",
@@ -178,7 +179,7 @@ END_TEST
 
 START_TEST(what_it_prints_may_be_long)
 {
-	struct world w;
+	struct plugin_world w;
 
 	run_script("head -c 200000 /dev/zero | tr '\\0' ' '; " PRINT("long"),
 	           60000, &w);
@@ -205,7 +206,7 @@ START_TEST(failure_case)
 {
 	char *want = xasprintf("kubeconfig '/k': user 'u': exec 'sh': %s",
 	                       failures[_i].want);
-	struct world w;
+	struct plugin_world w;
 
 	run_script(failures[_i].script, failures[_i].deadline_ms, &w);
 	ck_assert_msg(!strcmp(w.err.text, want), "%s: got %s",
@@ -242,7 +243,7 @@ END_TEST
 
 START_TEST(a_cancelled_program_says_nothing)
 {
-	struct world w = { .base = event_base_new() };
+	struct plugin_world w = { .base = event_base_new() };
 	struct kube_config *c = config_of("sleep 60");
 	struct kube_plugin_run *run =
 	    kube_plugin_start(w.base, c, 5000, on_result, &w, &w.err);
