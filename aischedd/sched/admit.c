@@ -24,6 +24,14 @@ struct demand admit_demand_start(const struct snap *s, uint32_t row,
 	};
 }
 
+struct demand admit_demand_extra(const struct snap *s, uint32_t row)
+{
+	struct demand d = admit_demand_start(s, row, 1);
+
+	d.starts = false;
+	return d;
+}
+
 struct demand admit_demand_more(const struct snap *s, uint32_t run,
                                 size_t ntasks)
 {

@@ -24,6 +24,8 @@ struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,
                                 size_t ntasks);
+/* A job of the row that has started gets one task more. */
+struct demand admit_demand_extra(const struct snap *snap, uint32_t row);
 
 /* These return WHY_None, or the reason against it with its numbers in *ret
  * (verdict.h). */

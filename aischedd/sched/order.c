@@ -1,6 +1,8 @@
 /* order.c - whose turn it is within a queue */
 #include "aischedd/sched/order.h"
 
+#include <string.h>
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -91,23 +93,45 @@ static int compare_rows(const struct row_order *o, uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int64_t above_min(const struct row_order *o, uint32_t run)
+struct grower {
+	uint64_t job;
+	int64_t priority;
+	uint32_t req, tasks;
+	struct order_elastic *elastic; /* NULL: it runs */
+};
+
+static struct grower grower(const struct row_order *o, uint32_t i)
 {
 	const struct snap *s = o->snap;
+	struct order_elastic *e = o->elastic.p;
 
-	return (int64_t)order_tasks(o, run) - s->req.min_tasks[s->run.req[run]];
+	if (i < s->run.n)
+		return (struct grower){ .job = s->run.job[i],
+			                .priority = s->run.priority[i],
+			                .req = s->run.req[i],
+			                .tasks = order_tasks(o, i) };
+	e += i - s->run.n;
+	return (struct grower){ .job = s->member[e->member].job,
+		                .priority = s->pend.priority[e->row],
+		                .req = s->pend.req[e->row],
+		                .tasks = e->ntasks,
+		                .elastic = e };
 }
 
 static int compare_growers(const struct row_order *o, uint32_t a, uint32_t b)
 {
 	const struct snap *s = o->snap;
+	struct grower x = grower(o, a), y = grower(o, b);
+	int64_t more_x = (int64_t)x.tasks - s->req.min_tasks[x.req];
+	int64_t more_y = (int64_t)y.tasks - s->req.min_tasks[y.req];
 
-	if (above_min(o, a) != above_min(o, b))
-		return above_min(o, a) < above_min(o, b) ? -1 : 1;
-	if (s->run.priority[a] != s->run.priority[b])
-		return s->run.priority[a] > s->run.priority[b] ? -1 : 1;
-	return s->run.job[a] < s->run.job[b] ? -1
-	                                     : s->run.job[a] > s->run.job[b];
+	if (more_x != more_y)
+		return more_x < more_y ? -1 : 1;
+	if (x.priority != y.priority)
+		return x.priority > y.priority ? -1 : 1;
+	if (x.job != y.job)
+		return x.job < y.job ? -1 : 1;
+	return (a > b) - (a < b); /* tasks of one array */
 }
 
 struct ordered {
@@ -135,9 +159,23 @@ static void drop_row(const struct row_order *o, struct order_heap *h)
 }
 
 static void sink_grower(const struct row_order *o, struct order_heap *h,
-                        uint32_t i, uint32_t run)
+                        uint32_t i, uint32_t it)
 {
-	growers_sink((struct ordered){ o, h->at }, h->n, i, run);
+	growers_sink((struct ordered){ o, h->at }, h->n, i, it);
+}
+
+/* Put a grower behind the others. */
+static void push_grower(struct row_order *o, struct order_heap *h, uint32_t it)
+{
+	if (h->n == h->cap) {
+		uint32_t *old = h->at;
+
+		h->cap = h->cap ? 2 * h->cap : 8;
+		h->at = arena_array_raw(o->arena, uint32_t, h->cap);
+		if (h->n)
+			memcpy(h->at, old, h->n * sizeof(*old));
+	}
+	h->at[h->n++] = it;
 }
 
 static void drop_grower(const struct row_order *o, struct order_heap *h)
@@ -206,13 +244,27 @@ void order_promised(struct row_order *o, uint32_t queue)
 void order_grown(struct row_order *o, uint32_t queue)
 {
 	struct order_heap *h = &o->growers[queue];
-	uint32_t run = h->at[0];
+	struct grower it = grower(o, h->at[0]);
 
-	o->grown[run]++;
-	if (order_tasks(o, run) < o->snap->req.tasks[o->snap->run.req[run]])
+	if (it.elastic)
+		it.elastic->ntasks++;
+	else
+		o->grown[h->at[0]]++;
+	if (it.tasks + 1 < o->snap->req.tasks[it.req])
 		sink_grower(o, h, 0, h->at[0]);
 	else
 		drop_grower(o, h);
+}
+
+void order_add_elastic(struct row_order *o, const struct order_elastic *e)
+{
+	struct order_heap *h = &o->growers[o->snap->pend.queue[e->row]];
+	uint32_t it = o->snap->run.n + (uint32_t)o->elastic.n;
+
+	*(struct order_elastic *)arena_push(o->arena, &o->elastic, sizeof(*e)) =
+	    *e;
+	push_grower(o, h, it);
+	growers_rise((struct ordered){ o, h->at }, h->n - 1, it);
 }
 
 void order_drop(struct row_order *o, uint32_t queue)
@@ -230,18 +282,24 @@ bool order_has(const struct row_order *o, uint32_t queue)
 
 struct turn order_first(const struct row_order *o, uint32_t queue)
 {
+	uint32_t it;
+
 	if (o->rows[queue].n)
-		return (struct turn){ o->rows[queue].at[0], SNAP_NONE };
-	return (struct turn){ SNAP_NONE, o->growers[queue].at[0] };
+		return (struct turn){ .row = o->rows[queue].at[0],
+			              .run = SNAP_NONE };
+	it = o->growers[queue].at[0];
+	return (struct turn){ .row = SNAP_NONE,
+		              .run = it < o->snap->run.n ? it : SNAP_NONE,
+		              .elastic = grower(o, it).elastic };
 }
 
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N])
 {
 	const struct snap *s = o->snap;
-	struct turn turn = order_first(o, queue);
-	bool starts = turn.row != SNAP_NONE;
-	uint32_t req = starts ? s->pend.req[turn.row] : s->run.req[turn.run];
-	int64_t tasks = starts ? s->req.min_tasks[req] : 1;
+	const struct order_heap *rows = &o->rows[queue];
+	uint32_t req = rows->n ? s->pend.req[rows->at[0]]
+	                       : grower(o, o->growers[queue].at[0]).req;
+	int64_t tasks = rows->n ? s->req.min_tasks[req] : 1;
 
 	ret[RES_CPU] = tasks * s->req.cpus[req];
 	ret[RES_MEM] = tasks * s->req.mem[req];
@@ -291,7 +349,7 @@ void order_open(struct row_order *o)
 
 		if (tally_may_grow(s, run) &&
 		    order_tasks(o, run) < s->req.tasks[s->run.req[run]])
-			h->at[h->n++] = run;
+			push_grower(o, h, run);
 	}
 	for (uint32_t q = 0; q < s->queue.n; q++) {
 		for (uint32_t i = o->rows[q].n / 2; i-- > 0;)
@@ -313,6 +371,7 @@ static void heaps_alloc(struct order_heap *h, uint32_t nqueues,
 	at = arena_array_raw(arena, uint32_t, n);
 	for (uint32_t q = 0; q < nqueues; q++) {
 		h[q].at = at;
+		h[q].cap = h[q].n;
 		at += h[q].n;
 		h[q].n = 0;
 	}
@@ -352,6 +411,7 @@ struct row_order *order_new(const struct snap *s, const struct tally *tally,
 	uint32_t n = s->pend.n;
 
 	o->snap = s;
+	o->arena = arena;
 	heaps_new(o, tally, arena);
 	o->base = arena_array(arena, int64_t, n);
 	o->rank = arena_array(arena, int64_t, n);

@@ -5,7 +5,8 @@
  * member: those that are equal take turns as they were submitted.  A job that
  * has waited for the max_wait of its queue goes before all others.  When no row
  * can go on, elastic jobs grow, the one with the fewest tasks above its minimum
- * first.
+ * first; those that start in the pass as well, so that they start with all that
+ * fits.
  *
  * Heaps, one a leaf: there may be a million rows, and rows with as many
  * members.
@@ -19,8 +20,18 @@
 #include "aischedd/sched/work.h"
 
 struct order_heap {
-	uint32_t *at; /* rows or runs */
-	uint32_t n;
+	uint32_t *at; /* rows or growers */
+	uint32_t n, cap;
+};
+
+/* A job that starts in this pass with fewer tasks than it may have. */
+struct order_elastic {
+	uint32_t row, member;
+	uint32_t start;  /* in pass.start */
+	uint32_t ntasks; /* that it starts with */
+	uint32_t extra;  /* the last task that it got later: in pass.extra,
+	                  * + 1; 0: none */
+	uint32_t full;   /* exclusive: the nodes of so many tasks are full */
 };
 
 /* The highest score goes first, then the lowest rank. */
@@ -38,8 +49,11 @@ static inline int order_key_cmp(const struct order_key *a,
 
 struct row_order {
 	const struct snap *snap;
+	struct arena *arena;
 	struct order_heap *rows;    /* by queue: rows that still have a turn */
-	struct order_heap *growers; /* by queue: runs that may grow */
+	struct order_heap *growers; /* by queue: runs that may grow and, from
+	                             * snap.run.n on, items of elastic */
+	struct arena_list elastic;  /* struct order_elastic */
 	bool grows;                 /* there are runs that may grow */
 	int64_t *base;         /* by row: its score without age, thousandths */
 	int64_t *rank;         /* by row; see order_score.h */
@@ -70,8 +84,9 @@ static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 
 /* The next claim of a leaf queue. */
 struct turn {
-	uint32_t row; /* SNAP_NONE: a run grows */
-	uint32_t run;
+	uint32_t row; /* SNAP_NONE: a job grows */
+	uint32_t run; /* SNAP_NONE: one that starts in this pass */
+	struct order_elastic *elastic;
 };
 
 /* capacity: of all nodes that are not down. */
@@ -81,6 +96,9 @@ struct row_order *order_new(const struct snap *snap, const struct tally *tally,
 /* Put all rows and runs in their places, minus the jobs that already started or
  * got claims (begun, grown). */
 void order_open(struct row_order *o);
+
+/* A job has started that may get more tasks in this pass. */
+void order_add_elastic(struct row_order *o, const struct order_elastic *e);
 
 bool order_has(const struct row_order *o, uint32_t queue);
 

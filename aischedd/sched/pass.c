@@ -1,6 +1,8 @@
 /* pass.c - what a pass decides: starts, more tasks, nodes that are held */
 #include "aischedd/sched/pass.h"
 
+#include <string.h>
+
 struct pass *pass_new(const struct snap *snap, struct arena *arena)
 {
 	struct pass *p = arena_array(arena, struct pass, 1);
@@ -49,7 +51,162 @@ void pass_start(struct pass *p, uint32_t row)
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
+	if (d.starts && ntasks < p->snap->req.tasks[d.req])
+		order_add_elastic(
+		    p->order,
+		    &(struct order_elastic){ .row = row,
+		                             .member = start->member,
+		                             .start = (uint32_t)p->start.n - 1,
+		                             .ntasks = ntasks });
 }
+
+/* --- tasks above the minimum of who starts ------------------------------ */
+
+static void own_task(struct place *place, uint32_t task, bool own)
+{
+	uint32_t *n = &place->own[place->task[task].node];
+
+	*n = own ? *n + 1 : 0;
+}
+
+/* Count the tasks that it has as those of the job that is placed, or no
+ * longer. */
+static void own_start(struct pass *p, const struct order_elastic *e, bool own)
+{
+	const struct start *start = (struct start *)p->start.p + e->start;
+	const struct extra *extra = p->extra.p;
+	uint32_t first = e->ntasks;
+
+	for (uint32_t i = e->extra; i; i = extra[i - 1].next, first--)
+		own_task(p->place, extra[i - 1].task, own);
+	for (uint32_t i = 0; i < first; i++)
+		own_task(p->place, start->task_first + i, own);
+}
+
+/* On the nodes that it has for itself: the last one that it got, or one of
+ * the first. */
+static bool try_own_nodes(struct pass *p, struct order_elastic *e)
+{
+	const struct start *start = (struct start *)p->start.p + e->start;
+	const struct extra *extra = p->extra.p;
+	uint32_t req = p->snap->pend.req[e->row];
+
+	if (e->extra &&
+	    place_try_beside(p->place, req,
+	                     p->place->task[extra[e->extra - 1].task].node))
+		return true;
+	for (; e->full < start->ntasks; e->full++) {
+		const struct snap_task *task = p->place->task;
+
+		task += start->task_first + e->full;
+		if (place_try_beside(p->place, req, task->node))
+			return true;
+	}
+	return false;
+}
+
+bool pass_try_extra(struct pass *p, struct order_elastic *e)
+{
+	const struct snap_reqs *r = &p->snap->req;
+	const struct start *start = (struct start *)p->start.p + e->start;
+	uint32_t req = p->snap->pend.req[e->row];
+	bool counts = r->nodes[req] || r->tasks_per_node[req], found;
+
+	if (r->exclusive[req] && try_own_nodes(p, e))
+		return true;
+	if (counts)
+		own_start(p, e, true);
+	found = place_try_more(p->place, req,
+	                       p->place->task[start->task_first].node, NULL);
+	if (counts)
+		own_start(p, e, false);
+	return found;
+}
+
+void pass_extra(struct pass *p, struct order_elastic *e)
+{
+	struct place *place = p->place;
+	struct demand d = admit_demand_extra(p->snap, e->row);
+	struct extra *extra = arena_push(p->arena, &p->extra, sizeof(*extra));
+
+	*extra = (struct extra){ (uint32_t)place->first_task, e->extra };
+	e->extra = (uint32_t)p->extra.n;
+	admit_charge(place->work, &d, 1);
+	promise_started(p->promises, d.req);
+	place_commit(place, d.req);
+}
+
+/* --- laid out ---------------------------------------------------------- */
+
+/* Add a task and its CPUs to those that are laid out. */
+static void lay(struct place *to, const struct place *from, uint32_t task)
+{
+	const struct snap_task *t = from->task + task;
+	uint32_t ncpus = t[1].cpu_first - t->cpu_first;
+
+	to->task[to->ntasks] = *t;
+	to->task[to->ntasks++].cpu_first = (uint32_t)to->nuse;
+	if (ncpus)
+		memcpy(to->use + to->nuse, from->use + t->cpu_first,
+		       ncpus * sizeof(*to->use));
+	to->nuse += ncpus;
+}
+
+/* A start with what it got above that; the last is the first of the list. */
+static void lay_start(const struct pass *p, struct place *to,
+                      struct start *start, const struct order_elastic *e)
+{
+	const struct extra *extra = p->extra.p;
+	uint32_t n = e->ntasks - start->ntasks, first = (uint32_t)to->ntasks;
+	uint32_t *task = arena_array_raw(p->arena, uint32_t, n);
+
+	for (uint32_t i = n, at = e->extra; i-- > 0; at = extra[at - 1].next)
+		task[i] = extra[at - 1].task;
+	for (uint32_t i = 0; i < start->ntasks; i++)
+		lay(to, p->place, start->task_first + i);
+	for (uint32_t i = 0; i < n; i++)
+		lay(to, p->place, task[i]);
+	start->task_first = first;
+	start->ntasks += n;
+}
+
+void pass_lay_out(struct pass *p)
+{
+	struct place *place = p->place, to = { 0 };
+	const struct order_elastic *e = p->order->elastic.p;
+	uint32_t left = (uint32_t)p->order->elastic.n;
+	struct start *start = p->start.p;
+	struct grow *grow = p->grow.p;
+
+	if (!p->extra.n)
+		return;
+	to.task = arena_array(p->arena, struct snap_task, place->ntasks + 1);
+	to.use = arena_array(p->arena, struct snap_cpu_use, place->nuse);
+	for (uint32_t i = 0; i < p->start.n; i++) {
+		bool is_elastic = left && e->start == i;
+
+		lay_start(p, &to, &start[i],
+		          is_elastic ? e
+		                     : &(struct order_elastic){
+					   .ntasks = start[i].ntasks });
+		e += is_elastic;
+		left -= is_elastic;
+	}
+	for (uint32_t i = 0; i < p->grow.n; i++) {
+		uint32_t first = (uint32_t)to.ntasks;
+
+		for (uint32_t k = 0; k < grow[i].ntasks; k++)
+			lay(&to, place, grow[i].task_first + k);
+		grow[i].task_first = first;
+	}
+	to.task[to.ntasks].cpu_first = (uint32_t)to.nuse;
+	place->task = to.task;
+	place->use = to.use;
+	place->ntasks = to.ntasks;
+	place->nuse = to.nuse;
+}
+
+/* --- more of who runs, and claims --------------------------------------- */
 
 static void add_node(struct pass *p, uint32_t run, uint32_t node)
 {

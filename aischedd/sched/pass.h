@@ -44,6 +44,7 @@ struct pass {
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
 	struct arena_list promised, queued;
 	struct arena_list more_node; /* struct more of all runs */
+	struct arena_list extra;     /* struct extra of all starts */
 	struct arena_list due;       /* admit.h */
 };
 
@@ -53,15 +54,28 @@ struct more {
 	uint32_t next; /* of the same run, + 1; 0: none */
 };
 
+/* A task of an elastic job that starts, above those that it got first. */
+struct extra {
+	uint32_t task; /* in place->task */
+	uint32_t next; /* of the same start, + 1; 0: none */
+};
+
 struct pass *pass_new(const struct snap *snap, struct arena *arena);
 
 /* Plan again at this time at the latest. */
 void pass_wake(struct pass *p, int64_t at);
 
 /* Make the trial in p->place a start of the row's next job, or more tasks of a
- * run, and charge the claimant. */
+ * run, or a task more of a start, and charge the claimant. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
+void pass_extra(struct pass *p, struct order_elastic *e);
+
+/* Try to place one task more of a start. */
+bool pass_try_extra(struct pass *p, struct order_elastic *e);
+
+/* Put the tasks of each start beside each other. */
+void pass_lay_out(struct pass *p);
 
 /* Count the tasks that a run has or gets by this plan as tasks of the job being
  * placed (place->own), or no longer. */

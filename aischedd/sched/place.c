@@ -188,12 +188,19 @@ static bool keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 	return promise_allows(p->promises, req, node, n);
 }
 
+/* Of a job on so many nodes, each gets its tasks at once; one that grows stays
+ * on those that it has. */
+static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
+{
+	return !p->snap->req.nodes[req] || p->grows == (own > 0);
+}
+
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 {
 	const struct snap_reqs *r = &p->snap->req;
 	uint32_t own = p->own[node];
 
-	if (r->nodes[req] && own)
+	if (!may_add_node(p, req, own))
 		return false;
 	if (r->tasks_per_node[req] && own + n > r->tasks_per_node[req])
 		return false;
@@ -208,7 +215,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	uint32_t own = p->own[node];
 	int64_t some = 0;
 
-	if (r->nodes[req] && own)
+	if (!may_add_node(p, req, own))
 		return 0;
 	if (r->tasks_per_node[req])
 		max = smaller(max, (int64_t)r->tasks_per_node[req] - own);
@@ -365,18 +372,45 @@ static bool grow_near(struct place *p, uint32_t req, uint32_t node,
 	return need == LEVEL_NONE && place_try(p, req, 1, IN_OPEN, ret_lack);
 }
 
-bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack)
+bool place_try_more(struct place *p, uint32_t req, uint32_t node,
+                    struct place_lack *ret_lack)
 {
-	const struct snap *s = p->snap;
-	uint32_t node = s->task[s->run.task_first[run]].node;
 	bool found;
 
-	p->pool = s->node.pool[node];
+	p->pool = p->snap->node.pool[node];
 	p->grows = true;
-	found = grow_near(p, s->run.req[run], node, ret_lack);
+	found = grow_near(p, req, node, ret_lack);
 	p->grows = false;
 	p->pool = p->within = SNAP_NONE;
 	return found;
+}
+
+bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack)
+{
+	const struct snap *s = p->snap;
+
+	return place_try_more(p, s->run.req[run],
+	                      s->task[s->run.task_first[run]].node, ret_lack);
+}
+
+bool place_try_beside(struct place *p, uint32_t req, uint32_t node)
+{
+	struct work *w = p->work;
+	int64_t sealed = w->sealed[node];
+	bool fits;
+
+	p->grows = true;
+	p->own[node] = (uint32_t)w->tasks[node];
+	work_add(w, &w->sealed[node], -sealed);
+	fits = place_fits(p, req, node, 1);
+	work_add(w, &w->sealed[node], sealed);
+	p->grows = false;
+	place_begin(p);
+	if (fits)
+		place_put(p, req, node, 1);
+	else
+		p->own[node] = 0;
+	return fits;
 }
 
 static bool resume_task(struct place *p, uint32_t run,

@@ -107,8 +107,13 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* Place one more task of a running job, beside those it has (own). */
+/* Place one more task of a running job, beside those it has (own); or of a job
+ * whose first task is on the node. */
 bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
+bool place_try_more(struct place *p, uint32_t req, uint32_t node,
+                    struct place_lack *ret_lack);
+/* The same on a node that an exclusive job has for itself. */
+bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
 
 /* A trial by hand: place n tasks on a node on which they fit. */
 void place_begin(struct place *p);

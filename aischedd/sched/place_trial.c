@@ -270,6 +270,13 @@ static int64_t count_wanted(const struct place_trial *t)
 	return sum;
 }
 
+/* The number of nodes that the job asks for; more tasks go to those that it
+ * has. */
+static uint32_t nodes_wanted(const struct place_trial *t)
+{
+	return t->p->grows ? 0 : t->p->snap->req.nodes[t->req];
+}
+
 static int64_t at_least_one(int64_t n)
 {
 	return n > 1 ? n : 1;
@@ -288,7 +295,7 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 	/* Keep a task for each further node that the constraint still wants. */
 	if (t->wanted)
 		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
-	if (r->nodes[t->req]) {
+	if (nodes_wanted(t)) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
 		/* Keep a task for each further node. */
@@ -312,7 +319,7 @@ static void put(struct place_trial *t, uint32_t node)
 /* Whether it matters which nodes tasks take, not only how many fit. */
 static bool is_picky(const struct place_trial *t)
 {
-	return t->p->snap->req.nodes[t->req] || t->allowed->ncounts;
+	return nodes_wanted(t) || t->allowed->ncounts;
 }
 
 /* The next node, while possible one that leaves GPUs their share. */
@@ -371,10 +378,8 @@ static bool fill_counted(struct place_trial *t, enum fill how)
 
 static bool fill(struct place_trial *t, enum fill how)
 {
-	const struct snap_reqs *r = &t->p->snap->req;
-
 	t->left = t->tasks;
-	t->nodes_left = r->nodes[t->req];
+	t->nodes_left = nodes_wanted(t);
 	t->spare = t->sparing;
 	t->most = place_trial_most(t, t->left);
 	if (!t->p->grows)
@@ -396,7 +401,7 @@ static bool fill_somehow(struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;
 
-	if (s->req.nodes[t->req]) {
+	if (nodes_wanted(t)) {
 		if (fill(t, FILL_EVEN))
 			return true;
 		place_undo(t->p);

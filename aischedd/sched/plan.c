@@ -40,9 +40,10 @@ static enum serve_answer ask(struct pass *p, struct turn turn)
 	              (!p->verdict[turn.row].kept &&
 	               p->snap->pend.judged[turn.row] != JUDGED_PROMISED);
 	int64_t before = count_looks(p);
-	enum serve_answer answer = turn.row == SNAP_NONE
-	                               ? serve_grower(p, turn.run)
-	                               : serve_row(p, turn.row);
+	enum serve_answer answer =
+	    turn.row != SNAP_NONE ? serve_row(p, turn.row)
+	    : turn.elastic        ? serve_elastic(p, turn.elastic)
+				  : serve_grower(p, turn.run);
 
 	if (counts)
 		p->spent += 1 + count_looks(p) - before;
@@ -151,6 +152,7 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	uint32_t queue;
 
 	evict_list(p);
+	pass_lay_out(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
 	plan->again = evict_rules_repeat(p);

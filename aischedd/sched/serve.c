@@ -359,6 +359,21 @@ static bool try_grow(struct pass *p, uint32_t run, struct place_lack *ret_lack)
 	return found;
 }
 
+enum serve_answer serve_elastic(struct pass *p, struct order_elastic *e)
+{
+	struct demand d = admit_demand_extra(p->snap, e->row);
+	struct verdict v;
+
+	if (admit_now(p->place->work, &d, &v) != WHY_None ||
+	    admit_due_check(p, &d, &v) != WHY_None)
+		return WAITS;
+	place_for(p->place, e->row, p->snap->member[e->member].job);
+	if (!pass_try_extra(p, e))
+		return WAITS;
+	pass_extra(p, e);
+	return STARTS;
+}
+
 enum serve_answer serve_grower(struct pass *p, uint32_t run)
 {
 	const struct snap *s = p->snap;

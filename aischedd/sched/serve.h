@@ -21,7 +21,9 @@ enum serve_answer {
 /* Start the next job of the row, or say why it waits. */
 enum serve_answer serve_row(struct pass *p, uint32_t row);
 
-/* Answer the claim of a running job for one more task. */
+/* Answer the claim for one more task of a running job; or of a job that starts
+ * in this pass, for which no job is evicted before it runs. */
 enum serve_answer serve_grower(struct pass *p, uint32_t run);
+enum serve_answer serve_elastic(struct pass *p, struct order_elastic *e);
 
 #endif

@@ -49,6 +49,8 @@ becomes "half of the machine is taken" "$full" RUNNING
 id=$(submit -n 4 --min-tasks 1 -c 1 elastic)
 ok "it starts with what there is" wait_for has_tasks "$id" 2
 wait_for has_begun "$id" 2
+is "of which each task knows" "$(sort "slurm-$id.out")" "task 0 of 2
+task 1 of 2"
 like "aiq says how many run" "$(aiq "$id")" "4 tasks .at least 1., 2 running"
 aicancel --wait "$full"
 ok "it grows when room comes" wait_for has_tasks "$id" 4

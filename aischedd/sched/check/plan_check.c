@@ -247,8 +247,6 @@ static int take_start(struct check *c, const struct start *start)
 {
 	const struct snap *s = c->s;
 	uint32_t row = start->row, req = s->pend.req[row];
-	uint32_t claim_first = s->pend.claim_first[row];
-	uint32_t held = s->pend.claim_first[row + 1] - claim_first;
 	const struct snap_task *t = c->plan->task + start->task_first;
 	uint64_t job = s->member[start->member].job;
 
@@ -256,9 +254,8 @@ static int take_start(struct check *c, const struct start *start)
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
 		                    job);
-	/* A job with a claim starts with as many tasks as it has nodes held,
-	 * any other with its minimum. */
-	if (start->ntasks != s->req.min_tasks[req] && start->ntasks != held)
+	if (start->ntasks < s->req.min_tasks[req] ||
+	    start->ntasks > s->req.tasks[req])
 		return check_bad(c->audit, job, "starts with %u tasks",
 		                 (unsigned)start->ntasks);
 	if (take_tasks(c, req, t, start->ntasks, job) < 0 ||
