@@ -7,7 +7,10 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { STEPS_REQUEST = 100 }; /* for decoding and answering any request */
+enum {
+	STEPS_REQUEST = 100, /* for decoding and answering any request */
+	BYTES_STEP = 64      /* looked at in a step */
+};
 
 static const struct peer nobody = { .user = "nobody" };
 
@@ -46,12 +49,13 @@ int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
 	int op;
 
 	values = count_values(json, len);
-	steps_add(values / 2);
+	steps_add(len / BYTES_STEP);
 	if (values > max_values)
 		return err_set(err, EMSGSIZE,
 		               "the request has more than %zu values: divide "
 		               "it",
 		               max_values);
+	steps_add(values / 2);
 	body = json_loadb(json, len, JSON_REJECT_DUPLICATES, &why);
 	name = json_string_value(json_object_get(body, "op"));
 	if (!name) {

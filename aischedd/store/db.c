@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+enum { OPS = 100 }; /* of SQLite's virtual machine; two are a step */
 
 static int code_of(sqlite3 *sql)
 {
@@ -48,6 +51,13 @@ int db_fail(struct db *db, const char *what, struct err *err)
 	return err_set(err, code, "%s: %s", what, why);
 }
 
+static int count_ops(void *arg)
+{
+	(void)arg;
+	steps_add(OPS / 2);
+	return 0;
+}
+
 int db_open(struct db *db, const char *path, bool read_only,
             const char *const *text, size_t n, struct err *err)
 {
@@ -64,6 +74,7 @@ int db_open(struct db *db, const char *path, bool read_only,
 	}
 	sqlite3_extended_result_codes(db->sql, 0);
 	sqlite3_busy_timeout(db->sql, 5000);
+	sqlite3_progress_handler(db->sql, OPS, count_ops, NULL);
 	db->stmt = xcalloc(n ? n : 1, sizeof(sqlite3_stmt *));
 	return 0;
 }

@@ -3,7 +3,8 @@
  *
  * A statement remembers its first failed bind or step, so that a function
  * reads as columns and one check.  Statements are prepared once, by their
- * number in the caller's table of SQL.
+ * number in the caller's table of SQL.  What SQLite does for them counts as
+ * steps of the thread that asks.
  */
 #ifndef AISCHEDD_STORE_DB_H
 #define AISCHEDD_STORE_DB_H

@@ -83,6 +83,10 @@ int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
 	int result = -1;
 
 	db_i64(&s, 1, (int64_t)job);
+	if (tasks->n) {
+		db_i64(&s, 2, idset_min(tasks));
+		db_i64(&s, 3, idset_max(tasks));
+	}
 	while (db_step(&store->db, &s, NULL) > 0) {
 		struct ended e = {
 			.state = (enum job_state)db_col_i64(&s, 0, 0),

@@ -15,11 +15,8 @@ static char *sql_of(const struct history_query *q)
 	buf_printf(&sql, "SELECT %s FROM job WHERE %s", row_columns(),
 	           q->ended_only ? "state >= 5" : "state >= 0");
 	if (q->id)
-		buf_puts(&sql,
-		         q->task == NO_TASK
-		             ? " AND (id = ?1 OR array_id = ?1)"
-		             : " AND array_id = ?1"
-		               " AND (array_task = ?2 OR tasks IS NOT NULL)");
+		buf_printf(&sql, " AND %s",
+		           q->task == NO_TASK ? SQL_OF_JOB : SQL_OF_TASK);
 	if (q->since != NO_TIME)
 		buf_puts(&sql, " AND end_time >= ?3");
 	if (q->until != NO_TIME)

@@ -7,6 +7,20 @@
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
 
+/*
+ * Which rows are meant: those of array ?1, of job or array ?1, of its task ?2
+ * and of the parts of it that never started.  "> 0" is the condition of the
+ * index job_array: a query that lacks it reads the whole history.
+ */
+#define SQL_OF_ARRAY "array_id = ?1 AND array_id > 0"
+#define SQL_OF_JOB   "(id = ?1 OR (" SQL_OF_ARRAY "))"
+#define SQL_OF_TASKS(which)                                 \
+	"id IN (SELECT id FROM job WHERE " SQL_OF_ARRAY     \
+	" AND array_task " which                            \
+	" UNION ALL SELECT id FROM job WHERE " SQL_OF_ARRAY \
+	" AND array_task IS NULL)"
+#define SQL_OF_TASK SQL_OF_TASKS("= ?2")
+
 /* "id,array_id,...": all columns, in the order of the two calls below. */
 const char *row_columns(void);
 /* "?,?,...": one for each column. */

@@ -77,20 +77,20 @@ static const char *const fixed_sql[NSQL] = {
 	[PAST_JOB] = "SELECT state, uid, start_time FROM job"
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
-		      " WHERE array_id = ? AND state >= 5"
-		      " AND (array_task = ? OR tasks IS NOT NULL)",
+		      " WHERE " SQL_OF_TASK " AND state >= 5",
 	/* A state above COMPLETED (5) is worse. */
 	[PAST_ARRAY] = "SELECT max(state), max(uid), max(start_time) FROM job"
-		       " WHERE array_id = ? AND state >= 5",
+		       " WHERE " SQL_OF_ARRAY " AND state >= 5",
 	[ENDED_JOB] = "SELECT state, exit_code, signal FROM job"
-		      " WHERE (id = ?1 OR array_id = ?1) AND state >= 5"
+		      " WHERE " SQL_OF_JOB " AND state >= 5"
 		      " ORDER BY CASE WHEN signal > 0 THEN 128 + signal"
 		      " WHEN exit_code > 0 THEN exit_code"
 		      " WHEN state > 5 THEN 1 ELSE 0 END DESC, state DESC"
 		      " LIMIT 1",
 	[ENDED_TASKS] = "SELECT state, exit_code, signal, array_task, tasks"
-			" FROM job WHERE array_id = ? AND state >= 5",
-	[OTHERS_FAILED] = "SELECT 1 FROM job WHERE array_id = ?1 AND"
+			" FROM job WHERE " SQL_OF_TASKS(
+			    "BETWEEN ?2 AND ?3") " AND state >= 5",
+	[OTHERS_FAILED] = "SELECT 1 FROM job WHERE " SQL_OF_ARRAY " AND"
 			  " state > 5 AND id <> ?2 LIMIT 1",
 	[LIST_OLD] = "SELECT id FROM job WHERE state >= 5 AND end_time < ?"
 		     " ORDER BY end_time, id LIMIT ?",

@@ -1,15 +1,19 @@
 /*
  * hostile.c - users who mean harm, and one who does not, for hostile.t
  *
- *	hostile attack SECONDS	as an ordinary user: all that holds up others
- *	hostile use SECONDS	submit, list, cancel; prints how many requests
- *				there were and how long the slowest took, in ms
+ *	hostile attack SECONDS PORT	as an ordinary user: all that holds
+ *					up others
+ *	hostile use SECONDS		submit, list, cancel; prints how often,
+ *					and the slowest, in ms: request, round
+ *					trip to munged, fsync, 20 ms of CPU
  *
- * Both talk to the daemon of $AISCHED_SOCKET.
+ * Both talk to the daemon of $AISCHED_SOCKET, attackers to that of PORT, too.
  */
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +22,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "libcommon/auth.h"
 #include "libcommon/buf.h"
 #include "libcommon/client.h"
 #include "libcommon/clock.h"
@@ -30,6 +36,7 @@
 enum { MANY = 300 }; /* connections, or jobs of a kind */
 
 static int64_t end_ms;
+static in_port_t port;
 static struct client *client;
 
 static bool is_over(void)
@@ -181,14 +188,20 @@ static void large_json(void)
 	try(json_pack("{s:s, s:o}", "op", "wait", "ids", list));
 }
 
-static int dial(void)
+static int dial(bool tcp)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		                  .sin_port = htons(port),
+		                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(tcp ? AF_INET : AF_UNIX,
+	                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s",
+	snprintf(un.sun_path, sizeof(un.sun_path), "%s",
 	         getenv("AISCHED_SOCKET"));
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+	if (connect(fd, tcp ? (void *)&in : (void *)&un,
+	            tcp ? sizeof(in) : sizeof(un)) < 0 &&
+	    errno != EINPROGRESS) {
 		close(fd);
 		return -1;
 	}
@@ -204,7 +217,7 @@ static void strangers(void)
 
 	frame_head_put(bytes, &head);
 	for (int i = 0; i < MANY; i++) {
-		fd[i] = dial();
+		fd[i] = dial(i % 4 < 2);
 		if (fd[i] >= 0 && i % 2)
 			send(fd[i], bytes, sizeof(bytes), MSG_NOSIGNAL);
 	}
@@ -247,7 +260,19 @@ static void attack(size_t group)
 
 /* --- the one who means no harm ------------------------------------------- */
 
-static json_t *timed(json_t *req, int64_t *slowest)
+struct slowest {
+	int64_t request, munge, fsync, work;
+};
+
+static void note(int64_t *slowest, int64_t began)
+{
+	int64_t took = clock_ms() - began;
+
+	if (took > *slowest)
+		*slowest = took;
+}
+
+static json_t *timed(json_t *req, struct slowest *slowest)
 {
 	int64_t began = clock_ms();
 	json_t *answer;
@@ -257,14 +282,53 @@ static json_t *timed(json_t *req, int64_t *slowest)
 	answer = ask(req, NULL);
 	if (!answer)
 		errx(EXIT_FAILURE, "a request was refused");
-	if (clock_ms() - began > *slowest)
-		*slowest = clock_ms() - began;
+	note(&slowest->request, began);
 	return answer;
+}
+
+/* What a request cannot be faster than. */
+static void time_munge(struct slowest *slowest)
+{
+	unsigned char digest[WIRE_DIGEST] = { 0 };
+	int64_t began = clock_ms();
+	struct err why;
+	uid_t uid;
+	gid_t gid;
+	char *cred = auth_encode(NULL, digest, &why);
+
+	if (!cred || auth_decode(NULL, cred, &uid, &gid, digest, &why) < 0)
+		errx(EXIT_FAILURE, "%s", why.text);
+	free(cred);
+	note(&slowest->munge, began);
+}
+
+static void time_fsync(struct slowest *slowest)
+{
+	static const char page[4096];
+	int fd =
+	    open("written", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	int64_t began = clock_ms();
+
+	if (write(fd, page, sizeof(page)) < 0 || fsync(fd) < 0)
+		err(EXIT_FAILURE, "fsync");
+	note(&slowest->fsync, began);
+	close(fd);
+}
+
+static void time_work(struct slowest *slowest)
+{
+	const clock_t until = clock() + CLOCKS_PER_SEC / 50;
+	int64_t began = clock_ms();
+
+	while (clock() < until)
+		;
+	note(&slowest->work, began);
 }
 
 static void use(void)
 {
-	int64_t slowest = 0, began;
+	struct slowest slowest = { 0 };
+	int64_t began;
 	long n = 0;
 
 	for (; !is_over(); n++) {
@@ -274,26 +338,31 @@ static void use(void)
 		id = submit(json_pack("[o]", spec("comment", "good")));
 		if (!id)
 			errx(EXIT_FAILURE, "a job was refused");
-		if (clock_ms() - began > slowest)
-			slowest = clock_ms() - began;
+		note(&slowest.request, began);
 		json_decref(timed(json_pack("{s:s}", "op", "jobs"), &slowest));
 		json_decref(
 		    timed(json_pack("{s:s, s:[o]}", "op", "cancel", "ids",
 		                    json_sprintf("%lld", (long long)id)),
 		          &slowest));
+		time_munge(&slowest);
+		time_fsync(&slowest);
+		time_work(&slowest);
 	}
-	printf("%ld %lld\n", n, (long long)slowest);
+	printf("%ld %lld %lld %lld %lld\n", n, (long long)slowest.request,
+	       (long long)slowest.munge, (long long)slowest.fsync,
+	       (long long)slowest.work);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		errx(EXIT_USAGE, "attack or use, and seconds, are expected");
 	end_ms = clock_ms() + 1000 * strtol(argv[2], NULL, 10);
 	if (!strcmp(argv[1], "use")) {
 		use();
 		return EXIT_SUCCESS;
 	}
+	port = (in_port_t)strtol(argv[argc - 1], NULL, 10);
 	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++)
 		if (fork() == 0) {
 			alarm((unsigned)strtol(argv[2], NULL, 10));

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Three ordinary users do all they can to hold up a fourth.
+# Three ordinary users do all they can to hold up a fourth, for a minute.
 # shellcheck disable=SC2119 # start_daemon takes options
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 is_root || skip_all "takes root, to be others"
 
+seconds=60
 stop_daemon
 unset AISCHED_CHECK_PLANS
 configure "
@@ -13,6 +14,9 @@ max_user_jobs = 100000
 queue default { }
 pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
+port=$(free_port)
+sed -i "s,^listen .*,listen = {\"$AISCHED_SOCKET\"\, \"tcp://127.0.0.1:$port\"}," \
+	"$conf"
 start_daemon
 daemon=$daemon_pid
 cp "$top_builddir/tests/e2e/hostile" "$dir/bin/hostile"
@@ -20,19 +24,28 @@ chmod 755 "$dir/bin/hostile"
 
 first=$(as_user nobody aisub --parsable -H -o /dev/null --wrap true)
 
-# What holds anywhere are the steps of a turn and the memory; how long the fourth
-# waits is told, and bounded by what no machine may take.
 for user in daemon bin man; do
-	as_user "$user" nice -n 10 hostile attack 31 2>/dev/null &
+	as_user "$user" nice -n 10 hostile attack "$((seconds + 1))" "$port" \
+		2>/dev/null &
 	attackers="${attackers-} $!"
 done
-used=$(as_user nobody hostile use 30) || used='0 99999'
+used=$(as_user nobody hostile use "$seconds") || used='0 99999 0 0 0'
 # shellcheck disable=SC2086 # words are wanted
 wait $attackers
-rounds=${used% *} slowest=${used#* }
-echo "# $rounds rounds, the slowest request took $slowest ms"
+# shellcheck disable=SC2086 # words are wanted
+set -- $used
+rounds=$1 slowest=$2
+echo "# $rounds rounds; slowest: request $2 ms, munged $3 ms, fsync $4 ms," \
+	"20 ms of CPU $5 ms"
 ok "some rounds were done" [ "$rounds" -ge 1 ]
-ok "no request of the fourth took ten seconds" [ "$slowest" -lt 10000 ]
+
+# A second, unless the machine is so busy that most of it is gone with what no
+# daemon can do without: munged and the disk, twice each, and CPU for two of the
+# longest turns.
+most=$((4 * ($3 + $4) + 10 * $5))
+[ "$most" -ge 1000 ] || most=1000
+! grep -q __asan_init "$aischedd" || most=$((4 * most))
+ok "no request of the fourth took more than $most ms" [ "$slowest" -lt "$most" ]
 
 steps=$(aictl --json status | sed 's/.*"turn_steps_max": *\([0-9]*\).*/\1/')
 echo "# the longest turn took $steps steps"

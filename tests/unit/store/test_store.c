@@ -20,6 +20,7 @@
 #include "aischedd/store/audit.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -1110,6 +1111,67 @@ static const char *rows(struct disk *d, const char *query)
 	" exit_code, held_cpu_ms, held_mem_mib_s, held_gpu_ms, q.text, nodes" \
 	" FROM attempt a JOIN name q ON q.id = queue ORDER BY job, attempt"
 
+/* An array of many tasks, all of which have ended. */
+static void add_history(struct disk *d)
+{
+	static const char sql[] =
+	    "INSERT INTO job (id, array_id, array_task, state, end_time)"
+	    " WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+	    " WHERE i < 29999) SELECT 1000 + i, 1000, i, 5, i FROM n";
+	sqlite3 *sql_db;
+
+	ck_assert_int_eq(sqlite3_open(store_path(d->store), &sql_db),
+	                 SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(sql_db, sql, NULL, NULL, NULL),
+	                 SQLITE_OK);
+	sqlite3_close(sql_db);
+}
+
+/* One question about task (NO_TASK: all) of a job, in all ways. */
+static void ask_all(struct disk *d, uint64_t job, uint32_t task)
+{
+	char text[16] = "";
+	struct past past;
+
+	if (task != NO_TASK)
+		snprintf(text, sizeof(text), "%u", task);
+	store_past(job, task, &past, d->store);
+	ended(d, job, text);
+	if (task == NO_TASK)
+		store_others_failed(d->store, job, job + 1);
+	ask_history(d,
+	            &(struct asked){ .id = job, .task = (uint64_t)(task + 1) },
+	            ignore_past);
+}
+
+START_TEST(history_is_not_read_as_a_whole)
+{
+	static const struct {
+		uint64_t job;
+		uint32_t task;
+	} asked[] = {
+		{ 1, NO_TASK },  { 2, NO_TASK },    { 2, 0 },  { 2, 6 },
+		{ 2, 9 },        { 3, NO_TASK },    { 99, 1 }, { 1, 0 },
+		{ 1000, 29999 }, { 1005, NO_TASK },
+	};
+	struct disk d;
+
+	disk_init(&d);
+	make_past(&d);
+	add_history(&d);
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		uint64_t before = steps_so_far;
+
+		ask_all(&d, asked[i].job, asked[i].task);
+		ck_assert_msg(steps_so_far - before < 4 * STEPS_QUERY,
+		              "%llu_%u: %llu steps",
+		              (unsigned long long)asked[i].job, asked[i].task,
+		              (unsigned long long)(steps_so_far - before));
+	}
+	disk_fini(&d);
+}
+END_TEST
+
 START_TEST(each_attempt_has_a_row)
 {
 	struct disk d;
@@ -1452,6 +1514,7 @@ SUITE(store)
 	tcase_add_test(tc, past_jobs);
 	tcase_add_test(tc, how_jobs_ended);
 	tcase_add_test(tc, history_is_asked);
+	tcase_add_test(tc, history_is_not_read_as_a_whole);
 	tcase_add_test(tc, each_attempt_has_a_row);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, short_jobs_are_not_noise);
