@@ -82,7 +82,7 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run)
 		return !e->why[run] && !evict_trial_moved_of(e, run);
 	if (queue == e->c->demand.queue)
 		return e->mode != RECLAIM &&
-		       order_standing_of_run(e->s, run) < e->c->standing;
+		       order_standing_kept(e->s, run) < e->c->standing;
 	return held_by(e, run) &
 	       (e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue]);
 }

@@ -51,7 +51,7 @@ static void list_victims(struct evictor *e)
 		e->rank[i] = SNAP_NONE;
 		if (!may_leave(s, i))
 			continue;
-		v[n++] = (struct victim){ i, order_standing_of_run(s, i),
+		v[n++] = (struct victim){ i, order_standing_kept(s, i),
 			                  work_lost(s, i), s->run.start[i],
 			                  s->run.job[i] };
 		e->surplus[i] =

@@ -14,17 +14,6 @@ static const int64_t boost = (int64_t)1 << 60;
 
 /* --- scores ------------------------------------------------------------ */
 
-/* Returns the max_wait of the row's queue or its next ancestor that has one. */
-static int64_t max_wait(const struct snap *s, uint32_t row)
-{
-	for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
-	     q = s->queue.parent[q]) {
-		if (s->queue.max_wait[q] != CONF_NONE)
-			return s->queue.max_wait[q];
-	}
-	return CONF_NONE;
-}
-
 static int64_t waited(const struct row_order *o, uint32_t member)
 {
 	return o->snap->now - o->snap->member[member].since;
@@ -68,11 +57,8 @@ static void judge_row(struct row_order *o, uint32_t row,
 	    order_rung_counts(s->policy.order)
 		? order_rung_rank(s, row)
 		: order_score_rank(&s->policy, length, ask, capacity);
-	o->overdue[row] = o->hold[row] = max_wait(s, row);
-	if (o->hold[row] != CONF_NONE)
-		return;
-	o->hold[row] = s->policy.hold_after;
-	o->overdue[row] = order_score_overdue(s->policy.order, o->hold[row]);
+	o->hold[row] = order_score_hold(s, s->pend.queue[row]);
+	o->overdue[row] = order_score_overdue_in(s, s->pend.queue[row]);
 }
 
 /* --- heaps ------------------------------------------------------------- */

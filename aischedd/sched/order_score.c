@@ -27,6 +27,32 @@ int64_t order_score_overdue(uint8_t order, int64_t hold_after)
 	           : hold_after;
 }
 
+/* Returns the max_wait of the queue or its next ancestor that has one. */
+static int64_t max_wait(const struct snap *s, uint32_t queue)
+{
+	for (; queue != SNAP_NONE; queue = s->queue.parent[queue]) {
+		if (s->queue.max_wait[queue] != CONF_NONE)
+			return s->queue.max_wait[queue];
+	}
+	return CONF_NONE;
+}
+
+int64_t order_score_hold(const struct snap *s, uint32_t queue)
+{
+	int64_t most = max_wait(s, queue);
+
+	return most != CONF_NONE ? most : s->policy.hold_after;
+}
+
+int64_t order_score_overdue_in(const struct snap *s, uint32_t queue)
+{
+	int64_t most = max_wait(s, queue);
+
+	return most != CONF_NONE
+	           ? most
+	           : order_score_overdue(s->policy.order, s->policy.hold_after);
+}
+
 /* The largest fraction of any resource that it asks for, in `all` parts. */
 static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
                        int64_t all)

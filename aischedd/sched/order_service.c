@@ -1,6 +1,8 @@
 /* order_service.c - turns between jobs that take long */
 #include "aischedd/sched/order_service.h"
 
+#include "aischedd/sched/order_score.h"
+
 /* Thousandths of devices times seconds: 10 hours of one. */
 static const int64_t SERVED_FIRST = (int64_t)36000 * 1000;
 
@@ -90,6 +92,15 @@ int64_t order_standing_of_row(const struct snap *s, uint32_t row)
 int64_t order_rung_of_run(const struct snap *s, uint32_t run)
 {
 	return rung(s, s->run.req[run], s->run.queue[run], s->run.served[run]);
+}
+
+int64_t order_kept_until(const struct snap *s, uint32_t run)
+{
+	int64_t wait = order_score_overdue_in(s, s->run.queue[run]);
+
+	return wait != CONF_NONE && s->run.waited[run] >= wait
+	           ? s->run.start[run] + wait
+	           : 0;
 }
 
 int64_t order_rung_rises(const struct snap *s, uint32_t run)

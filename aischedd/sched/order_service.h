@@ -43,6 +43,22 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 	return s->run.priority[run] * RUNGS - rung;
 }
 
+/*
+ * A job that starts because it is overdue (order_score.h) keeps its place in
+ * its queue for as long again: else those that it overtook, which are of higher
+ * standing, preempt it at once.  Returns until when; not after now: it does
+ * not.
+ */
+int64_t order_kept_until(const struct snap *snap, uint32_t run);
+
+/* The standing below which the run is for jobs of its queue no victim. */
+static inline int64_t order_standing_kept(const struct snap *s, uint32_t run)
+{
+	return s->run.waited[run] && order_kept_until(s, run) > s->now
+	           ? INT64_MAX - 1
+	           : order_standing_of_run(s, run);
+}
+
 /* When the run reaches the next rung if it goes on, or SNAP_NEVER. */
 int64_t order_rung_rises(const struct snap *snap, uint32_t run);
 

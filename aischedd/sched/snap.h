@@ -211,6 +211,7 @@ struct snap_run {
 	const uint8_t *ending;
 	const uint8_t *freezable;    /* can be suspended in place */
 	const int64_t *safe_until;   /* may not be evicted before this time */
+	const int64_t *waited;       /* seconds, before it started */
 	const int64_t *served;       /* seconds it has run so far */
 	const uint32_t *task_first;  /* slice of task */
 	const uint32_t *claim_first; /* slice of claim: nodes held for tasks by

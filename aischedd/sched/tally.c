@@ -87,7 +87,7 @@ static uint32_t flags_of(const struct snap *s, uint32_t run)
 static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
                     struct kind *kind, struct tally *t)
 {
-	int64_t standing = order_standing_of_run(s, run);
+	int64_t standing = order_standing_kept(s, run);
 	uint32_t queue = s->run.queue[run], req = s->run.req[run];
 	uint32_t tasks = snap_run_ntasks(s, run);
 	struct kind *k = &kind[(req + queue * 31 + tasks * 7 + flags) % KINDS];
@@ -104,9 +104,15 @@ static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
 /* When a run that may not be evicted now may be, or SNAP_NEVER. */
 static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
 {
+	int64_t rises, kept;
+
 	if (flags & (ENDING | FIRM))
 		return SNAP_NEVER;
-	return flags & SAFE ? s->run.safe_until[run] : order_rung_rises(s, run);
+	if (flags & SAFE)
+		return s->run.safe_until[run];
+	rises = order_rung_rises(s, run);
+	kept = order_kept_until(s, run);
+	return kept > s->now && future_ends_before(kept, rises) ? kept : rises;
 }
 
 struct tally *tally_new(const struct snap *s, struct arena *arena)
@@ -123,7 +129,7 @@ struct tally *tally_new(const struct snap *s, struct arena *arena)
 		uint32_t flags = flags_of(s, run);
 
 		add_run(s, run, flags, kind, t);
-		if (rungs || flags & SAFE) {
+		if (rungs || flags & SAFE || s->run.waited[run]) {
 			int64_t at = wake_of(s, run, flags);
 
 			if (future_ends_before(at, t->wake))

@@ -56,6 +56,7 @@ struct party {
 /* A job may preempt one of its queue whose standing is lower. */
 int64_t check_standing_of_row(const struct snap *s, uint32_t row);
 int64_t check_standing_of_run(const struct snap *s, uint32_t run);
+int64_t check_standing_as_victim(const struct snap *s, uint32_t run);
 
 struct party check_claimant(const struct audit *a, const struct plan_claim *c);
 

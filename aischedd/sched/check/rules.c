@@ -414,7 +414,7 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 		return check_bad(a, s->run.job[e->run],
 		                 "is of the same queue as job %llu",
 		                 (unsigned long long)by->job);
-	if (check_standing_of_run(s, e->run) >= by->standing)
+	if (check_standing_as_victim(s, e->run) >= by->standing)
 		return check_bad(a, s->run.job[e->run],
 		                 "is not of lower priority than job %llu",
 		                 (unsigned long long)by->job);

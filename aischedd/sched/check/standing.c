@@ -67,6 +67,29 @@ int64_t check_standing_of_row(const struct snap *s, uint32_t row)
 	                                                   s->pend.served[row]);
 }
 
+/* Whether it started because it had waited for too long, and has not run for as
+ * long since. */
+static bool is_kept(const struct snap *s, uint32_t run)
+{
+	int64_t wait = CONF_NONE;
+
+	for (uint32_t q = s->run.queue[run];
+	     q != SNAP_NONE && wait == CONF_NONE; q = s->queue.parent[q])
+		wait = s->queue.max_wait[q];
+	if (wait == CONF_NONE && s->policy.hold_after == CONF_NONE)
+		return false;
+	if (wait == CONF_NONE)
+		wait = s->policy.hold_after +
+		       (s->policy.order == BY_POINTS) * 7 * 24 * 3600;
+	return s->run.waited[run] && s->run.waited[run] >= wait &&
+	       s->now < s->run.start[run] + wait;
+}
+
+int64_t check_standing_as_victim(const struct snap *s, uint32_t run)
+{
+	return is_kept(s, run) ? INT64_MAX : check_standing_of_run(s, run);
+}
+
 int64_t check_standing_of_run(const struct snap *s, uint32_t run)
 {
 	return s->run.priority[run] * RUNGS_MAX - rung_of(s, s->run.req[run],

@@ -124,6 +124,7 @@ static const struct snap_field run_fields[] = {
 	VALUE("ending", FIELD_FLAG, run.ending, 0),
 	VALUE("freezable", FIELD_FLAG, run.freezable, 0),
 	VALUE("safe", FIELD_I64, run.safe_until, 0),
+	VALUE("waited", FIELD_I64, run.waited, 0),
 	VALUE("served", FIELD_I64, run.served, 0),
 };
 

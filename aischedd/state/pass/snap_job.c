@@ -38,7 +38,7 @@ static bool is_freezable(const struct state *state, const struct job *job)
 
 struct run_columns {
 	uint32_t *req, *queue, *user, *first, *claim;
-	int64_t *priority, *start, *end, *safe, *served;
+	int64_t *priority, *start, *end, *safe, *waited, *served;
 	uint8_t *suspended, *preemptible, *ending, *freezable;
 	uint64_t *id;
 	struct snap_task *task;
@@ -61,6 +61,7 @@ static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
 		.start = COLUMN(int64_t, n),
 		.end = COLUMN(int64_t, n),
 		.safe = COLUMN(int64_t, n),
+		.waited = COLUMN(int64_t, n),
 		.served = COLUMN(int64_t, n),
 		.suspended = COLUMN(uint8_t, n),
 		.preemptible = COLUMN(uint8_t, n),
@@ -99,6 +100,14 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
+/* Seconds before it started; an adopted job never waited. */
+static int64_t waited(const struct job *job)
+{
+	return job->eligible != NO_TIME && job->start > job->eligible
+	           ? job->start - job->eligible
+	           : 0;
+}
+
 /* Add a row for the job's placement, or for its tasks that are ending. */
 static void run_row(struct build *b, struct run_columns *c, struct job *job,
                     const struct placement *p)
@@ -118,6 +127,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->ending[i] = p == job->leaving || evict_is_ending(job);
 	c->freezable[i] = is_freezable(b->state, job);
 	c->safe[i] = evict_safe_until(b->state, job);
+	c->waited[i] = waited(job);
 	c->served[i] = served(b, job);
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
@@ -163,6 +173,7 @@ void snapshot_run(struct build *b)
 		.ending = c.ending,
 		.freezable = c.freezable,
 		.safe_until = c.safe,
+		.waited = c.waited,
 		.served = c.served,
 		.task_first = c.first,
 		.claim_first = c.claim,

@@ -237,7 +237,7 @@ static const char everything[] =
     " max_jobs_user=8 max_gpus_user=1.5 assumed_time=60 max_wait=3600\n"
     "node n0 cpus=4 retry_at=1010 gpus=2\n"
     "node n1 cpus=4\n"
-    "run 11 user=u preemptible freezable safe=1200 tasks=3 min_tasks=1"
+    "run 11 user=u preemptible freezable safe=1200 waited=9 tasks=3 min_tasks=1"
     " on=n0,n1 claim=n1\n"
     "run 11 user=u preemptible ending tasks=3 min_tasks=1 on=n1\n"
     "run 13 user=u suspended on=n1\n"
