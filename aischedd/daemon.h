@@ -93,8 +93,8 @@ struct daemon {
 	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
 	struct map open; /* unanswered asks */
-	struct map
-	    adoptees; /* jobs that others made and that have not ended, by id */
+	/* jobs that others made and that have not ended, by id */
+	struct map adoptees;
 	struct event *explain;    /* time to tell their owners why they wait */
 	struct logging *loggings; /* output being sent */
 

@@ -15,8 +15,8 @@
 struct filter {
 	bool all; /* no list: selects everything */
 	size_t n;
-	const char *
-	    *text; /* sorted, without duplicates; borrowed from the request */
+	/* sorted, without duplicates; borrowed from the request */
+	const char **text;
 };
 
 struct filters {

@@ -61,8 +61,8 @@ struct reading {
 	struct err err;
 	struct wanted *wanted; /* NULL: the request names no ids */
 	size_t nwanted, wanted_at;
-	size_t
-	    taken_at; /* those before this index were looked up in the state */
+	/* those before this index were looked up in the state */
+	size_t taken_at;
 	size_t past_rows; /* rows of the current query */
 
 	char *only_user; /* NULL: all users */

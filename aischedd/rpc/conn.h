@@ -26,11 +26,11 @@
 
 enum {
 	READ_AHEAD = 64 * 1024, /* bytes of bodies held for an unknown sender */
-	READ_SIZE =
-	    32 * 1024, /* bytes read at once; at most twice as many are held */
+	/* bytes read at once; at most twice as many are held */
+	READ_SIZE = 32 * 1024,
 	ASKS_MAX = 16, /* requests of one connection in flight */
-	DRAINED =
-	    256 * 1024, /* a connection with fewer bytes to send is drained */
+	/* a connection with fewer bytes to send is drained */
+	DRAINED = 256 * 1024,
 	PART_MAX = 256 * 1024 /* bytes in one frame of an answer */
 };
 

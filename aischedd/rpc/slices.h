@@ -23,8 +23,8 @@ struct slice {
 
 struct slices {
 	TAILQ_HEAD(, slice) queue;
-	struct map
-	    had; /* steps taken, by uid; forgotten when the queue is empty */
+	/* steps taken, by uid; forgotten when the queue is empty */
+	struct map had;
 };
 
 void slices_init(struct slices *s);

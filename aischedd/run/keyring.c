@@ -1,4 +1,4 @@
-/* keyring.c - a session keyring of one's own */
+/* keyring.c - a new session keyring */
 #include "aischedd/run/keyring.h"
 
 #include <errno.h>

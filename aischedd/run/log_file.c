@@ -1,4 +1,4 @@
-/* log_file.c - kept logs: what a task printed in one attempt, a file each */
+/* log_file.c - kept logs: one file for each task and attempt */
 #include "aischedd/run/log_file.h"
 
 #include <dirent.h>
@@ -16,19 +16,19 @@
 
 enum { READ_BUFFER = 32 * 1024, COPY_SIZE = 64 * 1024, DIGITS = 20 };
 
-/* The first member of each file: empty, with a comment, which no checksum
- * covers, so that the number in it can be written last. */
+/* The first gzip member of each file: empty, with a comment. No checksum covers
+ * that, so the number in it can be written last. */
 static const unsigned char head[] = "\x1f\x8b\x08\x10\0\0\0\0\0\x03"
 				    "aischedd omitted=00000000000000000000\0"
 				    "\x03\0\0\0\0\0\0\0\0\0";
 enum {
 	HEAD_SIZE = sizeof(head) - 1,
-	OMITTED_AT = 27 /* of its number */
+	OMITTED_AT = 27 /* offset of its number */
 };
 
 /*
- * Two files, each for half of what may be kept: when the one that is written
- * is full, the other one is emptied and written next.
+ * Two files, each for half of the limit: when the current one is full, the
+ * other is emptied and becomes the current one.
  */
 struct log_writer {
 	char *path;
@@ -37,7 +37,7 @@ struct log_writer {
 	int64_t size[2];
 	int64_t half, omitted;
 	int now;
-	/* The time before the line that is being written. */
+	/* The time stamp of the line being written. */
 	bool in_stamp;
 	char stamp[LOG_STAMP_MAX];
 	size_t stamp_len;
@@ -75,7 +75,7 @@ static int wrong(gzFile file, const char *path, struct err *err)
 	return err_sys(err, "'%s'", path);
 }
 
-/* Empty, but for its head. */
+/* Open a file with only its head. */
 static int open_part(struct log_writer *w, int i, struct err *err)
 {
 	const char *path = w->part_path[i];
@@ -145,7 +145,7 @@ static int put(struct log_writer *w, const void *data, size_t len,
 	return 0;
 }
 
-/* The other half takes over, and what it had is lost. */
+/* Switch to the other half; what it had is lost. */
 static int turn(struct log_writer *w, struct err *err)
 {
 	int next = !w->now;
@@ -160,14 +160,14 @@ static int turn(struct log_writer *w, struct err *err)
 static int end_stamp(struct log_writer *w, struct err *err)
 {
 	w->in_stamp = false;
-	/* Rather between two lines than in one. */
+	/* If possible switch between two lines. */
 	if (w->size[w->now] >= w->half - w->half / 8 && turn(w, err) < 0)
 		return -1;
 	return put(w, w->stamp, w->stamp_len, err);
 }
 
-/* As much of a line as there is room for; it goes on in the other half, where
- * it has its time again. */
+/* Add as much of a line as there is room for; the rest goes to the other half,
+ * with the time stamp again. */
 static int add_text(struct log_writer *w, const char *data, size_t len,
                     struct err *err)
 {
@@ -225,7 +225,7 @@ static int append(const char *to, const char *from, struct err *err)
 	ssize_t n = -1;
 
 	while (in >= 0 && out >= 0 && (n = read(in, data, COPY_SIZE)) > 0) {
-		errno = ENOSPC; /* of a write that is short */
+		errno = ENOSPC; /* for a short write */
 		if (write(out, data, (size_t)n) != n) {
 			n = -1;
 			break;
@@ -323,7 +323,7 @@ struct log_reader *log_reader_open(const char *dir, const struct log_id *id,
 		r->omitted = read_omitted(fd);
 		r->file = gzdopen(fd, "rb");
 		if (!r->file)
-			abort(); /* no memory */
+			abort(); /* out of memory */
 		gzbuffer(r->file, READ_BUFFER);
 	}
 	free(path);
@@ -354,7 +354,7 @@ ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
 	return n;
 }
 
-/* --- what there is ----------------------------------------------------- */
+/* --- list and remove ----------------------------------------------------- */
 
 bool log_is_kept(const char *dir, const struct log_id *id)
 {

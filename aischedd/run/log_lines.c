@@ -7,14 +7,14 @@
 
 enum { US = 1000000 };
 
-/* --- what was had --- */
+/* --- what was read --- */
 
 static int64_t second_of(int64_t us)
 {
 	return us / US;
 }
 
-/* A line is whole. */
+/* Count a complete line. */
 static void count(struct log_lines *l, int64_t us)
 {
 	int64_t last = second_of(l->last_us);
@@ -26,7 +26,7 @@ static void count(struct log_lines *l, int64_t us)
 	l->begun = 0;
 }
 
-/* A line begins, later than all others or not. */
+/* Begin a line, later than all others or not. */
 static void advance(struct log_lines *l, int64_t us)
 {
 	int64_t step = second_of(us) - second_of(l->last_us);
@@ -59,14 +59,14 @@ void log_lines_begin(struct log_lines *l)
 
 /* --- one line --- */
 
-/* Whether the line that begins now was had, all of it. */
+/* Whether the line that begins now was read before, all of it. */
 static bool is_old(struct log_lines *l)
 {
 	l->drop = 0;
 	if (!l->again)
 		return false;
 	if (l->now_us > l->last_us) {
-		/* Also where the log was cut at its front meanwhile. */
+		/* Also if the front of the log was cut off meanwhile. */
 		l->again = false;
 		return false;
 	}
@@ -98,8 +98,8 @@ static void begin_line(struct log_lines *l, struct buf *out)
 	}
 }
 
-/* "2026-11-22T01:02:03.123456789Z ", as far as it has come; whether the line
- * begins, or cannot. */
+/* Collect "2026-11-22T01:02:03.123456789Z ", as far as it has come; decides
+ * whether the line begins, or cannot. */
 static void add_stamp(struct log_lines *l, char c, struct buf *out)
 {
 	bool whole = c == ' ';
@@ -125,8 +125,8 @@ static int refuse(const char *text, size_t len, struct err *err)
 	return err_set(err, ENODATA, "%.*s", (int)len, text);
 }
 
-/* The end of a line.  Asked for since a second, a source may begin in the
- * middle of one that is longer than that. */
+/* End a line. A source that begins at a given second may begin inside of a line
+ * longer than that second. */
 static int end_line(struct log_lines *l, struct err *err)
 {
 	if (l->at == AT_ODD && !(l->first && l->again))
@@ -148,7 +148,7 @@ static void add_odd(struct log_lines *l, const char *data, size_t len)
 	l->odd_len += len;
 }
 
-/* Text up to the end of its line, which is among it or not. */
+/* Take text up to the end of its line; pass it on unless it was read before. */
 static void add_text(struct log_lines *l, const char *data, size_t len,
                      struct buf *out)
 {

@@ -1,11 +1,11 @@
 /*
  * log_lines.h - a log with a time before each line, as a cluster gives it
  *
- * The times tell a line of a log from what the API says in its place, and
- * where to go on when a connection broke: since() is the second to ask from,
- * and what was had of it before is dropped.  Lines are asked for by the second
- * and may be a little out of order, so it is the one before the last that is
- * asked for again.
+ * By the times a line of a log is told from an error text of the API, and
+ * reading goes on after a broken connection: since() is the second to ask from,
+ * and what was read of it before is dropped. Lines can only be requested by the
+ * second and may be a little out of order, so the last second but one is
+ * requested again.
  *
  * Pure.
  */
@@ -24,47 +24,47 @@ enum { LOG_STAMP_MAX = 40 }; /* "2026-11-22T01:02:03.123456789+01:00 " */
 enum log_lines_at {
 	AT_STAMP, /* in the time before a line */
 	AT_TEXT,
-	AT_OLD, /* in a line that was had before */
-	AT_ODD  /* in what is no line of a log */
+	AT_OLD, /* in a line that was read before */
+	AT_ODD  /* in text that is no line of a log */
 };
 
-/* Zeroed: nothing was had yet. */
+/* All zero: nothing read yet. */
 struct log_lines {
-	bool keep_times; /* set it to have them passed on */
+	bool keep_times; /* set it to pass times on */
 
-	/* What was had. */
+	/* What was read. */
 	bool any;
-	int64_t last_us;  /* the latest time of a line */
-	uint64_t had[2];  /* whole lines in its second, in the one before */
-	int64_t begun_us; /* of the line that is not whole yet */
-	size_t begun;     /* bytes of it that were passed on */
+	int64_t last_us;  /* latest time of a line */
+	uint64_t had[2];  /* complete lines in its second, in the one before */
+	int64_t begun_us; /* time of the incomplete line */
+	size_t begun;     /* bytes of it passed on */
 
-	/* Of this source. */
+	/* The current source. */
 	enum log_lines_at at;
-	bool again, first; /* others are behind us; nothing came yet */
-	uint64_t skip;     /* whole lines to drop */
-	size_t drop;       /* bytes of this line likewise */
-	int64_t now_us;    /* of this line */
+	bool again, first; /* past the repeated lines; nothing received yet */
+	uint64_t skip;     /* complete lines to drop */
+	size_t drop;       /* bytes of this line to drop */
+	int64_t now_us;    /* time of this line */
 	char stamp[LOG_STAMP_MAX];
 	size_t stamp_len;
 	char odd[160];
 	size_t odd_len;
 };
 
-/* Another source begins: all of the log, or what is in it from since() on. */
+/* Begin another source: the whole log, or the part from since() on. */
 void log_lines_begin(struct log_lines *lines);
 
 /* The unix second to ask from; -1: from the beginning. */
 int64_t log_lines_since(const struct log_lines *lines);
 
 /*
- * What is new in these bytes goes to out.
- * Fails: ENODATA it is no log; the text is what it says.
+ * Append the new part of these bytes to out. Fails with ENODATA if it is no
+ * log; the error quotes it.
  */
 int log_lines_feed(struct log_lines *lines, const char *data, size_t len,
                    struct buf *out, struct err *err);
 
-/* The source ended properly.  Fails as above. */
+/* Call it when the source ended properly. Fails likewise. */
 int log_lines_end(const struct log_lines *lines, struct err *err);
 
 #endif

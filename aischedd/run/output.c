@@ -1,4 +1,4 @@
-/* output.c - the names of a job's files */
+/* output.c - expand the names of a job's files */
 #include "aischedd/run/output.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MAX_WIDTH 10
-/* What Slurm prints for %a of a job that is not of an array. */
+/* Slurm's value of %a for a job without array. */
 #define NO_ARRAY_TASK 4294967294u
 
 static bool expand_one(char letter, int width, const struct output_name *name,
@@ -50,7 +50,7 @@ static bool expand_one(char letter, int width, const struct output_name *name,
 	}
 }
 
-/* The letter of the conversion that begins at a '%', or where one would be. */
+/* Returns the letter of the conversion that begins at a '%', or would. */
 static const char *parse_one(const char *p, int *ret_width)
 {
 	int width = 0;

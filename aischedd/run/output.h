@@ -1,8 +1,8 @@
 /*
- * output.h - the names of a job's files: "slurm-%A_%a.out"
+ * output.h - expand the names of a job's files: "slurm-%A_%a.out"
  *
- * Pure.  Used by the shepherd that opens the files and by the daemon that
- * tells users where they are.
+ * Pure. Used by the shepherd that opens the files and by the daemon that tells
+ * users where they are.
  */
 #ifndef AISCHEDD_RUN_OUTPUT_H
 #define AISCHEDD_RUN_OUTPUT_H
@@ -12,24 +12,24 @@
 #include "libcommon/buf.h"
 
 struct output_name {
-	uint64_t job, array_job; /* array_job 0: not of an array */
+	uint64_t job, array_job; /* array_job 0: no array */
 	uint32_t array_task, task, node_index;
 	const char *name, *user, *node;
 };
 
 /*
- * %j job id, %A array id, %a index in the array, %x job name, %u user, %N
- * first node, %n its index, %t task, %% a percent sign; a width as in %4j
- * fills with zeros.  Anything else stays as it is written, and a pattern
- * with a backslash is taken as it is, without the backslashes, as Slurm does.
- * Relative names begin at workdir (absolute).
+ * %j job id, %A array id, %a index in the array, %x job name, %u user, %N first
+ * node, %n its index, %t task, %% a percent sign; a width as in %4j pads with
+ * zeros. Anything else is copied, and a pattern with a backslash is copied
+ * without the backslashes, as in Slurm. Relative names begin at workdir
+ * (absolute).
  */
 void output_expand(const char *pattern, const char *workdir,
                    const struct output_name *name, struct buf *out);
 
 /*
- * Where its first %t begins and ends, for whoever expands a name before it is
- * known which task it is for; NULL: there is none.
+ * Returns where the first %t begins and ends, to expand a name before its task
+ * is known; NULL if there is none.
  */
 const char *output_task(const char *pattern, const char **ret_end,
                         int *ret_width);

@@ -1,10 +1,10 @@
 /*
- * runner.h - what the daemon asks of whatever runs its jobs
+ * runner.h - what the daemon asks of runners of jobs
  *
- * A runner serves one pool: this machine, or a cluster.  Requests come only
+ * A runner serves one pool: this machine, or a cluster. Requests come only
  * after the commit that made them durable, may be repeated, and never block;
- * what happened comes back as events on the loop's thread.  Every event
- * carries the attempt it speaks of; one of an older attempt is dropped.
+ * what happens comes back as events on the loop's thread. Every event names its
+ * attempt; events of an older attempt are dropped.
  */
 #ifndef AISCHEDD_RUN_RUNNER_H
 #define AISCHEDD_RUN_RUNNER_H
@@ -21,17 +21,17 @@
 
 struct event_base;
 
-/* A node as its runner sees it; corrections of the configuration (node
- * sections, reserve_*) are applied by whoever receives it. */
+/* A node as its runner sees it; the receiver applies corrections of the
+ * configuration (node sections, reserve_*). */
 struct node_info {
 	const char *name;
-	uint32_t ncpus; /* hardware threads that may be bound, 0: no binding */
+	uint32_t ncpus; /* hardware threads that can be bound, 0: no binding */
 	const uint8_t *cpu_numa;  /* [ncpus] */
 	const uint16_t *cpu_core; /* [ncpus] siblings have the same */
 	int64_t cpu_milli, mem_mib;
-	uint32_t slots; /* tasks that may be there at once; 0: any number */
+	uint32_t slots; /* tasks at a time; 0: any number */
 	uint32_t ngpus;
-	const char *gpu_type;               /* of all of them; NULL: unknown */
+	const char *gpu_type;               /* of all GPUs; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	bool down;
 	bool gone;          /* the runner no longer has it */
@@ -39,7 +39,7 @@ struct node_info {
 	const char *reason; /* why it is down or cordoned, or NULL */
 	struct strlist features, taints;
 	const char *topology; /* "z1/b1/r3", or NULL */
-	/* What others than our jobs use there. */
+	/* Used there by others than our jobs. */
 	int64_t used_cpu_milli, used_mem_mib;
 	uint32_t used_gpus, used_slots;
 };
@@ -48,52 +48,52 @@ struct node_info {
 struct outcome {
 	int exit_code;        /* 0..255; of the task that failed first */
 	int signal;           /* 0: none */
-	bool oom;             /* some process of it was killed for memory */
+	bool oom;             /* a process was killed for memory */
 	int64_t start, end;   /* unix seconds */
 	int64_t cpu_ms;       /* all tasks together */
 	bool late;            /* it was ended for running too long */
 	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
-	const char *text;     /* what a person should know, or NULL */
+	const char *text;     /* remark for the user, or NULL */
 };
 
 enum start_fault {
-	FAULT_SYSTEM, /* another node, or later, might do: tried again */
+	FAULT_SYSTEM, /* of a node: try again there later, or elsewhere */
 	FAULT_USER,   /* no such shell, output not writable: FAILED */
-	FAULT_POOL    /* later might do, on any of its nodes */
+	FAULT_POOL    /* of the pool: try again later, on any node */
 };
 
 enum run_event_kind {
 	RUN_SYNCED,       /* every job of recover() has been answered */
 	RUN_NODE,         /* node appeared or changed */
 	RUN_STARTED,      /* the attempt's processes run */
-	RUN_START_FAILED, /* none of it runs or will */
-	RUN_ENDED,        /* nothing of it runs any more */
-	RUN_LOST,         /* nothing of it runs; how it ended is not known */
+	RUN_START_FAILED, /* nothing of it runs, or will */
+	RUN_ENDED,        /* nothing of it runs any longer */
+	RUN_LOST,         /* nothing of it runs; its outcome is not known */
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
 	RUN_RESIZED,      /* answer to resize() */
-	RUN_REPLACED,  /* a task failed and is started again, as the job asks */
-	RUN_NOTED,     /* text: what it waits for meanwhile; NULL: nothing */
-	RUN_TROUBLE,   /* text: what holds the pool up; NULL: no longer */
-	RUN_LACKS,     /* text: what nodes are wanting in; NULL: nothing now */
-	RUN_ADOPT,     /* somebody made a job with other means */
-	RUN_WITHDRAWN, /* that one's owner deleted it */
-	RUN_TAKEN_BACK /* that one's owner stopped it: it waits again */
+	RUN_REPLACED,     /* a failed task is started again, as the job asks */
+	RUN_NOTED,        /* text: what it waits for meanwhile; NULL: nothing */
+	RUN_TROUBLE,      /* text: what holds the pool up; NULL: nothing now */
+	RUN_LACKS,        /* text: what nodes lack; NULL: nothing now */
+	RUN_ADOPT,        /* somebody made a job with kubectl */
+	RUN_WITHDRAWN,    /* its owner deleted it */
+	RUN_TAKEN_BACK    /* its owner suspended it: requeue the job */
 };
 
-/* A job that was not submitted: a Job that somebody made with kubectl. */
+/* A Job that somebody made with kubectl. */
 struct adoption {
 	const char *uid;  /* by which the cluster knows it */
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
 	const struct spec *spec; /* NULL: it cannot be taken */
-	const char *why;         /* then: why not */
+	const char *why;         /* why not, then */
 };
 
-/* What has become of it. */
+/* What became of it. */
 struct adopted {
-	const char *uid;      /* NULL: as was said of this job before */
+	const char *uid;      /* NULL: as told for this job before */
 	uint64_t job;         /* 0: it was refused */
-	enum job_state state; /* final: nothing more will come */
+	enum job_state state; /* final: the last message about it */
 	const char *why;      /* refused */
 };
 
@@ -101,15 +101,15 @@ struct run_event {
 	enum run_event_kind kind;
 	uint64_t job;
 	uint32_t attempt;
-	int64_t time;           /* RUN_STARTED: unix seconds it began */
+	int64_t time;           /* RUN_STARTED: unix seconds when it began */
 	bool suspended;         /* RUN_STARTED after recover() */
-	uint32_t resize;        /* RUN_RESIZED: that of the request */
-	uint32_t replaced;      /* RUN_REPLACED: tasks of it, so far */
+	uint32_t resize;        /* RUN_RESIZED: number of the request */
+	uint32_t replaced;      /* RUN_REPLACED: replaced tasks so far */
 	enum start_fault fault; /* RUN_START_FAILED */
-	struct strlist nodes;   /* FAULT_SYSTEM: whose it is; none: all that it
-	                         * was to have */
-	bool rebooted;          /* RUN_LOST: by a machine restart */
-	const char *text;       /* for a person, or NULL */
+	/* FAULT_SYSTEM: nodes to blame; none: all of its nodes */
+	struct strlist nodes;
+	bool rebooted;    /* RUN_LOST: by a restart of the machine */
+	const char *text; /* a sentence, or NULL */
 	const struct outcome *outcome; /* RUN_ENDED */
 	const struct node_info *node;  /* RUN_NODE */
 	const struct adoption *adopt;  /* RUN_ADOPT */
@@ -120,8 +120,8 @@ typedef void run_event_fn(const struct run_event *ev, void *arg);
 /* Everything a start needs; borrowed for the call. */
 struct run_job {
 	uint64_t job;
-	uint32_t attempt;   /* 1 is the first; also the claim */
-	uint64_t array_job; /* 0: not of an array */
+	uint32_t attempt;   /* from 1 on; also names the claim */
+	uint64_t array_job; /* 0: no array */
 	uint32_t array_task, array_count, array_min, array_max, array_step;
 	uint32_t restarts;
 	uid_t uid;
@@ -140,11 +140,11 @@ struct run_job {
 	const void *script,
 	    *env; /* env: NAME=VALUE, each ended by a zero byte */
 	size_t script_len, env_len;
-	bool append;     /* requeued: output is appended to */
-	uint32_t resize; /* grows each time tasks are told to leave */
+	bool append;     /* requeued: append to output files */
+	uint32_t resize; /* counts the times that tasks were told to end */
 };
 
-/* Why an attempt is stopped; the runner says so in the job's output. */
+/* Why an attempt is stopped; the runner writes it to the job's output. */
 enum stop_why {
 	STOP_CANCEL,
 	STOP_TIME_LIMIT,
@@ -156,116 +156,117 @@ enum stop_why {
 
 struct runner;
 
-/* What a task prints is being read. */
+/* Reading the output of a task. */
 struct run_log;
 struct log_id;    /* run/log_file.h */
 struct log_lines; /* run/log_lines.h */
 
-/* Called from the loop, and not before log_open() has returned. */
+/* Called from the loop, after log_open() has returned. */
 struct run_reader {
 	void (*data)(const void *data, size_t len, void *arg);
-	/* That was all, or err says why not; the log is no more.  ESTALE: what
-	 * is missing will be found among what is kept. */
+	/* All was read, or err says why not; frees the log. ESTALE: the rest
+	 * will be in the kept log. */
 	void (*end)(const struct err *err, void *arg);
 	void *arg;
 };
 
 struct runner_ops {
 	/* Start all tasks; answered by RUN_STARTED or RUN_START_FAILED, later
-	 * RUN_ENDED or RUN_LOST.  Repeated for the same attempt: no effect. */
+	 * RUN_ENDED or RUN_LOST. Repeated for the same attempt it has no
+	 * effect. */
 	void (*start)(struct runner *r, const struct run_job *job);
 	/* SIGCONT, SIGTERM, SIGKILL after grace seconds; then RUN_ENDED. */
 	void (*stop)(struct runner *r, uint64_t job, uint32_t attempt,
 	             enum stop_why why, int64_t grace);
-	/* To every process of the job, or only the script's own. */
+	/* Signal every process of the job, or only the script's own. */
 	void (*signal)(struct runner *r, uint64_t job, uint32_t attempt,
 	               int signo, bool script_only);
-	/* tasks and cpu_use as in run_job: the CPUs it goes on with. */
+	/* Suspend; or resume with the CPUs in tasks and cpu_use, as in
+	 * run_job. */
 	void (*suspend)(struct runner *r, uint64_t job, uint32_t attempt);
 	void (*resume)(struct runner *r, uint64_t job, uint32_t attempt,
 	               uint32_t ntasks, const struct snap_task *task,
 	               const struct snap_cpu_use *cpu_use);
 	/*
-	 * It goes on with these tasks: others are stopped as by stop(), those
-	 * that do not run yet are started.  RUN_RESIZED, with job->resize,
-	 * when the others are gone.  May be said again at any time, also
-	 * before RUN_STARTED.
+	 * Go on with these tasks: others are stopped as by stop(), missing ones
+	 * are started. Answered by RUN_RESIZED, with job->resize, when the
+	 * others have ended. May be repeated at any time, also before
+	 * RUN_STARTED.
 	 */
 	void (*resize)(struct runner *r, const struct run_job *job);
-	/* The end, or that it did not start, is committed: what is kept about
-	 * the attempt may go. */
+	/* The end, or that it did not start, is committed: remove what is kept
+	 * about the attempt. */
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
-	/* Once, before anything else: attempts that should be known here.
-	 * Each is answered by RUN_STARTED, RUN_START_FAILED, RUN_ENDED,
-	 * RUN_LOST or RUN_UNKNOWN, then comes RUN_SYNCED; what runs here and
-	 * is not named is ended. */
+	/* Called once, before anything else: attempts that should be known
+	 * here. Each is answered by RUN_STARTED, RUN_START_FAILED, RUN_ENDED,
+	 * RUN_LOST or RUN_UNKNOWN, then comes RUN_SYNCED; attempts that run
+	 * here and are not named are ended. */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt);
 	/*
-	 * Answers RUN_ADOPT after the commit; said of each such job after a
-	 * start, before anything is heard of the cluster, and of each that has
-	 * ended.  May be repeated.  False: that was known.  This and the next
-	 * two are NULL in a runner that has no use for them.
+	 * Answer RUN_ADOPT after the commit. Also called for each such job
+	 * after a start, before any news of the cluster, and for each that has
+	 * ended. May be repeated. Returns false if that was known. This and the
+	 * next two are NULL in a runner that does not need them.
 	 */
 	bool (*adopt)(struct runner *r, const struct adopted *what);
-	/* Why such a job waits, for those who look at it elsewhere. */
+	/* Tell those who look at such a job elsewhere why it waits. */
 	void (*explain)(struct runner *r, uint64_t job, const char *code,
 	                const char *text);
-	/* Nobody else is to use the node, either; reason NULL: they may. */
+	/* Keep everybody else off the node, too; reason NULL: no longer. */
 	void (*drain)(struct runner *r, const char *node, const char *reason);
 	/*
-	 * Output that this runner has, not a file of the user; NULL: never.
-	 * log_next() finds the first of the attempt, from id on, that can be
-	 * asked for, and makes id that; false: none, or none yet.  wait: the
-	 * one before may have failed, and none is passed over that will come
-	 * in its place.
+	 * For output that this runner has, not a file of the user; NULL: it
+	 * never has. log_next() finds the first part of the attempt's output,
+	 * from id on, that can be read, and sets id to it; returns false if
+	 * there is none, or none yet. wait: a failed task is not skipped if it
+	 * will be replaced.
 	 */
 	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
-	/* What is there; with follow, until the task has ended.  What lines
-	 * had before is not given again; lines stays the caller's. */
+	/* Read what is there; with follow, until the task has ended. What
+	 * `lines` has read before is not passed on again; the caller keeps
+	 * it. */
 	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,
 	                            bool follow, struct log_lines *lines,
 	                            const struct run_reader *reader);
-	/* From data(), too.  Nothing is held here meanwhile. */
+	/* Allowed in data(), too. Nothing is held here meanwhile. */
 	void (*log_pause)(struct run_log *log, bool pause);
 	void (*log_close)(struct run_log *log);
-	/* The configuration was read again: from now on this one holds, which
-	 * stays until the next call.  NULL: nothing in it is for this runner.
-	 */
+	/* The configuration was read again: use this one, which lives until the
+	 * next call. NULL: this runner needs nothing of it. */
 	void (*reconf)(struct runner *r, const struct conf *conf,
 	               const struct conf_pool *pool);
-	/* What this machine cannot enforce, one sentence each; "" is all. */
+	/* What this machine cannot enforce, one sentence each; "": nothing. */
 	const char *(*shortcomings)(struct runner *r);
-	void (*free)(struct runner *r); /* jobs go on */
+	void (*free)(struct runner *r); /* jobs run on */
 };
 
 struct runner {
 	const struct runner_ops *ops;
 };
 
-/* What the configuration says of this machine's runner; borrowed. */
+/* The configuration of this machine's runner; borrowed. */
 struct runner_local_conf {
-	const char *state_dir;        /* attempts live in run/JOB.ATTEMPT */
-	const char *tmp_dir;          /* and have a temporary folder here */
+	const char *state_dir;        /* attempts are in run/JOB.ATTEMPT */
+	const char *tmp_dir;          /* their temporary folders are here */
 	int64_t max_processes;        /* of a job, CONF_NONE: by the machine */
 	const struct conf_node *node; /* the section of this host, or NULL */
 };
 
 /*
- * The runner of this machine.  Discovers it and reports RUN_NODE from the
- * loop, then waits for recover().
- * Fails: no shepherd program, state_dir or tmp_dir not usable.
+ * Make the runner of this machine. It finds what the machine has and tells
+ * RUN_NODE from the loop, then waits for recover(). Fails if there is no
+ * shepherd program, or state_dir or tmp_dir is not usable.
  */
 struct runner *runner_local_new(struct event_base *base,
                                 const struct runner_local_conf *conf,
                                 run_event_fn *fn, void *arg, struct err *err);
 
 /*
- * The runner of a cluster, at pool: Jobs in its namespace, on the nodes that
- * it selects.  store: the id of the daemon's database; logs: the folder of
- * those that are kept; both are copied, the rest is borrowed.  Nothing that is
- * wrong with the cluster keeps it from being made: it tells, and goes on when
- * that is mended.
+ * Make the runner of a cluster for a pool: Jobs in its namespace, on the nodes
+ * that it selects. store: the id of the daemon's database; logs: the folder of
+ * kept logs; both are copied, the rest is borrowed. Trouble of the cluster is
+ * told later and does not make this fail.
  */
 struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
                                const struct conf_pool *pool, const char *store,

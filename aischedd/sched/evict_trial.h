@@ -86,9 +86,9 @@ struct evictor {
 	bool chosen;
 	struct arena_list step, moved, offers;
 	uint32_t *moved_at; /* by run: its index in moved, if it moves */
-	size_t
-	    first_task; /* the first task in place that belongs to the trial */
-	uint64_t worst; /* cost of the dearest offer that was taken */
+	/* the first task in place that belongs to the trial */
+	size_t first_task;
+	uint64_t worst;           /* cost of the dearest offer that was taken */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 	int64_t todo; /* tasks to place; nodes to use, 0: any number */
 	uint32_t nodes_left;

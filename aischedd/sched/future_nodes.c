@@ -35,8 +35,8 @@ struct future_nodes {
 	struct arena *arena;
 	int64_t least[LEVELS];        /* by level: its amount */
 	struct supply *supply[RES_N]; /* made when first asked for */
-	uint8_t *
-	    is_early; /* by node: 1 if future_nodes_early() was called for it */
+	/* by node: 1 if future_nodes_early() was called for it */
+	uint8_t *is_early;
 	struct arena_list early;
 };
 

@@ -63,8 +63,8 @@ struct future_walk {
 	const struct future_run *stay; /* what ends, in this order */
 	size_t nstays, next;
 	uint32_t whose, nkept;
-	const struct future_due
-	    *cut; /* found less than was kept for it, or NULL */
+	/* found less than was kept for it, or NULL */
+	const struct future_due *cut;
 };
 
 /* i: index + 1, as in lists. */

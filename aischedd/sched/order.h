@@ -63,9 +63,9 @@ struct row_order {
 	uint32_t *begun;       /* by row: jobs of that member that start */
 	uint32_t *started;     /* by row: jobs that start */
 	uint32_t *claimed;     /* by row: jobs for which others are evicted */
-	int64_t
-	    *hold; /* by row: waiting time after which a job without promised
-	              start holds back those behind it, or CONF_NONE */
+	/* by row: waiting time after which a job without promised start holds
+	 * back those behind it, or CONF_NONE */
+	int64_t *hold;
 	int64_t *overdue; /* by row: waiting time after which a job goes before
 	                     all others, or CONF_NONE */
 	uint32_t *first;  /* by row: the first member that waits but is

@@ -27,8 +27,8 @@ struct pass {
 	struct fit_empty *empty;
 	struct evictor *evict;   /* made when a claimant first needs room */
 	struct verdict *verdict; /* by row */
-	uint8_t *
-	    looked_at; /* by row: 1 if it is checked that it could ever start */
+	/* by row: 1 if it is checked that it could ever start */
+	uint8_t *looked_at;
 	uint32_t *failed; /* by request: a row for which it failed */
 	uint8_t *settled; /* by run: 1 if it grows or resumes: not to be evicted
 	                     in this pass */
@@ -36,8 +36,8 @@ struct pass {
 	                   which it grows; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
-	size_t
-	    nsettled;  /* starts on claims of earlier plans; they come first */
+	/* starts on claims of earlier plans; they come first */
+	size_t nsettled;
 	int64_t spent; /* part of the budget used up */
 
 	/* The decisions. */

@@ -52,8 +52,8 @@ struct place {
 struct place_lack {
 	/* Topology or NumaAlignment; None: an amount is short. */
 	enum reason why;
-	uint32_t
-	    domain;     /* domain of the needed level in which most tasks fit */
+	/* domain of the needed level in which most tasks fit */
+	uint32_t domain;
 	uint32_t got;   /* tasks that would fit */
 	uint32_t node;  /* node with most of what is short, or SNAP_NONE */
 	int what;       /* enum resource, or WHAT_* */

@@ -18,8 +18,8 @@ struct barred {
 
 struct bar {
 	uint64_t *class; /* by class: the job, or 0 */
-	struct arena_list
-	    some; /* struct barred: jobs that could use only named nodes */
+	/* struct barred: jobs that could use only named nodes */
+	struct arena_list some;
 };
 
 /* Why the last trial was refused on a node. */

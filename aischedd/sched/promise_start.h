@@ -33,8 +33,8 @@ struct promise_seek {
 	int64_t tasks, length; /* to place; SNAP_NEVER: no end */
 	uint32_t nodes;        /* exact number, or 0 */
 	int64_t bound;         /* an earlier start than this is sought */
-	struct future_nodes_order
-	    *soon;           /* nodes by when they could have room first */
+	/* nodes by when they could have room first */
+	struct future_nodes_order *soon;
 	int64_t room;        /* tasks that fit at the bound, summed up */
 	size_t next_tighten; /* number of steps at which to tighten again */
 	struct promise_step *step;

@@ -14,8 +14,8 @@ struct share_claim {
 	int64_t priority, weight;
 	int64_t need;  /* still needed */
 	int64_t share; /* given so far */
-	__int128
-	    rest; /* what rounding down lost, in parts of one denominator */
+	/* what rounding down lost, in parts of one denominator */
+	__int128 rest;
 };
 
 static int64_t least(int64_t a, int64_t b)

@@ -45,8 +45,8 @@ struct snap_pools {
 	uint32_t n; /* <= LIMIT_POOLS */
 	const char *const *name;
 	const uint8_t *order; /* enum node_order */
-	const uint8_t
-	    *ready; /* 0: its runner is not ready; nothing starts there */
+	/* 0: its runner is not ready; nothing starts there */
+	const uint8_t *ready;
 };
 
 struct snap_nodes {
@@ -62,8 +62,8 @@ struct snap_nodes {
 	const uint32_t *feature_first; /* slice of feature */
 	const uint32_t *taint_first;   /* slice of taint */
 	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
-	const int64_t
-	    *retry_at; /* a start failed there: no other before this time */
+	/* a start failed there: no other before this time */
+	const int64_t *retry_at;
 };
 
 struct snap_gpus { /* devices; index in the node is the device number */
@@ -178,8 +178,8 @@ struct snap_pend {
 	 * memory and GPUs and needs CPUs back on the same nodes. */
 	const uint32_t *resumes;    /* index in run, or SNAP_NONE */
 	const uint8_t *preemptible; /* 0: may use only the quota */
-	const uint8_t
-	    *barred; /* 1: its last start failed: evict no job for it */
+	/* 1: its last start failed: evict no job for it */
+	const uint8_t *barred;
 	const uint16_t *light; /* 0 .. 1000: its user has used nothing */
 	const int64_t *served; /* seconds that it ran before; order_service.h */
 	/* Nodes held for it, one a task, from which others are evicted; such a

@@ -26,8 +26,8 @@ struct tally {
 	struct tally_queue *queue;
 	uint32_t growers,
 	    victims; /* runs that may get more tasks, or be evicted */
-	int64_t
-	    wake; /* when the set of evictable runs changes, or SNAP_NEVER */
+	/* when the set of evictable runs changes, or SNAP_NEVER */
+	int64_t wake;
 	int64_t cpus, gpus; /* of jobs that have GPUs */
 	bool ends;          /* one of them ends at a known time */
 };

@@ -119,8 +119,8 @@ struct job {
 	uint32_t resize;    /* counts the times that tasks were told to end */
 	struct held *claim; /* NULL: none */
 	struct evictions *evictions; /* NULL: none */
-	struct placed_key
-	    *key;         /* its row key while placed; made on demand: row.c */
+	/* its row key while placed; made on demand: row.c */
+	struct placed_key *key;
 	char *last_place; /* placement of an ended job, as text */
 	struct deps *deps;
 

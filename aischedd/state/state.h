@@ -59,8 +59,8 @@ struct effect {
 	int64_t grace; /* of STOP: seconds */
 	int signo;
 	bool script_only;
-	uint32_t
-	    node; /* of DRAIN, and of FORGET, as the job may be freed by then */
+	/* of DRAIN, and of FORGET, as the job may be freed by then */
+	uint32_t node;
 	uint32_t pool;        /* ADOPT */
 	enum job_state state; /* of ADOPT: likewise */
 };
@@ -114,8 +114,8 @@ struct changes {
 	struct job *const *job;     /* new, changed or ended */
 	const uint64_t *gone;       /* records that were split up */
 	struct array *const *array; /* an array is over if unfinished is 0 */
-	const struct attempt_row
-	    *attempt; /* attempts that are over; ledger.h */
+	/* attempts that are over; ledger.h */
+	const struct attempt_row *attempt;
 	size_t nattempts;
 	uint64_t next_id;
 	bool nodes, queues, usages, reservations; /* some of them changed */

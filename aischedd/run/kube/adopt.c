@@ -1,4 +1,4 @@
-/* adopt.c - Jobs that somebody made with kubectl: offered, taken, gone */
+/* adopt.c - offer, take and end Jobs that others made with kubectl */
 #include "aischedd/run/kube/adopt.h"
 
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-enum { OFFER_MS = 30000 }; /* what was refused may be right by then */
+enum { OFFER_MS = 30000 }; /* a refused Job is offered again after this */
 
-/* --- which there are --- */
+/* --- list --- */
 
 struct kube_adoptee *kube_adopt_find(struct kube *kube, const char *owner)
 {
@@ -69,16 +69,17 @@ void kube_adopt_free(struct kube *kube)
 	for (size_t i = 0; i < kube->adopt.by_uid.cap; i++)
 		if (kube->adopt.by_uid.slot[i].value) {
 			adoptee_free(kube->adopt.by_uid.slot[i].value);
-			i = (size_t)-1; /* the map has changed */
+			i = (size_t)-1; /* the map has changed: from the start
+			                 */
 		}
 	map_free(&kube->adopt.by_uid);
 	map_free(&kube->adopt.by_job);
 	kube_adopt_ask_free_all(kube);
 }
 
-/* --- what is seen of them --- */
+/* --- news --- */
 
-/* Answers may overtake the watch: what is older is not believed. */
+/* Answers may overtake the watch: ignore an older version. */
 void kube_adopt_look(struct kube_adoptee *j, json_t *obj)
 {
 	struct kube_foreign at;
@@ -129,7 +130,7 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
 	kube_adopt_step(j);
 }
 
-/* Those that are still marked, or that were never seen, are gone. */
+/* Objects still marked at the end of a list, and those never seen, are gone. */
 void kube_adopt_news(struct kube *kube, enum kube_news news)
 {
 	struct kube_adoptee *j;
@@ -153,7 +154,7 @@ void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
 	j->kube->fn(ev, j->kube->arg);
 }
 
-/* --- offered --- */
+/* --- offer --- */
 
 static bool may_offer(const struct kube_adoptee *j)
 {
@@ -189,7 +190,7 @@ static void offer(struct kube_adoptee *j)
 	arena_free(arena);
 }
 
-/* --- taken --- */
+/* --- take --- */
 
 static bool on_refused(struct kube_adoptee *j, const char *why)
 {
@@ -210,7 +211,7 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	json_decref(j->obj);
 	j->obj = NULL;
 	if (j->at.ours || job_state_is_final(j->state))
-		return; /* that is known */
+		return; /* known already */
 	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
 	                 "` shows it",
 	                 job, j->kube->home.cluster, job);
@@ -235,7 +236,7 @@ bool kube_adopt_told(struct runner *r, const struct adopted *what)
 	j->state = what->state;
 	if (news)
 		on_taken(j, what->job);
-	if (!j->offering) /* else it goes on by itself */
+	if (!j->offering) /* an answer under way goes on by itself */
 		kube_adopt_step(j);
 	return news;
 }
@@ -259,9 +260,9 @@ void kube_adopt_explain(struct runner *r, uint64_t job, const char *code,
 		kube_note(j, false, code, text);
 }
 
-/* --- its end --- */
+/* --- end --- */
 
-/* Its owner, or another daemon, has it back. */
+/* Check whether its owner, or another daemon, has taken it back. */
 static void check_owner(struct kube_adoptee *j)
 {
 	bool lost = j->gone || j->at.deleting || (j->at.taken && !j->at.ours) ||
@@ -274,7 +275,7 @@ static void check_owner(struct kube_adoptee *j)
 	            j->kube->arg);
 }
 
-/* Delete the Job of a cancelled job; one that failed stays to be looked at. */
+/* Delete the Job of a cancelled job; keep a failed one for its owner to see. */
 static void wind_up(struct kube_adoptee *j)
 {
 	bool goes = j->state == JOB_CANCELLED || j->state == JOB_DEADLINE ||
@@ -295,7 +296,7 @@ static void wind_up(struct kube_adoptee *j)
 		               kube_foreign_suspend(j->at.uid, true));
 }
 
-/* It waits; whoever else lets it run is not heard. */
+/* Suspend it again: while it waits, nobody else may let it run. */
 static void keep_waiting(struct kube_adoptee *j)
 {
 	if (j->withdrawn || !kube_adopt_claim(j) || j->at.suspended)

@@ -1,4 +1,4 @@
-/* adopt_ask.c - what is asked about Jobs that others made */
+/* adopt_ask.c - calls about Jobs that others made */
 #include "aischedd/run/kube/adopt_ask.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* A call under way. */
+/* A call in progress. */
 struct adopt_call {
 	TAILQ_ENTRY(adopt_call) of_list;
 	struct kube *kube;
@@ -60,8 +60,8 @@ void kube_adopt_ask_free_all(struct kube *kube)
 
 /* --- answers --- */
 
-/* Gone, or bound by then, is what the watch tells; what a rule of the cluster
- * forbids stays so. */
+/* The watch tells if the pod is gone or bound. What a rule of the cluster
+ * forbids is final. */
 static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
                      const struct err *err)
 {
@@ -75,7 +75,7 @@ static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
 static void on_refused(struct kube_adoptee *j, enum kube_adopt_kind kind,
                        const struct err *err)
 {
-	/* Another one wrote first: the watch brings what. */
+	/* Somebody else wrote first: the watch brings the new version. */
 	if (err->code == ESTALE || err->code == ENOENT)
 		return;
 	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME)
@@ -107,7 +107,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		on_refused(j, kind, err);
 	else if (kind != ADOPT_DELETE && !calls[kind].pod)
 		kube_adopt_look(j, answer->body);
-	/* A refused call is made again by the tick, not at once. */
+	/* The tick repeats a refused call, after a while. */
 	if (!err)
 		kube_adopt_step(j);
 }

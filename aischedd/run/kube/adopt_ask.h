@@ -15,17 +15,17 @@ enum kube_adopt_kind {
 	ADOPT_CLAIM,
 	ADOPT_RESUME,
 	ADOPT_SUSPEND,
-	ADOPT_EXPIRE, /* its time is over */
+	ADOPT_EXPIRE, /* fail it: its time limit has passed */
 	ADOPT_DELETE,
-	ADOPT_BIND,  /* a pod, as in the next */
-	ADOPT_FORCE, /* delete it without waiting for its node */
+	ADOPT_BIND,  /* bind a pod; the others below are about pods, too */
+	ADOPT_FORCE, /* delete a pod without waiting for its node */
 	ADOPT_KINDS
 };
 
 /* Whether a call about it is not answered yet. */
 bool kube_adopt_ask_is_open(const struct kube_adoptee *j);
 
-/* Unless it is asked for already; body is taken. */
+/* Make a call unless one of that kind is unanswered; takes the body. */
 void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
                     json_t *body);
 void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,

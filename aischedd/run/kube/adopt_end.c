@@ -1,4 +1,4 @@
-/* adopt_end.c - a job that others made is taken down, and how it ended */
+/* adopt_end.c - take down a Job that others made; tell how it ended */
 #include "aischedd/run/kube/adopt_end.h"
 
 #include <signal.h>
@@ -9,9 +9,9 @@
 #include "libcommon/mem.h"
 
 enum {
-	KEEP_MS = 5000,   /* that it goes on until its logs are followed */
-	SLACK_MS = 15000, /* what is late by more does not come by itself */
-	EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */
+	KEEP_MS = 5000,   /* time to begin to follow its logs before it goes */
+	SLACK_MS = 15000, /* what is late by more will not happen by itself */
+	EXIT_SIGNAL = 128 /* added to a signal for a shell's exit status */
 };
 
 bool kube_adopt_end_is_due(const struct kube_adoptee *j)
@@ -19,7 +19,7 @@ bool kube_adopt_end_is_due(const struct kube_adoptee *j)
 	return j->run.stop || j->run.fault.code || j->run.lost;
 }
 
-/* --- taking down --- */
+/* --- take down --- */
 
 static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 {
@@ -27,8 +27,7 @@ static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 	       clock_boot_ms() - since_ms > j->run.grace_s * 1000 + SLACK_MS;
 }
 
-/* Pods stay on a node that is lost, and when their Job was deleted without
- * them. */
+/* Pods stay on a lost node, and when their Job was deleted without them. */
 void kube_adopt_end_fence(struct kube_adoptee *j)
 {
 	const struct kube_nodes *nodes = j->kube->nodes;
@@ -69,7 +68,7 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
 
-	kube_adopt_end_keep(j, true); /* its pods go when they end */
+	kube_adopt_end_keep(j, true); /* its pods go as they end */
 	if (!run->stop_ms)
 		run->stop_ms = clock_boot_ms();
 	if (j->gone || j->at.deleting || kube_adopt_is_over(j) ||
@@ -110,7 +109,7 @@ void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
 	kube_note(j, true, "StartFailed", text);
 }
 
-/* The last of the pods that ended badly: the Job gave up for it. */
+/* Returns the last pod that ended badly: the Job gave up because of it. */
 static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 {
 	const struct kube_pod *worst = NULL;

@@ -1,4 +1,4 @@
-/* adopt_pod.c - pods of Jobs that others made, and where they go */
+/* adopt_pod.c - the pods of Jobs that others made, and their nodes */
 #include "aischedd/run/kube/adopt_pod.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ void kube_adopt_pod_free(struct kube_adopt_pod *p)
 
 /* --- slots --- */
 
-/* One on its node; of a pod without node, any. */
+/* Returns a free slot on its node; for a pod without node, any free slot. */
 static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
                                          const char *node)
 {
@@ -91,7 +91,7 @@ static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
 	return NULL;
 }
 
-/* A pod that is over makes room for the one that replaces it. */
+/* Free the slot of a pod that is over for its replacement. */
 static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)
@@ -127,7 +127,7 @@ void kube_adopt_pod_deal(struct kube_adoptee *j)
 	deal_to(j, false);
 }
 
-/* --- what is heard of them --- */
+/* --- news --- */
 
 static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
                                        struct kube_pod *pod)
@@ -148,8 +148,8 @@ static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
 	return p;
 }
 
-/* One that ran is kept: for how it ended, and because the next one's log has
- * another number. */
+/* Keep a pod that ran: for its outcome, and because its place in the order
+ * gives the next pod's log its number. */
 static void pod_deleted(struct kube_adopt_pod *p)
 {
 	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {

@@ -1,5 +1,5 @@
 /*
- * adopt_pod.h - pods of Jobs that others made, and where they go
+ * adopt_pod.h - the pods of Jobs that others made, and their nodes
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_POD_H
 #define AISCHEDD_RUN_KUBE_ADOPT_POD_H
@@ -19,29 +19,29 @@ struct kube_adopt_pod {
 	TAILQ_ENTRY(kube_adopt_pod) of_list;
 	struct kube_adoptee *of;
 	struct kube_pod pod;
-	struct kube_adopt_slot *slot; /* NULL: it has none */
-	bool marked;                  /* not seen yet in the list being read */
-	bool gone;                    /* deleted; kept for how it ended */
-	bool former;                  /* of an attempt before this one */
-	bool counted;                 /* as use of its node by others */
-	bool binding, forced;         /* asked for, and not refused */
+	struct kube_adopt_slot *slot; /* NULL: none */
+	bool marked;                  /* not yet seen in the list being read */
+	bool gone;                    /* deleted; kept for its outcome */
+	bool former;                  /* of an earlier attempt */
+	bool counted;                 /* counted as use of its node by others */
+	bool binding, forced;         /* calls made and not refused */
 	int64_t gone_ms; /* when its deletion was first seen; 0: never */
 };
 
 TAILQ_HEAD(kube_adopt_pods, kube_adopt_pod);
 
-/* Returns false if the pod is of no such Job; else it is taken. */
+/* Takes the pod if it is of such a Job; else returns false. */
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted);
 void kube_adopt_pod_news(struct kube *kube, enum kube_news news);
 void kube_adopt_pod_free(struct kube_adopt_pod *p);
 
-/* Returns NULL if it has none of that uid. */
+/* Returns its pod of that uid, or NULL. */
 struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
                                            const char *uid);
 bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p);
 bool kube_adopt_pod_any_alive(const struct kube_adoptee *j);
 
-/* Give its pods the slots that are free. */
+/* Give free slots to its pods. */
 void kube_adopt_pod_deal(struct kube_adoptee *j);
 
 /* Count its nodes as used by others while no attempt accounts for them. */

@@ -1,4 +1,4 @@
-/* adopt_run.c - a job that others made runs */
+/* adopt_run.c - run a job that others made */
 #include "aischedd/run/kube/adopt_run.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ void kube_adopt_run_reset(struct kube_adoptee *j)
 	kube_adopt_pod_count(j);
 }
 
-/* --- running --- */
+/* --- run --- */
 
 static void let_run(struct kube_adoptee *j)
 {
@@ -48,7 +48,7 @@ static void let_run(struct kube_adoptee *j)
 	kube_adopt_ask(j, ADOPT_RESUME, kube_foreign_suspend(j->at.uid, false));
 }
 
-/* Its owner has suspended the Job: the job waits again. */
+/* The owner has suspended the Job: requeue the job. */
 static void give_back(struct kube_adoptee *j)
 {
 	if (j->run.taken_back)
@@ -87,7 +87,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       slot->node));
 }
 
-/* At the start all of them or none; later each as it comes. */
+/* At the start bind all pods or none; later each one as it comes. */
 static void bind_all(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -128,7 +128,7 @@ static void check_started(struct kube_adoptee *j)
 	                                        .time = last_start(j) });
 }
 
-/* Why the first pod that does not run does not, as it says. */
+/* Returns why the first pod that does not run waits, in its own words. */
 static const char *first_wait(const struct kube_adoptee *j)
 {
 	const struct kube_adopt_pod *p;
@@ -175,14 +175,14 @@ static void run_on(struct kube_adoptee *j)
 	bind_all(j);
 }
 
-/* Whether no more pods of it can come. */
+/* Whether no more pods of it can appear. */
 static bool is_still(const struct kube_adoptee *j)
 {
 	return j->gone || j->at.deleting || j->at.suspended ||
 	       kube_adopt_is_over(j);
 }
 
-/* A pod of it that has run is being deleted, by whomever. */
+/* Whether a pod of it that ran is being deleted, by anybody. */
 static bool is_leaving(const struct kube_adoptee *j)
 {
 	const struct kube_adopt_pod *p;
@@ -212,7 +212,7 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 		kube_adopt_end_tell(j);
 }
 
-/* --- what is asked of it --- */
+/* --- requests --- */
 
 static void order(struct kube_adoptee *j, const struct run_job *job)
 {
@@ -231,7 +231,7 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
 }
 
-/* They have nothing to do with the attempt that begins. */
+/* Separate its pods from the attempt that begins. */
 static void leave_behind(struct kube_adoptee *j)
 {
 	struct kube_adopt_pod *p, *next;
@@ -245,7 +245,7 @@ static void leave_behind(struct kube_adoptee *j)
 	}
 }
 
-/* start() and resize(): the tasks of these jobs are never others. */
+/* Serves start() and resize(): such a job keeps its tasks. */
 bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job->job);
@@ -310,7 +310,7 @@ bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt)
 	return true;
 }
 
-/* Where its tasks are is said again once it is known to run. */
+/* Tells where its tasks are once it is known to run. */
 bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, id->job);
@@ -322,7 +322,8 @@ bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 	j->run.since_ms = clock_boot_ms();
 	kube_adopt_pod_count(j);
 	if (j->state == JOB_CONFIGURING)
-		ev.kind = RUN_UNKNOWN; /* it is started again, in place */
+		ev.kind =
+		    RUN_UNKNOWN; /* start() follows, and finds it in place */
 	else
 		j->run.started = j->run.on = true;
 	ev.time = last_start(j);

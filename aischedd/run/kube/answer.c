@@ -1,4 +1,4 @@
-/* answer.c - what the answers to calls about an attempt change */
+/* answer.c - apply the answers to calls about an attempt */
 #include "aischedd/run/kube/answer.h"
 
 #include <errno.h>
@@ -19,15 +19,15 @@ static bool is_worth_another(const struct err *err)
 static void refused(struct kube_attempt *a, const struct err *err)
 {
 	if (is_worth_another(err))
-		return; /* the tick asks again */
+		return; /* the tick makes the call again */
 	kube_end_fail(a,
 	              err->code == EINVAL || err->code == EMSGSIZE ? FAULT_USER
 	                                                           : FAULT_POOL,
 	              err->text);
 }
 
-/* For an attempt that runs: a call that is forbidden may be allowed some day,
- * so it is made again later.  The watch tells of an object that is gone. */
+/* For a running attempt: make a forbidden call again later, as it may be
+ * allowed then. The watch tells if the object is gone. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
 	if (!err || err->code == ENOENT || is_worth_another(err))
@@ -61,8 +61,8 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	a->make.job = NULL;
 }
 
-/* Its name is made of job and attempt, or of its content: one that exists is
- * that of a call before. */
+/* The name is made of job and attempt, or of the content: an existing object is
+ * that of an earlier call. */
 static void on_object(struct kube_attempt *a, json_t **obj,
                       const struct err *err)
 {
@@ -90,7 +90,7 @@ static void on_job(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* Deleted since: it is made again. */
+/* Deleted since: make it again. */
 static void on_look(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {
@@ -125,7 +125,7 @@ static void on_indexes(struct kube_attempt *a, struct kube_task *task,
 		is_to_rest(a, answer->err);
 }
 
-/* A pod that is gone, or bound by now, the watch tells of. */
+/* The watch tells if the pod is gone, or bound by now. */
 static void on_bind(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {
@@ -139,7 +139,7 @@ static void on_bind(struct kube_attempt *a, struct kube_task *task,
 		refused(a, err);
 }
 
-/* A pod that is gone need not be asked again. */
+/* A pod that is gone need not be told again. */
 static void on_leave(struct kube_attempt *a, struct kube_task *task,
                      const struct kube_answer *answer)
 {
@@ -167,7 +167,7 @@ static void on_delete(struct kube_attempt *a, struct kube_task *task,
 		a->end.job_gone = true;
 }
 
-/* The others are not about an attempt. */
+/* Calls of other kinds are not about an attempt. */
 static void (*const on[ASK_KINDS])(struct kube_attempt *a,
                                    struct kube_task *task,
                                    const struct kube_answer *answer) = {
@@ -188,7 +188,7 @@ void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
 		on[kind](a, task, answer);
 	if (!err)
 		kube_tell_note(a, NULL);
-	/* A refused call is made again by the tick, not at once. */
+	/* The tick repeats a refused call, after a while. */
 	if (!err || err->code == EEXIST || a->end.fault.code || a->end.over)
 		kube_attempt_touch(a);
 }

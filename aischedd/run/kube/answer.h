@@ -1,9 +1,9 @@
 /*
- * answer.h - what the answers to calls about an attempt change
+ * answer.h - apply the answers to calls about an attempt
  *
- * A refused call that may be granted later is made again by a tick.  What a
- * start needs and is refused for good fails the start; what a running attempt
- * needs waits KUBE_REST_MS and is asked for again.
+ * A refused call that may be granted later is made again by a tick. If a start
+ * is refused for good what it needs, it fails; a running attempt waits
+ * KUBE_REST_MS and asks again.
  */
 #ifndef AISCHEDD_RUN_KUBE_ANSWER_H
 #define AISCHEDD_RUN_KUBE_ANSWER_H
@@ -14,7 +14,7 @@ struct kube_answer;
 struct kube_attempt;
 struct kube_task;
 
-/* task: the pod the call was about, or NULL. */
+/* task: the pod that the call was about, or NULL. */
 void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
                       struct kube_task *task, const struct kube_answer *answer);
 

@@ -1,4 +1,4 @@
-/* ask.c - calls of attempts, and to whom their answers go */
+/* ask.c - make calls for attempts, and pass on the answers */
 #include "aischedd/run/kube/ask.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* A call under way. */
+/* A call in progress. */
 struct kube_ask {
 	TAILQ_ENTRY(kube_ask) of_list;
 	struct kube *kube;
@@ -24,8 +24,8 @@ struct kube_ask {
 	char *of; /* uid of the pod, name of the Job; or NULL */
 };
 
-/* What each call is; the path is that of the collection, or of one object in
- * it when it is about one that is there. */
+/* The form of each call; its path is that of the collection, or of an existing
+ * object in it. */
 static const struct call_form {
 	enum kube_method method;
 	enum kube_rank rank;
@@ -74,12 +74,13 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 	struct kube_job *job =
 	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
 
-	/* Gone, or another one by now; else asked for again by a sweep. */
+	/* The Job is gone, or another one of that name; on any other error a
+	 * sweep asks again. */
 	if (job && answer->err && answer->err->code != ENOENT)
 		kube_jobs_remove_later(job);
 }
 
-/* Note what an admin may mend, until calls of that kind are allowed. */
+/* Note an error that an admin may mend, until calls of that kind succeed. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_refused *refusal = &ask->kube->asks.refused[ask->kind];
@@ -91,7 +92,7 @@ static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 		return;
 	}
 	refusal->ms = clock_boot_ms();
-	if (!refusal->err.code) /* the first of many of its kind will do */
+	if (!refusal->err.code) /* of many calls of its kind note the first */
 		refusal->err = *answer->err;
 }
 

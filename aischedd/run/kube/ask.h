@@ -1,5 +1,5 @@
 /*
- * ask.h - calls of attempts, and to whom their answers go
+ * ask.h - make calls for attempts, and pass on the answers
  */
 #ifndef AISCHEDD_RUN_KUBE_ASK_H
 #define AISCHEDD_RUN_KUBE_ASK_H
@@ -19,42 +19,42 @@ struct kube_task;
 
 enum kube_ask_kind {
 	ASK_JOB,
-	ASK_LOOK, /* at the Job that is there already */
+	ASK_LOOK, /* read the existing Job */
 	ASK_SECRET,
-	ASK_UNSHARE, /* delete a Secret that was shared */
+	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
 	ASK_INDEXES,
 	ASK_BIND,
 	ASK_LEAVE,
-	ASK_DELETE, /* the Job, of an attempt that does not end */
+	ASK_DELETE, /* delete the Job of an attempt that does not end */
 	ASK_FORCE,  /* delete a pod without waiting for its node */
-	ASK_REMOVE, /* the Job of nobody */
-	ASK_WHY,    /* the cluster makes no pods of some Jobs */
+	ASK_REMOVE, /* remove a Job without attempt */
+	ASK_WHY,    /* read Events: why some Jobs have no pods */
 	ASK_KINDS
 };
 
-/* Refused calls that are not those of a start are made again after this. */
+/* Refused calls, except those of a start, are made again after this. */
 enum { KUBE_REST_MS = 5000 };
 
-/* Why calls of a kind are not allowed; code 0: they are. */
+/* Why calls of a kind are refused; code 0: they are not. */
 struct kube_refused {
 	struct err err;
-	int64_t ms; /* the last time */
+	int64_t ms; /* when last refused */
 };
 
-/* Calls under way, of all attempts. */
+/* All calls in progress. */
 struct kube_asks {
 	TAILQ_HEAD(, kube_ask) list;
 	struct kube_refused refused[ASK_KINDS];
 };
 
-/* Those of one attempt. */
+/* The calls of one attempt. */
 struct kube_calls {
-	unsigned open[ASK_KINDS]; /* not answered yet */
-	int64_t rest_ms; /* nothing but a start is asked for before then */
+	unsigned open[ASK_KINDS]; /* unanswered calls */
+	int64_t rest_ms; /* until then no calls except those of a start */
 };
 
-/* body is taken.  of: the pod. */
+/* Takes the body. of: the pod. */
 void kube_ask_job(struct kube_attempt *a, enum kube_ask_kind kind,
                   json_t *body);
 void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
@@ -63,14 +63,13 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
 /* Whether a call about the attempt is not answered yet. */
 bool kube_ask_is_open(const struct kube_attempt *a);
 
-/* Delete a Job that belongs to no attempt; first its Secret, if that is shared
- * with no other. */
+/* Delete a Job without attempt; its Secret first, unless others share it. */
 void kube_ask_remove(struct kube *kube, struct kube_job *job);
 
-/* Make the Secret of a, or (NULL) delete it. */
+/* Make the Secret, for a; or (a NULL) delete it. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 
-/* Events about Jobs of which no pods can be made. */
+/* Read the Events about Jobs for which no pods can be made. */
 void kube_ask_why(struct kube *kube);
 
 void kube_ask_free_all(struct kube *kube);

@@ -1,4 +1,4 @@
-/* attempt.c - attempts, their pods, and what is known of both */
+/* attempt.c - attempts and their pods */
 #include "aischedd/run/kube/attempt.h"
 
 #include <event2/event.h>
@@ -45,8 +45,8 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Among pods with the same index the newest one counts that stays.  They may
- * come in any order: one that is over was there before one that is not. */
+/* Of several pods with one index the newest that stays counts. They may arrive
+ * in any order: a pod that is over is older than one that is not. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {
@@ -112,7 +112,7 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 	TAILQ_REMOVE(&a->kube->pods.loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
-	a->start.why_ms = 0; /* they come */
+	a->start.why_ms = 0; /* pods do come: no need to ask why */
 	set_at(a, task);
 	kube_task_count(a->kube, task);
 }

@@ -1,8 +1,8 @@
 /*
  * attempt.h - attempts of jobs, and the pods of each
  *
- * The life of an attempt is in life.h.  The parts of an attempt are changed by
- * the files that declare them.
+ * The life of an attempt is in life.h. Each part of struct kube_attempt is
+ * changed by the files that declare it.
  */
 #ifndef AISCHEDD_RUN_KUBE_ATTEMPT_H
 #define AISCHEDD_RUN_KUBE_ATTEMPT_H
@@ -24,24 +24,24 @@
 struct kube;
 
 struct kube_attempt {
-	TAILQ_ENTRY(kube_attempt) of_touched; /* if touched */
+	TAILQ_ENTRY(kube_attempt) of_touched; /* entry of kube->touched */
 	bool touched;
 	struct kube *kube;
 	struct kube_owner id;
 	char name[KUBE_NAME_SIZE];
-	char *uid;               /* of its Job; NULL: not known */
+	char *uid;               /* of its Job; NULL: not known yet */
 	struct kube_tasks tasks; /* its pods */
 	struct map at;           /* by index: the pod that counts */
 
 	struct kube_start start;     /* life.c */
 	struct kube_orders make;     /* make.c */
 	struct kube_slots slots;     /* slot.c */
-	struct kube_calls calls;     /* ask.c, answer.c */
+	struct kube_calls calls;     /* used by ask.c and answer.c */
 	struct kube_end end;         /* end.c */
 	struct kube_telling telling; /* tell.c */
 };
 
-/* Key of maps by job and attempt. */
+/* The key of maps by job and attempt. */
 uint64_t kube_attempt_key(uint64_t job, uint32_t attempt);
 
 /* Returns NULL if it is not known. */
@@ -51,27 +51,28 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
-/* Step it once, when all that the loop has now was heard. */
+/* Step it once, after the loop has handled what it has now. */
 void kube_attempt_touch(struct kube_attempt *a);
 
-/* Note the uid of its Job, which says what pods are its own. */
+/* Note the uid of its Job, by which its pods are known. */
 void kube_attempt_set_uid(struct kube_attempt *a, const char *uid);
 
-/* Take a loose task if the attempt's Job made its pod. */
+/* Take over a loose task if the attempt's Job made its pod. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
 
-/* One of its pods is gone, and did not say how it ended. */
+/* Note that one of its pods is gone without an outcome. */
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task);
 
-/* The pod of that index; NULL: there is none (yet, or any longer). */
+/* Returns the pod of that index, or NULL. */
 struct kube_task *kube_attempt_at(struct kube_attempt *a, uint32_t index);
 
 /* Whether one of its pods holds a node. */
 bool kube_attempt_any_alive(struct kube_attempt *a);
 
 /*
- * The failed pod that decides how the attempt ends: the first or, where failed
- * tasks are replaced, the last.  NULL: none has failed.  *ret_n: how many have.
+ * Returns the failed pod that decides how the attempt ends: the first or, if
+ * failed tasks are replaced, the last. NULL: none has failed. *ret_n: how many
+ * have.
  */
 struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n);
 

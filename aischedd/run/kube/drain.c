@@ -1,4 +1,4 @@
-/* drain.c - nodes that an admin of ours drains are cordoned */
+/* drain.c - cordon the nodes that an admin drains */
 #include "aischedd/run/kube/drain.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* A node, as far as it matters here. */
+/* What matters of a node here. */
 struct drain_node {
 	char *node;
-	char *reason;  /* NULL: it is not drained */
-	char *noted;   /* the reason in our annotation; NULL: there is none */
-	bool seen;     /* the cluster has it */
-	bool cordoned; /* by whomever */
+	char *reason;  /* NULL: not drained */
+	char *noted;   /* the reason in our annotation; NULL: none */
+	bool seen;     /* the cluster has this node */
+	bool cordoned; /* by us or by others */
 	bool asking;
 };
 
@@ -73,7 +73,7 @@ void kube_drain_free(struct kube *kube)
 	map_free(&kube->drain.nodes);
 }
 
-/* --- asking --- */
+/* --- calls --- */
 
 static void on_answer(const struct kube_answer *answer, void *arg)
 {
@@ -87,7 +87,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		kube->drain.trouble.code = 0;
 		kube_drain_seen(kube, answer->body, false);
 	} else if (answer->err->code != ENOENT) {
-		kube->drain.trouble = *answer->err; /* the tick asks again */
+		kube->drain.trouble =
+		    *answer->err; /* the tick makes the call again */
 	}
 	call_free(call);
 }
@@ -101,7 +102,8 @@ static json_t *patch_of(const struct kube *kube, const struct drain_node *d)
 	              reason ? kube->home.store : NULL, KUBE_NOTE_POOL,
 	              reason ? kube->pool->name : NULL);
 
-	/* Another reason is no reason to argue with who uncordoned it. */
+	/* If only the reason changed, do not cordon again: somebody may have
+	 * uncordoned it. */
 	if (!reason || !d->noted)
 		json_object_set_new(
 		    patch, "spec",
@@ -129,9 +131,9 @@ static void ask(struct kube *kube, struct drain_node *d)
 	                                        .arg = call });
 }
 
-/* --- what is wanted, and what is --- */
+/* --- compare --- */
 
-/* Cordoned by others it stays as it is, and is theirs to uncordon. */
+/* A node that others cordoned stays as it is; they may uncordon it. */
 static bool is_as_wanted(const struct drain_node *d)
 {
 	if (d->reason && d->noted)
@@ -162,7 +164,7 @@ void kube_drain(struct runner *r, const char *node, const char *reason)
 
 	free(d->reason);
 	d->reason = reason ? xstrdup(reason) : NULL;
-	if (!reason) /* it may be cordoned by others still */
+	if (!reason) /* others may have cordoned it still */
 		kube_nodes_retell(kube->nodes, node);
 	look(kube, d);
 }
@@ -174,7 +176,7 @@ static bool says(const json_t *notes, const char *key, const char *value)
 	return s && !strcmp(s, value);
 }
 
-/* NULL: it is not of ours. */
+/* Returns NULL if the annotation is not ours. */
 static const char *our_note(const struct kube *kube, const json_t *notes)
 {
 	if (!says(notes, KUBE_NOTE_STORE, kube->home.store) ||

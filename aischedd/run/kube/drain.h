@@ -1,9 +1,8 @@
 /*
- * drain.h - nodes that an admin of ours drains are cordoned
+ * drain.h - cordon the nodes that an admin drains
  *
- * An annotation says that it was us, and why; only what we cordoned is
- * uncordoned by us.  Whoever else cordons or uncordons a node is not argued
- * with.
+ * An annotation says that we cordoned a node, and why; we uncordon only those.
+ * If somebody else cordons or uncordons a node, that is left as it is.
  */
 #ifndef AISCHEDD_RUN_KUBE_DRAIN_H
 #define AISCHEDD_RUN_KUBE_DRAIN_H
@@ -21,16 +20,16 @@ struct kube;
 struct kube_drains {
 	struct map nodes; /* by name: struct drain_node */
 	TAILQ_HEAD(, drain_call) calls;
-	struct err trouble; /* why one is not cordoned; code 0: all are */
+	struct err trouble; /* why a node is not cordoned; code 0: all are */
 };
 
-/* As runner_ops says. */
+/* See runner_ops. */
 void kube_drain(struct runner *r, const char *node, const char *reason);
 
-/* As the watch of nodes tells it. */
+/* Handle what the watch of nodes reports. */
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted);
 
-/* Do what is to be done. */
+/* Compare, and act. */
 void kube_drain_step(struct kube *kube);
 
 void kube_drain_free(struct kube *kube);

@@ -1,4 +1,4 @@
-/* end.c - an attempt is taken down, and how it ended is told */
+/* end.c - take an attempt down */
 #include "aischedd/run/kube/end.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	SLACK_MS = 15000 /* what is late by more does not come by itself */
+	SLACK_MS = 15000 /* what is late by more will not happen by itself */
 };
 
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
@@ -25,7 +25,7 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_pod(a, ASK_LEAVE, task, kube_object_leave(task->pod.uid, why));
 }
 
-/* The node is not going to say that it has ended. */
+/* Delete a pod whose node will not report its end. */
 static void force(struct kube_attempt *a, struct kube_task *task)
 {
 	if (task->forced)
@@ -78,6 +78,7 @@ void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
 		return;
 	err_set(&a->end.fault, EIO, "%s", text);
 	if (a->make.shared)
-		a->make.shared->there = false; /* if it was for want of it */
+		a->make.shared->there =
+		    false; /* if the start failed because it was missing */
 	a->end.whose = whose;
 }

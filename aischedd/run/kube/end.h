@@ -1,5 +1,5 @@
 /*
- * end.h - an attempt is taken down
+ * end.h - take an attempt down
  */
 #ifndef AISCHEDD_RUN_KUBE_END_H
 #define AISCHEDD_RUN_KUBE_END_H
@@ -16,28 +16,28 @@ struct kube_task;
 
 struct kube_end {
 	bool stop;        /* stop() was called */
-	bool failing;     /* a task failed: the others are ended */
+	bool failing;     /* a task failed: end the others */
 	struct err fault; /* why it cannot start; code 0: it can */
 	enum start_fault whose;
 	int64_t grace_s;
 	int64_t since_ms; /* when its pods were first told to end; 0: never */
-	bool job_gone;    /* its Job was there and is not */
-	struct kube_keep *keep; /* its logs; NULL: none is kept yet */
+	bool job_gone;    /* its Job was there and is gone */
+	struct kube_keep *keep; /* its logs; NULL: none kept yet */
 	bool over;              /* its last event was told */
 	bool forgotten;         /* forget() was called */
 };
 
-/* Ask one pod to end, with its grace; the object stays. */
+/* Tell one pod to end, with its grace; its object stays. */
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
                     const char *why);
 
-/* Ask all of its pods to end; delete the Job if that takes too long. */
+/* Tell all of its pods to end; delete the Job if that takes too long. */
 void kube_end_take_down(struct kube_attempt *a);
 
-/* Delete pods of lost nodes for good: no kubelet says that they have ended. */
+/* Delete pods for good whose kubelet will not report their end. */
 void kube_end_fence(struct kube_attempt *a);
 
-/* It cannot start; the first reason counts. */
+/* Note that it cannot start; the first reason counts. */
 void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
                    const char *text);
 

@@ -1,4 +1,4 @@
-/* jobs.c - what is heard of our Jobs */
+/* jobs.c - our Jobs, as the watch reports them */
 #include "aischedd/run/kube/jobs.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void job_lose(struct kube *kube, struct kube_job *job)
 	job_free(job);
 }
 
-/* NULL: its pods do not look for each other. */
+/* Returns NULL if its pods do not look for each other. */
 static char *queue_of(const json_t *obj)
 {
 	const json_t *pods = json_object_get(
@@ -73,7 +73,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	kube_object_name(our_name, kube->home.cluster, owner.job,
 	                 owner.attempt);
 	if (strcmp(name, our_name) != 0)
-		return; /* somebody has copied what we say of ours */
+		return; /* a copy of our labels and annotations */
 	shared = kube_object_secret_shared(obj, &kube->home);
 	job = map_find(&kube->jobs, kube_text_key(name));
 	if (job && strcmp(job->uid, uid) != 0) {

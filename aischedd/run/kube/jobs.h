@@ -1,5 +1,5 @@
 /*
- * jobs.h - what is heard of our Jobs
+ * jobs.h - our Jobs, as the watch reports them
  */
 #ifndef AISCHEDD_RUN_KUBE_JOBS_H
 #define AISCHEDD_RUN_KUBE_JOBS_H
@@ -14,20 +14,20 @@
 struct kube;
 struct kube_shared;
 
-/* A Job of ours, as the watch tells. */
+/* A Job of ours. */
 struct kube_job {
 	struct kube_shared *shared; /* or NULL */
 	char *name, *uid;
 	char *queue; /* if its pods are to find each other; else NULL */
 	struct kube_owner owner;
-	uint32_t indexes, tasks; /* now; that it was started with */
-	uint32_t replace;        /* pods of each index, if they fail */
-	bool marked;             /* not seen yet in the list being read */
-	bool deleting, removing; /* by whomever; asked by us */
-	int64_t rest_ms;         /* its removal was refused: not before then */
+	uint32_t indexes, tasks; /* indexes now; tasks at its start */
+	uint32_t replace;        /* pods of each index that may fail */
+	bool marked;             /* not yet seen in the list being read */
+	bool deleting, removing; /* by anybody; by us */
+	int64_t rest_ms; /* if removal was refused: not before this time */
 };
 
-/* As the watch of Jobs tells it. */
+/* Handle what the watch of Jobs reports. */
 void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj);
 void kube_jobs_free(struct kube *kube);
 

@@ -1,12 +1,11 @@
 /*
- * keep.c - the logs of pods, kept before the pods go
+ * keep.c - keep the logs of pods before the pods go
  *
- * A log goes to a file of log_file.h.  That of a pod that has ended is read, a
- * few at a time for all attempts.  That of a pod that is about to go is
- * followed, because it is gone soon after its last line.  A call that breaks is
- * made again and goes on where it was; when that does not help, the end of the
- * job says so and does not wait.  A server that cannot be reached is waited
- * for.
+ * A log goes to a file of log_file.h. The log of a pod that has ended is read,
+ * a few at a time for all attempts. The log of a pod that is about to end is
+ * followed, because it is gone soon after its last line. A broken call is made
+ * again and goes on where it was; if that does not help, the end of the job
+ * says so and does not wait. A server that cannot be reached is waited for.
  */
 #include "aischedd/run/kube/keep.h"
 
@@ -25,16 +24,16 @@
 #include "libcommon/mem.h"
 
 enum {
-	READERS = 8,         /* logs of pods that have ended, at a time */
-	FOLLOWERS = 256,     /* of pods that are about to */
-	SILENCE_MS = 10000,  /* of a node that does not answer */
-	FOLLOW_MS = 3600000, /* likewise, where little may be printed */
-	WHOLE_MS = 60000,    /* for one log */
-	LINGER_MS = 3000,    /* of a stream whose pod has ended */
-	FIRST_MS = 1000,     /* to a pod's first line, if it prints any */
+	READERS = 8,         /* logs of ended pods read at a time */
+	FOLLOWERS = 256,     /* logs followed at a time */
+	SILENCE_MS = 10000,  /* after which a node does not answer */
+	FOLLOW_MS = 3600000, /* likewise for a followed log */
+	WHOLE_MS = 60000,    /* for one whole log */
+	LINGER_MS = 3000,    /* of a stream after its pod has ended */
+	FIRST_MS = 1000,     /* to a pod's first line */
 	AGAIN_MS = 1000,     /* between two tries */
 	TRIES = 3,
-	AGAIN_MAX = 10 /* pods of one task whose logs are kept */
+	AGAIN_MAX = 10 /* pods per task whose logs are kept */
 };
 
 /* The log of one pod. */
@@ -43,25 +42,25 @@ struct kube_kept {
 	struct kube_keep *keep;
 	struct log_id id;
 	char *pod, *container;
-	struct kube_call *call; /* NULL: none is under way */
-	bool follow;            /* it lasts as long as the pod runs */
-	bool gave;              /* something was read */
+	struct kube_call *call; /* NULL: no call in progress */
+	bool follow;            /* the call lasts as long as the pod runs */
+	bool gave;              /* something was received */
 	bool done;
 	struct log_writer *writer;
 	struct log_lines lines;
 	struct buf text;
 	unsigned tries;
-	int64_t begun_ms; /* the first call; 0: none yet */
-	int64_t again_ms; /* not before then */
-	int64_t until_ms; /* of a call that does not follow */
-	int64_t over_ms;  /* when its pod was first seen over; or 0 */
+	int64_t begun_ms; /* of the first call; 0: none yet */
+	int64_t again_ms; /* time of the next call */
+	int64_t until_ms; /* deadline of a call that does not follow */
+	int64_t over_ms;  /* when its pod was first seen ended; or 0 */
 };
 
 struct kube_keep {
 	struct kube *kube;
 	struct kube_owner owner;
 	unsigned left;
-	char *lost; /* why the first that is not kept is not, or NULL */
+	char *lost; /* why the first log is not kept, or NULL */
 };
 
 static void stop_call(struct kube_kept *k)
@@ -89,7 +88,7 @@ static void kept_free(struct kube_kept *k)
 	free(k);
 }
 
-/* It is read, or given up: err says why.  What was read is kept. */
+/* The log is read, or given up (err says why). What was read is kept. */
 static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;
@@ -115,7 +114,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	if (!k->follow && clock_boot_ms() > k->until_ms)
 		return err_set(err, ETIMEDOUT, "it takes more than %d s",
 		               WHOLE_MS / 1000);
-	k->over_ms = 0; /* it does not linger */
+	k->over_ms = 0; /* reset: it may have a stream again */
 	buf_clear(&k->text);
 	if (log_lines_feed(&k->lines, data, len, &k->text, err) < 0)
 		return -1;
@@ -134,10 +133,10 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 		kube_adopt_step(j);
 }
 
-/* Whether the call may be made again, after it has failed. */
+/* Whether to make the call again after it failed. */
 static bool may_help(const struct kube_kept *k, const struct err *err)
 {
-	/* A broken connection is another's fault, and may be mended. */
+	/* A broken connection may work next time. */
 	return k->tries < TRIES && (k->follow || err->code == ECONNRESET) &&
 	       err->code != EPERM && err->code != EACCES && err->code != ENOSPC;
 }
@@ -157,7 +156,7 @@ static void on_done(const struct kube_answer *answer, void *arg)
 	k->again_ms = clock_boot_ms() + AGAIN_MS;
 	stop_call(k);
 	if (k->gave && (err.code == ENOENT || err.code == ENODATA))
-		finish(k, NULL); /* it was followed until its pod was gone */
+		finish(k, NULL); /* followed until its pod was gone */
 	else if (err.code && !may_help(k, &err))
 		finish(k, &err);
 	else if (!err.code && !k->follow)
@@ -209,7 +208,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 /* --- steps --- */
 
-/* Its pod has ended, and the stream does not. */
+/* Whether the stream goes on too long after its pod has ended. */
 static bool lingers(struct kube_kept *k)
 {
 	int64_t now = clock_boot_ms();
@@ -260,7 +259,7 @@ void kube_keep_step(struct kube *kube)
 	struct kube_kept *k;
 	size_t n = 0;
 
-	/* Those of one attempt are beside each other. */
+	/* Logs of one attempt are adjacent. */
 	TAILQ_FOREACH(k, &kube->keep.list, of_list) {
 		if (k->done)
 			continue;
@@ -274,9 +273,9 @@ void kube_keep_step(struct kube *kube)
 	free(list);
 }
 
-/* --- what is kept --- */
+/* --- choose --- */
 
-/* It still can be asked for. */
+/* Whether the log can still be read. */
 static bool has_log(const struct kube *kube, const struct kube_log_pod *p)
 {
 	return !p->gone && !p->pod->to_files &&

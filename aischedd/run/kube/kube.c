@@ -1,4 +1,4 @@
-/* kube.c - the runner of a cluster: what it hears, and who is told */
+/* kube.c - the runner of a cluster: watches, time, begin and end */
 #include "aischedd/run/kube/kube.h"
 
 #include <event2/event.h>
@@ -32,14 +32,14 @@ static void on_trouble(const struct err *err, void *arg)
 	struct kube *kube = arg;
 
 	(void)err;
-	if (kube->lease) /* not while it is being made */
+	if (kube->lease) /* not during its construction */
 		kube_trouble_tell(kube);
 }
 
 /* --- watches ----------------------------------------------------------- */
 
-/* News end the trouble of a watch; the last watch to be complete ends the
- * wait of recover(). */
+/* News end the trouble of a watch. When the last watch has synced, recover()
+ * can be answered. */
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
@@ -109,9 +109,9 @@ static void watch(struct kube *kube)
 	}
 }
 
-/* --- time -------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------- */
 
-/* Attempts may go while all are looked at. */
+/* A step may free its attempt. */
 static void step_all(struct kube *kube)
 {
 	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
@@ -129,7 +129,7 @@ static void step_all(struct kube *kube)
 	free(key);
 }
 
-/* Step once what has changed more than once. */
+/* Step each touched attempt once, however often it changed. */
 static void on_soon(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube *kube = arg;
@@ -173,10 +173,10 @@ static void on_lease(void *arg)
 	kube_drain_step(kube);
 }
 
-/* --- beginning and end ------------------------------------------------- */
+/* --- begin and end --------------------------------------------------- */
 
-/* Nothing can be sent to, or frozen in, a container from outside: state does
- * not ask for that. */
+/* Containers cannot be signalled or frozen from outside: the state does not ask
+ * for that. */
 static void no_signal(struct runner *r, uint64_t job, uint32_t attempt,
                       int signo, bool script_only)
 {
@@ -201,7 +201,8 @@ static void attempts_free(struct kube *kube)
 	for (size_t i = 0; i < kube->attempts.cap; i++)
 		if (kube->attempts.slot[i].value) {
 			kube_attempt_free(kube->attempts.slot[i].value);
-			i = (size_t)-1; /* the map has changed */
+			i = (size_t)-1; /* the map has changed: from the start
+			                 */
 		}
 	map_free(&kube->attempts);
 }
@@ -215,7 +216,7 @@ static void runner_free(struct runner *r)
 		kube_watch_free(kube->sight.watch[i]);
 	kube_log_free_all(kube);
 	kube_shared_free(kube);
-	attempts_free(kube); /* with the logs that are read for them */
+	attempts_free(kube); /* with the logs being read for them */
 	kube_http_free(kube->http);
 	event_free(kube->tick);
 	event_free(kube->soon);
@@ -235,8 +236,8 @@ static void runner_free(struct runner *r)
 	free(kube);
 }
 
-/* From now on the new configuration holds; where the cluster is and
- * what of it is ours does not change, which the daemon sees to. */
+/* Use the new configuration. The daemon makes sure that the address of the
+ * cluster and our part of it are the same. */
 static void kube_reconf(struct runner *r, const struct conf *conf,
                         const struct conf_pool *pool)
 {

@@ -1,10 +1,10 @@
 /*
  * kube.h - the runner of a cluster
  *
- * kube.c hears: it watches nodes, pods and Jobs, and hands what it hears to
- * nodes.c, pods.c and jobs.c.  life.c acts: life.h has the life of an attempt.
- * Calls change nothing here but by their answers and by what watches tell, and
- * only the holder of the Lease makes any.  README.md has a list of the files.
+ * kube.c watches nodes, pods and Jobs and hands what it hears to nodes.c,
+ * pods.c and jobs.c. life.c acts: life.h has the life of an attempt. A call
+ * changes nothing here until its answer or a watch reports the change, and only
+ * the holder of the Lease makes calls. README.md has a list of the files.
  */
 #ifndef AISCHEDD_RUN_KUBE_KUBE_H
 #define AISCHEDD_RUN_KUBE_KUBE_H
@@ -42,7 +42,8 @@ enum { SEE_NODES, SEE_PODS, SEE_JOBS, SEE_N };
 struct kube_sight {
 	struct kube_watch *watch[SEE_N];
 	bool synced[SEE_N];
-	struct err blind[SEE_N]; /* why one does not work; code 0: it does */
+	/* why a watch does not work; code 0: it does */
+	struct err blind[SEE_N];
 };
 
 /* Each part is changed by the file that declares it. */
@@ -69,9 +70,9 @@ struct kube {
 	struct map jobs;                    /* by name: struct kube_job */
 	struct map shared;                  /* by name: struct kube_shared */
 	struct map attempts;                /* by job and attempt */
-	TAILQ_HEAD(, kube_attempt) touched; /* are to be stepped */
+	TAILQ_HEAD(, kube_attempt) touched; /* attempts to be stepped */
 	struct kube_asks asks;
-	int64_t why_ms; /* why.c asks, but not before then */
+	int64_t why_ms; /* time of the next call of why.c */
 
 	struct kube_adoption adopt;
 	struct kube_notes notes;
@@ -86,7 +87,7 @@ static inline struct kube *kube_of(struct runner *r)
 	                               offsetof(struct kube, runner));
 }
 
-/* Key of maps by a text. */
+/* The key of maps by a text. */
 static inline uint64_t kube_text_key(const char *text)
 {
 	return hash_bytes(0, text, strlen(text));

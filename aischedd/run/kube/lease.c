@@ -1,4 +1,4 @@
-/* lease.c - one daemon acts in a cluster: a Lease says which */
+/* lease.c - a Lease decides which daemon acts in a cluster */
 #include "aischedd/run/kube/lease.h"
 
 #include <event2/event.h>
@@ -17,11 +17,11 @@
 #include "libcommon/rfc3339.h"
 
 enum {
-	DURATION_S = 15, /* it says; others wait for that long */
-	SAFE_MS = 10000, /* we act for so long after a renewal was sent */
+	DURATION_S = 15, /* written in it: others wait this long */
+	SAFE_MS = 10000, /* we act for this long after a renewal was sent */
 	RENEW_MS = 3000,
 	RETRY_MS = 2000,
-	ASK_MS = 5000 /* until an answer would be too late */
+	ASK_MS = 5000 /* after which an answer would be too late */
 };
 
 struct kube_lease {
@@ -30,12 +30,12 @@ struct kube_lease {
 	kube_lease_fn *fn;
 	void *arg;
 	struct event *timer;
-	struct kube_call *call; /* NULL: none under way */
-	json_t *seen;           /* the object as it was last seen, or NULL */
+	struct kube_call *call; /* NULL: no call in progress */
+	json_t *seen;           /* the object last seen, or NULL */
 	int64_t seen_ms;        /* when it last changed */
 	int64_t asked_ms;       /* when the call was sent */
 	int64_t until_ms;       /* we hold it until then */
-	bool told;              /* fn was told that it is held */
+	bool told;              /* fn was told that we hold it */
 	struct err err;         /* code 0: none */
 };
 
@@ -110,7 +110,7 @@ static void ask(struct kube_lease *lease, enum kube_method method,
 	buf_free(&path);
 }
 
-/* The record changed, or we see it for the first time. */
+/* Note a changed object, or the first one. */
 static void see(struct kube_lease *lease, json_t *obj)
 {
 	const json_t *was = json_object_get(lease->seen, "spec");
@@ -133,7 +133,7 @@ static void on_written(const struct kube_answer *answer, void *arg)
 		lease->err.code = 0;
 		wait_ms(lease, RENEW_MS);
 	} else {
-		/* Somebody else may have been faster: look again. */
+		/* Another daemon may have been faster: read it again. */
 		json_decref(lease->seen);
 		lease->seen = NULL;
 		if (answer->err)
@@ -143,7 +143,7 @@ static void on_written(const struct kube_answer *answer, void *arg)
 	tell(lease);
 }
 
-/* Take it, or renew it: only if it is still the one we saw. */
+/* Take or renew the Lease, only if it is still as we saw it. */
 static void take(struct kube_lease *lease)
 {
 	struct kube_reader r = { .obj = lease->seen };
@@ -197,7 +197,7 @@ static void on_read(const struct kube_answer *answer, void *arg)
 		take(lease);
 		return;
 	}
-	lease->until_ms = 0; /* whatever is left of our own time */
+	lease->until_ms = 0; /* give up the rest of our time */
 	holder = kube_text(&r, "spec.holderIdentity");
 	err_set(&lease->err, EBUSY,
 	        "another daemon acts there: '%s' holds Lease '%s' in namespace "

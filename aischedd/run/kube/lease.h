@@ -1,10 +1,10 @@
 /*
- * lease.h - one daemon acts in a cluster: a Lease says which
+ * lease.h - a Lease decides which daemon acts in a cluster
  *
- * It is held by the id of a store.  Whoever holds it renews it; whoever does
- * not waits until it has not changed for as long as it says.  Time is this
- * process's own, since it last saw a change: clocks need not agree, and a
- * process that slept finds that it no longer holds it.
+ * The holder is named by the id of a store. The holder renews the Lease; any
+ * other daemon waits until it has not changed for as long as it says. Time is
+ * counted by each process itself, since it last saw a change: clocks need not
+ * agree, and a process that slept finds that it no longer holds the Lease.
  */
 #ifndef AISCHEDD_RUN_KUBE_LEASE_H
 #define AISCHEDD_RUN_KUBE_LEASE_H
@@ -18,28 +18,29 @@
 struct event_base;
 struct kube_lease;
 
-/* It is held now, or no longer; from the loop. */
+/* Called from the loop when we get the Lease or lose it. */
 typedef void kube_lease_fn(void *arg);
 
-/* Texts are borrowed for as long as it lives.  Cannot fail. */
+/* Strings must live as long as the Lease. Does not fail. */
 struct kube_lease *kube_lease_new(struct event_base *base,
                                   struct kube_http *http, const char *namespace,
                                   const char *name, const char *holder,
                                   kube_lease_fn *fn, void *arg);
-/* Before the http, which then calls nobody back.  NULL is fine. */
+/* Call it before http is freed; no callbacks follow. NULL is allowed. */
 void kube_lease_free(struct kube_lease *lease);
 
-/* For how long we may act, at this very moment; 0: not at all. */
+/* Returns for how many ms from now on we may act; 0: not at all. */
 int64_t kube_lease_left_ms(const struct kube_lease *lease);
 
 /*
- * Send what only its holder may: what has not gone out when it is lost never
- * does.  path and body are in place of those of the request, and are taken.
+ * Send a request that only the holder may send: if the Lease is lost first, it
+ * never goes out. path and body replace those of the request, and are taken.
  */
 void kube_lease_send(const struct kube_lease *lease, struct buf *path,
                      json_t *body, const struct kube_request *request);
 
-/* Why it is not held, one sentence; NULL: it is, or it was not tried yet. */
+/* Returns why we do not hold it, one sentence; NULL: we do, or have not tried
+ * yet. */
 const char *kube_lease_trouble(const struct kube_lease *lease);
 
 #endif

@@ -16,7 +16,7 @@
 #include "libcommon/mem.h"
 
 /* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3":
- * it is the fault of their nodes. */
+ * blames their nodes. */
 static char *late_text(struct kube_attempt *a, int64_t s)
 {
 	const struct kube_slot *first = NULL;
@@ -61,7 +61,7 @@ static void check_timeout(struct kube_attempt *a)
 	free(text);
 }
 
-/* Its Job goes, and all that the Job owns. */
+/* Delete its Job, and with it all that the Job owns. */
 static void remove_job(struct kube_attempt *a)
 {
 	struct kube *kube = a->kube;
@@ -72,7 +72,7 @@ static void remove_job(struct kube_attempt *a)
 		kube_ask_remove(kube, job);
 }
 
-/* --- where it stands --- */
+/* --- state --- */
 
 enum life {
 	LIFE_FOUND,
@@ -101,8 +101,8 @@ static bool rests(const struct kube_attempt *a)
 
 /* --- steps --- */
 
-/* Ask for what is missing.  One that was found running is not ordered: its
- * slots are right, and pods that replace failed ones are bound to them. */
+/* Ask for what is missing. An attempt found running is not ordered: its slots
+ * are right, and pods that replace failed ones are bound to them. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {
@@ -140,9 +140,9 @@ static void (*const act[])(struct kube_attempt *a) = {
 	[LIFE_FORGOTTEN] = NULL,
 };
 
-/* --- looking, and the end --- */
+/* --- pods and end --- */
 
-/* all: not only of pods that somebody deletes. */
+/* all: not only of pods that are being deleted. */
 static void keep_logs(struct kube_attempt *a, bool all)
 {
 	if (!a->end.keep)
@@ -150,7 +150,7 @@ static void keep_logs(struct kube_attempt *a, bool all)
 	kube_keep_add(a->end.keep, all);
 }
 
-/* Look at its pods, which may end it. */
+/* Look at its pods; what they show may end it. */
 static struct kube_look look_at(struct kube_attempt *a)
 {
 	struct kube_look seen;
@@ -167,7 +167,7 @@ static struct kube_look look_at(struct kube_attempt *a)
 	return seen;
 }
 
-/* None of its pods holds a node, and none will. */
+/* Whether none of its pods holds a node, or will. */
 static bool is_quiet(struct kube_attempt *a, const struct kube_look *look)
 {
 	enum life life = life_of(a);
@@ -201,14 +201,15 @@ void kube_life_step(struct kube_attempt *a)
 	    (life_of(a) == LIFE_STARTING && !look.idle))
 		meet(a, &look);
 	if (a->start.told && look.bad)
-		a->end.failing = true; /* one ends all, as on any machine */
+		a->end.failing =
+		    true; /* as in other runners, one failed task ends all */
 	if (act[life_of(a)])
 		act[life_of(a)](a);
 	if (is_quiet(a, &look))
 		finish(a);
 }
 
-/* --- what the daemon asks --- */
+/* --- requests of the daemon --- */
 
 static void order(struct kube_attempt *a, const struct run_job *job)
 {

@@ -41,17 +41,18 @@ struct kube_attempt;
 
 /* How far the start has come. */
 struct kube_start {
-	bool ordered;     /* start() was called: what it is to be is known */
-	bool told;        /* RUN_STARTED was */
-	int64_t since_ms; /* its first step; 0: there was none */
-	int64_t image_ms; /* look.c: since when its image cannot be had; or 0 */
-	int64_t why_ms;   /* why.c: when to ask why it has no pods; 0: unset */
+	bool ordered;     /* start() was called: what it shall be is known */
+	bool told;        /* RUN_STARTED was told */
+	int64_t since_ms; /* of its first step; 0: none yet */
+	/* look.c: since when its image cannot be pulled; or 0 */
+	int64_t image_ms;
+	int64_t why_ms; /* why.c: when to ask why pods are missing; 0: unset */
 };
 
-/* Look what is to be done, and do it.  May free it. */
+/* Compare, and act. May free it. */
 void kube_life_step(struct kube_attempt *a);
 
-/* As runner_ops says. */
+/* See runner_ops. */
 void kube_life_start(struct runner *r, const struct run_job *job);
 void kube_life_resize(struct runner *r, const struct run_job *job);
 void kube_life_stop(struct runner *r, uint64_t job, uint32_t attempt,

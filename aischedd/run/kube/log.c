@@ -1,4 +1,4 @@
-/* log.c - what containers print, read while they run */
+/* log.c - read what containers print while they run */
 #include "aischedd/run/kube/log.h"
 
 #include <event2/event.h>
@@ -15,10 +15,10 @@
 #include "libcommon/mem.h"
 
 enum {
-	SILENCE_MS = 3600000, /* then it is asked for once more */
-	NODE_MS = 10000,      /* a node, to answer when nothing is followed */
+	SILENCE_MS = 3600000, /* after which the log is requested again */
+	NODE_MS = 10000,      /* for a node to answer, if nothing is followed */
 	PAUSE_MS = 1000,      /* between two tries */
-	LINGER_MS = 3000      /* of a stream, when its pod has ended */
+	LINGER_MS = 3000      /* of a stream after its pod has ended */
 };
 
 struct run_log {
@@ -28,13 +28,12 @@ struct run_log {
 	bool follow;
 	struct log_lines *lines;
 	struct run_reader reader;
-	struct kube_call *call; /* NULL: none is under way */
-	bool last;              /* this call is: it will be all */
+	struct kube_call *call; /* NULL: no call in progress */
+	bool last;              /* this call returns the rest */
 	bool paused;
 	struct buf text;
-	int64_t again_ms; /* not before */
-	int64_t over_ms;  /* since when its pod has ended and nothing came, or
-	                   * 0 */
+	int64_t again_ms; /* time of the next call */
+	int64_t over_ms; /* since when its pod has ended without output, or 0 */
 };
 
 void kube_log_path(const struct kube *kube, const char *pod,
@@ -74,7 +73,7 @@ static void end(struct run_log *log, const struct err *err)
 	reader.end(err, reader.arg);
 }
 
-/* It went away in the middle. */
+/* The pod was deleted before all was read. */
 static void end_stale(struct run_log *log)
 {
 	struct err err;
@@ -102,7 +101,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
 	struct run_log *log = arg;
 
-	log->over_ms = 0; /* it does not linger */
+	log->over_ms = 0; /* reset: it may have a stream again */
 	buf_clear(&log->text);
 	if (log_lines_feed(log->lines, data, len, &log->text, err) < 0)
 		return -1;
@@ -132,7 +131,7 @@ static void on_done(const struct kube_answer *answer, void *arg)
 		end_stale(log);
 	else if (log->last || (err.code && !may_help(&err)))
 		end(log, err.code ? &err : NULL);
-	else /* it ends with its container, or was cut: the pod knows */
+	else /* ended with its container, or cut off: ask the pod */
 		log->again_ms = clock_boot_ms() + PAUSE_MS;
 }
 
@@ -160,7 +159,7 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	buf_free(&path);
 }
 
-/* Its pod has ended, and the stream does not. */
+/* Whether the stream goes on too long after its pod has ended. */
 static bool lingers(struct run_log *log)
 {
 	int64_t now = clock_boot_ms();

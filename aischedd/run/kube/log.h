@@ -1,5 +1,5 @@
 /*
- * log.h - what containers print, read while their pods are there
+ * log.h - read what containers print while their pods are there
  */
 #ifndef AISCHEDD_RUN_KUBE_LOG_H
 #define AISCHEDD_RUN_KUBE_LOG_H
@@ -14,23 +14,23 @@
 struct kube;
 
 struct kube_logs {
-	char *folder; /* of those that are kept */
+	char *folder; /* folder of kept logs */
 	TAILQ_HEAD(, run_log) readers;
 };
 
-/* Path of the log of a pod, with times, from that unix second on (-1: all of
- * it); the query may be continued. */
+/* Append the path of a pod's log, with times, from that unix second on (-1: all
+ * of it); a query may be appended. */
 void kube_log_path(const struct kube *kube, const char *pod,
                    const char *container, int64_t since, struct buf *path);
 
-/* As runner_ops says. */
+/* See runner_ops. */
 struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
                               bool follow, struct log_lines *lines,
                               const struct run_reader *reader);
 void kube_log_pause(struct run_log *log, bool pause);
 void kube_log_close(struct run_log *log);
 
-/* Pods have changed: kube_log_step() is called soon, as it is each second. */
+/* Pods have changed: kube_log_step() is called soon, and also each second. */
 void kube_log_look(struct kube *kube);
 void kube_log_step(struct kube *kube);
 void kube_log_free_all(struct kube *kube);

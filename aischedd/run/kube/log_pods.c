@@ -1,4 +1,4 @@
-/* log_pods.c - whose output is which: the pods of an attempt, in order */
+/* log_pods.c - the pods of an attempt, in the order of their output */
 #include "aischedd/run/kube/log_pods.h"
 
 #include <stdlib.h>
@@ -22,8 +22,7 @@ static void add(struct pod_list *pods, const struct kube_pod *pod, bool gone)
 	    (struct kube_log_pod){ .pod = pod, .gone = gone };
 }
 
-/* By task, and those of one task as they came, which a daemon that restarts
- * finds in the same way. */
+/* By task, then by age; the same after a restart of the daemon. */
 static int in_order(const void *a, const void *b)
 {
 	const struct kube_pod *x = ((const struct kube_log_pod *)a)->pod;
@@ -36,7 +35,7 @@ static int in_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Where a Job numbers no indexes, each of its pods is a task of its own. */
+/* If a Job has no indexes, each of its pods is a task. */
 static void number(struct pod_list *pods, const struct kube_owner *owner)
 {
 	for (size_t i = 0; i < pods->n; i++) {
@@ -76,7 +75,7 @@ size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
 	return pods.n;
 }
 
-/* The task failed, and the attempt goes on: a pod will come in its place. */
+/* Whether the task failed and another pod will replace this one. */
 static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)
 {
 	const struct kube_owner owner = { last->id.job, last->id.attempt };

@@ -1,5 +1,5 @@
 /*
- * log_pods.h - whose output is which: the pods of an attempt, in order
+ * log_pods.h - the pods of an attempt, in the order of their output
  */
 #ifndef AISCHEDD_RUN_KUBE_LOG_PODS_H
 #define AISCHEDD_RUN_KUBE_LOG_PODS_H
@@ -20,12 +20,12 @@ struct kube_log_pod {
 	bool gone;                  /* its output can no longer be read */
 };
 
-/* The pods of an attempt that run or have run, in the order of their output;
- * on the heap. */
+/* Lists the pods of an attempt that run or have run, in the order of their
+ * output; on the heap. */
 size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
                      struct kube_log_pod **ret);
 
-/* As runner_ops says. */
+/* See runner_ops. */
 bool kube_log_pods_next(struct runner *r, struct log_id *id, bool wait);
 
 #endif

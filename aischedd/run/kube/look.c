@@ -1,4 +1,4 @@
-/* look.c - what its pods say of an attempt */
+/* look.c - what the pods of an attempt show */
 #include "aischedd/run/kube/look.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	PULL_MS = 30000 /* an image that cannot be had is tried for so long */
+	PULL_MS = 30000 /* how long an image may fail to be pulled */
 };
 
 static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
@@ -22,7 +22,7 @@ static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
 	free(text);
 }
 
-/* Why a container does not start, where that will not pass by itself. */
+/* Whether a container waits for something that will not change by itself. */
 static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 {
 	static const char *const fatal[] = { "InvalidImageName",

@@ -1,5 +1,5 @@
 /*
- * look.h - what the pods of an attempt say of it
+ * look.h - what the pods of an attempt show
  */
 #ifndef AISCHEDD_RUN_KUBE_LOOK_H
 #define AISCHEDD_RUN_KUBE_LOOK_H
@@ -10,11 +10,11 @@
 struct kube_attempt;
 
 struct kube_look {
-	uint32_t idle;  /* tasks that have not run, or will run again */
+	uint32_t idle;  /* tasks that have not run yet, or will run again */
 	uint32_t alive; /* tasks that hold a node */
 	bool bad;       /* one has failed for good, or is lost */
-	bool leaving;   /* a pod that runs is being deleted */
-	int64_t start;  /* unix seconds, of the last that started; 0: none */
+	bool leaving;   /* a running pod is being deleted */
+	int64_t start;  /* unix seconds when the last pod started; 0: none */
 };
 
 /* Look at each slot; notes what was lost and why the start failed. */

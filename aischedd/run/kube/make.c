@@ -1,4 +1,4 @@
-/* make.c - the objects of an attempt are made, its pods bound */
+/* make.c - make the objects of an attempt, bind its pods */
 #include "aischedd/run/kube/make.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* nodes.c - the nodes of a cluster, and what pods of others use there */
+/* nodes.c - the nodes of a cluster, and what foreign pods use there */
 #include "aischedd/run/kube/nodes.h"
 
 #include <event2/event.h>
@@ -16,16 +16,16 @@
 #include "libcommon/mem.h"
 
 enum {
-	TELL_MS = 50, /* changes of use that are told together */
+	TELL_MS = 50, /* changes of use within this time are told together */
 	MAX_GPUS = 64
 };
 
 struct kube_node {
 	char *name;
-	bool exists;     /* else only pods speak of it */
-	bool there;      /* and it is of the pool */
-	bool marked;     /* of before the list that is being read */
-	bool dirty;      /* to be told */
+	bool exists;     /* else only pods name it */
+	bool there;      /* it exists and is in the pool */
+	bool marked;     /* not yet seen in the list being read */
+	bool dirty;      /* a change is to be told */
 	int64_t down_ms; /* since when it is down, as far as we know */
 	struct kube_amount used;
 	struct kube_node_said said;
@@ -64,7 +64,7 @@ static struct kube_node *intern(struct kube_nodes *nodes, const char *name)
 	return node;
 }
 
-/* --- telling --- */
+/* --- tell --- */
 
 static const char **words_of(const json_t *list, struct strlist *ret)
 {
@@ -188,7 +188,7 @@ int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)
 	return node && node->said.down ? clock_boot_ms() - node->down_ms : 0;
 }
 
-/* --- hearing --- */
+/* --- news --- */
 
 static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 {

@@ -1,4 +1,4 @@
-/* note.c - Events: what `kubectl describe` says about a Job of others */
+/* note.c - write Events, for `kubectl describe` of a Job that others made */
 #include "aischedd/run/kube/note.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include "libcommon/rfc3339.h"
 
 enum {
-	AT_ONCE = 8,    /* under way */
-	TEXT_MAX = 1024 /* bytes, says the API */
+	AT_ONCE = 8,    /* calls in progress */
+	TEXT_MAX = 1024 /* bytes, a limit of the API */
 };
 
-/* One that is being said. */
+/* A call in progress. */
 struct kube_saying {
 	TAILQ_ENTRY(kube_saying) of_list;
 	struct kube *kube;
@@ -71,9 +71,9 @@ static void send_call(struct kube_saying *s, enum kube_method method,
 		.method = method, .rank = KUBE_NOTE, .done = done, .arg = s });
 }
 
-/* --- said again: a series --- */
+/* --- repeat: a series --- */
 
-/* An admin should know, because nobody else will. */
+/* Log a failure: nobody else will see it. */
 static void on_said(const struct kube_answer *answer, void *arg)
 {
 	struct kube_saying *s = arg;
@@ -113,9 +113,9 @@ static void on_posted(const struct kube_answer *answer, void *arg)
 		on_said(answer, arg);
 }
 
-/* --- said --- */
+/* --- write --- */
 
-/* Cut between characters. */
+/* The length to which to cut a text, between characters. */
 static size_t fitting(const char *text)
 {
 	size_t len = strlen(text);

@@ -1,9 +1,8 @@
 /*
- * note.h - Events: what `kubectl describe` says about a Job of others
+ * note.h - write Events, for `kubectl describe` of a Job that others made
  *
- * Of each Job the last thing to be said is kept until it can be said; saying
- * the same again makes the same Event a series.  A few at a time go out, behind
- * everything else.
+ * Of each Job the last Event is kept until it can be written; the same Event
+ * again becomes a series. A few go out at a time, after all other calls.
  */
 #ifndef AISCHEDD_RUN_KUBE_NOTE_H
 #define AISCHEDD_RUN_KUBE_NOTE_H
@@ -17,12 +16,12 @@ struct kube;
 struct kube_adoptee;
 
 struct kube_note {
-	char *code, *text; /* NULL: nothing is to be said */
+	char *code, *text; /* NULL: nothing to write */
 	bool warning;
 };
 
 struct kube_notes {
-	TAILQ_HEAD(, kube_saying) list; /* calls under way */
+	TAILQ_HEAD(, kube_saying) list; /* calls in progress */
 	unsigned n;
 	struct err mute; /* why Events cannot be written; code 0: they can */
 };
@@ -31,7 +30,7 @@ struct kube_notes {
 void kube_note(struct kube_adoptee *j, bool warning, const char *code,
                const char *text);
 
-/* Say what is to be said, if that can be done now. */
+/* Write what is to be written, if that is possible now. */
 void kube_note_step(struct kube_adoptee *j);
 
 void kube_note_fini(struct kube_note *note);

@@ -1,4 +1,4 @@
-/* pods.c - what is heard of pods, of ours and of others */
+/* pods.c - pods, ours and others, as the watch reports them */
 #include "aischedd/run/kube/pods.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* A pod that is not ours, as far as it takes of a node. */
+/* What a foreign pod takes of its node. */
 struct other_pod {
 	char *node;
 	struct kube_amount use;
 	bool marked;
 };
 
-/* --- pods of ours --- */
+/* --- our pods --- */
 
 static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
                                    const struct kube_owner *owner)
@@ -30,7 +30,7 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 		TAILQ_INSERT_TAIL(&kube->pods.loose, task, of_list);
 		map_set(&kube->pods.ours, key, task);
 	} else {
-		pod->index = task->pod.index; /* whatever its labels say now */
+		pod->index = task->pod.index; /* ignore changes of its labels */
 		kube_pod_fini(&task->pod);
 	}
 	task->pod = *pod;
@@ -40,7 +40,7 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 	return task;
 }
 
-/* How it ended is kept until its attempt is done with. */
+/* Its outcome is kept until the attempt is forgotten. */
 static void task_deleted(struct kube *kube, struct kube_task *task)
 {
 	struct kube_attempt *a = task->attempt;
@@ -73,7 +73,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 		kube_attempt_touch(a);
 }
 
-/* --- pods of others --- */
+/* --- foreign pods --- */
 
 static void other_free(struct kube *kube, uint64_t key)
 {
@@ -124,7 +124,8 @@ static void pods_mark(struct kube *kube)
 		other->marked = true;
 }
 
-/* Those that are still marked are gone; the maps may not change meanwhile. */
+/* Pods still marked are gone; collect them first, as maps must not change
+ * during a walk. */
 static void pods_drop(struct kube *kube)
 {
 	struct map *maps[] = { &kube->pods.ours, &kube->pods.others };
@@ -161,7 +162,7 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 		return;
 	if (kube_object_is_ours(obj, &kube->home, &owner) &&
 	    !strcmp(pod.namespace, kube->pool->namespace)) {
-		on_task(kube, &pod, &owner, deleted); /* takes it */
+		on_task(kube, &pod, &owner, deleted); /* takes the pod */
 		return;
 	}
 	key = kube_text_key(pod.uid);

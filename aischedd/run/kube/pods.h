@@ -1,5 +1,5 @@
 /*
- * pods.h - what is heard of pods, of ours and of others
+ * pods.h - pods, ours and others, as the watch reports them
  */
 #ifndef AISCHEDD_RUN_KUBE_PODS_H
 #define AISCHEDD_RUN_KUBE_PODS_H
@@ -18,7 +18,7 @@ struct kube_pods {
 	struct kube_tasks loose; /* tasks without attempt */
 };
 
-/* As the watch of all pods tells it; obj is NULL where news have none. */
+/* Handle what the watch of all pods reports; obj is NULL if there is none. */
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
 void kube_pods_free(struct kube *kube);
 

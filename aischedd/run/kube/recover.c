@@ -1,4 +1,4 @@
-/* recover.c - what the cluster has when the daemon starts */
+/* recover.c - match the cluster to the daemon's attempts at a start */
 #include "aischedd/run/kube/recover.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void answer(struct kube *kube, const struct kube_owner *id,
 	         kube->arg);
 }
 
-/* The pod of the same index that failed and that this one replaces. */
+/* Returns the failed pod of the same index that this one replaces. */
 static struct kube_task *before(struct kube_attempt *a,
                                 const struct kube_task *task)
 {
@@ -43,9 +43,9 @@ static struct kube_task *before(struct kube_attempt *a,
 }
 
 /*
- * Its tasks are those that it was started with, less those that left, plus
- * those that joined it.  Where one of the first did not run, the start was
- * under way, or it broke; false.
+ * Find its tasks: those it was started with, less those that left, plus those
+ * that joined. Returns false if one of the first did not run: the start was
+ * under way, or broken.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
@@ -104,13 +104,13 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		if (task->pod.start > start)
 			start = task->pod.start;
 	a->start.told = true;
-	if (job->queue) /* whether it is there is not known */
+	if (job->queue) /* nobody knows whether it was made */
 		a->make.service = kube_object_service(
 		    &kube->home, &(struct run_job){ .job = id->job,
 		                                    .attempt = id->attempt,
 		                                    .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
-	/* If it has ended meanwhile, that is told now. */
+	/* If it has ended meanwhile, tell that now. */
 	kube_life_step(a);
 }
 

@@ -1,5 +1,6 @@
 /*
- * recover.h - what the cluster has when the daemon starts, and what nobody owns
+ * recover.h - match the cluster to the daemon's attempts at a start; remove
+ * Jobs without attempt
  */
 #ifndef AISCHEDD_RUN_KUBE_RECOVER_H
 #define AISCHEDD_RUN_KUBE_RECOVER_H
@@ -14,22 +15,22 @@ struct kube;
 struct kube_job;
 
 struct kube_recovery {
-	/* What recover() asked about; NULL: it was not called, or is answered.
-	 */
+	/* The attempts that recover() asked about; NULL: not called, or
+	 * answered. */
 	uint64_t *job;
 	uint32_t *attempt;
 	size_t n;
-	bool done; /* it is answered */
+	bool done; /* recover() is answered */
 };
 
-/* As runner_ops says. */
+/* See runner_ops. */
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
                   const uint32_t *attempt);
 
-/* Answer recover() if that can be done now. */
+/* Answer recover() if that is possible now. */
 void kube_recover_try(struct kube *kube);
 
-/* Remove the Jobs that no attempt owns, or one if it is such a one. */
+/* Remove all Jobs without attempt, or this one if it has none. */
 void kube_recover_sweep_one(struct kube *kube, struct kube_job *job);
 void kube_recover_sweep(struct kube *kube);
 

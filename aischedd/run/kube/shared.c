@@ -14,14 +14,13 @@
 #include "aischedd/run/kube/object/secret.h"
 #include "libcommon/mem.h"
 
-/* --- which there may be --- */
+/* --- find them after a restart --- */
 
 /*
- * A Secret is made after the first Job that names it and goes before the last
- * one does.  So whenever we begin again, the Jobs tell which there may be;
- * unless somebody deleted them all meanwhile.  Secrets cannot be listed
- * without the right to read those of others, so an empty file has the name of
- * each.
+ * A Secret is made after the first Job that names it and deleted before the
+ * last one. So after a restart Jobs tell which Secrets there may be, unless
+ * somebody deleted all these Jobs meanwhile. Secrets cannot be listed without
+ * the right to read those of others; so an empty file notes the name of each.
  */
 static char *folder_of(const struct kube *kube)
 {
@@ -43,7 +42,8 @@ static char *file_of(const struct kube_shared *shared)
 	return file;
 }
 
-/* Before it is made.  What cannot be noted is found by its Jobs alone. */
+/* Called before it is made. A name that cannot be noted is found by its Jobs
+ * only. */
 static void note(const struct kube_shared *shared)
 {
 	char *file = file_of(shared);
@@ -76,7 +76,7 @@ void kube_shared_recall(struct kube *kube)
 	free(folder);
 }
 
-/* --- who uses them --- */
+/* --- users --- */
 
 struct kube_shared *kube_shared_get(struct kube *kube, const char *name)
 {
@@ -100,7 +100,7 @@ static void shared_free(struct kube_shared *shared)
 	free(shared);
 }
 
-/* Jobs that wait until it is gone. */
+/* Whether the Job waits for its deletion. */
 static bool is_waiting(const struct kube_job *job,
                        const struct kube_shared *shared)
 {

@@ -1,4 +1,4 @@
-/* slot.c - which task is which pod, as jobs grow and shrink */
+/* slot.c - map tasks to pods, as jobs grow and shrink */
 #include "aischedd/run/kube/slot.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void kube_slot_lose(struct kube_slot *slot, const char *pod, const char *why)
 
 struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index)
 {
-	/* Unless it has been resized. */
+	/* Common case: never resized. */
 	if (index < a->slots.n && a->slots.slot[index].index == index)
 		return &a->slots.slot[index];
 	for (uint32_t i = 0; i < a->slots.n; i++)
@@ -46,7 +46,7 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	                kube_pod_is_over(&task->pod));
 }
 
-/* Its pod is on the node of one of the names that are not taken yet. */
+/* Keep the slots of pods whose nodes are among the names not taken yet. */
 static void keep_slots(struct kube_attempt *a, struct kube_slot *to, uint32_t n,
                        const char *const *name)
 {

@@ -1,8 +1,8 @@
 /*
- * task.h - one pod of a Job of ours, and what its state means
+ * task.h - one pod of our Jobs, and what its state means
  *
- * A task without attempt is loose: a pod that outlived its attempt, or one
- * whose attempt is not known yet.
+ * A task without attempt is loose: its pod outlived the attempt, or the attempt
+ * is not known yet.
  */
 #ifndef AISCHEDD_RUN_KUBE_TASK_H
 #define AISCHEDD_RUN_KUBE_TASK_H
@@ -21,11 +21,11 @@ struct kube_task {
 	TAILQ_ENTRY(kube_task) of_list;
 	struct kube_pod pod;
 	struct kube_owner owner;
-	struct kube_attempt *attempt; /* NULL: it is loose */
-	bool marked;  /* not seen yet in the list that is being read */
-	bool counted; /* as use of its node by others */
-	bool gone;    /* the pod is deleted; kept for how it ended */
-	bool binding, leaving, forced; /* asked for, and not refused */
+	struct kube_attempt *attempt; /* NULL: loose */
+	bool marked;                  /* not yet seen in the list being read */
+	bool counted;                 /* counted as use of its node by others */
+	bool gone; /* the pod is deleted; kept for its outcome */
+	bool binding, leaving, forced; /* calls made and not refused */
 	int64_t gone_ms; /* when its deletion was first seen; 0: never */
 };
 
@@ -33,24 +33,24 @@ TAILQ_HEAD(kube_tasks, kube_task);
 
 bool kube_task_is_bound(const struct kube_task *task);
 
-/* Whether the script ended badly, and not because it was told to end. */
+/* Whether the script ended badly, other than by being told to end. */
 bool kube_task_has_failed(const struct kube_task *task);
 
 /* Whether it holds its node. */
 bool kube_task_is_alive(const struct kube_task *task);
 
-/* Whether it was deleted for good on a node that can no longer say that it has
- * ended: the object goes with its Job. */
+/* Whether it was deleted for good on a node that cannot report its end any
+ * more: the object goes with its Job. */
 bool kube_task_is_given_up(const struct kube_task *task);
 
-/* Why a pod is gone that was to stay. */
+/* Returns why a pod is gone that should have stayed. */
 const char *kube_task_loss(const struct kube_attempt *a,
                            const struct kube_task *task);
 
 /* Count its node as used by others, unless its attempt accounts for it. */
 void kube_task_count(struct kube *kube, struct kube_task *task);
 
-/* Only a loose one. */
+/* The task must be loose. */
 void kube_task_free(struct kube *kube, struct kube_task *task);
 
 #endif

@@ -1,4 +1,4 @@
-/* tell.c - what the daemon is told of an attempt */
+/* tell.c - tell the daemon about an attempt */
 #include "aischedd/run/kube/tell.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-enum { EXIT_SIGNAL = 128 /* a shell's status of what a signal ended */ };
+enum { EXIT_SIGNAL = 128 /* added to a signal for a shell's exit status */ };
 
 void kube_tell(struct kube_attempt *a, struct run_event *ev)
 {
@@ -34,7 +34,7 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 	kube_tell(a, ev);
 }
 
-/* A shell says 128 and the number of the signal. */
+/* A shell returns 128 plus the number of the signal. */
 static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
 {
 	bool by_signal =
@@ -66,7 +66,7 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 	buf_free(&text);
 }
 
-/* The first of the tasks that ended badly is the worst. */
+/* Whether pod is worse: the first task that ended badly is the worst. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
 	bool bad = pod->exit_code || pod->oom;
@@ -75,8 +75,8 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
 
-/* All that ran count; of those that came one after the other in one place,
- * for memory, the last. */
+/* Add up the CPU time of all that ran; of pods that replaced each other the
+ * last counts for memory. */
 static void add_use(struct kube_attempt *a, struct outcome *o)
 {
 	const struct kube_task *task;
@@ -120,7 +120,7 @@ static void tell_ended(struct kube_attempt *a)
 	if (worst)
 		status_of(worst, &o.exit_code, &o.signal);
 	else
-		o.signal = SIGTERM; /* it was deleted before it said */
+		o.signal = SIGTERM; /* deleted before it could report */
 	if (n > a->make.replace && a->slots.n > 1)
 		failure_text(failed, &text);
 	if (unkept)
@@ -142,7 +142,7 @@ static const char *first_loss(const struct kube_attempt *a)
 	return NULL;
 }
 
-/* It ran, and not what it was to run: "cannot open output '/data/x'". */
+/* Returns why the script did not run: "cannot open output '/data/x'". */
 static const char *first_unable(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {

@@ -1,4 +1,4 @@
-/* trouble.c - what holds the pool up, and what its nodes lack */
+/* trouble.c - tell what holds the pool up, and what its nodes lack */
 #include "aischedd/run/kube/trouble.h"
 
 #include <string.h>
@@ -6,7 +6,9 @@
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 
-enum { REFUSAL_MS = 400000 /* a start is tried again sooner */ };
+enum {
+	REFUSAL_MS = 400000 /* longer than the pause between tries of a start */
+};
 
 /* A refusal is forgotten after a while: its job may be gone. */
 static const char *refusal(const struct kube *kube)
@@ -35,7 +37,7 @@ static const char *trouble(const struct kube *kube)
 	return text ? text : refusal(kube);
 }
 
-/* Only what is new. */
+/* Tell only changes. */
 static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
                  struct buf *told)
 {
@@ -58,7 +60,8 @@ void kube_trouble_tell_lacks(struct kube *kube)
 {
 	if (!kube->recovery.done)
 		return;
-	/* The state must not lag behind what the log says of its nodes. */
+	/* Tell nodes first: the state must not lag behind what the log says of
+	 * them. */
 	kube_nodes_flush(kube->nodes);
 	tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes), &kube->told.lacks);
 }

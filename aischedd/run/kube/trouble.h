@@ -1,5 +1,5 @@
 /*
- * trouble.h - what holds the pool up, and what its nodes lack
+ * trouble.h - tell what holds the pool up, and what its nodes lack
  */
 #ifndef AISCHEDD_RUN_KUBE_TROUBLE_H
 #define AISCHEDD_RUN_KUBE_TROUBLE_H
@@ -10,17 +10,17 @@
 struct kube;
 
 struct kube_told {
-	struct buf trouble, lacks; /* as told last; empty: nothing */
-	struct buf shortcomings;   /* what shortcomings() returned */
+	struct buf trouble, lacks; /* as last told; empty: nothing */
+	struct buf shortcomings;   /* result of shortcomings() */
 };
 
 /* Tell what holds the pool up, when it begins, changes and ends. */
 void kube_trouble_tell(struct kube *kube);
 
-/* The same of what nodes lack. */
+/* Likewise for what nodes lack. */
 void kube_trouble_tell_lacks(struct kube *kube);
 
-/* As runner_ops says. */
+/* See runner_ops. */
 const char *kube_trouble_shortcomings(struct runner *r);
 
 void kube_trouble_fini(struct kube_told *told);

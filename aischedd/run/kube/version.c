@@ -1,4 +1,4 @@
-/* version.c - whether a cluster is new enough to do what we ask of it */
+/* version.c - whether the cluster is new enough */
 #include "aischedd/run/kube/version.h"
 
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* Before it, a Job with backoffLimitPerIndex loses that, and with it
-	 * its other tasks as soon as one has failed. */
+	/* Older servers drop backoffLimitPerIndex: the first failed task would
+	 * end all tasks. */
 	MAJOR = 1,
 	MINOR = 29,
-	AGAIN_MS = 5000 /* one that is too old is asked again */
+	AGAIN_MS = 5000 /* pause before an old server is asked again */
 };
 
 static void judge(struct kube *kube, const json_t *body)
@@ -36,7 +36,7 @@ static void on_version(const struct kube_answer *answer, void *arg)
 {
 	struct kube *kube = arg;
 
-	/* Where the version may not be asked for, go on without. */
+	/* If the version may not be asked for, go on without it. */
 	if (!answer->err)
 		judge(kube, answer->body);
 	kube->version.known = true;

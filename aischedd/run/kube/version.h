@@ -1,5 +1,5 @@
 /*
- * version.h - whether a cluster is new enough to do what is asked of it
+ * version.h - whether the cluster is new enough
  */
 #ifndef AISCHEDD_RUN_KUBE_VERSION_H
 #define AISCHEDD_RUN_KUBE_VERSION_H
@@ -12,12 +12,12 @@
 struct kube;
 
 struct kube_version {
-	struct err old; /* why it will not do; code 0: it will */
+	struct err old; /* why it is too old; code 0: it is not */
 	bool known, asking;
-	int64_t again_ms; /* when to ask once more, if it will not do */
+	int64_t again_ms; /* time of the next call, if it is too old */
 };
 
-/* Ask for it if it is not known yet, or was too old. */
+/* Ask for the version if it is not known yet, or was too old. */
 void kube_version_ask(struct kube *kube);
 
 #endif

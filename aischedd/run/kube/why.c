@@ -1,4 +1,4 @@
-/* why.c - why no pods come of a Job: a cluster says so in Events alone */
+/* why.c - why a Job has no pods: only Events tell */
 #include "aischedd/run/kube/why.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	FIRST_MS = 3000, /* by then they are there */
+	FIRST_MS = 3000, /* pods normally exist by then */
 	NEXT_MS = 15000
 };
 
@@ -27,12 +27,12 @@ void kube_why_look(struct kube_attempt *a)
 		a->start.why_ms = now + FIRST_MS;
 	if (now < a->start.why_ms || now < kube->why_ms)
 		return;
-	kube->why_ms = INT64_MAX; /* until the answer */
+	kube->why_ms = INT64_MAX; /* until the answer comes */
 	kube_ask_why(kube);
 }
 
-/* It is tried again as a whole: a quota may have room by then, and whoever
- * fits meanwhile gets the nodes. */
+/* Fail the start, which is tried again as a whole: the quota may have room
+ * then, and other jobs may use the nodes meanwhile. */
 static void tell(struct kube *kube, const json_t *event)
 {
 	const json_t *about = json_object_get(event, "involvedObject");

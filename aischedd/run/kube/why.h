@@ -1,5 +1,5 @@
 /*
- * why.h - why no pods come of a Job: a cluster says so in Events alone
+ * why.h - why a Job has no pods: only Events tell
  */
 #ifndef AISCHEDD_RUN_KUBE_WHY_H
 #define AISCHEDD_RUN_KUBE_WHY_H
@@ -9,11 +9,11 @@
 struct kube;
 struct kube_attempt;
 
-/* Its Job is there, and some of its pods are not: ask why, now and then, and
- * for all attempts at once. */
+/* Its Job exists, and some of its pods do not: ask why, now and then, for all
+ * attempts at once. */
 void kube_why_look(struct kube_attempt *a);
 
-/* The answer; NULL: there is none. */
+/* Handle the answer; NULL: there is none. */
 void kube_why_told(struct kube *kube, const json_t *events);
 
 #endif

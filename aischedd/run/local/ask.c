@@ -1,8 +1,8 @@
 /*
- * ask.c - what is asked of the runner of this machine
+ * ask.c - requests to the runner of this machine
  *
- * A start costs the loop no file and no wait: the nursery is sent one end of
- * a socket pair and a memory file with the order, and forks the shepherd.
+ * A start costs the loop no file and no wait: the nursery is sent one end of a
+ * socket pair and a memory file with the order, and forks the shepherd.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
 
-/* --- starting --- */
+/* --- start --- */
 
-/* The plan's CPU numbers to the kernel's. */
+/* Translate the plan's CPU numbers to the kernel's. */
 static void order_place(struct local *l, struct order *order,
                         struct arena *arena)
 {
@@ -36,7 +36,7 @@ static void order_place(struct local *l, struct order *order,
 		uint16_t cpu = job->cpu_use[first + i].cpu;
 
 		use[i].milli = job->cpu_use[first + i].milli;
-		/* A declared node may have more CPUs than there are. */
+		/* A configured node may have more CPUs than the machine. */
 		if (cpu >= l->machine.node.ncpus) {
 			order->bind = false;
 			continue;
@@ -115,7 +115,7 @@ void local_start(struct runner *r, const struct run_job *job)
 		attempt_queue(a);
 }
 
-/* --- the other requests --- */
+/* --- other requests --- */
 
 void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
                 enum stop_why why, int64_t grace)
@@ -157,7 +157,7 @@ void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 		attempt_send(a, json_pack("{s:s}", "do", "suspend"));
 }
 
-/* A place as shepherds read it. */
+/* A place in the form that shepherds read. */
 static json_t *place_to_json(struct local *l, uint32_t ntasks,
                              const struct snap_task *task,
                              const struct snap_cpu_use *cpu_use)

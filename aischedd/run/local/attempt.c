@@ -1,5 +1,4 @@
-/* attempt.c - one attempt of a job: what its shepherd says, and is told
- */
+/* attempt.c - one attempt of a job: messages from and to its shepherd */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,7 +14,7 @@
 #include "libcommon/mem.h"
 
 #define MAX_MESSAGE   ((size_t)64 * 1024)
-#define REMOVE_SLICE  500 /* files that one turn of the loop removes */
+#define REMOVE_SLICE  500 /* files removed in one turn of the loop */
 #define REMOVE_SLICES 200000
 
 void local_name(char ret[48], uint64_t job, uint32_t attempt)
@@ -67,7 +66,7 @@ void attempt_free(struct attempt *a)
 	free(a);
 }
 
-/* What a killed shepherd left; returns as tree_remove() does. */
+/* Remove what a killed shepherd left; returns as tree_remove(). */
 static bool remove_tmp(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
@@ -93,8 +92,8 @@ bool attempt_remove(struct attempt *a)
 	char name[48];
 
 	local_name(name, a->job, a->attempt);
-	/* Should its user make files faster than they are removed, the rest
-	 * waits for the next daemon. */
+	/* If its user makes files faster than they are removed, leave the rest
+	 * to the next daemon. */
 	if (remove_files(l->dirfd, name) && ++a->slices < REMOVE_SLICES)
 		return false;
 	map_del(&l->attempts, key(a->job, a->attempt));
@@ -105,7 +104,7 @@ bool attempt_remove(struct attempt *a)
 void attempt_done(struct attempt *a)
 {
 	a->state = ATTEMPT_DONE;
-	/* While it is connected the shepherd is still tidying up. */
+	/* While it is connected the shepherd is still cleaning up. */
 	if ((!a->stray && !a->forgotten) || a->fd >= 0)
 		return;
 	a->state = ATTEMPT_REMOVED;
@@ -121,11 +120,11 @@ void attempt_tell(struct attempt *a, struct run_event *ev)
 	ev->attempt = a->attempt;
 	if (a->awaited) {
 		a->awaited = false;
-		if (!--l->awaited) /* RUN_SYNCED is due */
+		if (!--l->awaited) /* now RUN_SYNCED is due */
 			event_active(l->tick, EV_TIMEOUT, 0);
 	}
 	if (!a->stray)
-		l->fn(ev, l->arg); /* may forget it */
+		l->fn(ev, l->arg); /* may free the attempt */
 }
 
 void attempt_queue(struct attempt *a)
@@ -137,7 +136,7 @@ void attempt_queue(struct attempt *a)
 	event_active(l->tick, EV_TIMEOUT, 0);
 }
 
-/* --- what shepherds say --- */
+/* --- messages of shepherds --- */
 
 static void on_started(struct attempt *a, json_t *msg)
 {
@@ -222,8 +221,8 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/* What the shepherd did not say its record does, also when it only found
- * that another one has the attempt. */
+/* Read the record for what the shepherd did not say; also when it found that
+ * another shepherd has the attempt. */
 static void on_hang_up(struct attempt *a)
 {
 	attempt_hang_up(a);
@@ -248,8 +247,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * A shepherd reads at once unless it was stopped by hand; then what does not
- * fit the socket's buffer, some hundred messages, is lost on it.
+ * A shepherd reads at once unless somebody stopped it; then messages beyond the
+ * socket's buffer, some hundred, are lost.
  */
 void attempt_send(struct attempt *a, json_t *msg)
 {
@@ -257,7 +256,7 @@ void attempt_send(struct attempt *a, json_t *msg)
 
 	if (a->fd >= 0 && text &&
 	    send(a->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		/* Its end is noticed where it is read. */
+		/* the reader notices that it has ended */
 	}
 	free(text);
 	json_decref(msg);

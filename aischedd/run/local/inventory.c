@@ -1,4 +1,4 @@
-/* inventory.c - what this machine has */
+/* inventory.c - find what this machine has */
 #include "aischedd/run/local/inventory.h"
 
 #include <ctype.h>
@@ -26,7 +26,8 @@ struct gpus {
 
 /* --- CPUs and memory --- */
 
-/* The affinity of this process, whatever the number of CPUs; CPU_FREE(). */
+/* Returns the affinity of this process, for any number of CPUs; free it with
+ * CPU_FREE(). */
 static cpu_set_t *own_affinity(size_t *ret_size)
 {
 	for (size_t n = 1024; n <= 65536; n *= 2) {
@@ -114,7 +115,7 @@ static bool is_gpu(hwloc_obj_t pci, bool nvidia)
 	       (kind == PCI_CLASS_DISPLAY || kind == PCI_CLASS_ACCELERATOR);
 }
 
-/* By bus number, as the drivers number them too. */
+/* In order of bus numbers, as the drivers number them. */
 static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
 {
 	hwloc_obj_t pci = NULL;
@@ -127,7 +128,7 @@ static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
 	}
 }
 
-/* How many names in a folder are the prefix and a number. */
+/* Count the names in a folder that are the prefix and a number. */
 static uint32_t count_names(const char *folder, const char *prefix)
 {
 	DIR *dir = opendir(folder);
@@ -166,7 +167,7 @@ static const char *short_model(const char *model, struct arena *arena)
 	return NULL;
 }
 
-/* The driver's word for the first device; all of one machine are alike. */
+/* The driver's name of the first device; all of one machine are alike. */
 static const char *nvidia_model(struct arena *arena)
 {
 	DIR *dir = opendir("/proc/driver/nvidia/gpus");
@@ -191,7 +192,7 @@ static const char *nvidia_model(struct arena *arena)
 	return type;
 }
 
-/* What hwloc's own knowledge of NVML, CUDA or ROCm says, where it has it. */
+/* Find what hwloc knows from NVML, CUDA or ROCm, if it was built with them. */
 static void find_os_devices(struct gpus *gpus, hwloc_topology_t topo,
                             struct arena *arena)
 {
@@ -227,7 +228,7 @@ static void find_gpus(struct gpus *gpus, hwloc_topology_t topo,
 	find_os_devices(gpus, topo, arena);
 	if (gpus->n)
 		return;
-	/* A device without its driver is of no use to a job. */
+	/* Jobs cannot use a device without its driver. */
 	if (nvidia) {
 		find_pci(gpus, topo, true);
 		gpus->n = nvidia;
@@ -253,7 +254,7 @@ static void note_gpus(struct machine *m, const struct gpus *found,
 	memcpy(numa, found->numa, n);
 	m->node.ngpus = n;
 	m->node.gpu_numa = numa;
-	m->node.gpu_link = numa; /* devices of one socket are near */
+	m->node.gpu_link = numa; /* devices of one socket count as linked */
 	m->node.gpu_type =
 	    conf && conf->gpu_type ? conf->gpu_type : found->type;
 	if (m->node.gpu_type)

@@ -1,5 +1,5 @@
 /*
- * inventory.h - what this machine has
+ * inventory.h - find what this machine has
  */
 #ifndef AISCHEDD_RUN_LOCAL_INVENTORY_H
 #define AISCHEDD_RUN_LOCAL_INVENTORY_H
@@ -20,9 +20,9 @@ struct machine {
 };
 
 /*
- * By hwloc: the hardware threads of our affinity in its logical order,
- * memory within our group's limit, GPUs.  What conf (may be NULL) says about
- * GPUs wins.  Everything lives in the arena.  Fails: what hwloc said.
+ * By hwloc: the hardware threads of our affinity in its logical order, memory
+ * within our cgroup's limit, GPUs. conf, which may be NULL, overrides GPUs.
+ * Everything is in the arena. Fails with the error of hwloc.
  */
 int machine_discover(struct machine *ret, const struct conf_node *conf,
                      struct arena *arena, struct err *err);

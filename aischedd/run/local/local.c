@@ -1,7 +1,7 @@
 /*
- * local.c - the runner of this machine: how it begins, turns and ends
+ * local.c - the runner of this machine: begin, tick and end
  *
- * attempt.c talks to shepherds, ask.c is what the daemon may ask.
+ * attempt.c talks to shepherds, ask.c serves requests of the daemon.
  */
 #include "aischedd/run/local/local.h"
 
@@ -54,7 +54,7 @@ static void local_free(struct runner *r)
 	free(l);
 }
 
-/* --- the tick: what cannot be done at once --- */
+/* --- tick: what cannot be done at once --- */
 
 static bool attempt_work(struct attempt *a)
 {
@@ -120,15 +120,16 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		event_add(l->tick, &soon);
 }
 
-/* --- beginning --- */
+/* --- begin --- */
 
-/* Relative to our own program: installed, or in the folder it was built. */
+/* Search relative to our own program: installed, or in the build folder. */
 static char *find_shepherd(struct err *err)
 {
 	static const char *const places[] = {
 		"/../libexec/aisched/aisched-shepherd",
 		"/run/shepherd/aisched-shepherd",
-		"/../../aischedd/run/shepherd/aisched-shepherd", /* of a test */
+		"/../../aischedd/run/shepherd/aisched-shepherd", /* seen from a
+		                                                    test */
 	};
 	char self[PATH_MAX], *dir;
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -219,8 +220,8 @@ static int64_t read_limit(const char *file)
 	return n > 0 ? n : INT64_MAX;
 }
 
-/* A quarter of what the machine can have: several jobs must go mad before
- * nobody can log in. */
+/* A quarter of what the machine allows: several runaway jobs must not keep
+ * everybody from logging in. */
 static int64_t default_max_processes(void)
 {
 	int64_t pids = read_limit("pid_max"), all = read_limit("threads-max");
@@ -237,7 +238,7 @@ static void take_conf(struct local *l, const char *tmp_dir,
 	                                              : default_max_processes();
 }
 
-/* For jobs that start from now on. */
+/* Applies to jobs that start from now on. */
 static void local_reconf(struct runner *r, const struct conf *conf,
                          const struct conf_pool *pool)
 {

@@ -1,10 +1,9 @@
 /*
- * local.h - the runner of this machine, as its own files see it
+ * local.h - the runner of this machine, for its own files
  *
- * ask.c is what the daemon may ask, such as to start a shepherd;
- * attempt.c talks to shepherds; recover.c finds out what
- * became of attempts whose shepherd does not answer: after a restart of the
- * daemon, and when one was killed.
+ * ask.c serves requests of the daemon; attempt.c talks to shepherds; recover.c
+ * finds out what became of attempts whose shepherd does not answer: after a
+ * restart of the daemon, and when one was killed.
  */
 #ifndef AISCHEDD_RUN_LOCAL_LOCAL_H
 #define AISCHEDD_RUN_LOCAL_LOCAL_H
@@ -23,9 +22,9 @@
 enum attempt_state {
 	ATTEMPT_WAITS,   /* the nursery has no room for it yet */
 	ATTEMPT_TALKS,   /* connected to its shepherd */
-	ATTEMPT_FAILED,  /* could not be started; to be told */
-	ATTEMPT_UNCLEAR, /* its record must be looked at */
-	ATTEMPT_DYING,   /* without shepherd; what is left is being killed */
+	ATTEMPT_FAILED,  /* could not be started; still to be told */
+	ATTEMPT_UNCLEAR, /* its record must be read */
+	ATTEMPT_DYING,   /* without shepherd; its processes are being killed */
 	ATTEMPT_DONE,    /* its last event was told */
 	ATTEMPT_REMOVED  /* likewise; its files are being removed */
 };
@@ -35,7 +34,7 @@ struct attempt {
 	uint64_t job;
 	uint32_t attempt;
 	enum attempt_state state;
-	bool stray;   /* nobody asked for it: it is ended, not told about */
+	bool stray;   /* unknown to the daemon: ended, not told */
 	bool awaited; /* recover() waits for its answer */
 	bool started; /* RUN_STARTED was told */
 	bool forgotten;
@@ -47,7 +46,7 @@ struct attempt {
 
 	json_t *stop, *resize; /* to be sent once it is connected, or NULL */
 
-	struct claim claim; /* while dying; its texts are in arena */
+	struct claim claim; /* while dying; its strings are in arena */
 	struct arena *arena;
 	int64_t dying_since; /* unix seconds */
 	uint32_t slices;     /* turns that its removal has taken */
@@ -61,28 +60,28 @@ struct local {
 	void *arg;
 
 	char *dir;     /* state_dir/run */
-	char *tmp_dir; /* below it each attempt has its temporary folder */
+	char *tmp_dir; /* each attempt has its temporary folder below it */
 	int64_t max_processes;
 	int dirfd, null_fd;
-	int lock_fd; /* dir/lock: see local_lock() */
+	int lock_fd; /* of dir/lock: see local_lock() */
 	bool locked;
 	char *shepherd; /* path of the program */
-	int nursery_fd; /* -1: it must be started first */
+	int nursery_fd; /* -1: to be started first */
 	pid_t nursery_pid;
 	struct arena *arena;
 	struct machine machine;
 	struct cgroup_ways ways;
-	bool scope; /* the nursery is in one and divides it itself */
+	bool scope; /* the nursery has a delegated scope and divides it */
 	char boot[BOOT_ID_SIZE];
 	struct buf shortcomings;
 
 	struct map attempts;
-	struct attempt *work; /* what the next tick looks after */
+	struct attempt *work; /* attempts for the next tick */
 	struct event *tick;
 	bool hello;         /* RUN_NODE is still to be told */
-	bool recovering;    /* RUN_SYNCED likewise */
-	bool strays_unseen; /* of recover(): to be looked for */
-	size_t awaited;     /* attempts of recover() without an answer */
+	bool recovering;    /* RUN_SYNCED is still to be told */
+	bool strays_unseen; /* unknown attempts are still to be looked for */
+	size_t awaited;     /* attempts of recover() without answer */
 };
 
 static inline struct local *local_of(struct runner *r)
@@ -97,25 +96,25 @@ void local_name(char ret[48], uint64_t job, uint32_t attempt);
 struct attempt *attempt_find(struct local *l, uint64_t job, uint32_t attempt);
 struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt);
 void attempt_free(struct attempt *a);
-/* Talk over fd from now on, or no longer. */
+/* Begin or stop talking over fd. */
 void attempt_connect(struct attempt *a, int fd);
 void attempt_hang_up(struct attempt *a);
 void attempt_send(struct attempt *a, json_t *msg);
-/* Send it, or keep it in *kept until its shepherd is found again. */
+/* Send msg, or keep it in *kept until its shepherd is found again. */
 void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
-/* Look after it at the next tick. */
+/* Handle it at the next tick. */
 void attempt_queue(struct attempt *a);
-/* Fill in who and deliver; an answer of recover() is counted. */
+/* Fill in job and attempt and deliver; answers of recover() are counted. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
-/* That was its last event; strays and forgotten ones are removed. */
+/* Its last event was told; remove it if it is stray or forgotten. */
 void attempt_done(struct attempt *a);
-/* One step of that.  Returns true once the attempt is gone and freed. */
+/* Do one step of the removal. Returns true once the attempt is freed. */
 bool attempt_remove(struct attempt *a);
 
-/* --- ask.c: as in runner.h --- */
+/* --- ask.c: see runner.h --- */
 
 void local_start(struct runner *r, const struct run_job *job);
-/* Hand it to the nursery; false: it has no room for more, try again. */
+/* Hand it to the nursery; returns false if that has no room now. */
 bool attempt_launch(struct attempt *a);
 void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
                 enum stop_why why, int64_t grace);
@@ -130,25 +129,27 @@ void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
 
 /* --- nursery.c --- */
 
-/* Finds what cgroups can be had, too. */
+/* Also finds the cgroups that are available. */
 int nursery_open(struct local *l, struct err *err);
 void nursery_close(struct local *l);
-/* Hand over child_fd and order_fd.  1: done; 0: it has no room, try later. */
+/* Hand over child_fd and order_fd. Returns 1 if done, 0 if there is no room
+ * now, -1 on failure. */
 int nursery_send(struct local *l, const struct attempt *a, struct err *err);
 
 /* --- recover.c --- */
 
 /*
- * Each shepherd inherits the daemon's lock and lets go of it once it has
- * claimed its attempt: whoever holds the lock knows that no start of an
- * earlier daemon is still under way.
+ * Each shepherd inherits the daemon's lock and releases it once it has claimed
+ * its attempt. So whoever gets the lock knows that no start of an earlier
+ * daemon is still in progress.
  */
 bool local_lock(struct local *l);
 void local_recover(struct runner *r, size_t n, const uint64_t *job,
                    const uint32_t *attempt);
-/* Directories of attempts that nobody asked about. */
+/* Find directories of attempts that the daemon did not name. */
 void local_find_strays(struct local *l);
-/* One step with what is unclear or dying; true: it is settled. */
+/* Do one step for an unclear or dying attempt; returns true once it is
+ * settled. */
 bool attempt_settle(struct attempt *a);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * nursery.c - the daemon's side of the nursery
  *
- * Where a user manager runs, the nursery and all below it live in a scope
- * that this manager delegates: its cgroup outlives the session and the
- * daemon, and has controllers.
+ * Under a user manager, the nursery and all below it are in a scope that the
+ * manager delegates: its cgroup outlives the session and the daemon, and has
+ * controllers.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +22,7 @@
 
 #define SCOPE_PATIENCE_MS 5000
 
-/* Under a user manager the nursery gets a cgroup to divide from there. */
+/* Under a user manager this gives the nursery a cgroup to divide. */
 static const char *const scope_command[] = {
 	"/usr/bin/systemd-run",
 	"--user",
@@ -34,7 +34,7 @@ static const char *const scope_command[] = {
 	"--",
 };
 
-/* The nursery: a shepherd program that waits; see nursery.h. */
+/* Start the nursery: a shepherd program that waits; see nursery.h. */
 static int spawn_nursery(struct local *l, int fd)
 {
 	const char *args[ARRAY_SIZE(scope_command) + 4];
@@ -66,7 +66,7 @@ static int spawn_nursery(struct local *l, int fd)
 	posix_spawn_file_actions_adddup2(&files, fd, 0);
 	posix_spawn_file_actions_adddup2(&files, l->null_fd, 1);
 	posix_spawn_file_actions_adddup2(&files, l->null_fd, 2);
-	/* Onto itself: it is kept open across exec. */
+	/* Duplicating it onto itself keeps it open across exec. */
 	posix_spawn_file_actions_adddup2(&files, l->lock_fd, l->lock_fd);
 	code = posix_spawn(&l->nursery_pid, args[0], &files, &attr,
 	                   (char *const *)(uintptr_t)args, environ);
@@ -100,8 +100,8 @@ static int connect_nursery(struct local *l, struct err *err)
 	return 0;
 }
 
-/* Once a daemon: the nursery says what its scope lets it limit, or it ends
- * because there is no scope to be had. */
+/* Once per daemon: the nursery says what its scope lets it limit, or ends
+ * because it got no scope. */
 static bool scope_works(struct local *l)
 {
 	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };
@@ -115,7 +115,7 @@ static bool scope_works(struct local *l)
 	return true;
 }
 
-/* Whether there is a user manager to give us a scope. */
+/* Whether a user manager can give us a scope. */
 static bool has_user_manager(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -147,11 +147,11 @@ int nursery_open(struct local *l, struct err *err)
 	return connect_nursery(l, err);
 }
 
-/* Fails: EAGAIN, it has many to bring up already; or it is dead. */
+/* Fails with EAGAIN if it has many to start already; else it is dead. */
 static int send_birth(struct local *l, const struct attempt *a)
 {
 	union {
-		struct cmsghdr head; /* for its alignment */
+		struct cmsghdr head; /* for alignment */
 		char space[CMSG_SPACE(2 * sizeof(int))];
 	} control = { .space = { 0 } };
 	int fd[2] = { a->child_fd, a->order_fd };
@@ -184,7 +184,7 @@ int nursery_send(struct local *l, const struct attempt *a, struct err *err)
 		return 1;
 	if (errno == EAGAIN || errno == ETOOMANYREFS)
 		return 0;
-	/* It was killed; another takes over. */
+	/* It was killed; start another. */
 	nursery_close(l);
 	waitpid(l->nursery_pid, NULL, 0);
 	if (nursery_open(l, err) < 0)

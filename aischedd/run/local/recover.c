@@ -2,9 +2,9 @@
  * recover.c - what became of attempts whose shepherd does not answer
  *
  * The record of an attempt says whether it was claimed, whether its shepherd
- * lives and how it ended.  Claimed, not alive and without an outcome means
- * that the shepherd was killed or the machine went down: what is left of the
- * job is found by its group or its run id, and killed.
+ * lives and how it ended. Claimed, not alive and without outcome means that the
+ * shepherd was killed or the machine went down: what is left of the job is
+ * found by its cgroup or its run id, and killed.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -32,7 +32,7 @@ bool local_lock(struct local *l)
 	return l->locked;
 }
 
-/* --- a shepherd that lives --- */
+/* --- a living shepherd --- */
 
 static int connect_ctl(int dirfd, struct err *err)
 {
@@ -57,7 +57,7 @@ static bool reach(struct attempt *a, int dirfd)
 {
 	int fd = connect_ctl(dirfd, NULL);
 
-	/* It is about to end: its outcome is there at the next look. */
+	/* It is about to end: read its outcome next time. */
 	if (fd < 0)
 		return false;
 	attempt_connect(a, fd);
@@ -75,14 +75,14 @@ static void kill_left(pid_t pid, void *arg)
 	kill(pid, SIGKILL);
 }
 
-/* Whether nothing is left. */
+/* Returns whether nothing is left. */
 static bool kill_leftovers(const struct claim *claim)
 {
 	bool gone;
 
 	cgroup_kill(&claim->cgroup);
 	gone = cgroup_remove(&claim->cgroup) == 0;
-	/* Also where the group could not be made. */
+	/* For jobs without cgroup, too. */
 	return proc_with_env(RUN_ID_VAR, claim->run_id, kill_left, NULL) == 0 &&
 	       gone;
 }
@@ -106,13 +106,13 @@ static bool bury(struct attempt *a)
 	return true;
 }
 
-/* --- looking at the record --- */
+/* --- read the record --- */
 
 static void never_ran(struct attempt *a)
 {
 	struct run_event ev = { .kind = RUN_UNKNOWN };
 
-	/* Nobody asked what became of it: its shepherd did not begin. */
+	/* An attempt of this daemon: its shepherd did not begin. */
 	if (!a->awaited && !a->stray) {
 		ev.kind = RUN_START_FAILED;
 		ev.fault = FAULT_SYSTEM;
@@ -179,7 +179,7 @@ bool attempt_settle(struct attempt *a)
 
 /* --- after a restart of the daemon --- */
 
-/* "17.2" and nothing else. */
+/* Parse "17.2" and nothing else. */
 static bool parse_name(const char *name, uint64_t *ret_job,
                        uint32_t *ret_attempt)
 {

@@ -1,4 +1,4 @@
-/* cgroup.c - one group of processes for each attempt, where the system can */
+/* cgroup.c - one cgroup for each attempt, where the system can */
 #include "aischedd/run/shepherd/cgroup.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #define CPU_PERIOD_US     100000
 #define CPU_PERIOD_MAX_US 1000000
-#define CPU_QUOTA_MIN_US  1000 /* the kernel takes no less */
+#define CPU_QUOTA_MIN_US  1000 /* the kernel's minimum */
 
 void cgroup_name(struct cgroup *ret, const struct cgroup_ways *ways,
                  const char *name, struct arena *arena)
@@ -51,8 +51,8 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return cgroup_file_write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
-	/* Never below the other one: it goes up before that, and down after.
-	 * Not there where the kernel does not account for swap. */
+	/* It must not be below the other limit: raise it before, lower it
+	 * after. It is missing if the kernel does not account for swap. */
 	if (dir)
 		cgroup_file_write_number(dir, "memory.memsw.limit_in_bytes",
 		                         bytes);
@@ -129,7 +129,7 @@ pid_t cgroup_fork(struct cgroup *cg)
 		pid = fork_into(cg->dir[CG_V2]);
 	if (pid >= 0)
 		return pid;
-	/* Containers forbid it, old kernels lack it. */
+	/* Some containers forbid it, old kernels lack it. */
 	cg->born_inside = false;
 	return fork();
 }
@@ -209,7 +209,7 @@ void cgroup_kill(const struct cgroup *cg)
 	    !cgroup_file_write(cg->dir[CG_V2], "cgroup.kill", "1"))
 		return;
 	cgroup_procs(cg, kill_one, NULL);
-	if (cg->dir[CG_FREEZER]) /* what is frozen there does not die */
+	if (cg->dir[CG_FREEZER]) /* frozen processes do not die */
 		cgroup_file_write(cg->dir[CG_FREEZER], "freezer.state",
 		                  "THAWED");
 }

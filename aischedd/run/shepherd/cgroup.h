@@ -1,10 +1,10 @@
 /*
- * cgroup.h - one group of processes for each attempt, where the system can
+ * cgroup.h - one cgroup for each attempt, where the system can
  *
  * Version 2 holds, freezes and kills the processes, also on a hybrid system
- * whose v2 tree has no controllers; each controller (memory, cpu, pids,
- * cpuset) is v2's where that has it, else that of version 1, else missing.
- * An attempt has a directory of the same name in each tree that is used.
+ * whose v2 tree has no controllers; each controller (memory, cpu, pids, cpuset)
+ * is v2's if that has it, else that of version 1, else missing. An attempt has
+ * a directory of the same name in each tree that is used.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_CGROUP_H
 #define AISCHEDD_RUN_SHEPHERD_CGROUP_H
@@ -18,7 +18,7 @@
 
 enum cgroup_tree {
 	CG_V2,
-	CG_MEMORY, /* from here: version 1 */
+	CG_MEMORY, /* from here on: version 1 */
 	CG_CPU,
 	CG_PIDS,
 	CG_CPUSET,
@@ -26,18 +26,19 @@ enum cgroup_tree {
 	CG_NTREES
 };
 
-/* What this machine lets us do; found once, by the daemon. */
+/* What this machine lets us use; found once, by the daemon. */
 struct cgroup_ways {
-	const char *base[CG_NTREES]; /* below it each attempt; NULL: none */
+	const char *base[CG_NTREES]; /* parent of all attempts' directories;
+	                                NULL: none */
 	bool v2[CG_NTREES];          /* this controller is v2's */
-	const char *shepherds;       /* v2: where they live; NULL: anywhere */
+	const char *shepherds;       /* v2: group of the shepherds; NULL: any */
 };
 
-/* The group of one attempt: its directories, NULL where there is none. */
+/* The cgroup of one attempt: its directories, NULL where it has none. */
 struct cgroup {
 	const char *dir[CG_NTREES];
 	bool v2[CG_NTREES];
-	bool born_inside; /* this process is in dir[CG_V2] from birth */
+	bool born_inside; /* this process was born in dir[CG_V2] */
 };
 
 struct cgroup_usage {
@@ -46,17 +47,17 @@ struct cgroup_usage {
 };
 
 /*
- * Find, make and enable what can be had: below the root of the v2 tree as
- * root (so that a restart of a service's cgroup touches no job), else below
- * the own cgroup; v1 below the own cgroup of each controller.  Cannot fail.
+ * Find, make and enable what is available: below the root of the v2 tree as
+ * root (so that a restart of a service's cgroup touches no job), else below the
+ * own cgroup; v1 below the own cgroup of each controller. Does not fail.
  */
 void cgroup_find(struct cgroup_ways *ret, struct arena *arena);
 
-/* For a nursery started in a delegated scope: move into a leaf, make the
- * rest the base. */
+/* For a nursery started in a delegated scope: move into a leaf, make the rest
+ * the base. */
 void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena);
 
-/* What the own group and those above it may use, -1: no limit. */
+/* Returns what the own group and its ancestors may use, -1: no limit. */
 int64_t cgroup_own_memory_mib(void);
 
 /* Whether memory, cpu, pids or cpuset can be limited. */
@@ -66,10 +67,10 @@ bool cgroup_can(const struct cgroup_ways *ways, enum cgroup_tree controller);
 void cgroup_name(struct cgroup *ret, const struct cgroup_ways *ways,
                  const char *name, struct arena *arena);
 
-/* Make them.  A tree that refuses is left out.  Cannot fail. */
+/* Make the directories. A tree that refuses is left out. Does not fail. */
 void cgroup_make(struct cgroup *cg);
 
-/* Limits; each fails where the group lacks the controller or it refuses. */
+/* Set limits; each fails if the group lacks the controller or refuses. */
 int cgroup_limit_memory(const struct cgroup *cg, int64_t mib);
 int cgroup_limit_cpu(const struct cgroup *cg, int64_t milli);
 int cgroup_limit_pids(const struct cgroup *cg, int64_t max);
@@ -78,28 +79,28 @@ int cgroup_set_cpus(const struct cgroup *cg, const char *cpus,
                     const char *mems);
 
 /*
- * As fork(); the child must cgroup_join() at once, while it is one thread.
- * To move a whole process between groups takes a lock for which the kernel
- * waits ten milliseconds and more; so the child is born in its v2 group and
- * moves its only thread in the v1 trees.
+ * Like fork(); the child must call cgroup_join() at once, while it has one
+ * thread. Moving a whole process between groups takes a lock for which the
+ * kernel waits ten milliseconds and more; so the child is born in its v2 group
+ * and moves its only thread in the v1 trees.
  */
 pid_t cgroup_fork(struct cgroup *cg);
 int cgroup_join(const struct cgroup *cg, struct err *err);
 
-/* Fails where there is no freezer. */
+/* Fails if there is no freezer. */
 int cgroup_freeze(const struct cgroup *cg, bool frozen);
 
 /* Whether some tree holds the processes. */
 bool cgroup_holds(const struct cgroup *cg);
-/* Call fn for each process; their number. */
+/* Call fn for each process; returns how many. */
 size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg);
 
-/* SIGKILL all, frozen or not. */
+/* SIGKILL all processes, frozen or not. */
 void cgroup_kill(const struct cgroup *cg);
 
 void cgroup_usage(const struct cgroup *cg, struct cgroup_usage *ret);
 
-/* Remove the directories.  Fails: EBUSY, some process is left. */
+/* Remove the directories. Fails with EBUSY if a process is left. */
 int cgroup_remove(const struct cgroup *cg);
 
 #endif

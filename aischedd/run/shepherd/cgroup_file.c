@@ -1,4 +1,4 @@
-/* cgroup_file.c - the files in a folder of the kernel's */
+/* cgroup_file.c - files in the kernel's folders */
 #include "aischedd/run/shepherd/cgroup_file.h"
 
 #include <errno.h>

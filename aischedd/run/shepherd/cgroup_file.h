@@ -1,7 +1,7 @@
 /*
- * cgroup_file.h - the files in a folder of the kernel's
+ * cgroup_file.h - files in the kernel's folders
  *
- * Small texts and numbers, read and written at once.
+ * Small texts and numbers, read and written in one call.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_CGROUP_FILE_H
 #define AISCHEDD_RUN_SHEPHERD_CGROUP_FILE_H
@@ -15,11 +15,11 @@
 int cgroup_file_write(const char *dir, const char *file, const char *text);
 int cgroup_file_write_number(const char *dir, const char *file, int64_t n);
 
-/* All of it, or "" when it cannot be read.  file "": dir is the file. */
+/* Read the whole file, or "" if that fails. file "": dir is the file. */
 void cgroup_file_read(const char *dir, const char *file, struct buf *out);
 
-/* The number after "name " in a file of such lines, or of a file that is
- * one number (name ""); -1: not there. */
+/* Returns the number after "name " in a file of such lines, or of a file that
+ * is one number (name ""); -1 if it is absent. */
 int64_t cgroup_file_read_number(const char *dir, const char *file,
                                 const char *name);
 

@@ -1,4 +1,4 @@
-/* cgroup_find.c - what groups of processes this machine lets us have */
+/* cgroup_find.c - find the cgroups that this machine lets us use */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "aischedd/run/shepherd/cgroup_file.h"
 #include "libcommon/buf.h"
 
-/* The controllers by the names that mounts and v2 have for them. */
+/* The controllers' names in mounts and in v2. */
 static const char *const controller_names[CG_NTREES] = {
 	[CG_MEMORY] = "memory", [CG_CPU] = "cpu",         [CG_PIDS] = "pids",
 	[CG_CPUSET] = "cpuset", [CG_FREEZER] = "freezer",
 };
 
-/* Whether the word stands in a list separated by any of sep. */
+/* Whether the word is in a list separated by any of sep. */
 static bool has_word(const char *list, const char *word, const char *sep)
 {
 	size_t len = strlen(word);
@@ -53,7 +53,7 @@ static const char *unescape(const char *s, size_t len, struct arena *arena)
 	return out;
 }
 
-/* One line of mountinfo: does it mount this tree? */
+/* Parse a line of mountinfo; returns whether it mounts this tree. */
 static bool mount_parse(const char *line, enum cgroup_tree tree,
                         struct mount *ret, struct arena *arena)
 {
@@ -95,7 +95,7 @@ static bool find_mount(const char *mountinfo, enum cgroup_tree tree,
 	return false;
 }
 
-/* The path of this process in a tree, from /proc/self/cgroup. */
+/* Returns the path of this process in a tree, from /proc/self/cgroup. */
 static const char *own_path(const char *self, enum cgroup_tree tree,
                             struct arena *arena)
 {
@@ -137,7 +137,7 @@ static void search_fini(struct search *s)
 	buf_free(&s->self);
 }
 
-/* The directory of the tree where this process is, or NULL. */
+/* Returns the directory of the tree where this process is, or NULL. */
 static const char *own_dir(struct search *s, enum cgroup_tree tree,
                            const char **ret_top)
 {
@@ -174,7 +174,7 @@ static void note_controllers(struct cgroup_ways *ways, const char *dir,
 	buf_free(&have);
 }
 
-/* Hand the controllers of v2 from parent to base and on to its children. */
+/* Enable the controllers of v2 from parent to base and its children. */
 static void enable_v2(struct cgroup_ways *ways, const char *parent)
 {
 	const char *base = ways->base[CG_V2];
@@ -268,8 +268,8 @@ void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena)
 	own = own_dir(&s, CG_V2, &top);
 	if (own) {
 		leaf = cgroup_file_path(own, "shepherds", arena);
-		/* A group with processes of its own cannot hand out
-		 * controllers. */
+		/* A group with processes of its own cannot pass controllers
+		 * on. */
 		if (usable(leaf) &&
 		    !cgroup_file_write(leaf, "cgroup.procs", "0")) {
 			ret->base[CG_V2] = own;

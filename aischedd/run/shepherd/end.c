@@ -17,8 +17,8 @@
 #define KILL_PAUSE_MS     5    /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
 #define LOOK_MS           500
-#define LOOK_CLOSE_MS     100 /* above half of the limit */
-#define LOOK_SHARE        20  /* looking takes at most this part of a CPU */
+#define LOOK_CLOSE_MS     100 /* if memory is above half of the limit */
+#define LOOK_SHARE        20  /* looking takes at most this fraction of a CPU */
 #define STOP_ROUNDS       10
 
 int64_t job_mem_mib(const struct shepherd *s)
@@ -51,7 +51,7 @@ void job_suspend(struct shepherd *s)
 	s->frozen = cgroup_freeze(&s->cg, true) == 0;
 	if (s->frozen)
 		return;
-	/* Until a round finds no process that was born during the last. */
+	/* Repeat until a round finds no process born during the last one. */
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		before = n;
 		n = job_each(s, signal_one, &signo);
@@ -94,7 +94,7 @@ static void kill_round(struct shepherd *s)
 	int signo = SIGKILL;
 
 	cgroup_kill(&s->cg);
-	/* Also what has left the group, or where there is none. */
+	/* Also kill processes that left the group, or if there is none. */
 	proc_descendants(getpid(), signal_one, &signo);
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
 	if (s->kill_pause > KILL_PAUSE_MAX_MS)
@@ -102,7 +102,7 @@ static void kill_round(struct shepherd *s)
 	s->kill_at = clock_ms() + s->kill_pause;
 }
 
-/* --- memory, where no group limits it --- */
+/* --- memory without cgroup --- */
 
 static void add_memory(pid_t pid, void *arg)
 {
@@ -121,7 +121,7 @@ static void look_at_memory(struct shepherd *s)
 
 	job_each(s, add_memory, &kib);
 	if (kib > limit) {
-		/* Pages that are shared were counted more than once. */
+		/* Shared pages were counted more than once: count exactly. */
 		kib = 0;
 		job_each(s, add_memory_exact, &kib);
 	}
@@ -171,7 +171,7 @@ bool job_step(struct shepherd *s)
 	if (s->childless && !s->alive)
 		return true;
 	if (!s->alive && !s->ending) {
-		/* Time for a tee to write what it has read. */
+		/* Give a tee time to write what it has read. */
 		s->ending = true;
 		kill_by(s, now + LINGER_MS);
 	}

@@ -9,9 +9,8 @@
 #include "libcommon/map.h"
 
 /*
- * Whether a variable of the submitter is dropped even where we do not set it:
- * what its batch system told one job is not handed on to another that was
- * submitted from inside it.
+ * Whether a variable of the submitter is dropped even if we do not set it:
+ * variables of one job must not reach a job submitted from inside it.
  */
 static bool is_stale(const char *var, size_t len)
 {
@@ -26,8 +25,8 @@ static bool is_stale(const char *var, size_t len)
 struct env {
 	char **var;
 	size_t n, cap;
-	struct map names; /* hash of a name to its variable */
-	uint64_t seed;    /* no submitter can make names collide */
+	struct map names; /* hash of a name -> its variable */
+	uint64_t seed;    /* so that submitters cannot make names collide */
 	struct arena *arena;
 };
 
@@ -52,7 +51,7 @@ static bool env_has(const struct env *env, const char *name, size_t len)
 	return map_find(&env->names, env_key(env, name, len)) != NULL;
 }
 
-/* len is the length of its name. */
+/* len: the length of its name. */
 static void env_add(struct env *env, char *var, size_t len)
 {
 	char **old = env->var;
@@ -95,7 +94,7 @@ static void add_theirs(struct env *env, const struct run_job *job)
 		const char *eq = memchr(p, '=', len);
 		size_t name = eq ? (size_t)(eq - p) : 0;
 
-		/* A last one without its zero byte is none. */
+		/* Ignore a last variable without its zero byte. */
 		if (p + len == end)
 			break;
 		if (name && !is_stale(p, name) && !env_has(env, p, name))

@@ -1,9 +1,9 @@
 /*
  * gang.c - tasks that come, fail and leave while the others run
  *
- * Tasks are alike but for their ranks and their GPUs, which a process cannot
- * change: a new place is dealt out to those that run, the lowest rank first,
- * so that the highest leave.  Who comes gets the lowest rank that is free.
+ * Tasks are alike except for their ranks and GPUs, which a process cannot
+ * change. A new place is dealt out to the running tasks, the lowest rank first,
+ * so that the highest ranks leave. A new task gets the lowest free rank.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -17,10 +17,11 @@
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/clock.h"
 
-#define LINGER_MS         200 /* for what is left when a task has ended */
+#define LINGER_MS         200 /* for processes left when a task has ended */
 #define KILL_PAUSE_MS     5   /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
-/* Before the second time that a task is replaced; doubled each time. */
+/* The pause before a task is replaced for the second time; doubled each
+ * time. */
 #define REPLACE_PAUSE_MS  INT64_C(1000)
 #define REPLACE_DOUBLINGS 8
 #define PID_SIZE          16
@@ -32,8 +33,9 @@ static void pid_format(char ret[PID_SIZE], pid_t pid)
 	snprintf(ret, PID_SIZE, "%d", (int)pid);
 }
 
-/* What it started has its session or, if it began one of its own, still its
- * environment; who hides from both stays until the job ends. */
+/* Whether the process is of the task: it has its session or, if it began a
+ * session, still its environment. A process that hides from both stays until
+ * the job ends. */
 static bool is_of(const struct task *t, const char *pid_text, pid_t pid)
 {
 	return pid == t->pid || getsid(pid) == t->pid ||
@@ -58,7 +60,7 @@ static void signal_if_of(pid_t pid, void *arg)
 		kill(pid, e->signo);
 }
 
-/* To all that it is and started; how many there are. */
+/* Signal the task and all it started; returns how many processes. */
 static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 {
 	struct each e = { .task = t, .signo = signo };
@@ -68,7 +70,7 @@ static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 	return e.n;
 }
 
-/* SIGKILL; true: nothing of it is left. */
+/* Send SIGKILL; returns true once nothing of it is left. */
 static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 {
 	if (!task_signal(s, t, SIGKILL) && t->state != TASK_RUNS) {
@@ -174,7 +176,7 @@ static void task_over(struct shepherd *s, struct task *t, int status)
 	}
 }
 
-/* What it started and left behind has a moment to end, too. */
+/* Give processes that it left behind a moment to end. */
 static void leaver_over(struct shepherd *s, struct task *t)
 {
 	int64_t now = clock_ms();
@@ -223,8 +225,8 @@ static void stop_unless_leaving(pid_t pid, void *arg)
 	kill(pid, SIGSTOP);
 }
 
-/* A group is frozen as a whole: who leaves must hear of it, the others are
- * stopped one by one before it thaws. */
+/* A group is frozen as a whole: stop the other tasks one by one before it
+ * thaws, so that those that leave get their signal. */
 static void thaw_leavers(struct shepherd *s)
 {
 	if (!s->frozen)
@@ -241,7 +243,7 @@ static void leave(struct shepherd *s, const struct task *t)
 	if (t->state != TASK_ENDED)
 		s->alive--;
 	if (!t->pid)
-		return; /* it has not even begun */
+		return; /* not started yet */
 	s->leaving = GROW(s->leaving, s->nleaving, &s->leaving_cap);
 	l = &s->leaving[s->nleaving++];
 	*l = *t;
@@ -295,16 +297,17 @@ static bool same_cpus(const struct run_job *a, uint32_t i,
 	return true;
 }
 
-/* The old tasks and the new ones, while they are brought together. */
+/* The old and the new tasks, while they are matched. */
 struct deal {
 	const struct run_job *from, *to;
 	struct task *task; /* [to->ntasks] */
 	bool *taken;       /* likewise */
-	uint32_t *rest;    /* [to->ntasks] old ones that have none yet */
+	uint32_t *rest;    /* [to->ntasks] old tasks not matched yet */
 	uint32_t nrest;
 };
 
-/* The first that is free and has the GPUs, or also the CPUs, or ntasks. */
+/* Returns the first free new task with the same GPUs, or also the same CPUs; or
+ * ntasks. */
 static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 {
 	uint32_t k = 0;
@@ -317,7 +320,7 @@ static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 	return k;
 }
 
-/* Who stays: as many as there are places with the same GPUs. */
+/* Choose who stays: as many as there are new tasks with the same GPUs. */
 static void choose(struct shepherd *s, struct deal *d)
 {
 	bool *seen = xcalloc(s->ntasks, sizeof(*seen));
@@ -342,7 +345,7 @@ static void choose(struct shepherd *s, struct deal *d)
 	free(seen);
 }
 
-/* Best on the CPUs it has, whose memory is near. */
+/* Keep tasks on their CPUs if possible: their memory is near. */
 static void settle(struct shepherd *s, struct deal *d, bool cpus)
 {
 	uint32_t left = 0;
@@ -434,14 +437,14 @@ void gang_place(struct shepherd *s, json_t *place)
 	say_goodbye(s, before);
 }
 
-/* --- what is due ------------------------------------------------------- */
+/* --- due times --------------------------------------------------------- */
 
 static void start_due(struct shepherd *s, uint32_t i, int64_t now)
 {
 	struct task *t = &s->task[i];
 	struct err why;
 
-	/* What it left behind when it failed goes first. */
+	/* First kill what it left behind when it failed. */
 	if (t->pid && !kill_round(s, t, now))
 		return;
 	if (task_start(s, i, &why) < 0)
@@ -470,7 +473,7 @@ void gang_step(struct shepherd *s, int64_t now)
 	tell_resized(s);
 }
 
-/* 0 is never. */
+/* The earlier time; 0 is never. */
 static int64_t earlier(int64_t a, int64_t b)
 {
 	return !a || b < a ? b : a;

@@ -1,4 +1,4 @@
-/* limit.c - what the processes of a job may use */
+/* limit.c - limits and binding of the processes of a job */
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <string.h>
@@ -23,13 +23,13 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 	    job->task[s->ntasks == job->ntasks ? i + 1 : job->ntasks].cpu_first;
 }
 
-/* --- limits of the group --- */
+/* --- limits of the cgroup --- */
 
-/* What the CPUs of the whole job come to, with those that leave. */
+/* The CPUs of the whole job, with those of tasks that leave. */
 struct cpu_sum {
 	struct buf list; /* "0,4", as the kernel reads it */
 	int64_t milli;
-	bool whole, part; /* it has some that are its own, some it shares */
+	bool whole, part; /* has some CPUs of its own, some that are shared */
 };
 
 static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
@@ -52,10 +52,11 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 	ret->part = true;
 }
 
-/* Own CPUs are limit enough; where one is shared, time must be divided. */
+/* Whole CPUs limit by themselves; if one is shared, limit the time. */
 static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 {
-	/* Tasks that leave keep theirs so long; a CPU may be named twice. */
+	/* Tasks that leave keep theirs until then; a CPU may be listed
+	 * twice. */
 	if (s->nleaving && s->cpus.len && sum->whole)
 		buf_printf(&sum->list, ",%s", s->cpus.data);
 	if (sum->whole)
@@ -87,7 +88,7 @@ void limits_change(struct shepherd *s)
 	struct cpu_sum sum;
 
 	cpu_sum(s, &sum);
-	/* Less than is used now is refused; then the old limit stays. */
+	/* A limit below the use is refused; then the old one stays. */
 	if (!s->watch_memory)
 		cgroup_limit_memory(&s->cg, job_mem_mib(s));
 	limit_cpus(s, &sum);
@@ -96,8 +97,8 @@ void limits_change(struct shepherd *s)
 /* --- binding --- */
 
 /*
- * Directly by the kernel's numbers, which the daemon got from hwloc: to load
- * a topology in each shepherd takes longer than many a job.
+ * By the kernel's numbers, which the daemon got from hwloc: loading a topology
+ * in each shepherd takes longer than many a job.
  */
 struct cpus {
 	cpu_set_t *set;
@@ -133,7 +134,7 @@ static struct cpus cpus_new(const struct shepherd *s, uint32_t first,
 	return cpus;
 }
 
-/* Memory near the CPUs; only of there when the job insists on it. */
+/* Prefer memory near the CPUs; insist on it only if the job does. */
 static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
 {
 	const char *numa = s->order.job.spec->numa;
@@ -147,7 +148,7 @@ static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
 
 		mask[node / LONG_BITS] |= 1UL << node % LONG_BITS;
 	}
-	/* Kernels before 5.15 lack PREFERRED_MANY and go without. */
+	/* Kernels before 5.15 lack PREFERRED_MANY: no policy there. */
 	syscall(SYS_set_mempolicy, strict ? MPOL_BIND : MPOL_PREFERRED_MANY,
 	        mask, MAX_NUMA + 1);
 }

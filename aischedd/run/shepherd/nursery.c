@@ -1,4 +1,4 @@
-/* nursery.c - where shepherds are born */
+/* nursery.c - fork shepherds */
 #include "aischedd/run/shepherd/nursery.h"
 
 #include <errno.h>
@@ -11,11 +11,12 @@
 
 #include "libcommon/mem.h"
 
-/* Take one request: its directory and descriptors.  0: the daemon is gone. */
+/* Receive one request: its directory and descriptors. Returns 0 if the daemon
+ * is gone. */
 static int take(struct birth *ret)
 {
 	union {
-		struct cmsghdr head; /* for its alignment */
+		struct cmsghdr head; /* for alignment */
 		char space[CMSG_SPACE(2 * sizeof(int))];
 	} control;
 	struct iovec data = { ret->dir, sizeof(ret->dir) - 1 };
@@ -70,13 +71,14 @@ void nursery_serve(const char *where, int lock_fd, struct birth *ret)
 {
 	*ret = (struct birth){ .lock_fd = lock_fd };
 	find_home(ret, where);
-	signal(SIGCHLD, SIG_IGN); /* nobody asks how they ended */
+	signal(SIGCHLD, SIG_IGN); /* children need not be reaped */
 	while (take(ret)) {
 		if (fork() == 0) {
 			be_born();
 			return;
 		}
-		/* A shepherd that could not be born has hung up. */
+		/* If the fork failed, the daemon sees this connection
+		 * closed. */
 		close(ret->conn);
 		close(ret->order_fd);
 	}

@@ -1,4 +1,4 @@
-/* order.c - all that a shepherd must know to run one attempt */
+/* order.c - the order: all that a shepherd needs to run one attempt */
 #include "aischedd/run/shepherd/order.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #define ORDER_VERSION 2
 
-/* In front of the JSON. */
+/* Comes before the JSON. */
 struct head {
 	uint32_t version, reserved;
 	uint64_t json_len, script_len, env_len;
@@ -154,7 +154,7 @@ int order_write(const struct order *order, struct err *err)
 	return fd;
 }
 
-/* --- and back --- */
+/* --- read --- */
 
 static int bad(struct err *err, const json_error_t *why)
 {

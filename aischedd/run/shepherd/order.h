@@ -1,9 +1,9 @@
 /*
- * order.h - all that a shepherd must know to run one attempt
+ * order.h - the order: all that a shepherd needs to run one attempt
  *
  * The daemon writes it into a memory file that the shepherd inherits: JSON,
- * then the bytes of script and environment.  Nothing of it need be durable:
- * a start is repeated until somebody has claimed the attempt.
+ * then the bytes of script and environment. It need not be durable: a start is
+ * repeated until a shepherd has claimed the attempt.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_ORDER_H
 #define AISCHEDD_RUN_SHEPHERD_ORDER_H
@@ -19,35 +19,35 @@
 #include "libcommon/mem.h"
 
 struct order {
-	/* cpu_use holds the operating system's numbers here, not the plan's. */
+	/* Here cpu_use has the operating system's numbers, not the plan's. */
 	struct run_job job;
 	const char *host;
-	const char *tmp_dir;   /* where its temporary folder is to be */
+	const char *tmp_dir;   /* parent of its temporary folder */
 	int64_t max_processes; /* and threads, of the whole job */
 	uint32_t node_cpus, node_gpus;
 	const uint8_t *cpu_numa; /* [uses] OS NUMA node; NULL: only one */
 	bool bind;               /* false: the machine cannot bind */
 	struct cgroup_ways ways;
-	json_t *texts; /* of an order that was read: what holds its strings */
+	json_t *texts; /* of an order that was read: owns its strings */
 };
 
-/* How many cpu_use entries its tasks have. */
+/* Returns how many cpu_use entries its tasks have. */
 uint32_t order_uses(const struct run_job *job);
 
-/* The part that changes when a suspended job goes on: tasks and their CPUs. */
+/* The part that changes when a suspended job resumes: tasks and their CPUs. */
 json_t *order_place_to_json(const struct order *order);
 int order_place_from_json(struct order *ret, json_t *obj, struct arena *arena,
                           struct err *err);
 
 /*
- * Into a new memory file.  Owns: the caller closes the descriptor.
- * Fails: what the system said.
+ * Write it into a new memory file. Owns: the caller closes the descriptor.
+ * Fails with the error of the system.
  */
 int order_write(const struct order *order, struct err *err);
 
 /*
- * Read it back; it lives as long as the arena, its texts and the mapping of
- * the file, which are kept.  Fails: EINVAL, it is of another version.
+ * Read it back. It lives as long as the arena, its texts and the mapping of the
+ * file. Fails with EINVAL if it is of another version.
  */
 int order_read(int fd, struct order *ret, struct arena *arena, struct err *err);
 

@@ -1,4 +1,4 @@
-/* proc.c - the processes of this machine, as /proc shows them */
+/* proc.c - the processes of this machine, from /proc */
 #include "aischedd/run/shepherd/proc.h"
 
 #include <ctype.h>
@@ -18,10 +18,10 @@
 
 struct proc {
 	pid_t pid, parent;
-	bool below; /* is a descendant */
+	bool below; /* it is a descendant */
 };
 
-/* Read a small file of /proc as text; 0: it is gone. */
+/* Read a small file of /proc as text; returns 0 if it is gone. */
 static ssize_t slurp(const char *path, char *ret, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ static ssize_t slurp(const char *path, char *ret, size_t size)
 	return n;
 }
 
-/* The next process of an open /proc, 0 at the end. */
+/* Returns the next process of an open /proc, 0 at the end. */
 static pid_t next_pid(DIR *dir)
 {
 	for (struct dirent *e; (e = readdir(dir));)
@@ -46,7 +46,7 @@ static pid_t next_pid(DIR *dir)
 	return 0;
 }
 
-/* Its parent, or 0 when it is gone. */
+/* Returns its parent, or 0 if it is gone. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[32], text[512];
@@ -57,11 +57,11 @@ static pid_t parent_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!slurp(path, text, sizeof(text)))
 		return 0;
-	/* The name in parentheses may hold anything, also parentheses. */
+	/* The name in parentheses may contain anything, also parentheses. */
 	p = strrchr(text, ')');
 	if (!p || sscanf(p, ") %c %d", &state, &parent) != 2)
 		return 0;
-	/* A zombie may be the first of threads that go on. */
+	/* A zombie may have threads that still run. */
 	return state == 'X' ? 0 : parent;
 }
 
@@ -122,7 +122,7 @@ void proc_threads(pid_t pid, proc_fn *fn, void *arg)
 	closedir(dir);
 }
 
-/* The number after "name:" at the beginning of a line, or 0. */
+/* Returns the number after "name:" at the beginning of a line, or 0. */
 static int64_t field_kib(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -176,7 +176,7 @@ static void read_environ(pid_t pid, struct buf *out)
 	close(fd);
 }
 
-/* The value of a variable in a block of them, or NULL. */
+/* Returns the value of a variable in an environment, or NULL. */
 static const char *environ_value(const struct buf *env, const char *name)
 {
 	size_t len = strlen(name);

@@ -1,8 +1,8 @@
 /*
- * proc.h - the processes of this machine, as /proc shows them
+ * proc.h - the processes of this machine, from /proc
  *
- * Where there is no cgroup the processes of a job are the descendants of its
- * shepherd, which is their subreaper: whatever they do, they stay below it.
+ * Without cgroup the processes of a job are the descendants of its shepherd. It
+ * is their subreaper: whatever they do, they stay its descendants.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_PROC_H
 #define AISCHEDD_RUN_SHEPHERD_PROC_H
@@ -14,25 +14,25 @@
 
 typedef void proc_fn(pid_t pid, void *arg);
 
-/* Call fn for each descendant of root, parents first; their number. */
+/* Call fn for each descendant of root, parents first; returns how many. */
 size_t proc_descendants(pid_t root, proc_fn *fn, void *arg);
 
 /* Call fn for each thread of the process. */
 void proc_threads(pid_t pid, proc_fn *fn, void *arg);
 
-/* Resident memory and swap of a process in KiB, pages shared with others
- * counted in full; 0: it is gone. */
+/* Returns resident memory and swap of a process in KiB, with shared pages
+ * counted in full; 0 if it is gone. */
 int64_t proc_memory_kib(pid_t pid);
 
-/* The same with shared pages divided among those who share them; slower.
- * Falls back to proc_memory_kib() where that may not be read. */
+/* Likewise, but shared pages are divided among those who share them; slower.
+ * Falls back to proc_memory_kib() if that may not be read. */
 int64_t proc_memory_exact_kib(pid_t pid);
 
 /* Whether its initial environment has this variable with this value. */
 bool proc_has_env(pid_t pid, const char *name, const char *value);
 
-/* Call fn for each process whose initial environment has this variable
- * with this value; their number. */
+/* Call fn for each process whose initial environment has this variable with
+ * this value; returns how many. */
 size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
                      void *arg);
 

@@ -1,4 +1,4 @@
-/* record.c - what is durable about one attempt: its claim and its outcome */
+/* record.c - the durable record of an attempt: claim and outcome */
 #include "aischedd/run/shepherd/record.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int append_line(int fd, json_t *obj, struct err *err)
 	if (!text)
 		return err_set(err, ENOMEM, "cannot write JSON");
 	len = strlen(text);
-	text[len++] = '\n'; /* in the place of the zero byte */
+	text[len++] = '\n'; /* replaces the zero byte */
 	n = write(fd, text, len);
 	free(text);
 	if (n == (ssize_t)len)
@@ -115,7 +115,7 @@ void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
 		buf_printf(out, " ended with exit status %d", exit_code);
 }
 
-/* Whatever it is: without its record the job would run again. */
+/* Write any text: without its record the job would run again. */
 static json_t *text_to_json(const char *text)
 {
 	char *utf8 = xstrdup(text);
@@ -231,7 +231,7 @@ static bool second_line(struct record *ret, json_t *obj, struct arena *arena)
 	return true;
 }
 
-/* The object of the next whole line, or NULL. */
+/* Returns the object of the next complete line, or NULL. */
 static json_t *take_line(const char **at)
 {
 	const char *nl = strchr(*at, '\n');
@@ -263,7 +263,8 @@ void record_read(int dirfd, struct record *ret, struct arena *arena)
 	*ret = (struct record){ .state = RECORD_NONE };
 	if (fd < 0)
 		return;
-	/* Asked before reading: who ends after the question has written. */
+	/* Ask before reading: a shepherd that ends later has written by
+	 * then. */
 	alive = is_locked(fd);
 	while ((n = read(fd, buf_room(&text, 4096), 4096)) > 0)
 		buf_grew(&text, (size_t)n);

@@ -1,11 +1,11 @@
 /*
- * record.h - what is durable about one attempt: its claim and its outcome
+ * record.h - the durable record of an attempt: claim and outcome
  *
- * state_dir/run/JOB.ATTEMPT/claim is created by the shepherd that owns the
- * attempt, exclusively, before anything of the job runs.  Its first line says
- * who that is; the second, once there, how the attempt ended.  Both are on
- * disk before anybody is told.  The shepherd holds a lock on the file all its
- * life (a POSIX record lock: it is not inherited by the job's processes).
+ * The shepherd that owns an attempt creates state_dir/run/JOB.ATTEMPT/claim
+ * exclusively, before anything of the job runs. The first line names the
+ * shepherd; the second, once there, says how the attempt ended. Each is on disk
+ * before anybody is told. The shepherd holds a lock on the file all its life (a
+ * POSIX record lock: the job's processes do not inherit it).
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_RECORD_H
 #define AISCHEDD_RUN_SHEPHERD_RECORD_H
@@ -21,8 +21,8 @@
 #include "libcommon/mem.h"
 
 #define RUN_ID_LEN 32 /* hexadecimal digits */
-/* In the environment of each process of the attempt: finds them where no
- * cgroup does and the shepherd was killed. */
+/* In the environment of each process of the attempt: finds them if there is no
+ * cgroup and the shepherd was killed. */
 #define RUN_ID_VAR "AISCHED_RUN_ID"
 
 #define BOOT_ID_SIZE 40
@@ -49,32 +49,32 @@ struct record {
 	enum start_fault fault;
 };
 
-/* This machine's boot, "" where /proc does not say. */
+/* The id of this boot, "" if /proc does not have it. */
 void boot_id(char ret[BOOT_ID_SIZE]);
 
-/* Fill a claim of this process, with a new run id and no group yet. */
+/* Fill in a claim of this process, with a new run id and no cgroup yet. */
 void claim_new(struct claim *ret);
 
 /*
- * Create, lock and write the claim; not yet on disk: record_sync().
- * Returns its descriptor.  Fails: EEXIST, somebody else has it.
+ * Create, lock and write the claim; it is on disk only after record_sync().
+ * Returns its descriptor. Fails with EEXIST if another shepherd has it.
  */
 int record_claim(int dirfd, const struct claim *claim, struct err *err);
 int record_sync(int fd, int dirfd, struct err *err);
 
-/* Append how it ended, on disk before this returns. */
+/* Append how it ended; on disk when this returns. */
 int record_end(int fd, const struct outcome *out, struct err *err);
 int record_fail(int fd, enum start_fault fault, const char *text,
                 struct err *err);
 
-/* What is known about the attempt whose directory this is; texts live in the
- * arena.  A line that is cut counts as not written.  Cannot fail. */
+/* Read the record of the attempt in this directory; strings are in the arena. A
+ * truncated line counts as not written. Does not fail. */
 void record_read(int dirfd, struct record *ret, struct arena *arena);
 
-/* What a person is told of a task that failed: "task 3 ended with ...". */
+/* Say how a task failed: "task 3 ended with ...". */
 void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo);
 
-/* An outcome as JSON, and back. */
+/* Convert an outcome to JSON, and back. */
 json_t *outcome_to_json(const struct outcome *out);
 int outcome_from_json(struct outcome *ret, json_t *obj, struct arena *arena,
                       struct err *err);

@@ -30,9 +30,9 @@
 #define CLEAN_SLICE 10000 /* files */
 #define CLEAN_MS    INT64_C(3600000)
 
-/* --- talking to the daemon --- */
+/* --- messages --- */
 
-/* Nobody listens: it will ask, or read the record. */
+/* If the daemon is gone, it will ask later, or read the record. */
 static void tell(struct shepherd *s, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT);
@@ -109,7 +109,7 @@ static void do_resume(struct shepherd *s, json_t *place)
 	job_resume(s);
 }
 
-/* Answered by gang_step() when nobody leaves any more. */
+/* gang_step() answers when no task is leaving any more. */
 static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
                       json_int_t grace)
 {
@@ -119,7 +119,7 @@ static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
 	s->resize = (uint32_t)resize;
 }
 
-/* What is not understood comes from a newer daemon and is left alone. */
+/* Ignore unknown messages: they come from a newer daemon. */
 static void obey(struct shepherd *s, json_t *msg)
 {
 	const char *what, *why;
@@ -168,7 +168,7 @@ static void hear(struct shepherd *s)
 	buf_free(&buf);
 }
 
-/* A daemon that came back; only one at a time, and only ours. */
+/* Accept a daemon that came back; only one at a time, and only of our user. */
 static void welcome(struct shepherd *s)
 {
 	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
@@ -195,7 +195,7 @@ static int listen_ctl(struct shepherd *s, struct err *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-	/* The path of dir may be longer than an address can be. */
+	/* The path of dir may be longer than a socket address. */
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/ctl",
 	         s->dirfd);
 	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -207,7 +207,7 @@ static int listen_ctl(struct shepherd *s, struct err *err)
 	return 0;
 }
 
-/* --- the life of it --- */
+/* --- life --- */
 
 static void drain_signals(struct shepherd *s)
 {
@@ -236,8 +236,8 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 		welcome(s);
 }
 
-/* A user who makes files faster than they are removed is left to the next
- * start of the daemon. */
+/* If a user makes files faster than they are removed, the next daemon removes
+ * the rest. */
 static void remove_tmp(struct shepherd *s)
 {
 	int64_t until = clock_ms() + CLEAN_MS;
@@ -264,13 +264,13 @@ static void fail(struct shepherd *s, enum start_fault fault, struct err *why)
 static void finish(struct shepherd *s)
 {
 	job_account(s);
-	/* A full disk: whoever listens makes it durable in our place. */
+	/* On a full disk the daemon, if connected, makes it durable instead. */
 	while (record_end(s->claim_fd, &s->outcome, NULL) < 0 && s->conn < 0)
 		wait_event(s, 1000);
 	tell_ended(s);
 }
 
-/* The daemon is heard meanwhile, and may end them. */
+/* Messages of the daemon are handled meanwhile, and may end the tasks. */
 static int await_tasks(struct shepherd *s, enum start_fault *ret_fault,
                        struct err *err)
 {
@@ -298,7 +298,7 @@ static void run(struct shepherd *s, const struct birth *birth)
 		fail(s, fault, &why);
 		return;
 	}
-	/* The next daemon will find the claim and somebody who answers. */
+	/* The next daemon will find the claim and a shepherd that answers. */
 	close(birth->lock_fd);
 	if (tasks_start(s, &fault, &why) < 0 ||
 	    await_tasks(s, &fault, &why) < 0) {
@@ -311,9 +311,9 @@ static void run(struct shepherd *s, const struct birth *birth)
 	finish(s);
 }
 
-/* --- beginning --- */
+/* --- begin --- */
 
-/* The signals that would end us belong to whoever started the daemon. */
+/* Signals of the terminal are meant for whoever started the daemon. */
 static int take_signals(struct err *err)
 {
 	sigset_t all, child;
@@ -340,7 +340,7 @@ static void name_cgroup(struct shepherd *s, const struct birth *birth)
 	s->claim.cgroup = s->cg;
 }
 
-/* 1: the attempt is ours; 0: it is somebody else's. */
+/* Returns 1 if the attempt is ours, 0 if another shepherd has it. */
 static int claim(struct shepherd *s, const struct birth *birth, struct err *err)
 {
 	umask(077);
@@ -384,7 +384,7 @@ static void shepherd(const struct birth *birth)
 	clean(&s);
 }
 
-/* Whatever else the daemon had open is not ours. */
+/* Close everything else that the daemon had open. */
 static void close_others(int keep)
 {
 	if (keep > 3)
@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 	}
 	lock_fd = (int)strtol(argv[1], NULL, 10);
 	close_others(lock_fd);
-	/* No stranger chooses the keys that we hash. */
+	/* Users must not be able to choose keys that collide. */
 	json_object_seed(1);
 	nursery_serve(argv[2], lock_fd, &birth);
 	shepherd(&birth);

@@ -22,7 +22,7 @@
 
 #define EXEC_MS 20000 /* for a task to become the script */
 
-/* What a process that could not become a task says before it ends. */
+/* What a process that cannot become a task reports before it ends. */
 struct failure {
 	enum start_fault fault;
 	struct err err;
@@ -80,7 +80,7 @@ static char **environment(struct shepherd *s, uint32_t i, struct arena *arena)
 	return env_build(&e, arena);
 }
 
-/* Our own place in the order of those killed for memory is not the job's. */
+/* Do not let the job inherit our OOM score. */
 static void reset_oom_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -88,7 +88,7 @@ static void reset_oom_score(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "0", 1) < 0) {
-		/* It stays as it is: nothing depends on it. */
+		/* If it stays as it is, nothing breaks. */
 	}
 	close(fd);
 }
@@ -101,8 +101,8 @@ static void unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* With the shepherd's rights.  Whatever takes long has been done before: once
- * the process is the user's they can stop it. */
+/* Done with the shepherd's rights. Everything slow comes before this: once the
+ * process is the user's, the user can stop it. */
 static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 {
 	const struct task *t = &s->task[i];
@@ -120,8 +120,8 @@ static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 	return user_become(s, err);
 }
 
-/* With the user's rights.  Should the shepherd be killed: the rest is found
- * by the daemon. */
+/* Done with the user's rights. If the shepherd is killed, the daemon finds the
+ * rest. */
 static int prepare_as_user(struct shepherd *s, uint32_t i,
                            enum start_fault *ret_fault, struct err *err)
 {
@@ -145,7 +145,7 @@ static int prepare_as_user(struct shepherd *s, uint32_t i,
 	return 0;
 }
 
-/* What a task is to become. */
+/* What a task executes. */
 struct image {
 	char **argv, **env;
 };
@@ -191,7 +191,7 @@ static int fork_tasks(struct shepherd *s, int report, struct err *err)
 	return 0;
 }
 
-/* All have become the script once the pipe ends without a word. */
+/* All have become the script once the pipe is closed without a message. */
 static int launch(struct shepherd *s, struct err *err)
 {
 	int report[2], status;
@@ -226,7 +226,7 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 		return err_set(err, f.err.code, "%s", f.err.text);
 	}
 	if (n < 0 && errno == EAGAIN) {
-		/* What was suspended before it began cannot become it. */
+		/* A suspended process cannot exec: extend the deadline. */
 		if (s->suspended)
 			s->exec_by = clock_ms() + EXEC_MS;
 		*ret_fault = FAULT_USER;
@@ -254,15 +254,15 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	    files_open(s, ret_fault, err) < 0)
 		return -1;
 	limits_make(s);
-	/* From here on something of the job may run: after a power failure
-	 * too it must be known that it may have. */
+	/* From here on something of the job may run, and that must be known
+	 * after a power failure, too. */
 	*ret_fault = FAULT_SYSTEM;
 	if (record_sync(s->claim_fd, s->dirfd, err) < 0)
 		return -1;
 	return launch(s, err);
 }
 
-/* Others run meanwhile: what it has to say is read when it has ended. */
+/* Other tasks run meanwhile: its error is read when it has ended. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err)
 {
 	enum start_fault fault;
@@ -290,7 +290,7 @@ void task_check(struct task *t, int64_t now)
 
 	if (t->report < 0 || t->state != TASK_RUNS || now < t->exec_by)
 		return;
-	/* It is the script, or says why not and ends. */
+	/* It is the script, or has written why not and ends. */
 	if (poll(&p, 1, 0) == 1) {
 		t->exec_by = INT64_MAX;
 		return;
@@ -319,7 +319,7 @@ int task_report(struct task *t, struct err *err)
 	return 1;
 }
 
-/* Whether the file is the stderr of some task that has begun. */
+/* Whether the file is the stderr of a task that has begun. */
 static bool is_stderr(const struct shepherd *s, const struct file *file)
 {
 	for (uint32_t i = 0; i < s->ntasks; i++)
@@ -342,7 +342,7 @@ void tasks_say(struct shepherd *s, const char *fmt, ...)
 	for (size_t i = 0; i < s->nfiles; i++) {
 		if (!is_stderr(s, &s->file[i]))
 			continue;
-		/* A full pipe that nobody reads goes without. */
+		/* A full pipe that nobody reads is skipped. */
 		if (write(s->file[i].say_fd, line.data, line.len) < 0)
 			continue;
 	}

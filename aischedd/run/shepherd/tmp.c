@@ -12,7 +12,8 @@
 
 #define LINK "tmp"
 
-/* In a folder that others write to, one may have put its own there. */
+/* In a folder that others can write to, somebody may have made one of this
+ * name. */
 static bool is_ours(int fd)
 {
 	struct stat st;

@@ -1,9 +1,9 @@
 /*
  * tmp.h - the temporary folder of an attempt
  *
- * It lies in the configured tmp_dir, away from the daemon's database, whose
- * disk a job must not fill.  "tmp" in the attempt's own folder, a link that is
- * made first, says where: whoever removes that folder finds it.
+ * It is in the configured tmp_dir, away from the daemon's database, whose disk
+ * a job must not fill. "tmp" in the attempt's own folder, a link that is made
+ * first, says where, for the removal.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TMP_H
 #define AISCHEDD_RUN_SHEPHERD_TMP_H
@@ -14,13 +14,13 @@
 #include "libcommon/err.h"
 
 /*
- * Make path, for us alone, and the link to it in dirfd.  Returns a descriptor
- * of it, with a lock that keeps systemd-tmpfiles away.
+ * Make path, for us alone, and the link to it in dirfd. Returns a descriptor of
+ * the folder, with a lock that keeps systemd-tmpfiles away.
  */
 int tmp_make(int dirfd, const char *path, struct err *err);
 
-/* Remove at most so many of its files, at last the link.  Returns as
- * tree_remove() does. */
+/* Remove at most so many of its files, and at last the link. Returns as
+ * tree_remove(). */
 bool tmp_remove(int dirfd, size_t most);
 
 #endif

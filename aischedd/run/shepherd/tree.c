@@ -1,4 +1,4 @@
-/* tree.c - remove a folder with all that is in it */
+/* tree.c - remove a folder and everything in it */
 #include "aischedd/run/shepherd/tree.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #define NAME_TRIES 16
 
 struct removal {
-	int top;       /* the folder that folders move up to */
+	int top;       /* the folder to which folders are moved up */
 	size_t left;   /* entries that may still be removed or moved */
 	bool progress; /* some were, in this round */
 	uint64_t serial;
@@ -37,7 +37,7 @@ static enum unlinked remove_one(int dirfd, const char *name)
 	return errno == ENOTEMPTY || errno == EEXIST ? FULL : STUCK;
 }
 
-/* Old kernels, and filters of containers, do not know openat2(). */
+/* Old kernels, and filters of containers, lack openat2(). */
 static int open_beneath(int dirfd, const char *name, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)flags,
@@ -50,12 +50,12 @@ static int open_beneath(int dirfd, const char *name, int flags)
 	return (int)fd;
 }
 
-/* Its owner may have taken the rights away.  Root needs none, and must not
- * change the mode of whatever a link points to by now. */
+/* Its owner may have removed the permissions. Root needs none, and must not
+ * change the mode of what a link points to by now. */
 static void restore_rights(int dirfd, const char *name)
 {
 	if (geteuid() != 0 && fchmodat(dirfd, name, 0700, 0) < 0)
-		return; /* what cannot be entered stays */
+		return; /* a folder that cannot be entered stays */
 }
 
 static int open_level(int dirfd, const char *name)
@@ -66,7 +66,7 @@ static int open_level(int dirfd, const char *name)
 	return open_beneath(dirfd, name, flags);
 }
 
-/* Calls fn for each entry; closes fd. */
+/* Call fn for each entry; closes fd. */
 static void each_entry(struct removal *r, int fd, entry_fn *fn)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -101,7 +101,7 @@ static bool move_up(struct removal *r, int dirfd, const char *name)
 	return false;
 }
 
-/* An entry two levels below the top. */
+/* Remove an entry two levels below the top. */
 static void remove_below(struct removal *r, int dirfd, const char *name)
 {
 	enum unlinked result = remove_one(dirfd, name);
@@ -110,7 +110,7 @@ static void remove_below(struct removal *r, int dirfd, const char *name)
 		count(r);
 }
 
-/* An entry of the top itself. */
+/* Remove an entry of the top itself. */
 static void remove_child(struct removal *r, int dirfd, const char *name)
 {
 	enum unlinked result = remove_one(dirfd, name);

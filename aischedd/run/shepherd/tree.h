@@ -1,5 +1,5 @@
 /*
- * tree.h - remove a folder with all that is in it
+ * tree.h - remove a folder and everything in it
  *
  * A folder that is not empty is moved up, to below the one to be removed, so
  * that any depth takes two open files and each folder is moved at most once.
@@ -14,10 +14,10 @@
 #define TREE_ALL SIZE_MAX
 
 /*
- * Removes at most this many entries.  Never follows a link or enters another
- * mount, also when another user changes the tree meanwhile.  Returns true if
- * some are left that may be removed by another call; false once name is gone
- * or only what cannot be removed is left.
+ * Remove at most this many entries. Never follows a link or enters another
+ * mount, also if another user changes the tree meanwhile. Returns true if
+ * another call can remove more; false once name is gone or only what cannot be
+ * removed is left.
  */
 bool tree_remove(int dirfd, const char *name, size_t most);
 

@@ -1,4 +1,4 @@
-/* user.c - being the job's user, and the job's files */
+/* user.c - become the job's user; the job's files */
 #include "aischedd/run/shepherd/user.h"
 
 #include <fcntl.h>
@@ -98,7 +98,7 @@ void user_leave(struct shepherd *s)
 	umask(077);
 	if (!s->other_user)
 		return;
-	/* To go on with the user's rights would be worse than to end. */
+	/* Going on with the user's rights would be worse than to end. */
 	if (seteuid(0) < 0 || setegid(getgid()) < 0 || setgroups(0, NULL) < 0)
 		abort();
 }
@@ -150,7 +150,7 @@ static int write_script(struct shepherd *s, struct err *err)
 	return 0;
 }
 
-/* Nobody can guess its name, and take it first. */
+/* Nobody can guess its name and take it first. */
 static int make_tmp(struct shepherd *s, struct err *err)
 {
 	const struct run_job *job = &s->order.job;
@@ -161,7 +161,7 @@ static int make_tmp(struct shepherd *s, struct err *err)
 	           s->order.tmp_dir, job->job, job->attempt, s->claim.run_id);
 	s->tmpdir = arena_strdup(s->arena, path.data);
 	buf_free(&path);
-	/* It stays open, for its lock, as long as the shepherd lives. */
+	/* It stays open, for its lock, while the shepherd lives. */
 	fd = tmp_make(s->dirfd, s->tmpdir, err);
 	if (fd < 0)
 		return -1;
@@ -173,7 +173,8 @@ static int make_tmp(struct shepherd *s, struct err *err)
 int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 {
 	*ret_fault = FAULT_SYSTEM;
-	/* Others' jobs reach their script through it, and list nothing. */
+	/* Other users' jobs reach their script through it, but cannot list
+	 * it. */
 	if (s->other_user && fchmod(s->dirfd, 0711) < 0)
 		return err_sys(err, "cannot open up '%s'", s->dir);
 	if (write_script(s, err) < 0)
@@ -183,7 +184,7 @@ int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 
 /* --- files of the user --- */
 
-/* What the machine lacks another one may have; the rest is the user's. */
+/* Another machine may have what this one lacks; other errors are the user's. */
 static enum start_fault whose(int code)
 {
 	switch (code) {
@@ -207,7 +208,7 @@ static int user_fault(enum start_fault *ret_fault, struct err *err,
 	return err_sys(err, "cannot %s '%s'", what, path);
 }
 
-/* The folders above a file, as far as they are missing. */
+/* Make the missing folders above a file. */
 static void make_parents(char *path)
 {
 	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
@@ -217,13 +218,13 @@ static void make_parents(char *path)
 	}
 }
 
-/* Never waits for the other end of a pipe. */
+/* Open without waiting for the other end of a pipe. */
 static int open_now(const char *path, int flags)
 {
 	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
 
 	if (fd < 0 && errno == ENXIO) {
-		/* A pipe that nobody reads yet: be its reader too. */
+		/* A pipe without reader: open it for reading, too. */
 		flags &= ~(O_WRONLY | O_CREAT | O_TRUNC);
 		fd = open(path,
 		          flags | O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -247,7 +248,7 @@ static int open_output(struct shepherd *s, char *path)
 	return fd;
 }
 
-/* What a pattern for a file of a task's means. */
+/* Expand a pattern for a file of a task. */
 static struct buf file_path(const struct shepherd *s, const char *pattern,
                             uint32_t task)
 {
@@ -266,8 +267,8 @@ static struct buf file_path(const struct shepherd *s, const char *pattern,
 }
 
 /*
- * Not to wait is a property of what was opened, which the tasks share: what a
- * writer could have to wait for is opened once more.
+ * O_NONBLOCK belongs to the open file, which the tasks share: open once more
+ * what a writer may have to wait for.
  */
 static int open_to_say(int fd)
 {
@@ -305,8 +306,8 @@ static int output(struct shepherd *s, const char *pattern, uint32_t task,
 	return fd;
 }
 
-/* What /proc says of a process that still is a shepherd, such as where its
- * memory lies, is not the user's. */
+/* Refuse /proc: it would show what the shepherd has, such as where its memory
+ * is. */
 static bool is_of_proc(int fd)
 {
 	struct statfs fs;
@@ -335,7 +336,7 @@ int files_open_input(const struct shepherd *s, uint32_t rank,
 	return fd;
 }
 
-/* The #! line names the interpreter; without one exec will say. */
+/* The #! line names the interpreter; without one exec reports the error. */
 static int check_interpreter(struct shepherd *s, enum start_fault *ret_fault,
                              struct err *err)
 {

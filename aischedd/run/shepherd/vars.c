@@ -1,4 +1,4 @@
-/* vars.c - the variables that we set, and what each of them says */
+/* vars.c - the variables that we set, and their values */
 #include "aischedd/run/shepherd/env.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/parse.h"
 
-/* Below the ports that systems hand out by themselves. */
+/* Below the ports that systems assign by themselves. */
 #define MASTER_PORT_FIRST 10000
 #define MASTER_PORTS      20000
 
@@ -27,13 +27,13 @@ static bool text(struct buf *out, const char *s)
 	return true;
 }
 
-/* What was asked for is echoed only when it was asked for. */
+/* Repeat an option only if it was given. */
 static bool echo(struct buf *out, int64_t n)
 {
 	return n != SPEC_UNSET && number(out, n);
 }
 
-/* Programs read whole numbers: part of a CPU is one. */
+/* Programs read whole numbers: part of a CPU counts as one. */
 static int64_t whole(int64_t milli)
 {
 	return (milli + 999) / 1000;
@@ -49,7 +49,7 @@ static bool is_gang(const struct env_of *e)
 	return e->order->job.req->tasks > 1;
 }
 
-/* One process a task, and more than one, or room for more. */
+/* Whether there is one process a task, and more than one, or room for more. */
 static bool is_ranked(const struct env_of *e)
 {
 	return is_gang(e) && e->order->job.spec->launch_script != 1;
@@ -342,8 +342,8 @@ static bool torch_world(const struct env_of *e, struct buf *out)
 
 static bool master_addr(const struct env_of *e, struct buf *out)
 {
-	/* All of this runner's tasks are on this machine, whose name need
-	 * not resolve. */
+	/* All tasks of this runner are on this machine, whose name need not
+	 * resolve. */
 	return is_gang(e) && text(out, "127.0.0.1");
 }
 
@@ -372,7 +372,7 @@ static bool run_id(const struct env_of *e, struct buf *out)
 
 static const struct env_var {
 	const char *name, *twin; /* twin may be NULL */
-	env_fn *value;           /* false: it is not set */
+	env_fn *value;           /* returns false if it is not set */
 } vars[] = {
 	/* First, so that it is found without reading all of them. */
 	{ RUN_ID_VAR, NULL, run_id },

@@ -17,12 +17,12 @@ struct audit {
 	struct err *err;
 	struct arena *arena;
 	const struct eviction **out; /* by run; NULL: not evicted */
-	const struct plan_claim *
-	    *moved;       /* by run: its claim where it starts again, if it is
-	                     evicted, or where it grows; else NULL */
-	uint8_t *lost;    /* by task of the snapshot: 1 if it is evicted */
-	uint32_t *more;   /* by run: tasks added */
-	uint32_t *served; /* by member: jobs that start or have a claim */
+	/* by run: its claim where it starts again, if it is evicted, or where
+	 * it grows; else NULL */
+	const struct plan_claim **moved;
+	uint8_t *lost;         /* by task of the snapshot: 1 if it is evicted */
+	uint32_t *more;        /* by run: tasks added */
+	uint32_t *served;      /* by member: jobs that start or have a claim */
 	const struct use *use; /* made by rules.c */
 	uint32_t *scratch;     /* by node: zero between uses */
 };

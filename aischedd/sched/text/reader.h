@@ -50,10 +50,10 @@ struct snap_reader {
 	/* Columns as they grow; in the arena at the end. */
 	struct buf field[NSECTIONS][MAX_FIELDS];
 	uint32_t rows[NSECTIONS];
-	struct snap_value
-	    value[MAX_FIELDS]; /* of the line: fields of its section */
-	struct snap_value
-	    req[MAX_FIELDS]; /* of the line: fields of its request */
+	/* of the line: fields of its section */
+	struct snap_value value[MAX_FIELDS];
+	/* of the line: fields of its request */
+	struct snap_value req[MAX_FIELDS];
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
 	struct buf cpu_first, core, numa, thread_free;
 	struct buf feature_first, feature, taint_first, taint;

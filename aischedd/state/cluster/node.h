@@ -42,8 +42,8 @@ struct node {
 	/* Used by processes that are not our jobs. */
 	int64_t cpu_others, mem_others;
 	uint32_t gpus_others, slots_others;
-	const struct conf_node
-	    *conf; /* its section of the configuration, or NULL */
+	/* its section of the configuration, or NULL */
+	const struct conf_node *conf;
 	/* The last start here failed, and whose it was. When starts of
 	 * different jobs fail in a row, nothing starts here for a while. */
 	uint64_t failed_job; /* 0: none */

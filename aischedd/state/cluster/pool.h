@@ -16,8 +16,8 @@ struct state;
 /* Sums over the nodes of a pool. */
 struct pool_sum {
 	int64_t total[RES_N];
-	int64_t
-	    mem_per_cpu; /* MiB on the node with least; INT64_MAX: no CPUs */
+	/* MiB on the node with least; INT64_MAX: no CPUs */
+	int64_t mem_per_cpu;
 };
 
 struct pool_table {

@@ -16,8 +16,8 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	HORIZON_S =
-	    366 * DAY_S, /* no reservation begins later or lasts longer */
+	/* no reservation begins later or lasts longer */
+	HORIZON_S = 366 * DAY_S,
 	LATE_S = 60 /* a start that was "now" may be this much in the past */
 };
 

@@ -45,8 +45,8 @@ struct reserve_ask {
 	const char *name;
 	int64_t start, end;
 	enum repeat repeat;
-	const char
-	    *users; /* as above; the caller has checked that they exist */
+	/* as above; the caller has checked that they exist */
+	const char *users;
 	const char *nodes; /* a hostlist; NULL: nnodes of a pool */
 	const char *pool;  /* NULL: the only pool */
 	uint32_t count;

@@ -27,8 +27,8 @@ struct job;
 struct state;
 
 enum {
-	CHARGE_ALL =
-	    1000000000,       /* a second of a job that holds its whole pool */
+	/* a second of a job that holds its whole pool */
+	CHARGE_ALL = 1000000000,
 	USAGE_NOTHING = 1000, /* less than this counts as none */
 	LIGHT_MOST = 1000     /* lightness of a user who has used nothing */
 };

@@ -36,8 +36,8 @@ struct dep_lists {
 	    corr; /* lists of struct dep_watch; corr: of aftercorr */
 	struct dep_tell *tell; /* queue; the oldest is at index `at` */
 	size_t at, n, cap;
-	struct dep_watch
-	    *next;    /* the next of the oldest list, once that has begun */
+	/* the next of the oldest list, once that has begun */
+	struct dep_watch *next;
 	int64_t left; /* steps left in this turn */
 	bool busy;
 	struct map *memo; /* remembered answers of the store */

@@ -1,4 +1,4 @@
-/* call.c - one request, and a try of it */
+/* call.c - one request, and each try of it */
 #include "aischedd/run/kube/client/call.h"
 
 #include <inttypes.h>
@@ -13,11 +13,11 @@
 
 enum {
 	MAX_HEAD = 64 << 10,  /* bytes of headers */
-	MAX_REFUSAL = 1 << 20 /* bytes of the body of one */
+	MAX_REFUSAL = 1 << 20 /* bytes of the body of a refusal */
 };
 
 static const struct {
-	const char *name, *type; /* of HTTP; NULL: it needs no body */
+	const char *name, *type; /* HTTP method; type NULL: has no body */
 } methods[] = {
 	[KUBE_GET] = { "GET", NULL },
 	[KUBE_POST] = { "POST", "application/json" },
@@ -47,8 +47,8 @@ void kube_call_set_timer(struct kube_call *call, int64_t at_ms)
 	                             .tv_usec = ms % 1000 * 1000 });
 }
 
-/* Who wrote an object is kept with it, and what it cannot have is an error
- * rather than dropped. */
+/* Name the field manager, and ask for strict validation: an unknown field is an
+ * error, not dropped. */
 static char *full_path(const struct kube_request *request)
 {
 	struct buf path = { 0 };
@@ -97,7 +97,7 @@ void kube_call_land(struct kube_call *call)
 	http->ntrying -= !call->heard;
 	kube_transfer_fini(&call->transfer);
 	kube_call_set_timer(call, 0);
-	kube_http_pump(http); /* there is room for another */
+	kube_http_pump(http); /* there is room for the next call */
 }
 
 void kube_call_leave(struct kube_call *call)
@@ -212,7 +212,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* --- a try --- */
 
-/* Returning less than was given makes libcurl end the transfer. */
+/* Returning less than size makes libcurl end the transfer. */
 static size_t on_head(char *line, size_t size, size_t n, void *arg)
 {
 	struct kube_call *call = arg;
@@ -229,7 +229,7 @@ static size_t on_head(char *line, size_t size, size_t n, void *arg)
 		return size * n;
 	curl_easy_getinfo(call->transfer.easy, CURLINFO_RESPONSE_CODE, &code);
 	if (code < 200)
-		return size * n; /* more headers follow */
+		return size * n; /* the headers of another response follow */
 	call->heard = true;
 	call->http->ntrying--;
 	if (code != 401 && code != 502 && code != 503)
@@ -282,7 +282,7 @@ static void set_method(struct kube_call *call)
 	type = xasprintf("Content-Type: %s", methods[call->method].type);
 	kube_transfer_header(t, type);
 	free(type);
-	/* Not to wait for a "100 Continue" before a large script. */
+	/* Do not wait for "100 Continue" before a large script. */
 	kube_transfer_header(t, "Expect:");
 }
 
@@ -301,8 +301,8 @@ static void set_times(struct kube_call *call)
 	kube_call_set_timer(call, 0);
 }
 
-/* When a server has vanished without a word, so have its other connections:
- * those from before the last failure are not used again. */
+/* When a server has vanished silently, so have its other connections: do not
+ * reuse those from before the last failure. */
 static void avoid_dead_connections(struct kube_call *call)
 {
 	const struct kube_http *http = call->http;
@@ -323,7 +323,8 @@ void kube_call_launch(struct kube_call *call)
 	const struct kube_credential *cred = &http->credential;
 	struct kube_transfer *t = &call->transfer;
 
-	/* Its timer has not come to that yet, if we were stopped meanwhile. */
+	/* A late try ends here if the process was stopped while its timer was
+	 * due. */
 	if (kube_call_is_late(call)) {
 		kube_call_give_up(call);
 		return;

@@ -12,10 +12,10 @@
 #include "libcommon/buf.h"
 
 enum call_state {
-	CALL_WAITING, /* in its rank's queue */
-	CALL_RESTING, /* until it is tried again */
+	CALL_WAITING, /* in the queue of its rank */
+	CALL_RESTING, /* until the next try */
 	CALL_FLYING,
-	CALL_ENDED /* cancelled while libcurl was calling back */
+	CALL_ENDED /* cancelled inside a callback of libcurl */
 };
 
 struct kube_call {
@@ -31,47 +31,48 @@ struct kube_call {
 	kube_done_fn *done;
 	void *arg;
 
-	struct event *timer; /* deadline, rest or silence */
-	int64_t due_ms;      /* its place among other ranks */
+	struct event *timer; /* for deadline, rest or silence */
+	int64_t due_ms;      /* its place among the other ranks */
 	int64_t until_ms;    /* 0: no deadline; guarded: as of the last look */
 	unsigned tries;
-	bool renewed;    /* the credentials, for this one */
-	struct err last; /* of the last try; code 0: there was none */
+	bool renewed;    /* credentials were renewed once for this call */
+	struct err last; /* error of the last try; code 0: no try yet */
 
-	/* Of the current try. */
+	/* The current try. */
 	struct kube_transfer transfer;
 	int64_t started_ms;
-	uint64_t badge; /* http->badge that it went with */
+	uint64_t badge; /* the value of http->badge when it was sent */
 	struct buf in;
-	size_t head;       /* bytes of headers */
-	bool heard;        /* all headers came */
+	size_t head;       /* bytes of headers so far */
+	bool heard;        /* all headers have arrived */
 	bool gave;         /* data() was called */
-	bool paused;       /* data() is not to be */
-	struct err broken; /* why we do not go on reading; code 0: we do */
+	bool paused;       /* data() is not to be called */
+	struct err broken; /* why reading stopped; code 0: it did not */
 };
 
 TAILQ_HEAD(calls, kube_call);
 
 struct kube_call *kube_call_new(struct kube_http *http,
                                 const struct kube_request *request);
-void kube_call_free(struct kube_call *call); /* out of its list, too */
+void kube_call_free(struct kube_call *call); /* takes it out of its list, too */
 void kube_call_launch(struct kube_call *call);
 void kube_call_rest(struct kube_call *call, int64_t ms);
-void kube_call_set_timer(struct kube_call *call, int64_t at_ms); /* 0: none */
+void kube_call_set_timer(struct kube_call *call,
+                         int64_t at_ms); /* 0: no timer */
 
-/* The try is over, whatever came of it. */
+/* The try is over, with any result. */
 void kube_call_land(struct kube_call *call);
 
-/* Take it out of whatever list it is in. */
+/* Take it out of the list it is in. */
 void kube_call_leave(struct kube_call *call);
 
-/* The guard may have more time to give than when it was asked last. */
+/* Whether its time is up; asks the guard, which may give more than before. */
 bool kube_call_is_late(struct kube_call *call);
 
-/* Tell the caller, and free the call, which is in no list. */
+/* Tell the caller and free the call, which is in no list. */
 void kube_call_answer(struct kube_call *call, const struct kube_answer *what);
 void kube_call_answer_failure(struct kube_call *call, int code,
                               const char *reason, const struct err *err);
-void kube_call_give_up(struct kube_call *call); /* its time is up */
+void kube_call_give_up(struct kube_call *call); /* when its time is up */
 
 #endif

@@ -1,4 +1,4 @@
-/* credential.c - what a program that is asked for credentials prints */
+/* credential.c - read the credentials that a program prints */
 #include "aischedd/run/kube/client/credential.h"
 
 #include <errno.h>

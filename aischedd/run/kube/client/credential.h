@@ -1,6 +1,5 @@
 /*
- * credential.h - what a program prints that gives credentials: an
- * ExecCredential
+ * credential.h - read the credentials that a program prints: an ExecCredential
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_CREDENTIAL_H
 #define AISCHEDD_RUN_KUBE_CLIENT_CREDENTIAL_H
@@ -13,12 +12,13 @@
 /* A token, or a certificate with its key (PEM), or both; heap strings. */
 struct kube_credential {
 	char *token, *cert, *key;
-	int64_t expires; /* unix seconds; 0: it does not say */
+	int64_t expires; /* unix seconds; 0: not given */
 };
 
 void kube_credential_fini(struct kube_credential *cred);
 
-/* now: unix seconds.  Fails: EPROTO it is none, or has expired already. */
+/* now: unix seconds. Fails with EPROTO if the text is no ExecCredential, or has
+ * expired already. */
 int kube_credential_parse(const char *text, size_t len, const char *api_version,
                           int64_t now, struct kube_credential *ret,
                           struct err *err);

@@ -11,9 +11,12 @@
 #include "config.h"
 #include "libcommon/mem.h"
 
-enum { CONNECT_MS = 10000, IDLE_S = 60 }; /* the server drops them at 90 */
+enum {
+	CONNECT_MS = 10000,
+	IDLE_S = 60
+}; /* idle connections: servers close them at 90 s */
 
-/* A socket of libcurl's, and what it waits for there. */
+/* A socket of libcurl, and the events it waits for. */
 struct sock {
 	LIST_ENTRY(sock) next;
 	struct event *ev;
@@ -125,7 +128,7 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 {
 	struct kube_curl *kc = xcalloc(1, sizeof(*kc));
 
-	/* A server may hang up while something is sent to it. */
+	/* A server may close while something is sent to it. */
 	signal(SIGPIPE, SIG_IGN);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	kc->base = base;
@@ -133,7 +136,7 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 	kc->arg = arg;
 	kc->multi = curl_multi_init();
 	if (!kc->multi)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	kc->timer = evtimer_new(base, on_timer, kc);
 	LIST_INIT(&kc->socks);
 	curl_multi_setopt(kc->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
@@ -141,7 +144,7 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERDATA, kc);
 	curl_multi_setopt(kc->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-	/* Those in use count, too, and may be many that follow logs. */
+	/* Connections in use count, too; many may follow logs. */
 	curl_multi_setopt(kc->multi, CURLMOPT_MAXCONNECTS, 4096L);
 	return kc;
 }
@@ -197,14 +200,14 @@ static bool is_loopback(const char *host)
 	       !strcmp(host, "[::1]");
 }
 
-/* As Go reads it, names are looked up by a SOCKS proxy. */
+/* As in Go, a SOCKS proxy resolves names. */
 static void set_proxy(CURL *easy, const struct kube_config *c)
 {
 	static const char socks[] = "socks5://";
 	char *remote;
 
 	if (!c->proxy) {
-		/* NULL is as the environment says. */
+		/* Without a proxy here libcurl would ask the environment. */
 		if (c->in_pod || is_loopback(c->host))
 			curl_easy_setopt(easy, CURLOPT_PROXY, "");
 		return;
@@ -232,7 +235,7 @@ static void set_tls(CURL *easy, const struct kube_config *c, const char *cert,
 {
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION,
 	                 (long)CURL_SSLVERSION_TLSv1_2);
-	/* The folder of the system's CAs would be trusted beside ours. */
+	/* Without this the system's CA folder would be trusted beside ours. */
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	if (c->insecure) {
 		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -253,13 +256,13 @@ void kube_transfer_header(struct kube_transfer *t, const char *header)
 	struct curl_slist *longer = curl_slist_append(t->headers, header);
 
 	if (!longer)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	t->headers = longer;
 }
 
 /*
- * libcurl verifies the name in the URL.  Where another one is due that is put
- * there, and the connection still goes to the server.
+ * libcurl verifies the name in the URL. If another name is to be verified, put
+ * that into the URL and still connect to the server.
  */
 static void set_server(struct kube_transfer *t, const struct kube_config *c,
                        const char *path)
@@ -289,15 +292,15 @@ void kube_transfer_init(struct kube_transfer *t,
 	char *header;
 
 	if (!easy)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	*t = (struct kube_transfer){ .easy = easy };
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->error);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* Else removing a transfer waits for the look-up of its name. */
+	/* Without this removing a transfer waits for its name look-up. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	/* One connection for each request at a time: a slow reader stops no
-	 * other, and a dead peer takes only one along. */
+	/* One request at a time on a connection: a slow reader stops no other,
+	 * and a dead peer fails only one. */
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 	                 (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);

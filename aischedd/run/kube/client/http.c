@@ -13,8 +13,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	LEASE_EXTRA = 2,     /* in flight beyond the bound */
-	WAIT_MAX_MS = 120000 /* whatever a server asks for */
+	LEASE_EXTRA = 2,     /* calls of the Lease beyond the bound */
+	WAIT_MAX_MS = 120000 /* even if a server asks for more */
 };
 
 const struct kube_limits kube_limits_default = {
@@ -29,7 +29,7 @@ const struct kube_limits kube_limits_default = {
 
 int64_t kube_http_jitter(struct kube_http *http, int64_t ms)
 {
-	/* xorshift: whom it disturbs does not matter, only that all differ */
+	/* xorshift; races do not matter, only that values differ */
 	http->noise ^= http->noise << 13;
 	http->noise ^= http->noise >> 7;
 	http->noise ^= http->noise << 17;
@@ -72,8 +72,8 @@ void kube_http_failed(struct kube_http *http, int64_t started_ms,
 	bool news =
 	    !http->trouble.code || strcmp(http->trouble.text, err->text);
 
-	/* Those that went out together fail together, and count once.  A Lease
-	 * that goes out in a pause does not make it longer. */
+	/* Requests sent together fail together: count them once. A Lease call
+	 * that fails during a pause does not extend it. */
 	if (!http->failures ||
 	    (started_ms >= http->failed_ms && now >= http->closed_until)) {
 		http->failures++;
@@ -112,7 +112,7 @@ int64_t kube_http_guarded_ms(struct kube_http *http)
 
 /* --- the queues --- */
 
-/* Calls go in the order of when they came plus this, in ms. */
+/* Calls go in the order of arrival plus these ms. */
 static const int64_t patience[KUBE_NRANKS] = {
 	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
 	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,
@@ -133,7 +133,7 @@ void kube_http_enqueue(struct kube_call *call, bool first)
 	kube_http_pump(http);
 }
 
-/* Whether this one may go out; the lease waits for nobody. */
+/* Whether this call may go out; a Lease call always may. */
 static bool may_go(const struct kube_http *http, const struct kube_call *call,
                    int64_t now)
 {
@@ -143,7 +143,7 @@ static bool may_go(const struct kube_http *http, const struct kube_call *call,
 		return http->nflying < bound + LEASE_EXTRA;
 	if (now < http->closed_until || now < http->busy_until)
 		return false;
-	/* One goes ahead and sees whether the server is back. */
+	/* One call tests whether the server is back. */
 	if (http->failures && http->ntrying)
 		return false;
 	return call->silence_ms || http->nflying < bound;
@@ -163,7 +163,7 @@ static struct kube_call *choose(struct kube_http *http, int64_t now)
 	return best;
 }
 
-/* Come back when a pause is over. */
+/* Set the timer for the end of a pause. */
 static void arm(struct kube_http *http, int64_t now)
 {
 	int64_t at = http->closed_until > http->busy_until ? http->closed_until
@@ -195,10 +195,11 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 			http->nwaiting--;
 			kube_call_launch(call);
 		}
-	arm(http, now); /* as may_go() saw it, or nobody comes back */
+	arm(http,
+	    now); /* with the same time as may_go(), or the timer is missed */
 }
 
-/* --- for callers --- */
+/* --- called by users of the client --- */
 
 static void on_transfer(CURL *easy, CURLcode code, void *arg)
 {
@@ -306,7 +307,7 @@ void kube_http_pause(struct kube_call *call, bool pause)
 	call->paused = pause;
 	if (call->state != CALL_FLYING)
 		return;
-	if (call->silence_ms) /* now it is ours */
+	if (call->silence_ms) /* the call no longer belongs to its queue */
 		kube_call_set_timer(
 		    call, pause ? 0 : clock_boot_ms() + call->silence_ms);
 	if (!pause)

@@ -13,7 +13,7 @@ enum { PART_DIGITS = 15, TEN_MAX = 38 };
 
 typedef __int128 wide;
 
-/* A number as written: (whole + part / 10^15) * 10^ten * 2^two. */
+/* A number: (whole + part / 10^15) * 10^ten * 2^two. */
 struct number {
 	wide whole, part;
 	int ten, two;
@@ -33,7 +33,7 @@ static wide power(int n)
 	return value;
 }
 
-/* What the rest of the text multiplies by. */
+/* Read the suffix, which multiplies the number. */
 static bool take_suffix(const char *s, struct number *n)
 {
 	static const char letters[] = "num kMGTPE", binary[] = "KMGTPE";
@@ -60,7 +60,7 @@ static bool take_suffix(const char *s, struct number *n)
 	return at && *s != ' ' && !s[1];
 }
 
-/* Digits below 10^-15 count as one more of those, for all rounding is up. */
+/* Digits below 10^-15 add one unit of these: numbers are rounded up. */
 static bool take_number(const char *s, struct number *n)
 {
 	const wide enough = power(22);
@@ -91,7 +91,7 @@ static wide divide_up(wide a, wide b)
 	return a / b + (a % b != 0);
 }
 
-/* In units of 10^-scale, rounded up; at most INT64_MAX. */
+/* Returns the number in units of 10^-scale, rounded up; at most INT64_MAX. */
 static int64_t number_scaled(const struct number *n, int scale)
 {
 	const wide one = power(PART_DIGITS);
@@ -107,8 +107,8 @@ static int64_t number_scaled(const struct number *n, int scale)
 		                  power(less < TEN_MAX ? less : TEN_MAX));
 		return whole < INT64_MAX ? (int64_t)whole : INT64_MAX;
 	}
-	/* What overflows here is far above INT64_MAX, also after the
-	 * division. */
+	/* If this overflows, the result is far above INT64_MAX after the
+	 * division, too. */
 	whole = power(ten < TEN_MAX ? ten : TEN_MAX) << n->two;
 	if (__builtin_mul_overflow(n->part, whole, &part) ||
 	    __builtin_mul_overflow(n->whole, whole, &whole))
@@ -155,7 +155,7 @@ int kube_whole_of(const json_t *value, int64_t *ret, struct err *err)
 
 /* --- fields --- */
 
-/* The value at the path, or NULL when it is absent or null. */
+/* Returns the value at the path, or NULL if it is absent or null. */
 static json_t *find(struct kube_reader *r, const char *path)
 {
 	const json_t *at = r->obj;

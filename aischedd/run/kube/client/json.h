@@ -1,11 +1,11 @@
 /*
  * json.h - fields of Kubernetes objects: strict types, nothing required
  *
- * A reader holds one object.  What is absent (or null) has a default; what has
- * another type than the API says is an error, and the first error stays: read
- * all fields, then look at err.code once.  Paths are names joined by dots
- * ("spec.nodeName"); keys of labels and annotations hold dots themselves, so
- * take their map and ask kube_text_at().  Values are borrowed from the object.
+ * A reader holds one object. An absent (or null) field has a default; a field
+ * of another type than the API says is an error, and the first error stays:
+ * read all fields, then look at err.code once. Paths are names joined by dots
+ * ("spec.nodeName"); keys of labels and annotations may have dots, so take
+ * their map and call kube_text_at(). Values are borrowed from the object.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_JSON_H
 #define AISCHEDD_RUN_KUBE_CLIENT_JSON_H
@@ -18,7 +18,7 @@
 
 struct kube_reader {
 	const json_t *obj; /* NULL: everything is absent */
-	struct err err;    /* code 0: all fields so far were right */
+	struct err err;    /* code 0: no error so far */
 };
 
 const char *kube_text(struct kube_reader *r, const char *path); /* or NULL */
@@ -31,25 +31,25 @@ json_t *kube_map(struct kube_reader *r, const char *path);  /* or NULL */
 int64_t kube_time(struct kube_reader *r, const char *path);
 
 /*
- * Quantities ("500m", "1.5Gi", "2e3"; a bare number, too), rounded as
- * Kubernetes does: away from zero to thousandths, or to whole units.  What is
- * larger than an int64_t is INT64_MAX.
+ * Quantities ("500m", "1.5Gi", "2e3", or a bare number), rounded as Kubernetes
+ * does: away from zero to thousandths, or to whole units. INT64_MAX if larger.
  */
 int64_t kube_milli(struct kube_reader *r, const char *path, int64_t absent);
 int64_t kube_whole(struct kube_reader *r, const char *path, int64_t absent);
 
-/* The same of a value, as of a map of resources.  Fails: EINVAL, quotes it. */
+/* Likewise for a value, as of a map of resources. Fails with EINVAL and quotes
+ * it. */
 int kube_milli_of(const json_t *value, int64_t *ret, struct err *err);
 int kube_whole_of(const json_t *value, int64_t *ret, struct err *err);
 
-/* The text of a key, which may have dots; NULL: there is none, or it is none.
- */
+/* Returns the text of a key, which may have dots; NULL if it is absent or no
+ * text. */
 static inline const char *kube_text_at(const json_t *map, const char *key)
 {
 	return json_string_value(json_object_get(map, key));
 }
 
-/* Bytes as MiB: of what is asked for, and of what there is. */
+/* Bytes as MiB, rounded up for requests and down for what there is. */
 static inline int64_t kube_mib_up(int64_t bytes)
 {
 	return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0);

@@ -1,4 +1,4 @@
-/* kubeconfig.c - where an API server is, and as whom to talk to it */
+/* kubeconfig.c - where an API server is, and how to authenticate */
 #include "aischedd/run/kube/client/kubeconfig.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static bool add_file(struct kube_config_loader *l, const char *path)
 	return false;
 }
 
-/* As in $KUBECONFIG; files that do not exist are passed over. */
+/* Read a list as in $KUBECONFIG; files that do not exist are skipped. */
 static bool add_list(struct kube_config_loader *l, const char *list)
 {
 	while (*list && l->n < KUBECONFIG_FILES) {
@@ -69,7 +69,7 @@ static bool add_list(struct kube_config_loader *l, const char *list)
 	return l->n > 0;
 }
 
-/* Say what to do about a file that is not there. */
+/* Add what to do about a missing file. */
 static void advise(struct err *err, const char *what)
 {
 	struct err was = *err;
@@ -109,7 +109,7 @@ static int read_context(struct kube_config_loader *l, const char *name)
 	return 0;
 }
 
-/* Ends the loader; returns its configuration, NULL when it failed. */
+/* Free the loader; returns its configuration, or NULL if it failed. */
 static struct kube_config *finish(struct kube_config_loader *l, bool ok)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -198,7 +198,7 @@ struct kube_config *kube_config_load(const char *path, const char *context,
 	return finish(&l, ok && read_context(&l, context) == 0);
 }
 
-/* --- comparing --- */
+/* --- compare --- */
 
 static void put(struct buf *out, const char *s)
 {

@@ -1,11 +1,11 @@
 /*
- * kubeconfig.h - where an API server is, and as whom to talk to it
+ * kubeconfig.h - where an API server is, and how to authenticate
  *
  * One context of a kubeconfig, or the service account of the pod that the
  * daemon runs in, as plain data: files are read, base64 is decoded, relative
- * paths are resolved.  It never changes; to see changed files, load again and
- * compare.  Errors are one line: which file, which entry, what to do; err is
- * not NULL in these calls.
+ * paths are resolved. It never changes; to see changed files, load again and
+ * compare. Errors are one line: which file, which entry, what to do. err must
+ * not be NULL.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_H
 #define AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_H
@@ -24,53 +24,53 @@ struct arena;
 
 /* A program that prints credentials. */
 struct kube_plugin {
-	const char *const *argv; /* [0]: absolute, or looked for in PATH */
+	const char *const *argv; /* [0]: absolute, or searched in PATH */
 	const char *const *env;  /* NAME=VALUE to add */
 	const char *api_version;
 	const char *hint;   /* how to install it, or NULL */
-	bool wants_cluster; /* is told server and CA */
+	bool wants_cluster; /* wants to be told server and CA */
 };
 
 struct kube_config {
-	struct arena *arena;        /* owns all of it */
+	struct arena *arena;        /* owns everything here */
 	const char *source;         /* "kubeconfig 'PATH'", for messages */
-	const char *cluster, *user; /* entries; "" in a pod */
-	const char *server;         /* as written */
+	const char *cluster, *user; /* names of the entries; "" in a pod */
+	const char *server;         /* URL as written */
 	const char *host, *port;    /* IPv6 in brackets */
 	const char *prefix;         /* "", or "/some/path" before every path */
 	const char *namespace;      /* of the context, or NULL */
 	bool tls;                   /* false: plain HTTP, no credentials */
-	bool insecure;              /* any certificate will do */
+	bool insecure;              /* accept any certificate */
 	bool compress;
 	bool in_pod;
-	const char *tls_name; /* that the certificate must have, if not host */
-	const char *proxy;    /* NULL: as the environment says */
-	const char *ca;       /* PEM; NULL: the system's */
-	const char *cert, *key;           /* PEM, or NULL */
-	const char *token;                /* or NULL */
-	const struct kube_plugin *plugin; /* or NULL: none, or not needed */
-	const char *warning; /* what an admin should know, or NULL */
+	const char *tls_name;   /* name in the certificate, if not host */
+	const char *proxy;      /* NULL: by the environment */
+	const char *ca;         /* PEM; NULL: the system's */
+	const char *cert, *key; /* PEM, or NULL */
+	const char *token;      /* or NULL */
+	const struct kube_plugin *plugin; /* NULL: none, or not needed */
+	const char *warning;              /* for the admin, or NULL */
 };
 
 /*
- * path: a kubeconfig; NULL or "" is the pod's service account when there is
- * one, else $KUBECONFIG (several between colons), else ~/.kube/config.
- * context: NULL or "" is its current one.  Reads small local files.
- * Fails: EINVAL, ENOENT or another errno of open.
+ * path: a kubeconfig; NULL or "" is the pod's service account if there is one,
+ * else $KUBECONFIG (several between colons), else ~/.kube/config. context: NULL
+ * or "" is its current one. Reads small local files. Fails with EINVAL, ENOENT
+ * or another errno of open.
  */
 struct kube_config *kube_config_load(const char *path, const char *context,
                                      struct err *err);
 
-/* The service account of a pod: its folder, and where the server is. */
+/* Load the service account of a pod: its folder, and where the server is. */
 struct kube_config *kube_config_pod(const char *folder, const char *host,
                                     const char *port, struct err *err);
 
-/* A kubeconfig from text, which names itself path; for tests. */
+/* Parse a kubeconfig, called `path` in messages; for tests. */
 struct kube_config *kube_config_parse(const char *text, size_t len,
                                       const char *path, const char *context,
                                       struct err *err);
 
 bool kube_config_same(const struct kube_config *a, const struct kube_config *b);
-void kube_config_free(struct kube_config *config); /* NULL is fine */
+void kube_config_free(struct kube_config *config); /* NULL is allowed */
 
 #endif

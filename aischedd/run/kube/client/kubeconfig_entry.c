@@ -92,7 +92,7 @@ int kube_config_entry_read_pem(struct kube_config_loader *l,
 	return 0;
 }
 
-/* --- finding entries --- */
+/* --- find entries --- */
 
 static const json_t *list_of(const struct kube_config_file *file,
                              const char *list)
@@ -100,7 +100,7 @@ static const json_t *list_of(const struct kube_config_file *file,
 	return json_object_get(file->tree, list);
 }
 
-/* Names of all entries of a list, "a, b". */
+/* Append the names of all entries of a list, "a, b". */
 static void name_all(const struct kube_config_loader *l, const char *list,
                      struct buf *out)
 {

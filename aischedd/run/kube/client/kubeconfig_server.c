@@ -1,4 +1,4 @@
-/* kubeconfig_server.c - where the server of a kubeconfig is */
+/* kubeconfig_server.c - the server of a kubeconfig */
 #include "aischedd/run/kube/client/kubeconfig_server.h"
 
 #include <curl/curl.h>
@@ -8,7 +8,7 @@
 #include "aischedd/run/kube/client/kubeconfig_entry.h"
 #include "libcommon/mem.h"
 
-/* A part of the URL into the arena; NULL: it has none. */
+/* Copy a part of the URL into the arena; returns NULL if it is absent. */
 static const char *url_part(struct kube_config *c, CURLU *url, CURLUPart part)
 {
 	const char *ret = NULL;
@@ -21,7 +21,7 @@ static const char *url_part(struct kube_config *c, CURLU *url, CURLUPart part)
 	return ret;
 }
 
-/* A host name or address, for it becomes part of an URL. */
+/* Whether s is a host name or address that can be put into a URL. */
 static bool is_host(const char *s)
 {
 	return !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw"

@@ -1,5 +1,5 @@
 /*
- * kubeconfig_server.h - where an API server is, as a kubeconfig says
+ * kubeconfig_server.h - the server of a kubeconfig
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_SERVER_H
 #define AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_SERVER_H
@@ -10,11 +10,11 @@
 struct kube_config_entry;
 struct kube_config_loader;
 
-/* From a URL.  Fails: EINVAL. */
+/* Set the server from a URL. Fails with EINVAL. */
 int kube_config_set_server(struct kube_config *c, const char *server,
                            struct err *err);
 
-/* Returns -1 if something is wrong; the loader says what. */
+/* Returns -1 if something is wrong; the loader has the reason. */
 int kube_config_read_cluster(struct kube_config_loader *l,
                              const struct kube_config_entry *e);
 

@@ -1,4 +1,4 @@
-/* kubeconfig_user.c - as whom a kubeconfig has us talk to its server */
+/* kubeconfig_user.c - the credentials of a kubeconfig */
 #include "aischedd/run/kube/client/kubeconfig_user.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int read_token(struct kube_config_loader *l,
 	return kube_config_entry_wrong(l, e);
 }
 
-/* Refuse what would make us another user than the entry says. */
+/* Refuse options that would make us another user than the entry names. */
 static int check_user(struct kube_config_loader *l,
                       const struct kube_config_entry *e)
 {
@@ -51,7 +51,7 @@ static int check_user(struct kube_config_loader *l,
 	return 0;
 }
 
-/* The command and its arguments; NULL: that is no list of texts. */
+/* Returns the command and its arguments; NULL if they are no list of texts. */
 static const char *const *read_argv(struct kube_config_loader *l,
                                     const char *command, const json_t *args)
 {
@@ -147,7 +147,7 @@ static int read_plugin(struct kube_config_loader *l,
 		err_wrap(l->err, "exec");
 		return kube_config_entry_wrong(l, e);
 	}
-	/* As kubectl does: who has a token needs no program. */
+	/* As in kubectl, a token makes the program unnecessary. */
 	if (!c->token)
 		c->plugin = plugin;
 	return 0;

@@ -1,5 +1,4 @@
-/* outcome.c - what came of a try of a call, and whether there is another
- */
+/* outcome.c - judge a try of a call: answer, or try again */
 #include "aischedd/run/kube/client/outcome.h"
 
 #include <errno.h>
@@ -9,9 +8,9 @@
 #include "aischedd/run/kube/client/split.h"
 #include "aischedd/run/kube/client/who.h"
 
-enum { MAX_AGAIN = 5 /* tries when it is not the server as a whole */ };
+enum { MAX_AGAIN = 5 /* tries, unless the whole server is in trouble */ };
 
-/* Without times and counts, so that the same trouble has the same text. */
+/* Without times and counts, so that the same trouble gives the same text. */
 static const char *words(const struct kube_call *call, CURLcode code)
 {
 	long errnum = 0;
@@ -67,8 +66,8 @@ static void explain(const struct kube_call *call, CURLcode code,
 	}
 }
 
-/* The same again as soon as the server takes requests.  The lease does not
- * wait for that, and so needs a pause of its own. */
+/* Try again as soon as the server takes requests. A Lease call does not wait
+ * for that, and so needs a pause of its own. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {
@@ -84,7 +83,7 @@ static void retry(struct kube_call *call, int code, const char *reason,
 		kube_http_enqueue(call, true);
 }
 
-/* The same again a little later, but not for ever. */
+/* Try again a little later, a limited number of times. */
 static void retry_later(struct kube_call *call, int code, const char *reason,
                         const struct err *err)
 {
@@ -135,7 +134,7 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 	retry(call, 401, "Unauthorized", &err);
 }
 
-/* Of a node, not of the server. */
+/* Whether the node did not answer, rather than the server. */
 static bool is_silent(const struct kube_call *call, CURLcode code)
 {
 	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
@@ -190,7 +189,7 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
-	/* libcurl takes headers that were cut off for all there are. */
+	/* libcurl does not notice truncated headers. */
 	if (code == CURLE_OK && !call->heard)
 		code = CURLE_GOT_NOTHING;
 	if (code != CURLE_OK)

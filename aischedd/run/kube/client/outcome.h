@@ -1,5 +1,5 @@
 /*
- * outcome.h - what came of a try, and whether there is another
+ * outcome.h - judge a try of a call: answer, or try again
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_OUTCOME_H
 #define AISCHEDD_RUN_KUBE_CLIENT_OUTCOME_H
@@ -8,7 +8,7 @@
 
 struct kube_call;
 
-/* As libcurl says; of one that was flying. */
+/* Handle the result of libcurl for a call in flight. */
 void kube_outcome_tried(struct kube_call *call, CURLcode code);
 
 #endif

@@ -1,4 +1,4 @@
-/* path.c - paths of requests */
+/* path.c - build paths of requests */
 #include "aischedd/run/kube/client/path.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * path.h - paths of requests
+ * path.h - build paths of requests
  *
  * Pure.
  */
@@ -11,7 +11,7 @@
 /* Append "/NAME", escaped. */
 void kube_path_name(struct buf *path, const char *name);
 
-/* Append "?KEY=VALUE", or with & after the first, escaped. */
+/* Append "?KEY=VALUE", or with & after the first one, escaped. */
 void kube_path_query(struct buf *path, const char *key, const char *value);
 
 #endif

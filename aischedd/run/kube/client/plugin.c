@@ -1,5 +1,4 @@
-/* plugin.c - credentials from a program, as a kubeconfig's exec names it
- */
+/* plugin.c - run a program that prints credentials, a kubeconfig's exec */
 #include "aischedd/run/kube/client/plugin.h"
 
 #include <event2/event.h>
@@ -23,9 +22,9 @@
 
 #define MAX_OUTPUT ((size_t)1 << 20)
 
-/* One of the program's two outputs. */
+/* One of the outputs of the program. */
 struct plugin_stream {
-	int fd; /* ours; -1: ended */
+	int fd; /* our end; -1: ended */
 	struct event *readable;
 	struct buf text;
 };
@@ -41,7 +40,7 @@ struct kube_plugin_run {
 	struct plugin_stream out, says; /* stdout, stderr */
 };
 
-/* --- starting it --- */
+/* --- start --- */
 
 static void put_text(json_t *obj, const char *key, const char *value)
 {
@@ -49,7 +48,7 @@ static void put_text(json_t *obj, const char *key, const char *value)
 		json_object_set_new(obj, key, json_string(value));
 }
 
-/* What the program is told about its task, as a variable. */
+/* The value of KUBERNETES_EXEC_INFO, which tells the program its task. */
 static char *exec_info(const struct kube_config *c)
 {
 	json_t *spec = json_pack("{s:b}", "interactive", 0);
@@ -92,7 +91,7 @@ static bool has_name(const char *const *env, size_t n, const char *variable)
 	return false;
 }
 
-/* Ours come first, and hide those of the daemon. */
+/* Our variables come first and hide those of the daemon. */
 static const char **make_env(const struct kube_config *c, const char *info)
 {
 	const char **env = NULL;
@@ -144,7 +143,7 @@ static int spawn_with(const struct kube_config *c, const char **env, int out,
 	return code;
 }
 
-/* Returns an errno value; on success, the ends of its outputs to read. */
+/* Returns an errno value; on success also the read ends of its outputs. */
 static int spawn(const struct kube_config *c, const char **env, pid_t *ret_pid,
                  int *ret_pidfd, int *ret_out, int *ret_says)
 {
@@ -172,7 +171,7 @@ static int spawn(const struct kube_config *c, const char **env, pid_t *ret_pid,
 	return code;
 }
 
-/* --- watching it --- */
+/* --- watch --- */
 
 static void stream_end(struct plugin_stream *s)
 {
@@ -184,7 +183,7 @@ static void stream_end(struct plugin_stream *s)
 	s->fd = -1;
 }
 
-/* Read what there is; too much is as if it had ended. */
+/* Read what is there; too much output counts as its end. */
 static void stream_read(struct plugin_stream *s)
 {
 	ssize_t n;
@@ -229,8 +228,8 @@ static void run_free(struct kube_plugin_run *run)
 }
 
 /*
- * Kill it and whatever it started; nobody waits for that, for a program that
- * hangs on a dead file server does not die at once.  on_ended() cleans up.
+ * Kill it and all it started, without waiting: a program that hangs on a dead
+ * file server does not die at once. on_ended() cleans up.
  */
 static void run_kill(struct kube_plugin_run *run)
 {
@@ -245,7 +244,7 @@ void kube_plugin_cancel(struct kube_plugin_run *run)
 		run_kill(run);
 }
 
-/* err has no context yet. */
+/* err has no context yet: add it. */
 static void tell_failure(const struct kube_plugin_run *run, kube_plugin_fn *fn,
                          struct err *err)
 {
@@ -254,7 +253,7 @@ static void tell_failure(const struct kube_plugin_run *run, kube_plugin_fn *fn,
 	fn(NULL, err, run->arg);
 }
 
-/* The last line that it wrote on stderr. */
+/* Returns the last line it wrote to stderr. */
 static void last_line(struct buf *text, const char **ret, int *ret_len)
 {
 	const char *s = text->data ? text->data : "";
@@ -323,7 +322,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	tell_failure(run, fn, &err);
 }
 
-/* It runs: watch it. */
+/* Watch the running program. */
 static struct kube_plugin_run *run_new(struct event_base *base, pid_t pid,
                                        int pidfd, int out, int says)
 {

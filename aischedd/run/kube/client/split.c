@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define KEEP ((size_t)256 << 10) /* memory for the next object */
+#define KEEP ((size_t)256 << 10) /* memory kept for the next object */
 
 json_t *kube_parse(const char *text, size_t len, struct err *err)
 {
@@ -33,8 +33,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Take one character into account; only the depth matters to us, the rest is
- * for the parser. */
+/* Follow one character. Only the depth matters here; the parser checks the
+ * rest. */
 static void step(struct kube_split *split, char c)
 {
 	if (split->escaped)
@@ -68,8 +68,8 @@ static size_t trim(const struct buf *text, size_t len)
 	return len;
 }
 
-/* Whether the '[' that comes next begins the items: it follows their name,
- * which is a name and no value when a comma or a brace is before it. */
+/* Whether the '[' that comes next begins the items: it must follow their name,
+ * and a comma or brace before it shows that it is a name, not a value. */
 static bool begins_items(const struct kube_split *split)
 {
 	static const char name[] = "\"items\"";
@@ -117,7 +117,7 @@ static int take_between(struct kube_split *split, char c, struct err *err)
 	return 1;
 }
 
-/* The bracket that ends what begins at text, or the end of it all. */
+/* Returns the bracket that ends the list at text, or the end. */
 static const char *skip_list(const char *text, const char *end)
 {
 	struct kube_split inner = { 0 };
@@ -129,8 +129,8 @@ static const char *skip_list(const char *text, const char *end)
 }
 
 /*
- * Who wrote which field is up to half of an object, and nobody reads it here.
- * Quotes inside of texts have a backslash, so this is a key where it stands.
+ * managedFields is up to half of an object, and not used here. Quotes inside of
+ * strings have a backslash, so a match is a key.
  */
 static void drop_managed_fields(struct buf *text)
 {
@@ -150,7 +150,7 @@ static void drop_managed_fields(struct buf *text)
 	text->data[text->len] = '\0';
 }
 
-/* The object is whole. */
+/* Pass on the complete object. */
 static int emit(struct kube_split *split, kube_split_fn *fn, void *arg,
                 struct err *err)
 {
@@ -166,13 +166,13 @@ static int emit(struct kube_split *split, kube_split_fn *fn, void *arg,
 	else
 		buf_clear(&split->object);
 	split->in = IN_BETWEEN;
-	split->depth = 1; /* of the list */
+	split->depth = 1; /* inside the list */
 	rc = fn(obj, arg, err);
 	json_decref(obj);
 	return rc;
 }
 
-/* Take what belongs to the object; *ret_taken is how much. */
+/* Take the bytes of the object; *ret_taken: how many. */
 static int take_object(struct kube_split *split, const char *data, size_t len,
                        size_t *ret_taken, struct err *err)
 {
@@ -204,7 +204,7 @@ int kube_split_feed(struct kube_split *split, const void *data, size_t len,
 		case IN_BETWEEN:
 			rc = take_between(split, *p, err);
 			if (rc > 0)
-				n = 0; /* it belongs to the object */
+				n = 0; /* part of the object */
 			break;
 		case IN_OBJECT:
 			rc = take_object(split, p, (size_t)(end - p), &n, err);

@@ -1,4 +1,4 @@
-/* status.c - what an API server means by an answer that is no success */
+/* status.c - explain a refusal of an API server */
 #include "aischedd/run/kube/client/status.h"
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/buf.h"
 
-/* --- what was asked for --- */
+/* --- the request --- */
 
-/* Take one part of a path; false: there is none. */
+/* Take one part of a path; returns false at the end. */
 static bool take_part(const char **path, char *ret, size_t size)
 {
 	const char *p = *path + (**path == '/');
@@ -57,7 +57,7 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
 	take_part(&path, version, sizeof(version));
 	take_part(&path, ret->resource, sizeof(ret->resource));
 	ahead = path;
-	/* A namespace itself is /api/v1/namespaces/NS, with nothing after. */
+	/* /api/v1/namespaces/NS alone is the namespace itself. */
 	if (!strcmp(ret->resource, "namespaces") &&
 	    take_part(&ahead, ret->namespace, sizeof(ret->namespace)) &&
 	    *ahead == '/') {
@@ -82,9 +82,9 @@ static void describe(const struct kube_target *t, struct buf *out)
 		buf_printf(out, " in namespace '%s'", t->namespace);
 }
 
-/* --- what was answered --- */
+/* --- the answer --- */
 
-/* The user that the server's message names: User "NAME" cannot … */
+/* Find the user in the server's message: User "NAME" cannot … */
 static void find_user(const char *message, const char **ret, int *ret_len)
 {
 	static const char before[] = "User \"";
@@ -156,7 +156,7 @@ static int errno_of(int code, const char *reason, const char *message)
 	return EIO;
 }
 
-/* An eviction that a disruption budget forbids is answered with 429, too. */
+/* A disruption budget refuses an eviction with 429, too. */
 static bool is_about_budget(struct kube_reader *r)
 {
 	const json_t *cause;
@@ -202,7 +202,7 @@ void kube_status_read(int code, const json_t *body, enum kube_method method,
 	snprintf(ret->reason, sizeof(ret->reason), "%s", reason);
 	ret->wait_ms = wait_s > 0 && wait_s < 86400 ? wait_s * 1000 : -1;
 	ret->refusal = refusal_of(code, &r);
-	/* Quotas and policies forbid with other words. */
+	/* Quotas and policies use other words. */
 	if (code == 403 && strstr(message, "\" cannot "))
 		tell_forbidden(&target, message, err);
 	else

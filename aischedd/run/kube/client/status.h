@@ -1,8 +1,8 @@
 /*
- * status.h - what an API server means by an answer that is no success
+ * status.h - explain a refusal of an API server
  *
- * Pure.  The sentence names what was tried and, where the server may not be
- * asked for it, the rule that would allow it.
+ * Pure. The sentence names what was tried and, for a missing permission, the
+ * rule that would grant it.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_STATUS_H
 #define AISCHEDD_RUN_KUBE_CLIENT_STATUS_H
@@ -17,28 +17,28 @@ enum kube_method {
 	KUBE_POST,
 	KUBE_PUT,
 	KUBE_DELETE,
-	KUBE_MERGE,     /* PATCH: replaces lists whole */
-	KUBE_STRATEGIC, /* PATCH: lists by key; only built-in types */
+	KUBE_MERGE,     /* PATCH: replaces whole lists */
+	KUBE_STRATEGIC, /* PATCH: merges lists by key; built-in types only */
 	KUBE_JSON_PATCH /* PATCH: operations on paths */
 };
 
-/* What to do about it. */
+/* What to do about a refusal. */
 enum kube_refusal {
-	KUBE_FINAL,    /* the same again would get the same answer */
-	KUBE_AGAIN,    /* this one, a little later */
-	KUBE_BUSY,     /* the server cannot take requests now */
-	KUBE_STRANGER, /* it does not accept the credentials */
+	KUBE_FINAL,    /* final: a second try would get the same answer */
+	KUBE_AGAIN,    /* try this request again a little later */
+	KUBE_BUSY,     /* the server takes no requests now */
+	KUBE_STRANGER, /* it rejects the credentials */
 };
 
 struct kube_status {
 	enum kube_refusal refusal;
-	char reason[48]; /* "AlreadyExists", "NotFound"; "": none given */
-	int64_t wait_ms; /* what the body says; -1: nothing */
+	char reason[48]; /* "AlreadyExists", "NotFound"; "": not given */
+	int64_t wait_ms; /* pause that the body asks for; -1: none */
 };
 
-/* The path of a request, taken apart; texts are cut to what they may be. */
+/* The parts of a request's path, truncated to their greatest lengths. */
 struct kube_target {
-	const char *verb; /* of RBAC: "list", "create", "patch" */
+	const char *verb; /* as in RBAC: "list", "create", "patch" */
 	char group[128];  /* "" is the core group */
 	char resource[80];
 	char sub[32]; /* "status"; "": none */
@@ -49,10 +49,10 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
                        const char *path);
 
 /*
- * code is of HTTP, not 2xx; body is the Status, or whatever came, or NULL.
- * err->code: ENOENT 404, EEXIST AlreadyExists, ESTALE other 409 and 410,
- * EPERM 403, EDQUOT 403 for a quota, EACCES 401, EINVAL 400 and 422, EMSGSIZE
- * 413, EAGAIN 429, ETIMEDOUT 504, EIO else.
+ * code: HTTP status, not 2xx; body: the Status, any other JSON, or NULL.
+ * err->code: ENOENT 404, EEXIST AlreadyExists, ESTALE other 409 and 410, EPERM
+ * 403, EDQUOT 403 for a quota, EACCES 401, EINVAL 400 and 422, EMSGSIZE 413,
+ * EAGAIN 429, ETIMEDOUT 504, EIO else.
  */
 void kube_status_read(int code, const json_t *body, enum kube_method method,
                       const char *path, struct kube_status *ret,

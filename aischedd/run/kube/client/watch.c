@@ -1,4 +1,4 @@
-/* watch.c - all objects of one kind, and what becomes of them */
+/* watch.c - list and watch all objects of one kind */
 #include "aischedd/run/kube/client/watch.h"
 
 #include <event2/event.h>
@@ -17,40 +17,41 @@
 enum {
 	BACKOFF_MS = 800,
 	BACKOFF_MAX_MS = 30000,
-	HEALTHY_MS = 1000, /* what lasted so long may begin again at once */
-	BAD_MAX = 3        /* then a list is begun anew */
+	/* a watch that lasted this long may restart at once */
+	HEALTHY_MS = 1000,
+	BAD_MAX = 3 /* failures after which a list begins anew */
 };
 
 enum step {
-	STEP_LIST, /* from the beginning */
-	STEP_PAGE, /* the list goes on */
-	STEP_WATCH /* from the version */
+	STEP_LIST, /* list from the beginning */
+	STEP_PAGE, /* go on with the list */
+	STEP_WATCH /* watch from the version */
 };
 
 struct kube_watch {
 	struct kube_http *http;
 	struct kube_watch_spec spec;
 	char *path;
-	struct event *timer; /* the next step is due */
+	struct event *timer; /* for the next step */
 	enum step step;
-	bool whole;    /* list without pages: one was too old on the way */
-	char *version; /* resourceVersion to go on from */
-	char *next;    /* of the next page */
-	unsigned bad;  /* steps in a row that failed */
+	bool whole;    /* list without pages: a page was too old */
+	char *version; /* resourceVersion from which to go on */
+	char *next;    /* token of the next page */
+	unsigned bad;  /* failed steps in a row */
 
-	/* Of the current step. */
+	/* The current step. */
 	struct kube_call *call;
 	struct kube_split split;
 	int64_t begun_ms;
-	bool got;        /* something came */
+	bool got;        /* something was received */
 	bool expired;    /* the server no longer knows our version */
-	bool busy, dead; /* in a callback, and freed there */
+	bool busy, dead; /* in a callback; freed there */
 };
 
 const struct kube_watch_spec kube_watch_default = {
 	.page = 500,
 	.max = (size_t)16 << 20,
-	.silence_ms = 90000, /* bookmarks come every minute */
+	.silence_ms = 90000, /* bookmarks come each minute */
 	.renew_s = 300,
 };
 
@@ -78,7 +79,7 @@ void kube_watch_free(struct kube_watch *watch)
 		destroy(watch);
 }
 
-/* Returns -1 if the receiver has ended the watch. */
+/* Returns -1 if the receiver has freed the watch. */
 static int tell(struct kube_watch *w, enum kube_news news, json_t *obj,
                 const struct err *err)
 {
@@ -93,7 +94,7 @@ static void keep(char **at, const char *s)
 	*at = s && *s ? xstrdup(s) : NULL;
 }
 
-/* --- what comes --- */
+/* --- what arrives --- */
 
 static int on_item(json_t *obj, void *arg, struct err *err)
 {
@@ -113,7 +114,7 @@ static int on_error(struct kube_watch *w, const json_t *status, struct err *err)
 	               w->path, message ? message : "an error without a word");
 }
 
-/* One of a watch: type and object. */
+/* Handle an event of a watch: type and object. */
 static int on_event(json_t *event, void *arg, struct err *err)
 {
 	static const struct {
@@ -145,7 +146,7 @@ static int on_event(json_t *event, void *arg, struct err *err)
 	return 0; /* BOOKMARK */
 }
 
-/* The first answer of a list puts in doubt what was known before. */
+/* At the first answer of a list, all objects known so far are in doubt. */
 static int begin_list(struct kube_watch *w)
 {
 	if (w->step != STEP_LIST || w->got)
@@ -242,8 +243,8 @@ static void list_done(struct kube_watch *w, const struct kube_answer *answer)
 	begin(w);
 }
 
-/* Whether the way it ended needs no word: the server ends watches, and so do
- * the things on the way. */
+/* Whether an end needs no message: servers and proxies end watches
+ * regularly. */
 static bool is_usual(const struct kube_watch *w,
                      const struct kube_answer *answer)
 {
@@ -259,7 +260,7 @@ static void watch_done(struct kube_watch *w, const struct kube_answer *answer)
 	if (w->expired || answer->code == 410) {
 		w->step = STEP_LIST;
 		if (!w->bad) {
-			w->bad = 1; /* once at once */
+			w->bad = 1; /* the first retry is immediate */
 			begin(w);
 			return;
 		}
@@ -309,7 +310,8 @@ static char *step_path(struct kube_watch *w)
 		kube_path_query(&path, "watch", "1");
 		kube_path_query(&path, "allowWatchBookmarks", "true");
 		kube_path_query(&path, "resourceVersion", w->version);
-		/* From once to twice that, not all of them at one time. */
+		/* Between once and twice that, so that not all end at one
+		 * time. */
 		put_number(&path, "timeoutSeconds",
 		           kube_http_jitter(w->http, 4 * w->spec.renew_s) -
 		               3 * w->spec.renew_s);

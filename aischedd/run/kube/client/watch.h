@@ -1,15 +1,15 @@
 /*
- * watch.h - all objects of one kind, and what becomes of them
+ * watch.h - list and watch all objects of one kind
  *
- * Lists in pages, then watches from where the list was, for ever: a watch
- * that ends, is cut, falls silent or is too old goes on or begins again by
- * itself.  Objects are handed over one at a time and kept by nobody here.
+ * Lists in pages, then watches from there, for ever: a watch that ends, is cut
+ * off, falls silent or is too old goes on or begins again by itself. Objects
+ * are handed over one at a time and not kept here.
  *
  * What the receiver does: at KUBE_RESET mark all it has; at KUBE_ADDED and
- * KUBE_MODIFIED replace or add (the same object may come again) and unmark;
- * at KUBE_DELETED remove; at KUBE_SYNCED remove what is still marked.  Between
- * a reset and its sync it knows less than the server does.  Telling a
- * namesake from its predecessor takes the uid.
+ * KUBE_MODIFIED replace or add (the same object may come again) and unmark; at
+ * KUBE_DELETED remove; at KUBE_SYNCED remove what is still marked. Between a
+ * reset and its sync it knows less than the server does. The uid tells an
+ * object from an earlier one of the same name.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
 #define AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
@@ -27,32 +27,32 @@ enum kube_news {
 	KUBE_MODIFIED,
 	KUBE_DELETED, /* obj is its last state */
 	KUBE_SYNCED,
-	KUBE_TROUBLE, /* err: why this goes slower; it goes on by itself */
+	KUBE_TROUBLE, /* err: why it is slow; it goes on by itself */
 };
 
-/* obj: borrowed; of ADDED, MODIFIED and DELETED.  err: of TROUBLE.  Callbacks
- * come from the loop; kube_watch_free() may be called in one. */
+/* obj: borrowed; of ADDED, MODIFIED and DELETED. err: of TROUBLE. Called from
+ * the loop; kube_watch_free() is allowed in it. */
 typedef void kube_watch_fn(enum kube_news news, json_t *obj,
                            const struct err *err, void *arg);
 
 struct kube_watch_spec {
 	const char *path; /* "/api/v1/pods", perhaps with a query */
-	unsigned page;    /* objects of one list request */
+	unsigned page;    /* objects in one answer of a list */
 	size_t max;       /* bytes of one object */
 	int64_t silence_ms;
-	int64_t renew_s; /* a watch ends after that and up to twice that */
+	int64_t renew_s; /* a watch ends after once to twice this time */
 	kube_watch_fn *fn;
 	void *arg;
 };
 
-/* Right for a real API server; set path, fn and arg. */
+/* Values for a real API server; set path, fn and arg. */
 extern const struct kube_watch_spec kube_watch_default;
 
 struct kube_watch;
 
-/* http must outlive it; spec is copied.  Cannot fail. */
+/* http must outlive it; spec is copied. Does not fail. */
 struct kube_watch *kube_watch_new(struct kube_http *http,
                                   const struct kube_watch_spec *spec);
-void kube_watch_free(struct kube_watch *watch); /* NULL is fine */
+void kube_watch_free(struct kube_watch *watch); /* NULL is allowed */
 
 #endif

@@ -1,23 +1,23 @@
-/* who.c - as whom calls go out: a kubeconfig, a program's credential */
+/* who.c - the credentials of calls: a kubeconfig, a program */
 #include "aischedd/run/kube/client/who.h"
 
 #include "aischedd/run/kube/client/http_priv.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 
-/* A credential is renewed so many seconds before its end. */
+/* Renew a credential this many seconds before its end. */
 enum { EXPIRES_EARLY = 10 };
 
 void kube_who_renew(struct kube_http *http, uint64_t badge)
 {
 	if (badge != http->badge)
-		return; /* somebody else did already */
+		return; /* another call has done it */
 	http->badge++;
 	http->stale = true;
 	kube_credential_fini(&http->credential);
 }
 
-/* Read the files; what was read before stays in force when that fails. */
+/* Read the files; if that fails, the old configuration stays in force. */
 static void load(struct kube_http *http)
 {
 	struct kube_config *config;
@@ -45,7 +45,7 @@ static void load(struct kube_http *http)
 	kube_credential_fini(&http->credential);
 }
 
-/* Some seconds before it expires, of one that lasts so long. */
+/* Renew some seconds before it expires, if it lasts long enough. */
 static int64_t renew_time(const struct kube_credential *cred, int64_t now)
 {
 	int64_t half = (cred->expires - now) / 2;

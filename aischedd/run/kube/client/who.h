@@ -1,5 +1,5 @@
 /*
- * who.h - as whom calls go out: configuration and credentials
+ * who.h - the credentials of calls: configuration, plugin
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_WHO_H
 #define AISCHEDD_RUN_KUBE_CLIENT_WHO_H
@@ -9,10 +9,10 @@
 
 struct kube_http;
 
-/* The server does not accept what calls with that badge identified with. */
+/* The server rejected the credentials that had this badge: renew them. */
 void kube_who_renew(struct kube_http *http, uint64_t badge);
 
-/* Whether a call can go out now; if not, what is missing is on its way. */
+/* Whether a call can go out now; if not, obtains what is missing. */
 bool kube_who_is_ready(struct kube_http *http, int64_t now);
 
 #endif

@@ -1,4 +1,4 @@
-/* yaml.c - YAML as a kubeconfig needs it, as a tree of jansson's */
+/* yaml.c - parse the YAML of a kubeconfig into a tree of jansson */
 #include "aischedd/run/kube/client/yaml.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 struct yaml_reader {
 	yaml_parser_t parser;
-	yaml_event_t event; /* the current one */
+	yaml_event_t event; /* current event */
 	int nodes;
 	struct err *err;
 };
@@ -18,7 +18,7 @@ static int fail(struct yaml_reader *r, const yaml_mark_t *mark,
 	return err_set(r->err, EINVAL, "line %zu: %s", mark->line + 1, what);
 }
 
-/* Fetch the next event; the one before it is gone. */
+/* Fetch the next event; frees the one before. */
 static int advance(struct yaml_reader *r)
 {
 	yaml_event_delete(&r->event);
@@ -28,7 +28,7 @@ static int advance(struct yaml_reader *r)
 	            r->parser.problem ? r->parser.problem : "this is no YAML");
 }
 
-/* Quoted ones are always text. */
+/* Quoted scalars are always strings. */
 static json_t *read_scalar(struct yaml_reader *r)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
@@ -90,7 +90,7 @@ static int fill_map(struct yaml_reader *r, json_t *map, int depth)
 	return -1;
 }
 
-/* The value that begins with the current event, up to its last one. */
+/* Read the value that begins with the current event, up to its last one. */
 static json_t *read_node(struct yaml_reader *r, int depth)
 {
 	bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
@@ -123,7 +123,8 @@ static json_t *read_stream(struct yaml_reader *r)
 {
 	json_t *json;
 
-	if (advance(r) < 0 || advance(r) < 0) /* stream, document */
+	if (advance(r) < 0 ||
+	    advance(r) < 0) /* skip begin of stream and document */
 		return NULL;
 	if (r->event.type == YAML_STREAM_END_EVENT)
 		return json_null();

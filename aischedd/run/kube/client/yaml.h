@@ -1,10 +1,10 @@
 /*
- * yaml.h - YAML as a kubeconfig needs it, as a tree of jansson's
+ * yaml.h - parse the YAML of a kubeconfig into a tree of jansson
  *
- * Maps, lists and scalars; every scalar is a string, except for null, so that
- * a token of digits stays what it is.  JSON is YAML, too.  Refused, with
- * `line N: what`: aliases, keys given twice, several documents, and what is
- * too large, too deep or too many.
+ * Maps, lists and scalars; every scalar but null is a string, so that a token
+ * of digits stays one. JSON is YAML, too. Refused, with `line N: what`:
+ * aliases, duplicate keys, several documents, and what is too large, too deep
+ * or too many.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_YAML_H
 #define AISCHEDD_RUN_KUBE_CLIENT_YAML_H
@@ -20,7 +20,8 @@ enum {
 	KUBE_YAML_NODES = 100000
 };
 
-/* The caller's; json_null() for a document that is empty.  Fails: EINVAL. */
+/* Owns: the caller. Returns json_null() for an empty document. Fails with
+ * EINVAL. */
 json_t *kube_yaml_parse(const char *text, size_t len, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* foreign.c - a Job that somebody else made, as the queue sees it */
+/* foreign.c - read a Job that others made as a request */
 #include "aischedd/run/kube/object/foreign.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 #define PREFIX "aisched.io/"
 
-/* What can be said in a label or an annotation: options of aisub that make
- * sense for pods whose containers are given. */
+/* Options that can be given as a label or annotation: those that make sense for
+ * pods whose containers are given. */
 static const char *const options[] = {
 	"account",        "begin",    "class",      "comment",
 	"constraint",     "deadline", "dependency", "exclude",
@@ -27,7 +27,7 @@ static const char *const options[] = {
 	"tasks-per-node", "time",     "topology",
 };
 
-/* Ours, or of no concern here. */
+/* Keys of ours, or not of concern here. */
 static const char *const others[] = {
 	KUBE_LABEL_QUEUE, KUBE_LABEL_JOB, KUBE_LABEL_CLUSTER,
 	KUBE_NOTE_STORE,  KUBE_NOTE_POOL, KUBE_NOTE_USER,
@@ -56,7 +56,7 @@ static const char *entry(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-/* --- where it stands --- */
+/* --- state --- */
 
 static void look_at_end(const json_t *status, struct kube_foreign *ret)
 {
@@ -83,7 +83,7 @@ static int64_t at_least_0(int64_t n)
 	return n > 0 ? n : 0;
 }
 
-/* Without completions the first success of any pod is the last word. */
+/* Without completions the first success of any pod ends the Job. */
 static void look_at_pods(const json_t *obj, struct kube_foreign *ret)
 {
 	struct kube_reader r = { .obj = obj };
@@ -143,12 +143,12 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 	return 0;
 }
 
-/* --- what it asks for --- */
+/* --- request --- */
 
 struct wish {
 	struct submit submit;
 	const struct conf_pool *pool;
-	const json_t *meta, *job, *pod; /* pod: its spec */
+	const json_t *meta, *job, *pod; /* metadata, spec, spec of its pods */
 	struct arena *arena;
 };
 
@@ -236,7 +236,7 @@ static int check_containers(const struct wish *w, const char *list,
 	return 0;
 }
 
-/* Rules about nodes that are not ours to keep. */
+/* Refuse rules about nodes that we cannot keep. */
 static int check_rules(const struct wish *w, struct err *err)
 {
 	static const char *const rules[] = { "nodeAffinity", "podAffinity",
@@ -293,7 +293,7 @@ static int check_template(const struct wish *w, struct err *err)
 	return check_rules(w, err);
 }
 
-/* Labels of nodes are features: both rules hold. */
+/* Node labels are features: its own constraint and the selector both hold. */
 static void take_selector(struct wish *w)
 {
 	struct spec *spec = &w->submit.spec;
@@ -315,7 +315,7 @@ static void take_selector(struct wish *w)
 	buf_free(&text);
 }
 
-/* Amounts that are not asked for are left to the queue's defaults. */
+/* The queue's defaults apply to amounts that are not requested. */
 static void take_amounts(struct wish *w)
 {
 	struct spec *spec = &w->submit.spec;
@@ -370,7 +370,7 @@ static int take_user(const struct wish *w, const char **ret, struct err *err)
 	return 0;
 }
 
-/* As a request of aisub would be: nothing that it could not ask for. */
+/* Check it like a request of aisub: no more rights than that. */
 static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
 {
 	json_t *obj = spec_to_json(&w->submit.spec);
@@ -423,7 +423,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
 	return check_spec(&w, ret, err);
 }
 
-/* --- what is done to it --- */
+/* --- patches --- */
 
 json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
                            const char *version, uint64_t job)

@@ -1,4 +1,4 @@
-/* init.c - the first process of a container, and its last words */
+/* init.c - the first process of a container, and its last message */
 #include "aischedd/run/kube/object/init.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@ static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
 				   "eval \"$" KUBE_OWN_VAR "\"\n"
 				   "unset " KUBE_OWN_VAR "\n";
 
-/* By the container's cgroup, of version 2 or 1; cgroup.type is not in the root,
- * which is the machine. */
+/* Reads the container's cgroup, version 2 or 1. The root group, which is the
+ * machine, has no cgroup.type. */
 static const char used_script[] =
     "aisched_used()\n"
     "{\n"
@@ -59,7 +59,8 @@ void kube_init_script(struct buf *out)
 	           used_script, run_script);
 }
 
-/* The last line that begins so, after that; NULL: none does. */
+/* Returns what follows the mark in the last line that begins with it; or
+ * NULL. */
 static const char *last_line(const char *text, const char *begin)
 {
 	const char *found = NULL;

@@ -1,12 +1,12 @@
 /*
- * init.h - the first process of a container, and its last words
+ * init.h - the first process of a container, and its last message
  *
- * Pure.  It is a shell that runs the script as its child, because a first
- * process gets no signal that it does not trap, and its children none at all:
- * it passes TERM on to everything in there and ends as the script has ended.
- * What only it can know it writes to the container's termination message, as
- * lines that begin with a mark: why the script was not run at all, or what was
- * used.  Killed, it says nothing.
+ * Pure. It is a shell that runs the script as its child: a first process gets
+ * no signal that it does not trap, and does not pass signals on. So this shell
+ * sends TERM to all processes in the container, and ends as the script has
+ * ended. What only it knows it writes to the container's termination message,
+ * as lines that begin with a mark: why the script did not run at all, or what
+ * was used. If it is killed, there is no message.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_INIT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_INIT_H
@@ -15,18 +15,18 @@
 
 #include "libcommon/buf.h"
 
-/* Text for a shell: the part that is not shared with other tasks. */
+/* The variable with shell text that is not shared with other tasks. */
 #define KUBE_OWN_VAR "AISCHED_OWN_ENV"
 
-/* A script may say something there, too. */
+/* Scripts may write to this file, too. */
 #define KUBE_LAST_FILE   "/dev/termination-log"
 #define KUBE_LAST_UNABLE "aisched: unable: "
-#define KUBE_LAST_USED   "aisched: used: " /* CPU us, bytes; "?" not known */
+#define KUBE_LAST_USED   "aisched: used: " /* CPU us, bytes; "?": not known */
 
 void kube_init_script(struct buf *out);
 
 struct kube_last {
-	char *unable;             /* on the heap; NULL: it ran the script */
+	char *unable;             /* on the heap; NULL: the script ran */
 	int64_t cpu_ms, peak_kib; /* 0: not known */
 };
 

@@ -9,7 +9,8 @@
 #include "aischedd/run/kube/object/output.h"
 
 enum {
-	LATER_S = 60, /* a cluster gives up nodes so much later than we do */
+	/* the cluster gives up nodes this much later than we do */
+	LATER_S = 60,
 	MODE_RX = 0555
 };
 
@@ -46,7 +47,7 @@ static json_t *args_of(const struct run_job *job)
 	return list;
 }
 
-/* The restricted profile of the Pod Security Standards, but for root, who
+/* The restricted profile of the Pod Security Standards, except for root, who
  * could not write to files of others without capabilities. */
 static json_t *security_of(const struct run_job *job)
 {
@@ -74,9 +75,9 @@ static json_t *container_of(const struct kube_home *home,
 	    "terminationMessagePolicy", "File");
 }
 
-/* A cluster deletes pods of a node that it does not hear of, after 5 minutes
- * unless they say otherwise.  How long to wait is ours to say, and when: it
- * does so where no daemon is there to do it. */
+/* A cluster deletes the pods of a silent node after 5 minutes, unless they say
+ * otherwise. Wait longer, as we decide that; it happens only if no daemon is
+ * there. */
 static json_t *tolerations(const struct kube_home *home)
 {
 	static const char *const keys[] = { "node.kubernetes.io/not-ready",
@@ -193,8 +194,8 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	if (kube_output_all_files(job))
 		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
 		                    json_string("true"));
-	/* What a pod that fails means for the others is for us to say; but
-	 * only the controller can make another of its index. */
+	/* What a failed pod means for the others we decide; but only the
+	 * controller can make another pod of its index. */
 	json_object_set_new(
 	    obj, "spec",
 	    json_pack("{s:s, s:i, s:i, s:i, s:s, s:{s:{s:o, s:o}, s:o}}",

@@ -15,13 +15,13 @@
 #include "libcommon/spec.h"
 
 /*
- * The caller's.  Fails: EINVAL what the user asks for cannot be had in this
- * pool: no image, a mount that is not allowed, root.
+ * Owns: the caller. Fails with EINVAL if this pool cannot give what the user
+ * asks for: no image, a mount that is not allowed, root.
  */
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err);
 
-/* How many of its pods may fail and be replaced. */
+/* Returns how many of its pods may fail and be replaced. */
 uint32_t kube_object_job_replace(const struct spec *spec);
 
 #endif

@@ -1,4 +1,4 @@
-/* mount.c - folders of pods: mounts, and where the script begins */
+/* mount.c - volumes of pods: mounts, and the working directory */
 #include "aischedd/run/kube/object/mount.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define WORK_DIR "/aisched/work"
 
-/* sub: the part of the volume that is mounted; "": all of it. */
+/* sub: the folder of the volume that is mounted; "": all of it. */
 static void add_volume(struct kube_volumes *v, const char *path,
                        const char *sub, const char *kind, json_t *source,
                        bool read_only)
@@ -36,7 +36,7 @@ void kube_volumes_add(struct kube_volumes *v, const char *path,
 	add_volume(v, path, "", kind, source, read_only);
 }
 
-/* The length of the folders that a pattern names without wildcards. */
+/* The length of the folders of a pattern before its first wildcard. */
 static size_t fixed_part(const char *pattern)
 {
 	size_t len = strcspn(pattern, "*?[\\");
@@ -47,8 +47,8 @@ static size_t fixed_part(const char *pattern)
 }
 
 /*
- * A folder on the host is allowed with all that is below.  *ret_top: the
- * length of that part of source which the admin has named.
+ * Whether a folder on the host is allowed; all below an allowed one is.
+ * *ret_top: the length of the part of source that the admin has named.
  */
 static bool is_allowed(const struct strlist *allowed, const char *source,
                        size_t *ret_top)
@@ -69,9 +69,9 @@ static bool is_allowed(const struct strlist *allowed, const char *source,
 }
 
 /*
- * A user may have made links in the folder that is allowed.  So that folder is
- * the volume, and the rest a subPath, of which the kubelet makes sure that it
- * does not lead out of the volume.
+ * Users may make links in an allowed folder. So that folder is the volume, and
+ * the rest a subPath: the kubelet ensures that it does not lead out of the
+ * volume.
  */
 static void add_folder(struct kube_volumes *v, const char *source, size_t top,
                        const char *path, bool read_only)
@@ -87,13 +87,14 @@ static void add_folder(struct kube_volumes *v, const char *source, size_t top,
 	free(folder);
 }
 
-/* One of the list; source and path point into text, which is the caller's. */
+/* A mount of the list; source and path point into the text, which the caller
+ * frees. */
 struct wanted_mount {
 	const char *source, *path;
 	bool claim, read_only;
 };
 
-/* Whether it is elsewhere than it says: "/data/..". */
+/* Whether the path has "..": "/data/..". */
 static bool goes_up(const char *path)
 {
 	for (const char *s = path; (s = strstr(s, "/..")); s += 3)
@@ -102,8 +103,8 @@ static bool goes_up(const char *path)
 	return false;
 }
 
-/* "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro".  text is cut up;
- * false: it is no mount. */
+/* Parse "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro" allowed. Cuts
+ * text; returns false if it is no mount. */
 static bool parse_mount(char *text, struct wanted_mount *ret)
 {
 	size_t len = strlen(text);

@@ -1,5 +1,5 @@
 /*
- * mount.h - folders of pods: mounts, and where the script begins
+ * mount.h - volumes of pods: mounts, and the working directory
  *
  * Pure.
  */
@@ -12,39 +12,38 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
-/* Volumes of a pod, and where they are in its container; both arrays are the
- * caller's. */
+/* Volumes of a pod, and their mounts in its container; owns: the caller. */
 struct kube_volumes {
 	json_t *volumes, *mounts;
 	unsigned n;
 };
 
-/* source is taken. */
+/* Takes source. */
 void kube_volumes_add(struct kube_volumes *v, const char *path,
                       const char *kind, json_t *source, bool read_only);
 
 /*
- * Those of --mount: "/data,pvc:NAME:/mnt:ro"; list may be NULL.
- * Fails: EINVAL one is malformed, or not allowed in the pool.
+ * Add the mounts of --mount: "/data,pvc:NAME:/mnt:ro"; list may be NULL. Fails
+ * with EINVAL if one is malformed, or not allowed in the pool.
  */
 int kube_volumes_mount(struct kube_volumes *v, const struct conf_pool *pool,
                        const char *list, struct err *err);
 
 /*
- * The script begins in the folder of that name: of a mount, else an empty one,
- * unless it would hide what the image needs.  Returns where it begins.
+ * Provide the working directory of that name: in a mount, else an empty folder,
+ * unless that would hide what the image needs. Returns where the script begins.
  */
 const char *kube_volumes_workdir(struct kube_volumes *v, const char *path);
 
-/* Where a file of a container is outside of it; both on the heap. */
+/* Where a container's file is outside of it; both on the heap. */
 struct kube_mount_file {
 	char *file;  /* on its node, or as in the container */
-	char *claim; /* the volume it is in; NULL: a folder of the node */
+	char *claim; /* the volume claim it is in; NULL: a folder of the node */
 };
 
 /*
- * Whether that name in a container is below a mount of the list that can be
- * written to; the innermost counts.
+ * Whether that name in a container is below a writable mount of the list; the
+ * innermost mount decides.
  */
 bool kube_mount_find(const char *list, const char *path,
                      struct kube_mount_file *ret);

@@ -1,4 +1,4 @@
-/* node.c - what an object of a node says that matters to us */
+/* node.c - read a node of the cluster */
 #include "aischedd/run/kube/object/node.h"
 
 #include <stdlib.h>
@@ -53,8 +53,8 @@ static json_t *read_features(const json_t *labels)
 }
 
 /*
- * What keeps pods away that do not name it.  Nodes that are kept for us say
- * that with a taint of ours; what cordon and a lost node add is told as such.
+ * Taints that keep pods away. A node kept for us has a taint of ours, which is
+ * left out; those of cordon and of a lost node are told as such.
  */
 static json_t *read_taints(const json_t *spec)
 {
@@ -80,7 +80,7 @@ static json_t *read_taints(const json_t *spec)
 	return list;
 }
 
-/* The label whose key is the level, or ends in "/" and the level. */
+/* Returns the label whose key is the level, or ends in "/" and the level. */
 static const char *level_of(const json_t *labels, const char *level)
 {
 	const char *exact = kube_text_at(labels, level);
@@ -98,7 +98,7 @@ static const char *level_of(const json_t *labels, const char *level)
 	return NULL;
 }
 
-/* From the top down to the first level that the node has no label for. */
+/* Join labels from the top down to the first level without label. */
 static char *read_topology(const struct strlist *levels, const json_t *labels)
 {
 	struct buf path = { 0 };
@@ -113,7 +113,7 @@ static char *read_topology(const struct strlist *levels, const json_t *labels)
 	return path.len ? buf_take(&path) : NULL;
 }
 
-/* By us with the reason that we were given, or by whoever could. */
+/* Returns our reason if we cordoned it, else says who may have. */
 static char *read_cordon(const json_t *obj)
 {
 	const json_t *meta = json_object_get(obj, "metadata");

@@ -1,5 +1,5 @@
 /*
- * node.h - what an object of a node says that matters to us
+ * node.h - read a node of the cluster
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_NODE_H
 #define AISCHEDD_RUN_KUBE_OBJECT_NODE_H
@@ -11,33 +11,34 @@
 #include "aischedd/run/kube/object/pod.h"
 #include "libcommon/conf/conf.h"
 
-/* An annotation of a node that the daemon cordoned: why. */
+/* The annotation with the reason of a node that the daemon cordoned. */
 #define KUBE_NOTE_DRAINED "aisched.io/drained"
 
 struct kube_node_said {
 	bool down, cordoned;
-	char *reason; /* of either; NULL: it is neither */
+	char *reason; /* why down or cordoned; NULL: neither */
 	struct kube_amount have;
 	char *gpu_type; /* or NULL */
 	json_t *features, *taints;
-	char *topology; /* from the top down to the first level that it has no
-	                 * label for; NULL: none */
+	char *topology; /* levels from the top down to the first without label;
+	                   NULL: none */
 };
 
-/* Whether it has all labels of "pool=gpu,disk"; NULL: any node has. */
+/* Whether it has all labels of "pool=gpu,disk"; NULL: any node does. */
 bool kube_node_matches(const json_t *obj, const char *selector);
 
-/* gpu: the resource; levels: widest first.  health: no more than down, cordoned
- * and the reason.  ret needs kube_node_said_fini(). */
+/* gpu: the resource name; levels: widest first. health: read only down,
+ * cordoned and the reason. Free ret with kube_node_said_fini(). */
 void kube_node_read_health(const json_t *obj, struct kube_node_said *ret);
 void kube_node_read(const json_t *obj, const char *gpu,
                     const struct strlist *levels, struct kube_node_said *ret);
 
-/* A node says every few minutes that it lives, which changes nothing. */
+/* Whether both say the same; nodes report every few minutes without a
+ * change. */
 bool kube_node_said_same(const struct kube_node_said *a,
                          const struct kube_node_said *b);
 
-/* How many levels of the topology it has labels for. */
+/* Returns how many levels of the topology it has labels for. */
 size_t kube_node_depth(const struct kube_node_said *said);
 
 void kube_node_said_fini(struct kube_node_said *said);

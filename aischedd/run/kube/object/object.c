@@ -1,4 +1,4 @@
-/* object.c - what all objects of a job have, and what is done to them */
+/* object.c - what all objects of a job share, and patches */
 #include "aischedd/run/kube/object/object.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 enum { CLUSTER_IN_NAME = 20 };
 
-/* --- names, labels --- */
+/* --- names and labels --- */
 
 void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
                       uint64_t job, uint32_t attempt)
@@ -153,7 +153,7 @@ json_t *kube_object_service(const struct kube_home *home,
 	return obj;
 }
 
-/* --- what is done to them --- */
+/* --- patches --- */
 
 json_t *kube_object_binding(const char *namespace, const char *pod,
                             const char *uid, const char *node)

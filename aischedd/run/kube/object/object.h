@@ -1,11 +1,11 @@
 /*
- * object.h - what a job is in a cluster: its objects, as JSON
+ * object.h - the objects of a job in a cluster, as JSON
  *
- * Pure.  One attempt of a job is an Indexed Job, a Secret with what its pods
- * run and, for more than one task, a headless Service by which they find each
- * other; all three have one name, made of cluster, job and attempt.  Every
+ * Pure. One attempt of a job is an Indexed Job, a Secret with what its pods run
+ * and, for more than one task, a headless Service by which they find each
+ * other; all three have one name, made of cluster, job and attempt. Every
  * object says whose it is: labels of job, queue and cluster, annotations of
- * attempt, store and pool.  The objects returned are the caller's.
+ * attempt, store and pool. The objects returned are the caller's.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_OBJECT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_OBJECT_H
@@ -24,30 +24,31 @@
 #define KUBE_NOTE_ATTEMPT  "aisched.io/attempt"
 #define KUBE_NOTE_STORE    "aisched.io/store"
 #define KUBE_NOTE_POOL     "aisched.io/pool"
-#define KUBE_NOTE_TASKS    "aisched.io/tasks" /* that it started with */
+#define KUBE_NOTE_TASKS    "aisched.io/tasks" /* tasks at its start */
 /* On a pod: its output goes to files of the user. */
 #define KUBE_NOTE_FILES  "aisched.io/files"
-#define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* of a pod: why it is to end */
-#define KUBE_NOTE_SECRET "aisched.io/secret" /* that it shares */
+#define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* on a pod: why it is to end */
+#define KUBE_NOTE_SECRET "aisched.io/secret" /* name of a shared Secret */
 
-/* The job goes on without this pod: what becomes of it is not its end. */
+/* The job goes on without this pod, whose outcome does not count. */
 #define KUBE_LEAVE_SHRINK "shrink"
 
-/* Where a container finds the Secret. */
+/* The folder of the Secret in a container. */
 #define KUBE_JOB_DIR "/aisched/job"
 
-/* A Job controller appends "-INDEX" to make the name of a host. */
+/* Shorter than a name may be: the Job controller appends "-INDEX" for host
+ * names. */
 enum { KUBE_NAME_SIZE = 64 };
 
-/* Where the objects are made, and for whom; borrowed. */
+/* Where and for whom objects are made; borrowed. */
 struct kube_home {
 	const struct conf_pool *pool;
 	const char *cluster;
-	const char *store;    /* the id of our database */
-	int64_t node_timeout; /* s; after which a silent node is given up */
+	const char *store;    /* id of our database */
+	int64_t node_timeout; /* seconds until a silent node is given up */
 };
 
-/* Whose an object is, as its labels and annotations say. */
+/* The owner of an object, by its labels and annotations. */
 struct kube_owner {
 	uint64_t job;
 	uint32_t attempt;
@@ -56,7 +57,7 @@ struct kube_owner {
 void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
                       uint64_t job, uint32_t attempt);
 
-/* --- what all of them have --- */
+/* --- shared by all --- */
 
 json_t *kube_object_labels(const struct kube_home *home,
                            const struct run_job *job);
@@ -64,30 +65,32 @@ json_t *kube_object_notes(const struct kube_home *home,
                           const struct run_job *job);
 void kube_object_number(json_t *obj, const char *key, uint64_t n);
 
-/* With name, labels and annotations. */
+/* Returns an object with name, labels and annotations. */
 json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
                         const char *version, const char *kind);
 
-/* A string that the kubelet leaves as it is: it replaces "$(NAME)" in arguments
- * and environment by the value of that variable, and "$$" by "$". */
+/* Returns a string that the kubelet leaves as it is: in arguments and
+ * environment it replaces "$(NAME)" by the value of that variable, and "$$" by
+ * "$". */
 json_t *kube_object_literal(const char *text);
 
-/* Let obj go when the Job goes that has this name and uid. */
+/* Make the Job of this name and uid the owner of obj, which then goes with
+ * it. */
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 
 /*
- * Whether the object (a Job or a pod) is of this store and pool.  Anybody who
- * may make Jobs there can copy what it says.  That does no more than to have it
- * deleted: while we know the uid of a Job nothing else is its like, and after a
- * restart one has started only if its pods ran, which are bound by us alone and
- * need a Secret that went with the first.
+ * Whether the object (a Job or a pod) is of this store and pool. Anybody who
+ * may make Jobs there can copy our labels. That only gets their object deleted:
+ * while we know the uid of a Job no other object counts as ours. After a
+ * restart an attempt has started only if its pods ran, and only we bind pods,
+ * with a Secret that went with the first Job.
  */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
 
-/* --- a Service --- */
+/* --- Service --- */
 
-/* Its tasks look for each other, by the names that a Service gives them. */
+/* Whether its tasks look for each other, by the names that a Service gives. */
 static inline bool kube_object_is_gang(const struct run_job *job)
 {
 	return job->ntasks > 1 || job->req->tasks > 1;
@@ -96,18 +99,18 @@ static inline bool kube_object_is_gang(const struct run_job *job)
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job);
 
-/* --- what is done to them --- */
+/* --- patches --- */
 
 json_t *kube_object_binding(const char *namespace, const char *pod,
                             const char *uid, const char *node);
 
-/* Body of a DELETE; grace_s < 0: as the object says. */
+/* The body of a DELETE; grace_s < 0: the grace of the object. */
 json_t *kube_object_deletion(const char *uid, int64_t grace_s);
 
-/* PATCH of a pod: it is to end, with its grace, and stay to be looked at. */
+/* PATCH of a pod: end it with its grace, and keep the object. */
 json_t *kube_object_leave(const char *uid, const char *why);
 
-/* PATCH of a Job: it has so many indexes. */
+/* PATCH of a Job: set the number of indexes. */
 json_t *kube_object_indexes(const char *uid, uint32_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* output.c - what tasks print, where it goes to files of the user */
+/* output.c - where tasks print to files of the user */
 #include "aischedd/run/kube/object/output.h"
 
 #include <inttypes.h>
@@ -12,14 +12,14 @@
 #include "aischedd/run/output.h"
 #include "libcommon/mem.h"
 
-/* Later than any file was written. */
+/* Later than the time of any file. */
 #define FOR_EVER "99999999999"
 
 /*
- * As the local runner does it: folders that are missing are made, and what
- * cannot be opened is the user's to mend.  A file is made anew when it is
- * older than the attempt, so that pods which share one, and one that comes in
- * place of another, do not take each other's lines away.
+ * Like the local runner: missing folders are made, and a file that cannot be
+ * opened is a fault of the user. A file is truncated if it is older than the
+ * attempt, so that pods which share one, and a pod that replaces another, do
+ * not lose each other's lines.
  */
 const char kube_output_script[] =
     "aisched_fail()\n"
@@ -52,7 +52,7 @@ const char kube_output_script[] =
     "# In a log of the cluster two streams would lose their order.\n"
     "[ -z \"$aisched_join\" ] || exec 2>&1\n";
 
-/* Of the task, or of a part of a pattern. */
+/* Expand a pattern, or a part of one, for the task. */
 static void expand(const char *pattern, const struct run_job *job,
                    struct buf *out)
 {
@@ -100,7 +100,7 @@ bool kube_output_all_files(const struct run_job *job)
 	       (!spec->error || goes_to_file(job, spec->error));
 }
 
-/* --- for a shell --- */
+/* --- shell text --- */
 
 static void add_quoted(struct buf *out, const char *text)
 {
@@ -113,7 +113,8 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_addc(out, '\'');
 }
 
-/* A piece that has no %t; absolute, lest the folder be put before it twice. */
+/* Append a piece without %t; made absolute, or the folder would be put before
+ * it twice. */
 static void add_piece(struct buf *out, const char *pattern, size_t len,
                       const struct run_job *job)
 {
@@ -126,8 +127,8 @@ static void add_piece(struct buf *out, const char *pattern, size_t len,
 	free(piece);
 }
 
-/* "aisched_out='/data/7-'"$(printf %02d "$JOB_COMPLETION_INDEX")": which task
- * it is the container knows. */
+/* "aisched_out='/data/7-'"$(printf %02d "$JOB_COMPLETION_INDEX")": only the
+ * container knows its task. */
 static void add_name(struct buf *out, const char *var, const char *pattern,
                      const struct run_job *job)
 {
@@ -150,7 +151,7 @@ static void add_name(struct buf *out, const char *var, const char *pattern,
 	buf_addc(out, '\n');
 }
 
-/* Whether another pod may write to the same file while this attempt lasts. */
+/* Whether another pod may write to the same file during this attempt. */
 static bool may_share(const struct run_job *job)
 {
 	return job->ntasks > 1 || job->req->tasks > 1 ||

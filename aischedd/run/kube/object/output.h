@@ -1,9 +1,9 @@
 /*
- * output.h - what tasks print, where it goes to files of the user
+ * output.h - where tasks print to files of the user
  *
- * Pure.  Standard output and error of a container go to a file when that is
- * below a mount, so that it outlives the container; else the daemon reads and
- * keeps them.  Who opens the files is the first process of each container.
+ * Pure. Standard output and error of a container go to a file if that is below
+ * a mount, so that it outlives the container; else the daemon reads and keeps
+ * them. The first process of each container opens the files.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_OUTPUT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_OUTPUT_H
@@ -14,14 +14,14 @@
 #include "aischedd/run/runner.h"
 #include "libcommon/buf.h"
 
-/* Whether output to that name goes to a file, or nowhere, as was asked. */
+/* Whether output to that name goes to a file, or nowhere, as requested. */
 bool kube_output_is_file(const struct spec *spec, const char *path);
 
-/* Whether nothing that it prints is left for the daemon to keep. */
+/* Whether the daemon has no output of it to keep. */
 bool kube_output_all_files(const struct run_job *job);
 
-/* Tell the first processes about it, as text for a shell; now: unix
- * seconds at which the attempt begins. */
+/* Append shell text that tells the first processes about it; now: unix seconds
+ * at which the attempt begins. */
 void kube_output_env(struct buf *out, const struct run_job *job, int64_t now);
 
 /* Shell functions and commands that open the files for what runs next. */

@@ -1,4 +1,4 @@
-/* pod.c - what an object of a pod says that matters to us */
+/* pod.c - read a pod of the cluster */
 #include "aischedd/run/kube/object/pod.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "libcommon/mem.h"
 
-/* --- what it uses --- */
+/* --- use --- */
 
 struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 {
@@ -60,8 +60,8 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 		                     larger(a.pods, b.pods) };
 }
 
-/* A limit without request is a request, too; in pods the API server has said so
- * already, in templates of Jobs it has not. */
+/* A limit without request is a request, too. In pods the API server has filled
+ * that in, in templates of Jobs it has not. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {
 	const json_t *resources = json_object_get(container, "resources");
@@ -98,8 +98,8 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		init = most(init, with);
 	}
 	run = most(sum(run, stay), init);
-	/* Said for the pod as a whole, it wins; a mere limit where no
-	 * container says anything. */
+	/* Resources of the pod as a whole win; a bare limit only if no
+	 * container has any. */
 	requests = json_object_get(resources, "requests");
 	whole = asked(spec, gpu);
 	if (json_object_get(requests, "cpu") || !run.cpu_milli)
@@ -112,7 +112,7 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 	return run;
 }
 
-/* --- what became of it --- */
+/* --- state --- */
 
 static char *text(const json_t *obj, const char *path)
 {
@@ -143,8 +143,8 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 
 	pod->ended = pod->ran = true;
 	pod->exit_code = (int)kube_int(&r, "exitCode", 0);
-	/* Some process of it was killed for memory, whatever the script made
-	 * of that. */
+	/* A process was killed for memory, whatever the script did about
+	 * that. */
 	pod->oom = !strcmp(reason, "OOMKilled");
 	pod->start = seconds(ended, "startedAt");
 	pod->end = seconds(ended, "finishedAt");
@@ -212,7 +212,7 @@ static char *read_note(const json_t *meta, const char *key)
 	return xstrdup(s ? s : "");
 }
 
-/* As kubectl chooses. */
+/* Choose the container as kubectl does. */
 static char *read_main(const json_t *meta, const json_t *spec)
 {
 	char *named =
@@ -285,7 +285,7 @@ void kube_pod_fini(struct kube_pod *pod)
 
 bool kube_pod_is_lost(const struct kube_pod *pod)
 {
-	/* Ended by us, it says so, too. */
+	/* A pod that we ended has a reason, too. */
 	return pod->phase == POD_FAILED && *pod->reason &&
 	       strcmp(pod->reason, "DeadlineExceeded") != 0 && !pod->oom;
 }

@@ -1,4 +1,4 @@
-/* secret.c - what the pods of a job run: environment, script, init */
+/* secret.c - what the pods of a job run: environment, script, first process */
 #include "aischedd/run/kube/object/secret.h"
 
 #include <ctype.h>
@@ -18,11 +18,11 @@
 #include "libcommon/mem.h"
 
 /*
- * Where tasks look for each other: the kubelet has written down the whole name
- * of a pod in its /etc/hosts.  By that rank 0 knows without DNS that it is the
- * master, and the others need not search.  DNS has all of the names at once,
- * soon after the last pod runs; a script that would not try again is spared
- * the wait, where there is a program to ask with.
+ * How tasks find each other. The kubelet puts the full name of a pod into its
+ * /etc/hosts: by that rank 0 knows without DNS that it is the master, and the
+ * others know the domain. DNS has all names at once, soon after the last pod
+ * runs; this waits for that, if there is a program to ask with, as scripts may
+ * not try again.
  */
 static const char meet_script[] =
     "aisched_zone= aisched_tries=20\n"
@@ -48,15 +48,15 @@ static bool is_one_of(const char *var, size_t len, const char *const *list)
 	return false;
 }
 
-/* Whether it is true only of the submitter's machine, or of one process there.
- */
+/* Whether a variable is valid only on the submitter's machine, or in one
+ * process there. */
 static bool is_local(const char *var, size_t len)
 {
 	static const char *const names[] = {
-		/* The image knows better. */
+		/* Set by the image. */
 		"HOME", "HOSTNAME", "LD_LIBRARY_PATH", "LD_PRELOAD", "OLDPWD",
 		"PATH", "PWD", "SHELL", "SHLVL", "TMPDIR", "_",
-		/* Of each pod, below. */
+		/* Set for each pod, below. */
 		RUN_ID_VAR, "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR",
 		NULL
 	};
@@ -72,7 +72,7 @@ static bool is_local(const char *var, size_t len)
 	       is_one_of(var + 6, len - 6, ours);
 }
 
-/* Shells name functions that they export as they like. */
+/* Whether it is a valid name: shells export functions under other names. */
 static bool is_name(const char *var, size_t len)
 {
 	if (!len || isdigit((unsigned char)*var))
@@ -118,7 +118,7 @@ static void add_ranks(struct buf *out, const struct kube_home *home,
 	           job->ntasks, name, name, name);
 }
 
-/* Nobody outside can send one: it is set off when the job starts. */
+/* Signals cannot be sent from outside: set a timer at the start of the job. */
 static void add_signal(struct buf *out, const struct run_job *job)
 {
 	const struct spec *spec = job->spec;
@@ -132,7 +132,7 @@ static void add_signal(struct buf *out, const struct run_job *job)
 	    spec->signal_batch == 1 ? "" : "-1");
 }
 
-/* As its user has it: so have all tasks of an array. */
+/* Whether all tasks of an array have the user's value of this variable. */
 static bool is_users(const struct run_job *job, const char *var)
 {
 	const char *env = job->env, *end = env + job->env_len;
@@ -203,7 +203,7 @@ static json_t *secret_of(const struct kube_home *home,
 	return obj;
 }
 
-/* Begins so for each that is shared in this cluster. */
+/* The prefix of the name of each shared Secret of this cluster. */
 static void shared_prefix(char ret[KUBE_NAME_SIZE], const char *cluster)
 {
 	kube_object_name(ret, cluster, 0, 0);
@@ -245,7 +245,7 @@ json_t *kube_object_secret(const struct kube_home *home,
 	env_file(&common, &own, home, job, now);
 	text = json_stringn(own.data, own.len);
 	*ret_own = NULL;
-	if (job->array_job && text) { /* else it is no UTF-8 */
+	if (job->array_job && text) { /* else it is not UTF-8 */
 		obj = shared_secret(home, job, &common);
 		*ret_own = buf_take(&own);
 	} else {
