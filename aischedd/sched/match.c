@@ -228,6 +228,16 @@ const struct node_class *match_class(const struct match *m, uint32_t class)
 	return &m->class[class];
 }
 
+bool match_same_kind(const struct match *m, uint32_t a, uint32_t b)
+{
+	const struct node_class *x = &m->class[a], *y = &m->class[b];
+
+	return x->pool == y->pool &&
+	       !memcmp(x->word + 1, y->word + 1,
+	               (m->nbits + 63) / 64 * sizeof(*x->word) -
+	                   sizeof(*x->word));
+}
+
 uint32_t match_class_of(const struct match *m, uint32_t node)
 {
 	return m->class_of[node];

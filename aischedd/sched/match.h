@@ -42,6 +42,8 @@ struct match *match_new(const struct snap *snap, struct arena *arena);
 
 uint32_t match_nclasses(const struct match *m);
 const struct node_class *match_class(const struct match *m, uint32_t class);
+/* Whether only size tells nodes of the two classes apart. */
+bool match_same_kind(const struct match *m, uint32_t a, uint32_t b);
 uint32_t match_class_of(const struct match *m, uint32_t node);
 
 /* Worked out when first asked for. */

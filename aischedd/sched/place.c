@@ -6,6 +6,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/place_index.h"
 #include "aischedd/sched/place_lack.h"
+#include "aischedd/sched/place_scarce.h"
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/place_trial.h"
 #include "aischedd/sched/promise.h"
@@ -23,6 +24,8 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	p->match = match_new(snap, arena);
 	p->index = place_index_new(p->work, p->match,
 	                           place_index_worth(snap, tally), arena);
+	p->scarce =
+	    place_scarce_new(snap, p->match, p->index, tally->req_gpus, arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
 	p->domains = domain_new(snap, arena);
 	p->topology = place_topology_new(p);
@@ -324,6 +327,7 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 		                 .req = req,
 		                 .tasks = tasks,
 		                 .trees = trees,
+		                 .kind = SNAP_NONE,
 		                 .inside = SNAP_NONE,
 		                 .allowed = match_req(p->match, req) };
 	bool first = true;

@@ -19,6 +19,7 @@ struct place {
 	struct work *work;
 	struct match *match;
 	struct place_index *index;
+	struct place_scarce *scarce; /* NULL: no GPUs are scarcer than others */
 	uint32_t *own; /* by node: tasks of the job being placed */
 
 	const struct domains *domains;

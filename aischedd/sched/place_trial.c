@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "aischedd/sched/place_scarce.h"
 #include "aischedd/sched/place_topology.h"
 
 /* Step of the balance search, in thousandths of GPUs. */
@@ -57,13 +58,20 @@ static bool better(const struct place_trial *t, uint32_t a, uint32_t b)
 	return place_index_before(t->p->index, a, b);
 }
 
+static bool is_of_kind(const struct place_trial *t, uint32_t class)
+{
+	return t->kind == SNAP_NONE ||
+	       place_scarce_kind(t->p->scarce, class) == t->kind;
+}
+
 static uint32_t best_on_shelf(struct place_trial *t,
                               const struct place_need *need)
 {
 	uint32_t best = SNAP_NONE;
 
 	for (uint32_t c = t->class; c < t->class_end; c++) {
-		if (t->wanted & ~t->allowed->counted[c])
+		if (t->wanted & ~t->allowed->counted[c] ||
+		    !is_of_kind(t, t->allowed->class[c]))
 			continue;
 		for (int tree = 0; tree < NTREES; tree++) {
 			uint32_t node;
@@ -105,6 +113,7 @@ static uint32_t best_named(struct place_trial *t, const struct place_need *need)
 
 		if (p->snap->node.pool[node] == pool &&
 		    (t->trees >> place_index_tree(p->index, node) & 1) &&
+		    is_of_kind(t, match_class_of(p->match, node)) &&
 		    !(t->wanted & ~place_trial_counted_on(t, node)) &&
 		    place_index_has(p->index, node, need) && accept(node, t) &&
 		    better(t, node, best))
@@ -126,9 +135,11 @@ static uint32_t best_with(struct place_trial *t, const struct place_need *need)
  * The node that is left with the best balance of CPUs and GPUs. A job that
  * takes more CPUs than go with its GPUs goes where CPUs are to spare, one that
  * takes less where GPUs are. The steps are coarse, so that the order of the
- * pool decides among nodes that are about as good.
+ * pool decides among nodes that are about as good. ret_lost: what the node
+ * lacks, in steps.
  */
-static uint32_t best_balanced(struct place_trial *t, struct place_need *need)
+static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
+                              int64_t *ret_lost)
 {
 	const struct place_index *index = t->p->index;
 	int64_t takes = place_index_balance(index, need->cpu, need->gpu);
@@ -138,6 +149,7 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need)
 	uint32_t node = best_with(t, need), found;
 	int64_t lo = 0, hi = top + 1, at = top;
 
+	*ret_lost = 0;
 	if (!top || node == SNAP_NONE)
 		return node;
 	lo = place_index_have(index, node, dim) / BALANCE_STEP;
@@ -153,13 +165,41 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need)
 		}
 	}
 	*more = 0;
+	*ret_lost = lo < top ? top - lo : 0;
 	return node;
+}
+
+/* The node on which others lose the fewest GPUs: those that are left without
+ * CPUs, and those that only few kinds of nodes have. */
+static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
+{
+	struct place_scarce *scarce = t->p->scarce;
+	uint32_t best = SNAP_NONE;
+	int64_t least = 0, lost;
+
+	if (!scarce)
+		return best_balanced(t, need, &lost);
+	for (t->kind = 0; t->kind < place_scarce_nkinds(scarce); t->kind++) {
+		uint32_t node = best_balanced(t, need, &lost);
+
+		if (node == SNAP_NONE)
+			continue;
+		lost += place_scarce_pressure(scarce, t->kind) * need->gpu /
+		        (1000 * BALANCE_STEP);
+		if (best == SNAP_NONE || lost < least ||
+		    (lost == least && better(t, node, best))) {
+			best = node;
+			least = lost;
+		}
+	}
+	t->kind = SNAP_NONE;
+	return best;
 }
 
 static uint32_t best_in_order(struct place_trial *t, struct place_need *need)
 {
 	return need->gpu && place_trial_order(t) == ORDER_PACK
-	           ? best_balanced(t, need)
+	           ? best_weighed(t, need)
 	           : best_with(t, need);
 }
 

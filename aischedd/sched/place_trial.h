@@ -24,6 +24,8 @@ struct place_trial {
 	 * and how many nodes each part still wants. */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
+	uint32_t
+	    kind; /* only nodes of this kind (place_scarce.h), or SNAP_NONE */
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
 	/* Leave each free GPU its share of CPUs and memory: tried first, and
 	 * given up when that fails. */

@@ -48,6 +48,7 @@ static void add_used(const struct snap *s, const struct kind *k,
 	if (each[RES_GPU]) {
 		t->cpus += tasks * each[RES_CPU];
 		t->gpus += tasks * each[RES_GPU];
+		t->req_gpus[k->req] += tasks * each[RES_GPU];
 	}
 }
 
@@ -123,6 +124,7 @@ struct tally *tally_new(const struct snap *s, struct arena *arena)
 
 	t->wake = SNAP_NEVER;
 	t->queue = arena_array(arena, struct tally_queue, s->queue.n);
+	t->req_gpus = arena_array(arena, int64_t, s->req.n);
 	for (uint32_t q = 0; q < s->queue.n; q++)
 		t->queue[q].lowest = INT64_MAX;
 	for (uint32_t run = 0; run < s->run.n; run++) {

@@ -29,6 +29,7 @@ struct tally {
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
 	int64_t cpus, gpus; /* of jobs that have GPUs */
+	int64_t *req_gpus;  /* the latter, by request */
 	bool ends;          /* one of them ends at a known time */
 };
 

@@ -1,0 +1,31 @@
+/*
+ * place_scarce.h - how much others need the GPUs of a node
+ *
+ * Nodes are of one kind if no constraint, GPU type or taint in the snapshot
+ * tells them apart, whatever their size.  Assume that the jobs to come ask for
+ * what those that run and wait ask for, and that each spreads over the free
+ * GPUs that it may use.  Then the pressure on a kind is how many GPUs are asked
+ * for each that is free there: it is high where a type is scarce that many
+ * must have, and low where only those go who take any.
+ */
+#ifndef AISCHEDD_SCHED_PLACE_SCARCE_H
+#define AISCHEDD_SCHED_PLACE_SCARCE_H
+
+#include "aischedd/sched/place_index.h"
+
+struct place_scarce;
+
+/* gpus: what runs holds, by request.  Returns NULL if all jobs with GPUs can
+ * use the same nodes. */
+struct place_scarce *place_scarce_new(const struct snap *snap,
+                                      struct match *match,
+                                      const struct place_index *index,
+                                      const int64_t *gpus, struct arena *arena);
+
+uint32_t place_scarce_nkinds(const struct place_scarce *scarce);
+uint32_t place_scarce_kind(const struct place_scarce *scarce, uint32_t class);
+
+/* The pressure on the kind now, in thousandths. */
+int64_t place_scarce_pressure(struct place_scarce *scarce, uint32_t kind);
+
+#endif
