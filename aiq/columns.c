@@ -91,6 +91,18 @@ static const struct column job_columns[] = {
 	{ "input", "INPUT", .show = SHOW_TEXT },
 	{ "submit_host", "SUBMIT_HOST", .show = SHOW_TEXT },
 	{ "command", "COMMAND", .letter = 'o' },
+	{ "batch_host", "BATCH_HOST", .letter = 'B' },
+	{ "time_left", "TIME_LEFT",
+	  .letter = 'L', .right = true, .show = SHOW_SPAN },
+	{ "nice", "NICE", .letter = 'y', .right = true },
+	{ "reservation", "RESERVATION", .letter = 'v' },
+	{ "gid", "GID", .letter = 'G', .right = true },
+	{ "gpu_type", "GPU_TYPE", .show = SHOW_TEXT },
+	{ "gpus_per_node", "GPUS/NODE", .right = true },
+	{ "gpus_per_job", "GPUS/JOB", .right = true },
+	{ "mem_per_node", "MEM/NODE", .right = true, .show = SHOW_MIB },
+	{ "mem_per_cpu", "MEM/CPU", .right = true, .show = SHOW_MIB },
+	{ "exclusive", "EXCLUSIVE", .letter = 'h' },
 };
 
 static const struct column node_columns[] = {

@@ -79,6 +79,17 @@
 	X(licenses, false, true)         \
 	X(uid, false, false)             \
 	X(submit_host, false, true)      \
-	X(command, false, true)
+	X(command, false, true)          \
+	X(gid, false, false)             \
+	X(nice, false, false)            \
+	X(mem_per_node, false, false)    \
+	X(mem_per_cpu, false, false)     \
+	X(gpus_per_node, false, false)   \
+	X(gpus_per_job, false, false)    \
+	X(gpu_type, false, false)        \
+	X(exclusive, false, false)       \
+	X(reservation, false, false)     \
+	X(batch_host, false, false)      \
+	X(time_left, false, false)
 
 #endif

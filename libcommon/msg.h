@@ -32,8 +32,9 @@
  *                                                 kept)
  * script    id                                    parts: the script
  * cancel    ids or users, queues, states, names,  count, failed [{job,
- *           all; signal (0: end it); list         text}]; with list: ids
- *           (true: say which)                     [text], those it was
+ *           all; signal (0: end it); list         code (errno), text}];
+ *           (true: say which)                     with list: ids [text],
+ *                                                 those it was
  * wait      ids                                   jobs [{job_id, state,
  *                                                 exit_code, signal}]
  * control   action, ids                           count, failed

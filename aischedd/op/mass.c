@@ -107,8 +107,9 @@ static void mass_add(struct mass *m, const struct job *job)
 
 static void mass_fail(struct mass *m, const char *job, const struct err *err)
 {
-	json_array_append_new(
-	    m->failed, json_pack("{s:s, s:s}", "job", job, "text", err->text));
+	json_array_append_new(m->failed,
+	                      json_pack("{s:s, s:i, s:s}", "job", job, "code",
+	                                err->code, "text", err->text));
 }
 
 /* Add all records of an array, or those of some tasks; unstarted tasks among

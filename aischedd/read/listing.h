@@ -20,7 +20,7 @@
 
 enum listing_kind { LIST_JOBS, LIST_NODES, LIST_QUEUES, LIST_SHARES };
 
-enum { LISTING_FIELDS = 80 };
+enum { LISTING_FIELDS = 96 };
 
 /* The fields and form that a request asks for. */
 struct listing {

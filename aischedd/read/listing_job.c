@@ -346,6 +346,28 @@ static struct ledger_sum total_of(const struct row_view *v)
 	return sum;
 }
 
+/* The node of its first task. */
+static void j_batch_host(struct row_view *v)
+{
+	if (v->nnodes && state_of(v) != JOB_PENDING)
+		put_text(v, v->node[0]);
+	else
+		put_null(v);
+}
+
+/* The seconds of its time limit that are left. */
+static void j_time_left(struct row_view *v)
+{
+	int64_t limit = v->job->time_limit;
+	int64_t left = limit - job_elapsed(v->job, v->now);
+
+	put_int_or(v,
+	           limit == TIME_UNLIMITED ? limit
+	           : left < 0              ? 0
+	                                   : left,
+	           TIME_UNLIMITED);
+}
+
 /* Fields that are one value. */
 /* clang-format off */
 FIELD(j_array_job_id,    put_int_or, (int64_t)v->job->array, 0)
@@ -397,6 +419,15 @@ FIELD(j_req_nodes,       put_text,   v->spec.nodelist)
 FIELD(j_exclude,         put_text,   v->spec.exclude)
 FIELD(j_licenses,        put_text,   v->spec.licenses)
 FIELD(j_submit_host,     put_text,   v->spec.submit_host)
+FIELD(j_gid,             put_int,    v->job->gid)
+FIELD(j_nice,            put_int_or, v->spec.nice, SPEC_UNSET)
+FIELD(j_mem_per_node,    put_int_or, v->spec.mem_node, SPEC_UNSET)
+FIELD(j_mem_per_cpu,     put_int_or, v->spec.mem_cpu, SPEC_UNSET)
+FIELD(j_gpus_per_node,   put_int_or, v->spec.gpus_node, SPEC_UNSET)
+FIELD(j_gpus_per_job,    put_int_or, v->spec.gpus_job, SPEC_UNSET)
+FIELD(j_gpu_type,        put_text,   v->spec.gpu_type)
+FIELD(j_exclusive,       put_int_or, v->spec.exclusive, SPEC_UNSET)
+FIELD(j_reservation,     put_text,   v->spec.reservation)
 /* clang-format on */
 
 const struct field listing_job_fields[] = {

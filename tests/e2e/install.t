@@ -17,16 +17,18 @@ is "nothing is outside the prefix" \
 	"$(cd "$root" && find . ! -type d | grep -v "^./opt/aisched/")" ""
 installed=$root$prefix
 programs='bin/aicancel bin/aictl bin/aiq bin/aisim bin/aisub
-libexec/aisched/aisched-shepherd sbin/aischedd'
+libexec/aisched/aisched-shepherd libexec/aisched/slurm/slurm sbin/aischedd'
 for file in $programs \
 	lib/systemd/system/aischedd.service lib/sysusers.d/aisched.conf \
 	lib/tmpfiles.d/aisched.conf share/doc/aisched/aischedd.conf \
 	share/bash-completion/completions/aisub \
 	share/man/man1/aisub.1 share/man/man1/aiq.1 share/man/man1/aicancel.1 \
 	share/man/man1/aictl.1 share/man/man5/aischedd.conf.5 \
-	share/man/man7/aisched.7 share/man/man8/aischedd.8; do
+	share/man/man7/aisched.7 share/man/man7/slurm.7 share/man/man8/aischedd.8; do
 	ok "$file is there" test -s "$installed/$file"
 done
+is "each command of Slurm is a link" "$(cd "$installed/libexec/aisched/slurm/bin" &&
+	for link in *; do readlink "$link"; done | sort -u)" ../slurm
 # shellcheck disable=SC2086 # words are wanted
 is "no other programs" \
 	"$(cd "$installed" && find . -type f -perm -100 | sort | xargs)" \

@@ -35,7 +35,8 @@ aisim                     libcommon aischedd/sched aischedd/sched/check aischedd
 aisub                     libcommon
 aiq                       libcommon
 aicancel                  libcommon
-aictl                     libcommon libcommon/cron'
+aictl                     libcommon libcommon/cron
+slurm                     libcommon'
 
 # What the core may call: its own, values and text of libcommon, and what
 # only looks at memory or fills it.  No I/O, no clock, no allocator but the

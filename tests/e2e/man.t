@@ -85,6 +85,12 @@ check_program aictl/aictl aictl.1
 check_program aisim/aisim aisim.1
 check_program aischedd/aischedd aischedd.8
 
+# slurm(7) names the commands that have a link, and what squeue knows.
+# shellcheck disable=SC2046 # words are wanted
+has_words slurm.7 $(sed -n 's/^SLURM_COMMANDS = //p' "$top_srcdir/Makefile.am") \
+	$(sed -nE "s/^\t\{ (0|'.'), \"([A-Za-z-]+)\", .*/\2/p" \
+		"$top_srcdir/slurm/fields.c")
+
 check_names
 
 # Each command of aictl, with what it takes.
@@ -118,7 +124,7 @@ result $? "the completion has all states${missing:+, but for$missing}"
 # A README with a part "The files" has a line for each file of its folder, and of
 # the folders below that have none of their own, and no other: - `name` for
 # name.c, name.h or both.
-toured=$(cd "$top_srcdir" && find aischedd libcommon ai* -name README.md \
+toured=$(cd "$top_srcdir" && find aischedd libcommon ai* slurm -name README.md \
 	-exec grep -l '^## The files$' {} + | sed 's,/README.md$,,' | sort -u)
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT

@@ -190,7 +190,7 @@ static const struct {
 	{ "no such column", "display_id,foo" },
 	{ "a part of a column's name", "display" },
 	{ "an empty name", "job_id,,state" },
-	{ "no such letter", "%i %y" },
+	{ "no such letter", "%i %$" },
 	{ "a letter is missing", "%i %" },
 	{ "a width beyond all measure", "%100000i" },
 	{ "text without columns", "100%%" },

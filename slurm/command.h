@@ -1,0 +1,71 @@
+/*
+ * command.h - what the commands share: the table of them, and their options
+ *
+ * One program is all of them; the name it is called by decides.  Each
+ * command is Slurm's in its options, its output and its exit statuses, and
+ * makes the requests that aisub, aiq, aicancel and aictl make.
+ */
+#ifndef SLURM_COMMAND_H
+#define SLURM_COMMAND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "libcommon/client.h"
+#include "libcommon/err.h"
+#include "libcommon/opt.h"
+
+#define SLURM_VERSION "24.05.0" /* whose words and formats these are */
+
+struct slurm_command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* returns the exit status */
+};
+
+extern const struct slurm_command commands[]; /* ends with a NULL name */
+
+int squeue_main(int argc, char **argv);
+int scancel_main(int argc, char **argv);
+
+/* The options of one command. */
+struct command_line {
+	const char *name;  /* "squeue" */
+	const char *usage; /* "[OPTION]..." */
+	const struct opt *opts;
+	const char *env;  /* prefix of variables: "SQUEUE_"; NULL: none */
+	int usage_status; /* what a bad option exits with */
+	bool stop_at_operand;
+};
+
+/*
+ * Take the variables, then the options, as getopt_long() does, which Slurm
+ * uses, too: its messages are Slurm's.  Returns the index of the first
+ * operand.  --help, --usage and --version print and exit 0.  A bad option, or
+ * one whose set function fails, exits with the usage status.
+ */
+int command_parse(const struct command_line *line, void *ctx, int argc,
+                  char **argv);
+
+/* Print "NAME: error: ..." on stderr. */
+void command_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The name the command was called by. */
+extern const char *command_name;
+
+/* Set functions beside those of libcommon/opt.h and filter_opt.h: texts
+ * separated by commas, of which none may be given, and options that are taken
+ * without effect. */
+opt_set_fn command_add_items, command_ignore;
+
+/* client_open() at the usual place; if there is no daemon, it fails with
+ * ECONNREFUSED. */
+struct client *command_connect(struct err *err);
+
+/* -M NAME,...: only this cluster, or all, can be meant. Fails with Slurm's
+ * words. */
+int command_check_clusters(struct client *client, const json_t *clusters,
+                           struct err *err);
+/* The cluster's name; the caller frees it. */
+char *command_cluster(struct client *client, struct err *err);
+
+#endif

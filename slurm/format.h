@@ -1,0 +1,75 @@
+/*
+ * format.h - columns of output, and the three ways to ask for them
+ *
+ * A field is one line of a table: what Slurm calls it, where, and how its
+ * value is made from a row.  A format is what -o or -O asked for, made from a
+ * table of fields.
+ */
+#ifndef SLURM_FORMAT_H
+#define SLURM_FORMAT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+/* How values are written. */
+struct style {
+	bool no_convert; /* sizes in MiB, whatever they are */
+};
+
+struct slurm_field;
+
+/* Append the value of a row. */
+typedef void field_value_fn(const json_t *row, const struct slurm_field *field,
+                            const struct style *style, struct buf *out);
+
+struct slurm_field {
+	char letter;      /* of -o "%i"; 0: none */
+	const char *name; /* of -O; any case; NULL: none */
+	const char *header;
+	const char *needs; /* fields of the row, between blanks */
+	field_value_fn *value;
+	const char *none; /* written in place of no value */
+};
+
+/* One column, with the text around it. */
+struct slurm_column {
+	const struct slurm_field *field; /* NULL: only the text */
+	size_t width;                    /* 0: as it comes */
+	bool right;
+	char *after; /* text behind it */
+};
+
+struct slurm_format {
+	char *before; /* text before the first column */
+	struct slurm_column *column;
+	size_t n, cap;
+};
+
+/*
+ * -o "%.18i %t": a letter that is not known is told on stderr, and stands for
+ * itself.  table ends with a field without a header.
+ */
+void format_letters(struct slurm_format *ret, const struct slurm_field *table,
+                    const char *text);
+/* -O "jobid:10,state": a name that is not known is told on stderr, and left
+ * out. */
+void format_names(struct slurm_format *ret, const struct slurm_field *table,
+                  const char *text);
+void format_free(struct slurm_format *format);
+
+/* Add the fields that the columns need of the rows to a list. */
+void format_needs(const struct slurm_format *format, json_t *fields);
+
+void format_put_header(const struct slurm_format *format, FILE *out);
+void format_put_row(const struct slurm_format *format, const json_t *row,
+                    const struct style *style, FILE *out);
+
+/* By its letter; NULL: there is none. */
+const struct slurm_field *field_of_letter(const struct slurm_field *table,
+                                          char letter);
+
+#endif

@@ -1,0 +1,42 @@
+/* main.c - the name of the program says which command it is */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/command.h"
+
+const struct slurm_command commands[] = {
+	{ "squeue", squeue_main },
+	{ "scancel", scancel_main },
+	{ NULL, NULL },
+};
+
+const char *command_name = "slurm";
+
+int main(int argc, char **argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+	int status;
+
+	command_name = slash ? slash + 1 : argv[0];
+	setlocale(LC_CTYPE, "");
+	for (const struct slurm_command *c = commands; c->name; c++) {
+		if (strcmp(c->name, command_name) != 0)
+			continue;
+		status = c->run(argc, argv);
+		if (fflush(stdout) || ferror(stdout)) {
+			command_error("stdout cannot be written");
+			return EXIT_FAILURE;
+		}
+		return status;
+	}
+	fprintf(stderr,
+	        "%s: call it by the name of a command, as the links in bin "
+	        "beside it do:",
+	        command_name);
+	for (const struct slurm_command *c = commands; c->name; c++)
+		fprintf(stderr, " %s", c->name);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,300 @@
+/* scancel.c - cancel jobs, or send them a signal */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "libcommon/idset.h"
+#include "libcommon/jobid.h"
+#include "libcommon/limits.h"
+#include "libcommon/parse.h"
+#include "slurm/command.h"
+#include "slurm/rows.h"
+#include "slurm/select.h"
+#include "slurm/words.h"
+
+enum { STATUS_DENIED = 210, STATUS_UNREACHABLE = 8 };
+
+struct scancel {
+	struct select by; /* first: select.h */
+	json_t *clusters;
+	bool batch, full, quiet, verbose, interactive;
+	int signo; /* 0: end the jobs */
+};
+
+static int set_signal(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	struct scancel *s = ctx;
+
+	(void)opt;
+	if (parse_signal(value, &s->signo, NULL) < 0)
+		return err_set(err, EINVAL, "Unknown job signal: %s", value);
+	return 0;
+}
+
+#define AT(member) .offset = offsetof(struct scancel, member)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'A', "account", "ACCOUNT", "jobs of this account",
+	  command_add_items, SELECT_AT(accounts) },
+	{ 'b', "batch", NULL, "signal the batch shell only",
+	  opt_set_true, AT(batch) },
+	{ 0, "ctld", NULL, NULL, .set = command_ignore },
+	{ 'c', "cron", NULL, NULL, .set = command_ignore },
+	{ 'f', "full", NULL, "signal all processes of the jobs",
+	  opt_set_true, AT(full) },
+	{ 'H', "hurry", NULL, NULL, .set = command_ignore },
+	{ 'i', "interactive", NULL, "ask before each job",
+	  opt_set_true, AT(interactive) },
+	{ 'M', "clusters", "CLUSTER", "this cluster's own name, or all",
+	  command_add_items, AT(clusters) },
+	{ 0, "cluster", "CLUSTER", NULL, command_add_items, AT(clusters) },
+	{ 0, "me", NULL, "my jobs", opt_set_true, SELECT_AT(me) },
+	{ 'n', "name", "NAME", "jobs of this name",
+	  command_add_items, SELECT_AT(names) },
+	{ 0, "jobname", "NAME", NULL, command_add_items, SELECT_AT(names) },
+	{ 'p', "partition", "QUEUE", "jobs of this queue",
+	  command_add_items, SELECT_AT(queues) },
+	{ 'q', "qos", "CLASS", "jobs of this class",
+	  command_add_items, SELECT_AT(classes) },
+	{ 'Q', "quiet", NULL, "no word about jobs that are not there",
+	  opt_set_true, AT(quiet) },
+	{ 'R', "reservation", "NAME", "jobs in this reservation",
+	  command_add_items, SELECT_AT(reservations) },
+	{ 's', "signal", "SIGNAL", "send SIGNAL instead", .set = set_signal },
+	{ 't', "state", "STATE", "jobs in this state", .set = select_add_states },
+	{ 'u', "user", "USER", "jobs of this user", .set = select_add_users },
+	{ 'v', "verbose", NULL, "say what is done",
+	  opt_set_true, AT(verbose) },
+	{ 'w', "nodelist", "NODE,...", "jobs on these nodes",
+	  command_add_items, SELECT_AT(nodes) },
+	OPT_END
+};
+/* clang-format on */
+
+static const struct command_line line = {
+	.name = "scancel",
+	.usage = "[OPTION]... [JOB]...",
+	.opts = opts,
+	.env = "SCANCEL_",
+	.usage_status = 1,
+};
+
+/* "12 13_4,14_[1-3]": 0, or the exit status. */
+static int read_ids(struct scancel *s, char **operand)
+{
+	for (; *operand; operand++) {
+		struct jobid id;
+		int64_t step;
+		const char *dot = strrchr(*operand, '.');
+
+		if (dot && parse_int(dot + 1, 0, INT32_MAX, &step, NULL) == 0) {
+			command_error("%s: steps of jobs are not supported yet",
+			              *operand);
+			return EXIT_FAILURE;
+		}
+		if (jobid_parse(&id, *operand, NULL) < 0) {
+			command_error("Invalid job id %s", *operand);
+			return EXIT_FAILURE;
+		}
+		idset_free(&id.tasks);
+		if (!s->by.ids)
+			s->by.ids = json_array();
+		json_array_append_new(s->by.ids, json_string(*operand));
+	}
+	return 0;
+}
+
+/* Waiting jobs come first, so that none of them starts in place of one that is
+ * cancelled before it. */
+static int by_state(const void *a, const void *b)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+	bool runs_x = strcmp(row_text(x, "state"), "PENDING") != 0;
+	bool runs_y = strcmp(row_text(y, "state"), "PENDING") != 0;
+
+	return runs_x - runs_y;
+}
+
+static bool is_wanted(const struct scancel *s, const json_t *row)
+{
+	char answer[16];
+
+	if (!s->interactive)
+		return true;
+	printf("Cancel job_id=%s name=%s partition=%s [y/n]? ",
+	       row_text(row, "display_id"), row_text(row, "name"),
+	       row_text(row, "queue"));
+	fflush(stdout);
+	return fgets(answer, sizeof(answer), stdin) && *answer == 'y';
+}
+
+/* The ids of the jobs that the filters choose. */
+static json_t *choose(const struct scancel *s, struct client *client,
+                      struct err *err)
+{
+	json_t *fields = json_array(), *rows = NULL, *ids = NULL;
+	size_t missing;
+
+	rows_add_fields(fields, "display_id state");
+	if (select_read(&s->by, client, fields, &rows, &missing, err) == 0) {
+		size_t n = json_array_size(rows);
+		json_t **row = calloc(n + 1, sizeof(json_t *));
+
+		ids = json_array();
+		for (size_t i = 0; row && i < n; i++)
+			row[i] = json_array_get(rows, i);
+		if (row)
+			qsort(row, n, sizeof(json_t *), by_state);
+		for (size_t i = 0; row && i < n; i++) {
+			/* Without its limit: 12_[0-9%3]. */
+			char *id = strdup(row_text(row[i], "display_id"));
+			char *limit = id ? strchr(id, '%') : NULL;
+
+			if (limit)
+				memcpy(limit, "]", sizeof("]"));
+			if (id && is_wanted(s, row[i]))
+				json_array_append_new(ids, json_string(id));
+			free(id);
+		}
+		free(row);
+		if (!n && s->verbose)
+			fprintf(stderr, "scancel: No active jobs match ALL job "
+			                "filters\n");
+	}
+	json_decref(fields);
+	json_decref(rows);
+	return ids;
+}
+
+static int report(const struct scancel *s, const json_t *answer)
+{
+	const json_t *failed = json_object_get(answer, "failed"), *item;
+	int status = EXIT_SUCCESS;
+	size_t i;
+
+	json_array_foreach(failed, i, item) {
+		struct err err = { .code = (int)row_int(item, "code") };
+
+		snprintf(err.text, sizeof(err.text), "%s",
+		         row_text(item, "text"));
+		/* A job that has ended needs no end. */
+		if (err.code == ENOENT && !s->signo) {
+			if (s->verbose && !s->quiet)
+				command_error("Kill job error on job id %s: %s",
+				              row_text(item, "job"),
+				              WORDS_NO_JOB);
+			continue;
+		}
+		if (!s->quiet || err.code != ENOENT)
+			command_error("Kill job error on job id %s: %s",
+			              row_text(item, "job"),
+			              words_of_job(&err));
+		status = err.code == EPERM || err.code == EACCES ? STATUS_DENIED
+		                                                 : EXIT_FAILURE;
+	}
+	return status;
+}
+
+/* Requests take so many ids. */
+static int cancel(const struct scancel *s, struct client *client,
+                  const json_t *ids, struct err *err)
+{
+	int status = EXIT_SUCCESS;
+
+	for (size_t i = 0; i < json_array_size(ids); i += LIMIT_IDS) {
+		json_t *some = json_array(), *req, *answer;
+
+		for (size_t j = i;
+		     j < i + LIMIT_IDS && j < json_array_size(ids); j++) {
+			json_array_append(some, json_array_get(ids, j));
+			if (s->verbose)
+				fprintf(
+				    stderr, "scancel: %s job %s\n",
+				    s->signo ? "Signalling" : "Terminating",
+				    json_string_value(json_array_get(ids, j)));
+		}
+		req = json_pack("{s:s, s:o, s:i}", "op", "cancel", "ids", some,
+		                "signal", s->signo);
+		answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+		json_decref(req);
+		if (!answer)
+			return -1;
+		if (status == EXIT_SUCCESS)
+			status = report(s, answer);
+		json_decref(answer);
+	}
+	return status;
+}
+
+static int run(struct scancel *s, struct err *err)
+{
+	struct client *client = command_connect(err);
+	json_t *ids = NULL;
+	int status = -1;
+
+	if (client && command_check_clusters(client, s->clusters, err) == 0) {
+		ids = select_has_filter(&s->by) || s->interactive
+		          ? choose(s, client, err)
+		          : json_incref(s->by.ids);
+		if (ids)
+			status = cancel(s, client, ids, err);
+	}
+	json_decref(ids);
+	client_close(client);
+	return status;
+}
+
+/* Signals reach all processes of a job, or end it: nothing between these two
+ * is to be had. */
+static bool check_scope(struct scancel *s)
+{
+	if (s->signo == SIGKILL && !s->batch && !s->full)
+		s->signo = 0; /* which ends the job, on Slurm, too */
+	if (!s->signo || s->full)
+		return true;
+	if (s->batch)
+		command_error("--batch: the batch shell cannot be signalled "
+		              "alone yet; --full signals all processes of a "
+		              "job");
+	else
+		command_error("--signal: steps of jobs are not supported yet; "
+		              "--full signals all processes of a job");
+	return false;
+}
+
+int scancel_main(int argc, char **argv)
+{
+	struct scancel s = { 0 };
+	int first = command_parse(&line, &s, argc, argv);
+	struct err err;
+	int status = read_ids(&s, argv + first);
+
+	if (status)
+		goto out;
+	if (first == argc && !select_has_filter(&s.by)) {
+		command_error("No job identification provided");
+		status = EXIT_FAILURE;
+		goto out;
+	}
+	if (!check_scope(&s)) {
+		status = EXIT_FAILURE;
+		goto out;
+	}
+	status = run(&s, &err);
+	if (status < 0 && words_is_unreachable(&err)) {
+		command_error("Kill job error on job id %s: %s",
+		              first < argc ? argv[first] : "0",
+		              words_of_job(&err));
+		status = STATUS_UNREACHABLE;
+	} else if (status < 0) {
+		command_error("%s", err.text);
+		status = EXIT_FAILURE;
+	}
+out:
+	select_free(&s.by);
+	json_decref(s.clusters);
+	return status;
+}

@@ -1,0 +1,37 @@
+/*
+ * select.h - which jobs a command means: options of squeue and scancel
+ */
+#ifndef SLURM_SELECT_H
+#define SLURM_SELECT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "libcommon/client.h"
+#include "libcommon/err.h"
+#include "libcommon/opt.h"
+
+/* Lists are arrays of texts, NULL: not given. */
+struct select {
+	json_t *ids, *users, *queues, *states, *names, *nodes;
+	json_t *accounts, *classes, *reservations; /* no filter of a request */
+	bool me, all_states;
+};
+
+/* For tables of options whose ctx begins with a struct select. */
+#define SELECT_AT(member) .offset = offsetof(struct select, member)
+opt_set_fn select_add_states, select_add_users;
+
+void select_free(struct select *by);
+bool select_has_filter(const struct select *by);
+
+/*
+ * Read the jobs that are meant, with these fields and those that the filters
+ * need.  Jobs that ended are only among them if their state is named.
+ * Owns: *ret_rows.  *ret_missing counts ids that the daemon does not know.
+ * Fails as client_call() does.
+ */
+int select_read(const struct select *by, struct client *client, json_t *fields,
+                json_t **ret_rows, size_t *ret_missing, struct err *err);
+
+#endif

@@ -1,0 +1,396 @@
+/* squeue.c - list jobs */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/idset.h"
+#include "libcommon/jobid.h"
+#include "libcommon/mem.h"
+#include "libcommon/names.h"
+#include "libcommon/parse.h"
+#include "slurm/command.h"
+#include "slurm/fields.h"
+#include "slurm/rows.h"
+#include "slurm/select.h"
+#include "slurm/words.h"
+
+struct squeue {
+	struct select by; /* first: select.h */
+	const char *letters, *names, *sort;
+	json_t *clusters;
+	bool no_header, is_long, start, array, no_convert;
+	int64_t every; /* seconds; 0: once */
+};
+
+#define USUAL  "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
+#define LONG   "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
+#define STARTS "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+#define ORDER  "P,t,-p"
+
+/* --- the command line ----------------------------------------------------- */
+
+static int set_ids(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	struct squeue *q = ctx;
+	const json_t *item;
+	size_t i;
+
+	if (command_add_items(ctx, opt, value ? value : "", err) < 0)
+		return -1;
+	json_array_foreach(q->by.ids, i, item) {
+		const char *text = json_string_value(item);
+		struct jobid id;
+
+		if (jobid_parse(&id, text, NULL) < 0)
+			return err_set(err, EINVAL, "Invalid job id: %s", text);
+		idset_free(&id.tasks);
+	}
+	return 0;
+}
+
+/* Of -o and -O the last counts. */
+static int set_letters(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	struct squeue *q = ctx;
+
+	(void)opt, (void)err;
+	q->letters = value;
+	q->names = NULL;
+	return 0;
+}
+
+static int set_names(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct squeue *q = ctx;
+
+	(void)opt, (void)err;
+	q->names = value;
+	q->letters = NULL;
+	return 0;
+}
+
+static int set_every(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct squeue *q = ctx;
+
+	(void)opt;
+	if (parse_int(value, 1, 1000000, &q->every, NULL) < 0)
+		return err_set(err, EINVAL, "Invalid --iterate value: %s",
+		               value);
+	return 0;
+}
+
+static int refuse_steps(void *ctx, const struct opt *opt, const char *value,
+                        struct err *err)
+{
+	(void)ctx, (void)opt, (void)value;
+	return err_set(err, EINVAL,
+	               "--steps: steps of jobs are not supported yet");
+}
+
+#define AT(member) .offset = offsetof(struct squeue, member)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'A', "account", "ACCOUNT,...", "jobs of these accounts",
+	  command_add_items, SELECT_AT(accounts) },
+	{ 'a', "all", NULL, "all queues: nothing is hidden here",
+	  .set = command_ignore },
+	{ 'r', "array", NULL, "a line for each task of an array",
+	  opt_set_true, AT(array) },
+	{ 'M', "clusters", "CLUSTER,...", "this cluster's own name, or all",
+	  command_add_items, AT(clusters) },
+	{ 0, "cluster", "CLUSTER,...", NULL, command_add_items, AT(clusters) },
+	{ 'o', "format", "FORMAT", "columns by letters: \"%.18i %t\"",
+	  .set = set_letters },
+	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names",
+	  .set = set_names },
+	{ 0, "federation", NULL, NULL, .set = command_ignore },
+	{ 'h', "noheader", NULL, "no line of headers",
+	  opt_set_true, AT(no_header) },
+	{ 0, "hide", NULL, NULL, .set = command_ignore },
+	{ 'i', "iterate", "SECONDS", "again and again", .set = set_every },
+	{ 'j', "jobs", "JOB,...", "these jobs: 12, 12_3", set_ids,
+	  SELECT_AT(ids) },
+	{ 0, "job", "JOB,...", NULL, set_ids, SELECT_AT(ids) },
+	{ 'L', "licenses", "NAMES", NULL, .set = command_ignore },
+	{ 0, "local", NULL, NULL, .set = command_ignore },
+	{ 'l', "long", NULL, "more columns", opt_set_true, AT(is_long) },
+	{ 0, "me", NULL, "my jobs", opt_set_true, SELECT_AT(me) },
+	{ 'n', "name", "NAME,...", "jobs of these names",
+	  command_add_items, SELECT_AT(names) },
+	{ 0, "names", "NAME,...", NULL, command_add_items, SELECT_AT(names) },
+	{ 0, "noconvert", NULL, "sizes in megabytes",
+	  opt_set_true, AT(no_convert) },
+	{ 'w', "nodelist", "NODE,...", "jobs on these nodes",
+	  command_add_items, SELECT_AT(nodes) },
+	{ 0, "nodes", "NODE,...", NULL, command_add_items, SELECT_AT(nodes) },
+	{ 'p', "partition", "QUEUE,...", "jobs of these queues",
+	  command_add_items, SELECT_AT(queues) },
+	{ 'P', "priority", NULL, NULL, .set = command_ignore },
+	{ 'q', "qos", "CLASS,...", "jobs of these classes",
+	  command_add_items, SELECT_AT(classes) },
+	{ 'R', "reservation", "NAME,...", "jobs in these reservations",
+	  command_add_items, SELECT_AT(reservations) },
+	{ 0, "sibling", NULL, NULL, .set = command_ignore },
+	{ 'S', "sort", "[-]LETTER,...", "order, by letters of --format",
+	  opt_set_text, AT(sort) },
+	{ 0, "start", NULL, "when waiting jobs are to start",
+	  opt_set_true, AT(start) },
+	{ 't', "states", "STATE,...", "jobs in these states, as PD or RUNNING",
+	  .set = select_add_states },
+	{ 0, "state", "STATE,...", NULL, .set = select_add_states },
+	{ 's', "steps", "STEP,...", NULL, .set = refuse_steps, .optional = true },
+	{ 'u', "users", "USER,...", "jobs of these users", .set = select_add_users },
+	{ 0, "user", "USER,...", NULL, .set = select_add_users },
+	{ 'v', "verbose", NULL, NULL, .set = command_ignore },
+	OPT_END
+};
+/* clang-format on */
+
+static const struct command_line line = {
+	.name = "squeue",
+	.usage = "[OPTION]...",
+	.opts = opts,
+	.env = "SQUEUE_",
+	.usage_status = 1,
+};
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* What has not started of an array, as a row for each of its tasks. */
+static json_t *split_arrays(json_t *rows)
+{
+	json_t *ret = json_array(), *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		const char *text = row_text(row, "array_tasks");
+		struct idset tasks;
+		uint32_t most;
+
+		if (!*text || idset_parse(&tasks, &most, text, NULL) < 0) {
+			json_array_append(ret, row);
+			continue;
+		}
+		for (int64_t t = idset_next(&tasks, -1); t >= 0;
+		     t = idset_next(&tasks, t)) {
+			json_t *one = json_copy(row);
+			char *id = xasprintf("%lld_%lld",
+			                     (long long)row_int(row, "job_id"),
+			                     (long long)t);
+
+			json_object_set_new(one, "display_id", json_string(id));
+			json_object_set_new(one, "array_task_id",
+			                    json_integer(t));
+			json_array_append_new(ret, one);
+			free(id);
+		}
+		idset_free(&tasks);
+	}
+	json_decref(rows);
+	return ret;
+}
+
+/* Order by the values that a field is made of. */
+static int compare_by(const json_t *a, const json_t *b,
+                      const struct slurm_field *field)
+{
+	for (const char *s = field->needs; *s; s += strspn(s, " ")) {
+		size_t len = strcspn(s, " ");
+		char key[32];
+		const json_t *x, *y;
+		double difference;
+		int order;
+
+		snprintf(key, sizeof(key), "%.*s", (int)len, s);
+		s += len;
+		x = json_object_get(a, key);
+		y = json_object_get(b, key);
+		if (!strcmp(key, "state"))
+			order = job_state_parse(json_string_value(x)) -
+			        job_state_parse(json_string_value(y));
+		else if (!strcmp(key, "display_id") ||
+		         !strcmp(key, "state_letter"))
+			continue; /* the numbers behind them say it */
+		else if (json_is_string(x) && json_is_string(y))
+			order =
+			    strcmp(json_string_value(x), json_string_value(y));
+		else {
+			difference =
+			    json_number_value(x) - json_number_value(y);
+			order = (difference > 0) - (difference < 0);
+		}
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+/* qsort() has no argument for this. */
+static const char *sort_order;
+
+static int compare(const void *a, const void *b)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+
+	for (const char *s = sort_order; *s; s += *s == ',') {
+		bool down = *s == '-';
+		const struct slurm_field *field;
+		int order;
+
+		s += *s == '-' || *s == '+';
+		field = field_of_letter(job_fields, *s);
+		s += strcspn(s, ",");
+		order = field ? compare_by(x, y, field) : 0;
+		if (order)
+			return down ? -order : order;
+	}
+	return compare_by(x, y, field_of_letter(job_fields, 'i'));
+}
+
+static void sort_needs(const char *order, json_t *fields)
+{
+	rows_add_fields(fields, field_of_letter(job_fields, 'i')->needs);
+	for (const char *s = order; *s; s += *s == ',') {
+		const struct slurm_field *field;
+
+		s += *s == '-' || *s == '+';
+		field = field_of_letter(job_fields, *s);
+		if (field)
+			rows_add_fields(fields, field->needs);
+		s += strcspn(s, ",");
+	}
+}
+
+static void print_rows(const struct squeue *q,
+                       const struct slurm_format *format, json_t *rows)
+{
+	const struct style style = { .no_convert = q->no_convert };
+	size_t n = json_array_size(rows);
+	const json_t **row = xcalloc(n + 1, sizeof(*row));
+
+	for (size_t i = 0; i < n; i++)
+		row[i] = json_array_get(rows, i);
+	sort_order = q->sort ? q->sort : q->start ? "S" : ORDER;
+	qsort(row, n, sizeof(const json_t *), compare);
+	if (!q->no_header)
+		format_put_header(format, stdout);
+	for (size_t i = 0; i < n; i++)
+		if (!q->start || job_is_pending(row[i]))
+			format_put_row(format, row[i], &style, stdout);
+	free(row);
+}
+
+/* --- the listing ---------------------------------------------------------- */
+
+static void print_date(void)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y",
+	         localtime_r(&now, &tm));
+	puts(text);
+}
+
+static int print_once(const struct squeue *q, struct client *client,
+                      const struct slurm_format *format, struct err *err)
+{
+	json_t *fields = json_array(), *rows = NULL;
+	size_t missing = 0;
+	int rc;
+
+	format_needs(format, fields);
+	sort_needs(q->sort ? q->sort : ORDER, fields);
+	rows_add_fields(fields, "array_tasks");
+	rc = select_read(&q->by, client, fields, &rows, &missing, err);
+	json_decref(fields);
+	if (rc < 0)
+		return -1;
+	/* Of several ids those that are not known are left out. */
+	if (missing && json_array_size(q->by.ids) == 1 &&
+	    !json_array_size(rows)) {
+		json_decref(rows);
+		return err_set(err, ENOENT, WORDS_NO_JOB);
+	}
+	if (q->array)
+		rows = split_arrays(rows);
+	if (q->is_long || q->every)
+		print_date();
+	print_rows(q, format, rows);
+	json_decref(rows);
+	return 0;
+}
+
+static void make_format(const struct squeue *q, struct slurm_format *format)
+{
+	if (q->names)
+		format_names(format, job_fields, q->names);
+	else
+		format_letters(format, job_fields,
+		               q->letters   ? q->letters
+		               : q->start   ? STARTS
+		               : q->is_long ? LONG
+		                            : USUAL);
+}
+
+static int run(const struct squeue *q, const struct slurm_format *format,
+               struct err *err)
+{
+	struct client *client = command_connect(err);
+	char *cluster;
+	int rc = client ? command_check_clusters(client, q->clusters, err) : -1;
+
+	if (rc == 0 && q->clusters && !q->no_header) {
+		cluster = command_cluster(client, err);
+		if (cluster)
+			printf("CLUSTER: %s\n", cluster);
+		free(cluster);
+	}
+	while (rc == 0) {
+		rc = print_once(q, client, format, err);
+		if (!q->every)
+			break;
+		fflush(stdout);
+		sleep((unsigned)q->every);
+		puts("");
+	}
+	client_close(client);
+	return rc;
+}
+
+int squeue_main(int argc, char **argv)
+{
+	struct squeue q = { 0 };
+	int first = command_parse(&line, &q, argc, argv);
+	int status = EXIT_SUCCESS;
+	struct slurm_format format;
+	struct err err;
+
+	if (first < argc) {
+		command_error("Unrecognized option: %s", argv[first]);
+		return 1;
+	}
+	make_format(&q, &format);
+	if (run(&q, &format, &err) < 0) {
+		if (q.clusters && err.code == ENOENT &&
+		    strcmp(err.text, WORDS_NO_JOB) != 0)
+			command_error("%s", err.text);
+		else
+			fprintf(stderr, "slurm_load_jobs error: %s\n",
+			        words_of_job(&err));
+		status = EXIT_FAILURE;
+	}
+	format_free(&format);
+	select_free(&q.by);
+	json_decref(q.clusters);
+	return status;
+}

@@ -1,0 +1,44 @@
+# shellcheck shell=sh
+# slurm.sh - what tests of Slurm's commands share: the commands in PATH
+#
+#	. "$top_srcdir/tests/e2e/slurm.sh"
+#
+# says NAME STATUS STDOUT STDERR COMMAND...: both texts are compared whole.
+
+# shellcheck source=tests/e2e/jobs.sh
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+# Copied, as daemon.sh does with the tools, for other users.
+mkdir -p "$dir/slurm/bin"
+cp "$top_builddir/slurm/slurm" "$dir/slurm/slurm" || exit 1
+for link in "$top_builddir"/slurm/bin/*; do
+	ln -s ../slurm "$dir/slurm/bin/${link##*/}"
+done
+PATH=$dir/slurm/bin:$PATH
+for name in $(env | sed -nE 's/^((SQUEUE|SBATCH|SCANCEL|SLURM|SACCT|SINFO)_[A-Z0-9_]*)=.*/\1/p'); do
+	unset "$name"
+done
+
+says()
+{
+	says_name=$1
+	says_status=$2
+	says_out=$3
+	says_err=$4
+	shift 4
+	run "$@"
+	# shellcheck disable=SC2154 # run sets them
+	if [ "$rc" -eq "$says_status" ] && [ "$out" = "$says_out" ] &&
+		[ "$err" = "$says_err" ]; then
+		result 0 "$says_name"
+		return
+	fi
+	result 1 "$says_name"
+	diag "$*"
+	diag "exit status $rc, want $says_status"
+	diag "stdout: $out"
+	diag "want:   $says_out"
+	diag "stderr: $err"
+	diag "want:   $says_err"
+	return 1
+}

@@ -1,0 +1,147 @@
+#!/bin/sh
+# squeue and scancel: what Slurm 22.05 prints, word for word
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+me=$(id -un)
+node=$(uname -n)
+sleeper=$(sleeper --job-name runs -c 2 --mem 100M -t 10 --comment hi)
+wait_for is_state "$sleeper" RUNNING
+waiter=$(submit --job-name waits -c 4 --mem-per-cpu 500M -t 1-0 --nice=5 \
+	-d "afterany:$sleeper" --wrap true)
+array=$(submit --job-name many -a '0-9%3' -H --wrap true)
+
+# --- squeue -o -------------------------------------------------------------
+
+says "the usual columns" 0 \
+	"             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)" \
+	"" squeue -p nosuch
+like "a job that runs" "$(squeue -h -j "$sleeper")" \
+	"^$(printf '%18s   default     runs %8.8s  R       0:[0-9]{2}      1 %s' \
+		"$sleeper" "$me" "$node")\$"
+says "letters" 0 "$sleeper|runs|R|RUNNING|10:00|1|2|2|100M|N/A|$node|$node|$node|None|hi|(null)|(null)|0" \
+	"" squeue -h -j "$sleeper" \
+	-o '%i|%j|%t|%T|%l|%D|%c|%C|%m|%b|%N|%B|%R|%r|%k|%E|%f|%y'
+says "of one that waits" 0 \
+	"$waiter|PD|4|500Mc|||n/a|(Dependency)|Dependency|(null)|afterany:$sleeper(unfulfilled)|1-00:00:00|1-00:00:00|0:00|5" \
+	"" squeue -h -j "$waiter" \
+	-o '%i|%t|%C|%m|%N|%n|%B|%R|%r|%k|%E|%l|%L|%M|%y'
+says "no dependency" 0 "$sleeper (null)" "" squeue -h -j "$sleeper" -o '%i %E'
+says "an array that waits is one line" 0 "${array}_[0-9%3] $array 0-9%3" "" \
+	squeue -h -j "$array" -o '%i %F %K'
+is "with --array a line for each task" \
+	"$(squeue -h -r -j "$array" -o '%i %F %K %A' | sed -n '1p;$p')" \
+	"${array}_0 $array 0 $array
+${array}_9 $array 9 $array"
+says "no array has no index" 0 "$sleeper N/A" "" \
+	squeue -h -j "$sleeper" -o '%F %K'
+says "what is meant by no letter is printed" 0 "JOBID %-5j" \
+	"squeue: error: Invalid job format specification: -" \
+	sh -c "squeue -o '%.5i %-5j' | head -n 1"
+says "text around columns stays" 0 "\"$sleeper\",\"runs\"" "" \
+	squeue -h -j "$sleeper" -o '"%i","%j"'
+says "sizes" 0 "$sleeper 2G" "" sh -c "aictl update $waiter mem=2G &&
+	squeue -h -j $waiter -o '$sleeper %m'"
+says "and without conversion" 0 "2048M" "" \
+	squeue -h -j "$waiter" --noconvert -o %m
+
+# --- squeue -O -------------------------------------------------------------
+
+says "-O: 20 wide, cut" 0 "JOBID               STATE               " "" \
+	squeue -p nosuch -O jobid,state
+says "-O: widths and suffixes" 0 "$sleeper;  RUNNING|runs" "" sh -c \
+	"squeue -h -j $sleeper -O 'jobid:;,state:.9|,name:|' | sed 's/|\$//'"
+says "-O: what is not known is left out" 0 "$sleeper" \
+	"squeue: error: Invalid job format specification: bogus" \
+	sh -c "squeue -h -O 'jobid:,bogus' -j $sleeper | sed 's/ *\$//'"
+is "-O: three words a line" "$(squeue -O JobArrayID,StateCompact,Reason \
+	-t all --me -h | awk 'NF != 3')" ""
+says "-O: what is allocated" 0 "cpu=2,mem=100M,node=1,billing=2|" "" \
+	squeue -h -j "$sleeper" -O 'tres-alloc:|'
+
+# --- which jobs -------------------------------------------------------------
+
+is "all three" "$(squeue -h -o %F | sort -n | xargs)" "$sleeper $waiter $array"
+is "states, short and long, any case" \
+	"$(squeue -h -t r,PENDING -o %j | sort | xargs)" "many runs waits"
+is "names" "$(squeue -h -n waits,many -o %j | sort | xargs)" "many waits"
+is "users" "$(squeue -h -u "$me" -o %j | wc -l)" 3
+is "uids" "$(squeue -h -u "$(id -u)" -o %j | wc -l)" 3
+is "nodes" "$(squeue -h -w "$node" -o %j)" runs
+is "waiting ones come first, then by priority" \
+	"$(squeue -h -o %t | xargs)" "PD PD R"
+is "sorted" "$(squeue -h -S -i -o %F | xargs)" "$array $waiter $sleeper"
+is "an order from the environment" "$(SQUEUE_SORT=i squeue -h -o %F | xargs)" \
+	"$sleeper $waiter $array"
+is "a format from the environment" \
+	"$(SQUEUE_FORMAT=%j squeue -h -j "$sleeper")" runs
+is "known among unknown" "$(squeue -h -j "$sleeper,99999999" -o %i)" "$sleeper"
+says "one unknown" 1 "" "slurm_load_jobs error: Invalid job id specified" \
+	squeue -j 99999999
+says "no job id" 1 "" "squeue: error: Invalid job id: abc" squeue -j abc
+says "no such user" 0 "" "squeue: error: Invalid user: nosuchuser" \
+	squeue -h -u nosuchuser
+says "no such queue" 0 "" "" squeue -h -p nosuch
+run squeue -t XX
+like "no such state" "$rc $err" \
+	"^1 squeue: error: Invalid job state specified: XX\$"
+like "and which there are" "$err" "^squeue: error: Valid job states include: PENDING,"
+says "no such option" 1 "" "squeue: unrecognized option '--bogus'
+Try \"squeue --help\" for more information" squeue --bogus
+says "its own cluster" 0 "CLUSTER: test
+JOBID
+$sleeper" "" squeue -M test -j "$sleeper" -o %i
+says "without headers not even that" 0 "$sleeper" "" \
+	squeue -h -M test -j "$sleeper" -o %i
+says "another cluster" 1 "" \
+	"squeue: error: No cluster 'other' known by database.
+squeue: error: 'other' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters." \
+	squeue -M other
+like "a version that clients can read" "$(squeue --version)" \
+	"^slurm [0-9]+\.[0-9]+\.[0-9]+$"
+says "no daemon" 1 "" \
+	"slurm_load_jobs error: Unable to contact slurm controller (connect failure)" \
+	env AISCHED_SOCKET="$dir/none" squeue
+
+# --- scancel ----------------------------------------------------------------
+
+says "nothing named" 1 "" "scancel: error: No job identification provided" \
+	scancel
+says "no id" 1 "" "scancel: error: Invalid job id abc" scancel abc
+says "unknown" 0 "" "" scancel 99999999
+says "unknown, with a signal" 1 "" \
+	"scancel: error: Kill job error on job id 99999999: Invalid job id specified" \
+	scancel --full 99999999 --signal USR1
+fails "steps are refused" 1 "steps of jobs are not supported yet" \
+	scancel "$sleeper.0"
+fails "signals for steps are refused" 1 "--full signals all" \
+	scancel "$sleeper" --signal USR2
+is "and did nothing" "$(squeue -h -j "$sleeper" -o %t)" R
+says "some tasks of an array" 0 "" "" scancel "${array}_[1-3]"
+is "the others wait" "$(squeue -h -j "$array" -o %i)" "${array}_[0,4-9%3]"
+says "by name and user" 0 "" "" scancel -n many -u "$me"
+is "they are gone" "$(squeue -h -j "$array" -o %i)" ""
+trap_job=$(submit --wrap "trap 'echo caught >$dir/caught; exit 0' USR1
+	echo >$dir/ready; while :; do sleep 0.1; done")
+wait_for test -s "$dir/ready"
+says "--full signals" 0 "" "" scancel --full -s USR1 "$trap_job"
+ok "the job got it" wait_for test -s "$dir/caught"
+says "-s KILL ends a job" 0 "" "" scancel -s KILL "$sleeper"
+becomes "it is cancelled" "$sleeper" CANCELLED
+says "one that has ended" 0 "" "" scancel "$sleeper"
+is "it is no longer listed" "$(squeue -h -j "$sleeper" -o %i)" ""
+is "but among all states" "$(squeue -h -t all -j "$sleeper" -o '%i %t')" \
+	"$sleeper CA"
+
+if is_root; then
+	job=$(sleeper)
+	wait_for is_state "$job" RUNNING
+	says "others' jobs" 210 "" \
+		"scancel: error: Kill job error on job id $job: Access/permission denied" \
+		as_user nobody scancel "$job"
+else
+	skip "others' jobs" "needs root"
+fi
+
+done_testing
