@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/local/inventory.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -126,6 +127,14 @@ static bool is_local(const struct conf *conf, const struct conf_node *node)
 	return conf->pools[node->pool].runner == RUNNER_LOCAL;
 }
 
+static bool is_this_machine(const struct conf_node *node)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	return !strcmp(node->name, host);
+}
+
 static void check_amounts(const struct conf_node *node, const char *file,
                           struct buf *out)
 {
@@ -160,7 +169,7 @@ static void check_nodes(const struct conf *conf, const char *file,
 
 		if (!is_local(conf, node))
 			continue;
-		if (!strcmp(node->name, host))
+		if (is_this_machine(node))
 			check_amounts(node, file, out);
 		else
 			buf_printf(out,
@@ -173,39 +182,74 @@ static void check_nodes(const struct conf *conf, const char *file,
 
 /* --- quotas ------------------------------------------------------------ */
 
-/* CPUs of this machine that jobs may use, in thousandths. */
-static int64_t local_cpus(const struct conf *conf)
-{
-	int64_t cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	char host[256] = "";
+static const struct {
+	const char *key;
+	void (*format)(struct buf *out, int64_t amount);
+} amounts[RES_N] = { [RES_CPU] = { "cpus", format_milli },
+	             [RES_MEM] = { "memory", format_mib },
+	             [RES_GPU] = { "gpus", format_milli } };
 
-	gethostname(host, sizeof(host) - 1);
+static bool has_quota(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf->nqueues; i++)
+		for (int r = 0; r < RES_N; r++)
+			if (conf->queues[i].quota[r] != CONF_NONE)
+				return true;
+	return false;
+}
+
+/* What jobs may use of this machine: as configured, else as found. */
+static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
+{
+	struct arena *arena = arena_new();
+	const struct conf_node *node = NULL;
+	struct machine machine;
+	struct err err;
+	int status;
+
 	for (size_t i = 0; i < conf->nnodes; i++)
-		if (!strcmp(conf->nodes[i].name, host) &&
-		    conf->nodes[i].cpus != CONF_NONE)
-			cpus = conf->nodes[i].cpus;
-	return 1000 * cpus;
+		if (is_this_machine(&conf->nodes[i]))
+			node = &conf->nodes[i];
+	status = machine_discover(&machine, node, arena, &err);
+	if (status == 0) {
+		ret[RES_CPU] = machine.node.cpu_milli;
+		ret[RES_MEM] = machine.node.mem_mib;
+		ret[RES_GPU] = 1000 * (int64_t)machine.node.ngpus;
+	}
+	arena_free(arena);
+	if (node && node->cpus != CONF_NONE)
+		ret[RES_CPU] = 1000 * node->cpus;
+	if (node && node->memory != CONF_NONE)
+		ret[RES_MEM] = node->memory;
+	if (node) {
+		ret[RES_CPU] -= node->reserve_cpus;
+		ret[RES_MEM] -= node->reserve_memory;
+	}
+	return status;
 }
 
 /* The size of a cluster is not known yet: skip its pools. */
 static void check_quotas(const struct conf *conf, const char *file,
                          struct buf *out)
 {
-	int64_t have = local_cpus(conf);
+	int64_t have[RES_N] = { 0 };
 
 	for (size_t i = 0; i < conf->npools; i++)
 		if (conf->pools[i].runner != RUNNER_LOCAL)
 			return;
-	for (size_t i = 0; i < conf->nqueues; i++) {
-		const struct conf_queue *q = &conf->queues[i];
+	if (!has_quota(conf) || local_amounts(conf, have) < 0)
+		return;
+	for (size_t i = 0; i < conf->nqueues * RES_N; i++) {
+		const struct conf_queue *q = &conf->queues[i / RES_N];
+		int r = (int)(i % RES_N);
 
-		if (q->quota[RES_CPU] == CONF_NONE || q->quota[RES_CPU] <= have)
+		if (q->quota[r] == CONF_NONE || q->quota[r] <= have[r])
 			continue;
-		buf_printf(out, "%s:%d: queue '%s': quota.cpus = ", file,
-		           q->line, q->name);
-		format_milli(out, q->quota[RES_CPU]);
+		buf_printf(out, "%s:%d: queue '%s': quota.%s = ", file, q->line,
+		           q->name, amounts[r].key);
+		amounts[r].format(out, q->quota[r]);
 		buf_puts(out, ", but all nodes together have ");
-		format_milli(out, have);
+		amounts[r].format(out, have[r]);
 		buf_addc(out, '\n');
 	}
 }

@@ -151,6 +151,22 @@ static void node_event(struct pool_runner *p, const struct node_info *info)
 		           info->reason ? info->reason : "");
 }
 
+/* Nodes that were drained before it was known that they are not there. */
+static void warn_of_gone(const struct pool_runner *p)
+{
+	struct state *state = p->daemon->state;
+
+	for (uint32_t i = 0; i < state_nnodes(state); i++) {
+		const struct node *node = state_node(state, i);
+
+		if (node->pool == p->pool && node->gone && node->drained)
+			log_warning("node absent node=%s pool=%s: it is "
+			            "drained, but the pool does not have it",
+			            node->name,
+			            p->daemon->conf->pools[p->pool].name);
+	}
+}
+
 static void run_event(const struct run_event *ev, void *arg)
 {
 	struct pool_runner *p = arg;
@@ -179,6 +195,7 @@ static void run_event(const struct run_event *ev, void *arg)
 	case RUN_SYNCED:
 		state_pool_ready(d->state, p->pool, true);
 		state_lose_orphans(d->state, p->pool, clock_wall_s());
+		warn_of_gone(p);
 		break;
 	case RUN_ADOPT:
 		daemon_adopt(p, ev->adopt);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
@@ -99,7 +100,8 @@ int filter_check(const struct daemon *d, const struct filters *f,
 			               "lists them",
 			               f->queues.text[i]);
 	for (size_t i = 0; i < f->nodes.n; i++)
-		if (state_node_find(d->state, f->nodes.text[i]) < 0)
+		if (state_node_find(d->state, f->nodes.text[i]) < 0 &&
+		    state_pool_unready(d->state) < 0)
 			return err_set(err, ENOENT,
 			               "there is no node '%s'; `aiq --nodes` "
 			               "lists them",

@@ -9,12 +9,13 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"
 
-/* Check all nodes before the first one is changed. */
-static int find_nodes(const struct daemon *d, const struct hostlist *list,
+/* Check all nodes, which must be known or may still come to be, before the
+ * first one is changed. */
+static int find_nodes(struct daemon *d, const struct hostlist *list,
                       struct err *err)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (state_node_find(d->state, list->name[i]) < 0)
+		if (state_node_expect(d->state, list->name[i]) < 0)
 			return err_set(err, ENOENT, "there is no node '%s'",
 			               list->name[i]);
 	return 0;

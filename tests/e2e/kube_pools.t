@@ -92,6 +92,39 @@ ok "it is back" wait_for eval "! status_has \"Pool 'two'\""
 aicancel "$two"
 ok "and hears" wait_for is_state "$two" CANCELLED
 
+# --- before a pool has listed its nodes ---------------------------------------
+
+aicancel --wait "$here"
+part_kill apiserver
+stop_daemon
+start_daemon
+fails "one whose nodes are known has no other" 1 "there is no node 'nowhere'" \
+	aisub --pool here --nodelist nowhere --wrap true
+id=$(aisub --parsable --pool two --nodelist two-1 --wrap true)
+ok "a job may name a node that may be of a cluster that is away" is_state \
+	"$id" PENDING
+ok "it may be drained" aictl drain two-0 -r "new disk"
+ok "and reserved" aictl reserve create later --start "$(date -d +2days +%FT%T)" \
+	--duration 1h --nodes two-0 --maintenance
+fails "but not so many of it" 1 "pool 'two' has not listed its nodes yet" \
+	aictl reserve create more --start "$(date -d +2days +%FT%T)" \
+	--duration 1h --pool two --count 1 --maintenance
+ok "one that is not there, too" aictl drain nowhere -r "new disk"
+is "nothing of it runs" "$(aiq -h -w two-0 -o id)" ""
+# shellcheck disable=SC2119
+apiserver_start
+ok "it is back: the job runs there" wait_for is_state "$id" RUNNING
+is "on that node" "$(aiq -h -o nodelist "$id")" two-1
+like "the other is drained" "$(aiq --nodes -h -o name,state,reason)" \
+	"two-0 *DRAIN[A-Z]* *new disk"
+like "the daemon says which is not there" "$(cat "$log")" \
+	"node absent node=nowhere pool=two"
+fails "now it is known that there is none" 1 "there is no node 'nowhere2'" \
+	aictl drain nowhere2 -r "new disk"
+aictl undrain two-0
+aictl reserve delete later
+aicancel --wait "$id"
+
 # --- two daemons -------------------------------------------------------------
 
 cluster one

@@ -30,7 +30,7 @@ aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/
 aischedd/rpc              libcommon
 aischedd/op               libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/sched/check aischedd/run aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon
 aiq                       libcommon

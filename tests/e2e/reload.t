@@ -80,6 +80,13 @@ node \"$node\" { pool = p  cpus = 1  memory = \"900T\" }")" \
 	"memory = 900T, but this machine has "
 like "a quota of more than there is" "$(checked 'queue q { quota { cpus = 60000 } }')" \
 	"$conf:6: queue 'q': quota.cpus = 60000, but all nodes together have"
+like "or of memory" "$(checked 'queue q { quota { memory = "900T" } }')" \
+	"$conf:6: queue 'q': quota.memory = 900T, but all nodes together have"
+like "or of GPUs" "$(checked "queue q { quota { gpus = 3 } } pool p { runner = local }
+node \"$node\" { pool = p  gpus = 2 }")" \
+	"$conf:6: queue 'q': quota.gpus = 3, but all nodes together have 2"
+unlike "not of what there is" "$(checked "queue q { quota { gpus = 2  memory = \"1G\"  cpus = 1 } } pool p { runner = local }
+node \"$node\" { pool = p  gpus = 2 }")" quota
 is "a warning is no mistake" "$(checked 'admins = {"nobodyy"}' | tail -n 1)" 0
 run aictl reload
 like "a reload says the same" "$rc$err" "^0.*there is no user 'nobodyy'"

@@ -46,6 +46,16 @@ uint32_t node_intern(struct state *state, const char *name, uint32_t pool)
 	return (uint32_t)state->nodes.n++;
 }
 
+int state_node_expect(struct state *state, const char *name)
+{
+	int node = state_node_find(state, name);
+	int pool = state_pool_unready(state);
+
+	if (node >= 0 || pool < 0)
+		return node;
+	return (int)node_intern(state, name, (uint32_t)pool);
+}
+
 static void *copy(const void *from, size_t n, size_t size)
 {
 	void *to = xcalloc(n ? n : 1, size);
@@ -185,6 +195,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->gpu_link);
 	if (node->gone || node->pool != pool)
 		node->dirty = state->nodes.dirty = true;
+	if (node->drained && node->pool != pool)
+		node_tell_drain(state, n);
 	node->pool = pool;
 	node->gone = info->gone;
 	node->down = info->down;

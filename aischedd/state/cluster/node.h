@@ -66,6 +66,10 @@ struct node *state_node(const struct state *state, uint32_t node);
 /* Returns the index of the node of this name, or -1. */
 int state_node_find(const struct state *state, const char *name);
 
+/* The same, but as long as some pool has not listed its nodes, an unknown one
+ * is added, as gone: it may be one of them. */
+int state_node_expect(struct state *state, const char *name);
+
 /* Why the node is down, drained or avoided, or NULL.  If it is down or gone,
  * the admin's reason is kept for later. */
 const char *node_reason(const struct node *node);

@@ -35,6 +35,14 @@ bool state_pool_is_ready(const struct state *state, uint32_t pool)
 	return state->pools.ready[pool];
 }
 
+int state_pool_unready(const struct state *state)
+{
+	for (uint32_t i = 0; i < state->conf->npools; i++)
+		if (!state->pools.ready[i])
+			return (int)i;
+	return -1;
+}
+
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 {
 	text_set(&state->pools.trouble[pool], text);

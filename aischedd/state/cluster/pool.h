@@ -31,6 +31,9 @@ struct pool_table {
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 
+/* Returns the first pool whose runner has not, or -1. */
+int state_pool_unready(const struct state *state);
+
 /* End jobs on nodes of the pool that are gone. */
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 

@@ -152,13 +152,15 @@ static void sort_nodes(struct reservation *r)
 	r->nnodes = n;
 }
 
-static int named_node(const struct state *state, struct reservation *r,
+static int named_node(struct state *state, struct reservation *r,
                       const char *name, struct err *err)
 {
-	int node = state_node_find(state, name);
+	int node = state_node_expect(state, name);
 	const struct reservation *other;
 
-	if (node < 0 || state->nodes.node[node].gone)
+	if (node < 0 ||
+	    (state->nodes.node[node].gone &&
+	     state_pool_is_ready(state, state->nodes.node[node].pool)))
 		return err_set(err, ENOENT,
 		               "there is no node '%s'; `aiq --nodes` lists "
 		               "them",
@@ -172,7 +174,7 @@ static int named_node(const struct state *state, struct reservation *r,
 	return 0;
 }
 
-static int named_nodes(const struct state *state, struct reservation *r,
+static int named_nodes(struct state *state, struct reservation *r,
                        const char *text, struct err *err)
 {
 	struct hostlist list;
@@ -249,6 +251,11 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 	free(rank);
 	if (r->nnodes == ask->count && ask->count)
 		return 0;
+	if (!state_pool_is_ready(state, (uint32_t)pool))
+		return err_set(err, EAGAIN,
+		               "pool '%s' has not listed its nodes yet: try "
+		               "again, or name them",
+		               state->conf->pools[pool].name);
 	return err_set(err, EBUSY,
 	               "pool '%s' has %u nodes for it at that time, %u are "
 	               "asked for",

@@ -146,23 +146,23 @@ int submit_check_counts(struct state *state, uint32_t queue,
 
 /* --- is it possible? --------------------------------------------------- */
 
-static bool all_pools_ready(const struct state *state)
+/* Whether some pool that the job may use has not listed its nodes yet. */
+static bool may_still_come(const struct state *state, const char *pool)
 {
-	for (uint32_t i = 0; i < state->conf->npools; i++)
-		if (!state_pool_is_ready(state, i))
-			return false;
-	return true;
+	return pool ? !state_pool_is_ready(
+			  state, (uint32_t)conf_pool_find(state->conf, pool))
+	            : state_pool_unready(state) >= 0;
 }
 
-static int check_hosts(const struct state *state, const char *what,
-                       const char *text, struct err *err)
+static int check_hosts(const struct state *state, const char *pool,
+                       const char *what, const char *text, struct err *err)
 {
 	struct hostlist list;
 	int result = 0;
 
 	/* Right after a start not all nodes are known: a job that names a node
 	 * that never appears waits as NeverFits. */
-	if (!text || !all_pools_ready(state))
+	if (!text || may_still_come(state, pool))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)
 		return err_wrap(err, "--%s", what);
@@ -224,8 +224,9 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	if (spec->pool && conf_pool_find(state->conf, spec->pool) < 0)
 		return err_set(err, ENOENT, "there is no pool '%s'",
 		               spec->pool);
-	if (check_hosts(state, "nodelist", spec->nodelist, err) < 0 ||
-	    check_hosts(state, "exclude", spec->exclude, err) < 0)
+	if (check_hosts(state, spec->pool, "nodelist", spec->nodelist, err) <
+	        0 ||
+	    check_hosts(state, spec->pool, "exclude", spec->exclude, err) < 0)
 		return -1;
 	return 0;
 }
