@@ -7,6 +7,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/pass/why.h"
+#include "aisim/advise.h"
 #include "aisim/cluster.h"
 #include "aisim/sim.h"
 #include "libcommon/err.h"
@@ -18,7 +19,8 @@ struct args {
 	const char *conf, *jobs, *swf, *history;
 	const char *events, *summary;
 	int64_t until;
-	bool check, shares;
+	bool check, shares, advise, json;
+	bool replayed; /* what is wrong with the jobs was said */
 };
 
 static struct args arg = { .until = TRACE_NEVER };
@@ -50,6 +52,10 @@ static const struct opt opts[] = {
 	  opt_set_text, AT(summary) },
 	{ 0, "shares", NULL, "print what each queue may have in second 0",
 	  opt_set_true, AT(shares) },
+	{ 0, "advise", NULL, "compare all orders of jobs on these jobs",
+	  opt_set_true, AT(advise) },
+	{ 0, "json", NULL, "print what --advise found as JSON", opt_set_true,
+	  AT(json) },
 	{ 0, "check", NULL, "verify every plan, fail on the first bad one",
 	  opt_set_true, AT(check) },
 	OPT_END
@@ -59,9 +65,10 @@ static const struct opt opts[] = {
 static const struct opt_prog prog = {
 	.name = "aisim",
 	.usage = "-c FILE (-j FILE | --swf FILE | --history FILE) [OPTION]...",
-	.about = "Run jobs through the scheduler of aischedd with a virtual "
-		 "clock.\nWithout --events, --summary and --shares the summary "
-		 "is printed.",
+	.about =
+	    "Run jobs through the scheduler of aischedd with a virtual "
+	    "clock.\nWithout --events, --summary, --shares and --advise the "
+	    "summary is printed.",
 	.opts = opts,
 };
 
@@ -113,7 +120,7 @@ static int read_trace(struct trace *trace, struct err *err)
 
 	if (rc < 0)
 		return -1;
-	if (trace->nleft_out)
+	if (trace->nleft_out && !arg.replayed)
 		warnx("%s: %zu jobs are left out; the first: %s", trace->file,
 		      trace->nleft_out, trace->left_out.text);
 	return trace_finish(trace, err);
@@ -198,35 +205,91 @@ static void keep_memory(void)
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-int main(int argc, char **argv)
+/* Simulate from the beginning.  The caller frees with end_run(). */
+static void begin_run(struct sim *sim, const struct conf *conf, FILE *events)
 {
-	struct sim sim = { 0 };
-	struct conf *conf;
-	FILE *events;
 	struct err why;
 
-	keep_memory();
-	if (opt_parse(&prog, &arg, argc, argv) < argc)
-		return usage("no operands are expected");
-	if (!arg.conf)
-		return usage("no configuration is given (-c)");
-	if (!arg.jobs + !arg.swf + !arg.history != 2)
-		return usage("give one of --jobs, --swf and --history");
-	setenv("TZ", "UTC0",
-	       1); /* the same output in every locale and time zone */
-	conf = load_conf();
-	events = open_output(arg.events);
-	sim.check = arg.check;
-	sim.shares = arg.shares ? stdout : NULL;
-	sim.state = state_new(conf, past, &sim);
-	if (run(&sim, events, &why) < 0)
+	sim->check = arg.check;
+	sim->shares = arg.shares ? stdout : NULL;
+	sim->state = state_new(conf, past, sim);
+	if (run(sim, events, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
+}
+
+static void end_run(struct sim *sim)
+{
+	sim_fini(sim);
+	state_free(sim->state);
+}
+
+static void simulate(const struct conf *conf)
+{
+	FILE *events = open_output(arg.events);
+	struct sim sim = { 0 };
+
+	begin_run(&sim, conf, events);
 	warn_if_none_started(&sim);
 	close_output(events, arg.events);
 	close_output(sim.shares, "standard output");
 	print_summary(&sim);
-	sim_fini(&sim);
-	state_free(sim.state);
+	end_run(&sim);
+}
+
+static void advise(struct conf *conf)
+{
+	const struct conf configured = *conf;
+	struct advise_sums sums[ADVISE_N];
+
+	for (int i = 0; i < ADVISE_N; i++) {
+		struct sim sim = { 0 };
+
+		advise_prepare(conf, &configured, i);
+		begin_run(&sim, conf, NULL);
+		if (!i)
+			warn_if_none_started(&sim);
+		arg.replayed = true;
+		advise_sum(&sim, &sums[i]);
+		if (sums[i].jobs != sums[0].jobs)
+			errx(EXIT_FAILURE,
+			     "'%s' has other jobs each time it is read: give "
+			     "--advise a file, not a pipe",
+			     sim.trace->file);
+		end_run(&sim);
+	}
+	advise_print(&configured, sums, arg.json, stdout);
+	close_output(stdout, "standard output");
+}
+
+static const char *mistake(void)
+{
+	if (!arg.conf)
+		return "no configuration is given (-c)";
+	if (!arg.jobs + !arg.swf + !arg.history != 2)
+		return "give one of --jobs, --swf and --history";
+	if (arg.advise && (arg.events || arg.summary || arg.shares))
+		return "--advise goes without --events, --summary and --shares";
+	if (arg.json && !arg.advise)
+		return "--json goes with --advise; all else is JSON anyway";
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct conf *conf;
+
+	keep_memory();
+	if (opt_parse(&prog, &arg, argc, argv) < argc)
+		return usage("no operands are expected");
+	if (mistake())
+		return usage(mistake());
+	setenv("TZ", "UTC0",
+	       1); /* the same output in every locale and time zone */
+	conf = load_conf();
+	if (arg.advise)
+		advise(conf);
+	else
+		simulate(conf);
 	conf_free(conf);
 	return EXIT_SUCCESS;
 }

@@ -120,32 +120,37 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The percentile: the least value that so many of the values do not exceed. */
-static double percentile(const double *v, size_t n, unsigned percent)
+double stats_mean(const double *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	return n ? sum / (double)n : 0;
+}
+
+double stats_percentile(double *v, size_t n, unsigned percent)
 {
 	size_t rank = (n * percent + 99) / 100;
 
-	return n ? v[rank ? rank - 1 : 0] : 0;
+	if (!n)
+		return 0;
+	qsort(v, n, sizeof(*v), by_value);
+	return v[rank ? rank - 1 : 0];
 }
 
 /* {"mean":..,"p50":..,"pNN":..,"max":..}; sorts the values. */
 static void print_values(FILE *out, const char *name, double *v, size_t n,
                          unsigned high)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += v[i];
-	if (n)
-		qsort(v, n, sizeof(*v), by_value);
 	fprintf(out,
 	        "\"%s\":{\"mean\":%.4f,\"p50\":%.4f,\"p%u\":%.4f,"
 	        "\"max\":%.4f}",
-	        name, n ? sum / (double)n : 0, percentile(v, n, 50), high,
-	        percentile(v, n, high), percentile(v, n, 100));
+	        name, stats_mean(v, n), stats_percentile(v, n, 50), high,
+	        stats_percentile(v, n, high), stats_percentile(v, n, 100));
 }
 
-static double slowdown(const struct job_stats *job)
+double stats_slowdown(const struct job_stats *job)
 {
 	double ran = (double)job->ran;
 	double all = (double)(job->end - job->submit);
@@ -179,7 +184,7 @@ static void print_waits(const struct sim_job *job, size_t njobs, FILE *out)
 			continue;
 		wait[nwaits++] = (double)(s->first_start - s->submit);
 		if (s->end != NO_TIME)
-			slow[nslow++] = slowdown(s);
+			slow[nslow++] = stats_slowdown(s);
 	}
 	fprintf(out, "\"ended\":%zu,", ended);
 	print_values(out, "wait", wait, nwaits, 95);

@@ -59,6 +59,14 @@ void stats_end(struct stats *stats, struct job_stats *job, int64_t now);
 /* ms: snapshot and plan; core_ms: the plan alone. */
 void stats_pass(struct stats *stats, double ms, double core_ms);
 
+/* Time from arrival to end over the time it ran; the job has ended. */
+double stats_slowdown(const struct job_stats *job);
+
+double stats_mean(const double *v, size_t n);
+/* The least value that so many percent of the values do not exceed; sorts
+ * them. */
+double stats_percentile(double *v, size_t n, unsigned percent);
+
 struct sim_job;
 
 /* One JSON object, on one line. */

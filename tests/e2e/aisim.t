@@ -141,6 +141,68 @@ result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
 result $? "it is printed when nothing else is asked for"
 
+# Two long jobs and three short ones that wait for them.  What each order makes
+# of it, in seconds: first 2,000 and 1,000, then 30 or more.
+past()
+{
+	printf '{"job_id":%d,"user":"u","queue":"q","class":"train",' "$1"
+	printf '"state":"COMPLETED","priority":0,"tasks":1,"min_tasks":1,'
+	printf '"submit_time":%d,"start_time":%d,"end_time":%d,' "$2" "$2" \
+		$(($2 + $3))
+	printf '"time_limit":%d,"resources":{"cpus":1,"memory_mib":0,"gpus":2}}' \
+		"$4"
+}
+{
+	printf '{"jobs":['
+	past 1 100 1000 2000 && printf ,
+	past 2 101 1000 2000 && printf ,
+	past 3 102 10 60 && printf ,
+	past 4 102 10 60 && printf ,
+	past 5 102 10 60 && printf ']}\n'
+} >"$dir/past"
+cat >"$dir/advice" <<'END'
+  ORDER         HOLD_AFTER    ENDED   WAIT_MEAN    WAIT_P95 SLOW_MEAN  SLOW_P95
+> points        1-00:00:00        5        1405        2018     121.7     202.8
+  points             never        5        1405        2018     121.7     202.8
+  shortest      1-00:00:00        5         811        1029      61.7     102.8
+  shortest           never        5         811        1029      61.7     102.8
+  smallest      1-00:00:00        5         811        1029      61.7     102.8
+  smallest           never        5         811        1029      61.7     102.8
+  least_served  1-00:00:00        5        1405        2018     121.7     202.8
+  least_served       never        5        1405        2018     121.7     202.8
+  least_left    1-00:00:00        5         218        1029       1.8       3.0
+  least_left         never        5         218        1029       1.8       3.0
+Lowest mean slowdown: order = least_left  hold_after = "1-00:00:00"
+END
+"$aisim" -c "$dir/conf" --history "$dir/past" --advise >"$dir/out" 2>&1 &&
+	cmp -s "$dir/advice" "$dir/out"
+result $? "--advise says which order would have served a history best"
+diff "$dir/advice" "$dir/out" | sed 's/^/# /'
+printf 'scheduling { order = least_left }\n' | cat "$dir/conf" - >"$dir/left"
+"$aisim" -c "$dir/left" --history "$dir/past" --advise >"$dir/out" 2>&1
+grep -q '^> least_left    1-00' "$dir/out" &&
+	tail -n 1 "$dir/out" | grep -q '^No other order has a lower mean'
+result $? "it says so when that is the configured one"
+# Those that wait for a minute go first, but in another order none waits.
+printf 'scheduling { order = shortest  hold_after = "60s" }\n' |
+	cat "$dir/conf" - >"$dir/hold"
+"$aisim" -c "$dir/hold" --history "$dir/past" --advise --json >"$dir/out" 2>&1
+grep -qF '{"orders":[{"order":"points","hold_after":60,"configured":false,"best":false,"jobs":5,"ended":5,"wait":{"mean":1404.6000,"p95":2018.0000},"bounded_slowdown":{"mean":121.6798,"p95":202.8000}}' \
+	"$dir/out" &&
+	grep -q '{"order":"shortest","hold_after":60,"configured":true,"best":false.*"wait":{"mean":1404.6' \
+		"$dir/out" &&
+	grep -q '{"order":"shortest","hold_after":null,"configured":false,"best":false,[^}]*"wait":{"mean":810.6' \
+		"$dir/out"
+result $? "as JSON, and with other times to hold back"
+sed 's/^/# /' "$dir/out"
+bad 2 "--advise goes without --events" -c "$dir/conf" -j "$dir/jobs" --advise \
+	--events -
+bad 1 "give --advise a file, not a pipe" -c "$dir/conf" -j /dev/stdin --advise \
+	<<-'END'
+	{"id":"a"}
+END
+bad 2 "--json goes with --advise" -c "$dir/conf" -j "$dir/jobs" --json
+
 # A larger run, twice.
 awk 'BEGIN {
 	srand(7)

@@ -1,0 +1,34 @@
+/*
+ * advise.h - which order of jobs would have served a history best
+ *
+ * The same jobs are replayed in each order, with the hold_after of the
+ * configuration and without: what a job that has waited for long may do decides
+ * as much as the order does.
+ */
+#ifndef AISIM_ADVISE_H
+#define AISIM_ADVISE_H
+
+#include "aisim/sim.h"
+
+enum {
+	ADVISE_HOLDS = 2, /* hold_after: as it is, never */
+	ADVISE_N = JOB_NORDERS * ADVISE_HOLDS
+};
+
+/* What one replay adds up to, of the jobs that ended. */
+struct advise_sums {
+	size_t jobs, ended;
+	double wait_mean, wait_p95; /* s from arrival to end without running */
+	double slowdown_mean, slowdown_p95;
+};
+
+/* Set order and hold_after for replay i; 0 <= i < ADVISE_N. */
+void advise_prepare(struct conf *conf, const struct conf *configured, int i);
+
+void advise_sum(const struct sim *sim, struct advise_sums *ret);
+
+/* Print all replays: a table and which one was best, or one JSON object. */
+void advise_print(const struct conf *configured, const struct advise_sums *sums,
+                  bool json, FILE *out);
+
+#endif
