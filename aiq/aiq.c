@@ -33,6 +33,10 @@ static int check(const struct aiq *aiq, struct err *err)
 		return err_set(err, EINVAL,
 		               "--since and --until go with "
 		               "--history");
+	if (aiq->attempts && (!aiq->history || aiq->names || aiq->watch))
+		return err_set(err, EINVAL,
+		               "--attempts goes with --history, and not with "
+		               "--name or --watch");
 	if (aiq->view == &view_shares && (filter || aiq->noperands))
 		return err_set(err, EINVAL,
 		               "--shares takes no JOB, and no filter but "
@@ -116,6 +120,8 @@ int main(int argc, char **argv)
 	aiq.noperands = (size_t)(argc - first);
 	if (!aiq.view)
 		aiq.view = &view_jobs;
+	if (aiq.attempts && aiq.history)
+		aiq.view = &view_attempts;
 	if (check(&aiq, &why) < 0 ||
 	    format_parse(&format, aiq.view, aiq.format, &why) < 0)
 		errx(EXIT_USAGE, "%s\nTry 'aiq --help'.", why.text);

@@ -22,6 +22,7 @@ enum show {
 	SHOW_TEXT,
 	SHOW_TIME,    /* unix seconds: local time; the first of two given */
 	SHOW_SPAN,    /* seconds: 1-02:03:04 */
+	SHOW_MS,      /* milliseconds, likewise */
 	SHOW_MIB,     /* 1.5G */
 	SHOW_EXIT,    /* of exit_code and signal: "3" or "TERM" */
 	SHOW_PRODUCT, /* of two fields: what all tasks have together */
@@ -44,8 +45,8 @@ struct view {
 	const char *standard; /* the -o of those who give none */
 };
 
-extern const struct view view_jobs, view_history, view_queues, view_nodes,
-    view_shares;
+extern const struct view view_jobs, view_history, view_attempts, view_queues,
+    view_nodes, view_shares;
 
 /* One column of the output as -o asked for it. */
 struct pick {
@@ -79,6 +80,7 @@ struct aiq {
 	const char *socket;
 	const struct view *view;
 	bool history, log, script; /* view is view_history, view_jobs */
+	bool attempts;             /* with history; view is view_attempts */
 	json_t *users, *queues, *states, *names, *nodes; /* NULL: all */
 	bool all, json, no_header, watch, follow, tasks;
 	const char *format;
@@ -110,7 +112,7 @@ int watch_run(const struct aiq *aiq, const struct format *format,
 json_t *list_request(const struct aiq *aiq, const struct format *format);
 
 /* ENOENT with the ids that the answer calls missing, if any. */
-int list_missing(const json_t *answer, struct err *err);
+int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err);
 
 /* Print text from users with no byte that a terminal would act on. */
 void put_clean(FILE *out, const char *s, size_t len);

@@ -30,6 +30,8 @@ static const struct column job_columns[] = {
 	{ "time", "TIME", .letter = 'M', .right = true },
 	{ "elapsed", "ELAPSED", .right = true, .show = SHOW_SPAN },
 	{ "elapsed_ms", "ELAPSED_MS", .right = true },
+	{ "elapsed_all", "ELAPSED",
+	  .right = true, .show = SHOW_MS, .field = { "elapsed_ms" } },
 	{ "limit", "TIME_LIMIT", .letter = 'l', .right = true },
 	{ "time_limit", "LIMIT_SECONDS", .right = true },
 	{ "submit_time", "SUBMIT_TIME", .letter = 'V', .show = SHOW_TIME },
@@ -123,6 +125,43 @@ static const struct column node_columns[] = {
 	{ "reason", "REASON", .letter = 'E' },
 };
 
+static const struct column attempt_columns[] = {
+	{ "display_id", "JOBID", .letter = 'i' },
+	{ "job_id", "JOBID", .letter = 'A', .right = true },
+	{ "array_job_id", "ARRAY_JOB_ID", .letter = 'F' },
+	{ "array_task_id", "ARRAY_TASK_ID", .letter = 'K' },
+	{ "attempt", "ATTEMPT", .right = true },
+	{ "user", "USER", .letter = 'u' },
+	{ "uid", "UID", .letter = 'U', .right = true },
+	{ "queue", "QUEUE", .letter = 'P' },
+	{ "account", "ACCOUNT", .letter = 'a' },
+	{ "class", "CLASS", .letter = 'q' },
+	{ "pool", "POOL", .show = SHOW_TEXT },
+	{ "gpu_type", "GPU_TYPE", .show = SHOW_TEXT },
+	{ "state", "STATE", .letter = 'T' },
+	{ "reason", "REASON", .letter = 'r' },
+	{ "evicted", "EVICTED", .show = SHOW_TEXT },
+	{ "evicted_by", "EVICTED_BY", .right = true },
+	{ "exit", "EXIT",
+	  .right = true, .show = SHOW_EXIT,
+	  .field = { "exit_code", "signal" } },
+	{ "exit_code", "EXIT_CODE", .right = true },
+	{ "signal", "SIGNAL", .right = true },
+	{ "tasks", "TASKS", .right = true },
+	{ "nodelist", "NODELIST", .letter = 'N' },
+	{ "start_time", "START", .letter = 'S', .show = SHOW_TIME },
+	{ "end_time", "END_TIME", .letter = 'e', .show = SHOW_TIME },
+	{ "start_ms", "START_MS", .right = true },
+	{ "end_ms", "END_MS", .right = true },
+	{ "elapsed", "ELAPSED", .right = true, .show = SHOW_SPAN },
+	{ "elapsed_ms", "ELAPSED_MS", .right = true },
+	{ "cpu_seconds", "CPU", .right = true, .show = SHOW_SPAN },
+	{ "held_cpu_seconds", "CPU_HELD", .right = true, .show = SHOW_SPAN },
+	{ "held_mem_mib_seconds", "MEM_HELD", .right = true },
+	{ "held_gpu_seconds", "GPU_HELD", .right = true, .show = SHOW_SPAN },
+	{ "peak_mem_mib", "PEAKMEM", .right = true, .show = SHOW_MIB },
+};
+
 static const struct column queue_columns[] = {
 	{ "name", "QUEUE", .letter = 'P' },
 	{ "parent", "PARENT", .show = SHOW_TEXT },
@@ -159,8 +198,14 @@ const struct view view_jobs = {
 };
 const struct view view_history = {
 	"jobs", job_columns, ARRAY_SIZE(job_columns),
-	"display_id,name,user,queue,state,exit,start_time,elapsed,cpu_seconds,"
+	"display_id,name,user,queue,state,exit,start_time,elapsed_all,"
+	"cpu_seconds,"
 	"peak_mem_mib,nodelist"
+};
+const struct view view_attempts = {
+	"attempts", attempt_columns, ARRAY_SIZE(attempt_columns),
+	"display_id,attempt,user,queue,state,exit,start_time,elapsed,"
+	"cpu_seconds,peak_mem_mib,nodelist"
 };
 const struct view view_queues = {
 	"queues", queue_columns, ARRAY_SIZE(queue_columns),

@@ -94,6 +94,10 @@ static void add_value(struct buf *out, enum show show, struct value a,
 		if (a.len)
 			format_duration(out, (int64_t)number(a));
 		break;
+	case SHOW_MS:
+		if (a.len)
+			format_duration(out, (int64_t)number(a) / 1000);
+		break;
 	case SHOW_MIB:
 		if (a.len)
 			format_mib(out, (int64_t)number(a));
@@ -252,16 +256,17 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 {
 	json_t *req = json_pack("{s:s, s:s}", "op", aiq->view->op, "format",
 	                        aiq->json || !format ? "json" : "tsv");
+	bool attempts = aiq->view == &view_attempts;
 
 	if (format && (!aiq->json || aiq->format))
 		json_object_set_new(req, "fields",
 		                    format_fields(format, aiq->json));
-	if (!strcmp(aiq->view->op, "jobs") ||
+	if (attempts || !strcmp(aiq->view->op, "jobs") ||
 	    !strcmp(aiq->view->op, "shares")) {
 		set(req, "users", aiq->users);
 		set(req, "queues", aiq->queues);
 	}
-	if (strcmp(aiq->view->op, "jobs") != 0)
+	if (!attempts && strcmp(aiq->view->op, "jobs") != 0)
 		return req;
 	set(req, "states", aiq->states);
 	set(req, "names", aiq->names);
@@ -276,7 +281,7 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 	}
 	if (aiq->all)
 		json_object_set_new(req, "all", json_true());
-	if (aiq->history)
+	if (aiq->history && !attempts)
 		json_object_set_new(req, "history", json_true());
 	if (aiq->since)
 		json_object_set_new(req, "since", json_integer(aiq->since));
@@ -285,8 +290,10 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 	return req;
 }
 
-int list_missing(const json_t *answer, struct err *err)
+int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err)
 {
+	const char *what =
+	    aiq->attempts ? "no such job, or it never started" : "no such job";
 	const json_t *missing = json_object_get(answer, "missing"), *id;
 	struct buf text = { 0 };
 	size_t i;
@@ -300,7 +307,7 @@ int list_missing(const json_t *answer, struct err *err)
 		else
 			buf_i64(&text, json_integer_value(id));
 	}
-	err_set(err, ENOENT, "no such job: %s", text.data);
+	err_set(err, ENOENT, "%s: %s", what, text.data);
 	buf_free(&text);
 	return -1;
 }
@@ -317,7 +324,7 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 	if (!answer)
 		return -1;
 	fputs(sink.any ? "\n]}\n" : "]}\n", out);
-	rc = list_missing(answer, err);
+	rc = list_missing(aiq, answer, err);
 	json_decref(answer);
 	return rc;
 }
@@ -412,7 +419,7 @@ static int print_text(const struct aiq *aiq, struct client *client,
 	if (answer) {
 		if (sink.table)
 			table_print(sink.table, out, !aiq->no_header, width);
-		rc = list_missing(answer, err);
+		rc = list_missing(aiq, answer, err);
 	}
 	json_decref(answer);
 	table_free(sink.table);

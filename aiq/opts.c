@@ -100,6 +100,8 @@ static const struct opt opts[] = {
 	  .set = set_view },
 	{ 0, "history", NULL, "list finished jobs, the newest last",
 	  .set = set_view },
+	{ 0, "attempts", NULL, "list each start of the finished jobs",
+	  opt_set_true, AT(attempts) },
 	{ 0, "since", "TIME", "history from TIME on", set_past, AT(since) },
 	{ 0, "until", "TIME", "history up to TIME", set_past, AT(until) },
 	{ 0, "log", NULL, "print the output of JOB", .set = set_view },

@@ -106,6 +106,11 @@ static void show_state(const json_t *job)
 			format_duration(&text, limit);
 		}
 	}
+	if (show_int_of(job, "restarts", &code) && code > 0 &&
+	    show_int_of(job, "elapsed_ms", &elapsed)) {
+		buf_puts(&text, ", in all attempts ");
+		format_duration(&text, elapsed / 1000);
+	}
 	show_line("state", "%s", text.data);
 	buf_free(&text);
 }
@@ -427,7 +432,7 @@ int show_jobs(const struct aiq *aiq, struct client *client, struct err *err)
 	if (answer) {
 		rc = show_rows(aiq, rows.data, rows.data + rows.len, err);
 		if (!rc)
-			rc = list_missing(answer, err);
+			rc = list_missing(aiq, answer, err);
 	}
 	json_decref(answer);
 	json_decref(req);

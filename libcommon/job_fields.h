@@ -47,7 +47,7 @@
 	X(dependency, true, true)        \
 	X(position, true, true)          \
 	X(score, true, true)             \
-	X(elapsed_ms, true, false)       \
+	X(elapsed_ms, true, true)        \
 	X(acts, true, false)             \
 	X(held_cpu_seconds, true, true)  \
 	X(held_gpu_seconds, true, false) \

@@ -22,6 +22,7 @@
  *           names, nodes [text], all, history,    rows (count),
  *           since, until, fields [name],          missing [id, ..]
  *           format "json" | "tsv"
+ * attempts  as jobs, but for names, history       the same, of attempts
  * queues    fields, format, names                 parts: rows; rows
  * nodes     fields, format, names                 parts: rows; rows
  * shares    users, queues, fields, format         parts: rows; rows
@@ -86,7 +87,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(dump, ROLE_ADMIN)         \
 	X(shutdown, ROLE_ADMIN)     \
 	X(script, ROLE_USER)        \
-	X(audit, ROLE_USER)
+	X(audit, ROLE_USER)         \
+	X(attempts, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -112,6 +112,9 @@ static const struct {
 	[OP_queues] = { op_list, false, LISTING "names=l" },
 	[OP_nodes] = { op_list, false, LISTING "names=l" },
 	[OP_shares] = { op_list, false, LISTING "users=l queues=l" },
+	[OP_attempts] = { op_list, false,
+	                  LISTING "users=l queues=l states=l nodes=l ids=l "
+	                          "all=b since=i until=i" },
 	[OP_dump] = { op_dump, false, "" },
 	[OP_shutdown] = { op_shutdown, false, "" },
 	[OP_script] = { op_script, false, "id=t" },

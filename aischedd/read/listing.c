@@ -15,6 +15,7 @@ static const struct field *const tables[] = {
 	[LIST_NODES] = listing_node_fields,
 	[LIST_QUEUES] = listing_queue_fields,
 	[LIST_SHARES] = listing_share_fields,
+	[LIST_ATTEMPTS] = listing_attempt_fields,
 };
 
 static int find_field(const struct field *table, const char *name)
@@ -163,6 +164,14 @@ void listing_past(const struct listing *l, const struct past_job *past,
 	write_job(l, &v);
 	free(v.node);
 	free(names);
+}
+
+void listing_attempt(const struct listing *l, const struct past_attempt *past,
+                     struct buf *out)
+{
+	struct row_view v = { .out = out, .attempt = past };
+
+	write_row(l, &v);
 }
 
 void listing_node(const struct listing *l, const struct state *state,

@@ -1,5 +1,5 @@
 /*
- * listing.h - rows for aiq: jobs, nodes, queues, shares
+ * listing.h - rows for aiq: jobs, attempts, nodes, queues, shares
  *
  * One table of fields for each kind of row gives both forms: JSON objects, and
  * values between tabs. Rows are written straight into a buffer: a JSON tree of
@@ -18,7 +18,13 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-enum listing_kind { LIST_JOBS, LIST_NODES, LIST_QUEUES, LIST_SHARES };
+enum listing_kind {
+	LIST_JOBS,
+	LIST_NODES,
+	LIST_QUEUES,
+	LIST_SHARES,
+	LIST_ATTEMPTS
+};
 
 enum { LISTING_FIELDS = 96 };
 
@@ -40,6 +46,8 @@ void listing_job(const struct listing *l, const struct state *state,
                  const struct job *job, int64_t now, struct buf *out);
 void listing_past(const struct listing *l, const struct past_job *past,
                   struct buf *out);
+void listing_attempt(const struct listing *l, const struct past_attempt *past,
+                     struct buf *out);
 void listing_node(const struct listing *l, const struct state *state,
                   uint32_t node, const struct node_left *left, int64_t now,
                   struct buf *out);

@@ -29,6 +29,7 @@ struct row_view {
 	uint32_t index; /* of the node or queue */
 	const struct node_left *left;
 	const struct share_row *share;
+	const struct past_attempt *attempt;
 };
 
 typedef void field_fn(struct row_view *v);
@@ -41,7 +42,7 @@ struct field {
 
 /* The fields of each kind of row; the last entry has no name. */
 extern const struct field listing_job_fields[], listing_node_fields[],
-    listing_queue_fields[], listing_share_fields[];
+    listing_queue_fields[], listing_share_fields[], listing_attempt_fields[];
 
 /* A field that is one value: FIELD(j_uid, put_int, v->job->uid). */
 #define FIELD(fn, put, ...)                \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/read/read.h"
+#include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 
 enum { PAST_ROWS = 2000 }; /* rows read at once */
@@ -42,6 +43,44 @@ static void past_row(const struct past_job *past, void *arg)
 	r->rows++;
 }
 
+static bool was_on(const char *nodes, const struct filter *wanted)
+{
+	struct hostlist list;
+	bool was = wanted->all;
+
+	if (was || !nodes || hostlist_parse(&list, nodes, NULL) < 0)
+		return was;
+	for (size_t i = 0; i < list.n && !was; i++)
+		was = filter_has(wanted, list.name[i]);
+	hostlist_free(&list);
+	return was;
+}
+
+/* The same of an attempt. */
+static void past_attempt(const struct past_attempt *past, void *arg)
+{
+	struct reading *r = arg;
+	const struct idset *tasks =
+	    r->wanted ? &r->wanted[r->wanted_at].id.tasks : NULL;
+
+	r->past_rows++;
+	r->query.after = past->ended_ms;
+	r->query.after_id = past->job;
+	r->query.after_attempt = past->attempt;
+	if (tasks && tasks->n && !idset_has(tasks, past->array_task))
+		return;
+	if (r->wanted)
+		r->wanted[r->wanted_at].found = true;
+	if ((r->only_user && strcmp(r->only_user, past->user)) ||
+	    !filter_has(&r->by.users, past->user) ||
+	    !filter_has(&r->by.queues, past->queue) ||
+	    !filter_has_state(&r->by, (enum job_state)past->state) ||
+	    !was_on(past->nodes, &r->by.nodes))
+		return;
+	listing_attempt(&r->listing, past, &r->out);
+	r->rows++;
+}
+
 static struct reading *of_task(struct thread_task *task)
 {
 	return (struct reading *)(void *)((char *)task -
@@ -53,7 +92,10 @@ static void work(struct thread_task *task)
 	struct reading *r = of_task(task);
 
 	r->result =
-	    store_history(r->store_path, &r->query, past_row, r, &r->err);
+	    r->listing.kind == LIST_ATTEMPTS
+		? store_attempts(r->store_path, &r->query, past_attempt, r,
+	                         &r->err)
+		: store_history(r->store_path, &r->query, past_row, r, &r->err);
 }
 
 static void done(struct thread_task *task)

@@ -164,9 +164,10 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	r->query.since = time_of(in->body, "since");
 	r->query.until = time_of(in->body, "until");
 	r->query.after = NO_TIME;
-	r->past = json_is_true(json_object_get(in->body, "history")) ||
+	r->past = in->op == OP_attempts ||
+	          json_is_true(json_object_get(in->body, "history")) ||
 	          wants_final(&r->by);
-	r->past_only = r->past && r->by.all_states;
+	r->past_only = in->op == OP_attempts || (r->past && r->by.all_states);
 	if (ids) {
 		r->past = true;
 		return wanted_parse(r, ids, err);
@@ -182,10 +183,9 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
             struct err *err)
 {
 	static const enum listing_kind kinds[OP_N] = {
-		[OP_jobs] = LIST_JOBS,
-		[OP_nodes] = LIST_NODES,
-		[OP_queues] = LIST_QUEUES,
-		[OP_shares] = LIST_SHARES,
+		[OP_jobs] = LIST_JOBS,         [OP_nodes] = LIST_NODES,
+		[OP_queues] = LIST_QUEUES,     [OP_shares] = LIST_SHARES,
+		[OP_attempts] = LIST_ATTEMPTS,
 	};
 	struct reading *r = xcalloc(1, sizeof(*r));
 
@@ -200,7 +200,8 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
 	                json_object_get(in->body, "fields"),
 	                json_string_value(json_object_get(in->body, "format")),
 	                err) < 0 ||
-	    (in->op == OP_jobs && read_filters(r, in, err) < 0)) {
+	    ((in->op == OP_jobs || in->op == OP_attempts) &&
+	     read_filters(r, in, err) < 0)) {
 		reading_free(r);
 		return -1;
 	}

@@ -170,6 +170,8 @@ int read_begin(struct reading *r, struct err *err)
 		break;
 	case LIST_SHARES:
 		return write_shares(r, err);
+	case LIST_ATTEMPTS:
+		break;
 	}
 	return 0;
 }
@@ -211,6 +213,7 @@ static void write_active(struct reading *r, uint64_t which)
 		listing_queue(&r->listing, state, (uint32_t)which, &r->out);
 		break;
 	case LIST_SHARES:
+	case LIST_ATTEMPTS:
 		break;
 	}
 	r->rows++;

@@ -42,12 +42,17 @@ struct grow {
 };
 
 /* Why a job lost what it held. */
+#define EVICTS(X)                   \
+	X(NONE, none)               \
+	X(PREEMPT, preempt)         \
+	X(RECLAIM, reclaim)         \
+	X(CONSOLIDATE, consolidate) \
+	X(NODE_DOWN, node_down)
+
 enum evict {
-	EVICT_NONE,
-	EVICT_PREEMPT,
-	EVICT_RECLAIM,
-	EVICT_CONSOLIDATE,
-	EVICT_NODE_DOWN
+#define X(sym, name) EVICT_##sym,
+	EVICTS(X)
+#undef X
 };
 
 /* A running job loses tasks: all, or surplus above its minimum. */

@@ -99,6 +99,7 @@ struct history_query {
 	uint32_t task;        /* with id: only this task, or NO_TASK */
 	int64_t after;        /* go on after this (end, id) */
 	uint64_t after_id;
+	int64_t after_attempt; /* of attempts: after is in milliseconds */
 	size_t limit;
 };
 
@@ -110,6 +111,25 @@ typedef void past_job_fn(const struct past_job *past, void *arg);
  */
 int store_history(const char *path, const struct history_query *query,
                   past_job_fn *fn, void *arg, struct err *err);
+
+/* An attempt that is over. Texts are borrowed for the call, or NULL; what is
+ * not known is SPEC_UNSET. state: of the job after it, see ledger.h. */
+struct past_attempt {
+	uint64_t job, array;
+	uint32_t array_task; /* NO_TASK: not of an array */
+	int64_t attempt, uid;
+	const char *user, *queue, *account, *pool, *class, *gpu_type, *nodes;
+	int64_t tasks, began_ms, ended_ms, ran_ms;
+	int64_t state, why, evict, evict_by, exit_code, signal;
+	int64_t held[RES_N]; /* struct ledger_sum */
+	int64_t cpu_ms, peak_kib;
+};
+
+typedef void past_attempt_fn(const struct past_attempt *past, void *arg);
+
+/* The same of attempts: in order of their end, then job and number. */
+int store_attempts(const char *path, const struct history_query *query,
+                   past_attempt_fn *fn, void *arg, struct err *err);
 
 const char *store_path(const struct store *store);
 

@@ -31,11 +31,9 @@ static void put_eviction(const struct snap *s, const struct plan *plan,
                          const struct eviction *e, struct buf *out)
 {
 	static const char *const why[] = {
-		[EVICT_NONE] = "none",
-		[EVICT_PREEMPT] = "preempt",
-		[EVICT_RECLAIM] = "reclaim",
-		[EVICT_CONSOLIDATE] = "consolidate",
-		[EVICT_NODE_DOWN] = "node_down",
+#define X(sym, name) [EVICT_##sym] = #name,
+		EVICTS(X)
+#undef X
 	};
 	uint32_t tasks =
 	    s->run.task_first[e->run + 1] - s->run.task_first[e->run];

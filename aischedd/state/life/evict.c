@@ -339,3 +339,15 @@ void evict_why(const struct state *state, const struct job *job,
 		evict_text(state, victim, n, job->claim->node, job->claim->n,
 		           text);
 }
+
+const char *evict_name(unsigned evict)
+{
+	static const char *const names[] = {
+#define X(sym, name) [EVICT_##sym] = #name,
+		EVICTS(X)
+#undef X
+	};
+
+	return evict != EVICT_NONE && evict < ARRAY_SIZE(names) ? names[evict]
+	                                                        : NULL;
+}

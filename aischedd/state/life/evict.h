@@ -19,6 +19,9 @@ struct claim_list {
 	size_t n, cap;
 };
 
+/* Returns "preempt" and the like, or NULL if nobody evicted it. */
+const char *evict_name(unsigned evict);
+
 /* Seconds until the next try after so many failures. */
 int64_t backoff_s(uint32_t fails);
 

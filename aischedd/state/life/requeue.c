@@ -1,6 +1,7 @@
 /* requeue.c - queue an ended job again under its id */
 #include "aischedd/state/life/requeue.h"
 
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
@@ -72,6 +73,11 @@ static struct job *make_again(struct state *state, const struct job *old,
 	job->preemptions = old->preemptions;
 	job->cpu_ms = old->cpu_ms;
 	job->peak_mem_kib = old->peak_mem_kib;
+	if (old->ledger) {
+		job->ledger = xmalloc(sizeof(*job->ledger));
+		*job->ledger = *old->ledger;
+	}
+	job->acts = old->acts ? xstrdup(old->acts) : NULL;
 	job->script = old->script;
 	job->env = old->env;
 	return job;

@@ -1,0 +1,97 @@
+/* listing_attempt.c - the fields of an attempt */
+#include "aischedd/read/listing_row.h"
+
+#include "aischedd/state/life/evict.h"
+
+static const struct past_attempt *of(const struct row_view *v)
+{
+	return v->attempt;
+}
+
+static void a_display_id(struct row_view *v)
+{
+	put_quote(v);
+	if (of(v)->array_task != NO_TASK)
+		buf_printf(v->out, "%llu_%u", (unsigned long long)of(v)->array,
+		           (unsigned)of(v)->array_task);
+	else
+		buf_printf(v->out, "%llu", (unsigned long long)of(v)->job);
+	put_quote(v);
+}
+
+/* A job that came back has no state that this attempt ended in. */
+static void a_state(struct row_view *v)
+{
+	enum job_state state = (enum job_state)of(v)->state;
+
+	put_text(v, job_state_is_final(state) ? job_state_name(state)
+	                                      : "REQUEUED");
+}
+
+static void a_evicted(struct row_view *v)
+{
+	put_text(v, evict_name((unsigned)of(v)->evict));
+}
+
+static void put_milli_or_null(struct row_view *v, int64_t milli)
+{
+	if (milli == SPEC_UNSET)
+		put_null(v);
+	else
+		put_milli(v, milli);
+}
+
+static int64_t seconds(int64_t ms)
+{
+	return ms == SPEC_UNSET ? ms : ms / 1000;
+}
+
+static int64_t mib(int64_t kib)
+{
+	return kib == SPEC_UNSET ? kib : (kib + 1023) / 1024;
+}
+
+/* clang-format off */
+FIELD(a_job_id,         put_int,    (int64_t)of(v)->job)
+FIELD(a_array_job_id,   put_int_or, (int64_t)of(v)->array, 0)
+FIELD(a_array_task_id,  put_int_or, of(v)->array_task, NO_TASK)
+FIELD(a_attempt,        put_int,    of(v)->attempt)
+FIELD(a_user,           put_text,   of(v)->user)
+FIELD(a_uid,            put_int,    of(v)->uid)
+FIELD(a_queue,          put_text,   of(v)->queue)
+FIELD(a_account,        put_text,   of(v)->account)
+FIELD(a_class,          put_text,   of(v)->class)
+FIELD(a_pool,           put_text,   of(v)->pool)
+FIELD(a_gpu_type,       put_text,   of(v)->gpu_type)
+FIELD(a_reason,         put_text,   reason_name((enum reason)of(v)->why))
+FIELD(a_evicted_by,     put_int_or, of(v)->evict_by, SPEC_UNSET)
+FIELD(a_exit_code,      put_int_or, of(v)->exit_code, SPEC_UNSET)
+FIELD(a_signal,         put_int_or, of(v)->signal, SPEC_UNSET)
+FIELD(a_tasks,          put_int_or, of(v)->tasks, SPEC_UNSET)
+FIELD(a_nodelist,       put_text,   of(v)->nodes)
+FIELD(a_start_time,     put_int_or, seconds(of(v)->began_ms), SPEC_UNSET)
+FIELD(a_end_time,       put_int_or, seconds(of(v)->ended_ms), SPEC_UNSET)
+FIELD(a_start_ms,       put_int_or, of(v)->began_ms, SPEC_UNSET)
+FIELD(a_end_ms,         put_int_or, of(v)->ended_ms, SPEC_UNSET)
+FIELD(a_elapsed,        put_int_or, seconds(of(v)->ran_ms), SPEC_UNSET)
+FIELD(a_elapsed_ms,     put_int_or, of(v)->ran_ms, SPEC_UNSET)
+FIELD(a_cpu_seconds,    put_milli_or_null, of(v)->cpu_ms)
+FIELD(a_held_cpu_seconds, put_milli_or_null, of(v)->held[RES_CPU])
+FIELD(a_held_mem_mib_seconds, put_int_or, of(v)->held[RES_MEM], SPEC_UNSET)
+FIELD(a_held_gpu_seconds, put_milli_or_null, of(v)->held[RES_GPU])
+FIELD(a_peak_mem_mib,   put_int_or, mib(of(v)->peak_kib), SPEC_UNSET)
+/* clang-format on */
+
+const struct field listing_attempt_fields[] = {
+#define X(name) { #name, a_##name, true },
+	X(job_id) X(display_id) X(array_job_id) X(array_task_id) X(attempt)
+	    X(user) X(uid) X(queue) X(account) X(class) X(pool) X(gpu_type)
+		X(state) X(reason) X(evicted) X(evicted_by) X(exit_code)
+		    X(signal) X(tasks) X(nodelist) X(start_time) X(end_time)
+			X(start_ms) X(end_ms) X(elapsed) X(elapsed_ms)
+			    X(cpu_seconds) X(held_cpu_seconds)
+				X(held_mem_mib_seconds) X(held_gpu_seconds)
+				    X(peak_mem_mib)
+#undef X
+					{ NULL, NULL, false }
+};

@@ -1,0 +1,116 @@
+/* attempts.c - attempts that are over, read with a connection of its own */
+#include <stdlib.h>
+
+#include "aischedd/store/db.h"
+#include "aischedd/store/store.h"
+#include "libcommon/mem.h"
+
+static char *sql_of(const struct history_query *q)
+{
+	struct buf sql = { 0 };
+
+	buf_puts(&sql,
+	         "SELECT a.job, attempt, array_id, array_task, uid, u.text,"
+	         " q.text, c.text, p.text, k.text, g.text, nodes, tasks,"
+	         " began_ms, ended_ms, ran_ms, state, reason, evict, evict_by,"
+	         " exit_code, signal, held_cpu_ms, held_mem_mib_s, held_gpu_ms,"
+	         " cpu_ms, peak_mem_kib FROM attempt a"
+	         " LEFT JOIN name u ON u.id = user"
+	         " LEFT JOIN name q ON q.id = queue"
+	         " LEFT JOIN name c ON c.id = account"
+	         " LEFT JOIN name p ON p.id = pool"
+	         " LEFT JOIN name k ON k.id = class"
+	         " LEFT JOIN name g ON g.id = gpu_type WHERE 1");
+	if (q->id)
+		buf_puts(&sql,
+		         q->task == NO_TASK
+		             ? " AND a.job IN (SELECT id FROM job"
+		               " WHERE id = ?1 OR array_id = ?1)"
+		             : " AND a.job IN (SELECT id FROM job"
+		               " WHERE array_id = ?1) AND array_task = ?2");
+	if (q->since != NO_TIME)
+		buf_puts(&sql, " AND ended_ms >= 1000 * ?3");
+	if (q->until != NO_TIME)
+		buf_puts(&sql, " AND ended_ms < 1000 * (?4 + 1)");
+	if (q->after != NO_TIME)
+		buf_puts(&sql,
+		         " AND (ended_ms, a.job, attempt) > (?5, ?6, ?7)");
+	buf_puts(&sql, " ORDER BY ended_ms, a.job, attempt LIMIT ?8");
+	return buf_take(&sql);
+}
+
+/* The columns in the order of the query; texts are borrowed. */
+static void row_of(const struct stmt *s, struct past_attempt *ret)
+{
+	int c = 0;
+
+#define NUMBER(none) db_col_i64(s, c++, none)
+#define TEXT()       db_col_text(s, c++)
+	ret->job = (uint64_t)NUMBER(0);
+	ret->attempt = NUMBER(0);
+	ret->array = (uint64_t)NUMBER(0);
+	ret->array_task = (uint32_t)NUMBER(NO_TASK);
+	ret->uid = NUMBER(0);
+	ret->user = TEXT();
+	ret->queue = TEXT();
+	ret->account = TEXT();
+	ret->pool = TEXT();
+	ret->class = TEXT();
+	ret->gpu_type = TEXT();
+	ret->nodes = TEXT();
+	ret->tasks = NUMBER(SPEC_UNSET);
+	ret->began_ms = NUMBER(SPEC_UNSET);
+	ret->ended_ms = NUMBER(SPEC_UNSET);
+	ret->ran_ms = NUMBER(SPEC_UNSET);
+	ret->state = NUMBER(0);
+	ret->why = NUMBER(0);
+	ret->evict = NUMBER(0);
+	ret->evict_by = NUMBER(SPEC_UNSET);
+	ret->exit_code = NUMBER(SPEC_UNSET);
+	ret->signal = NUMBER(SPEC_UNSET);
+	ret->held[RES_CPU] = NUMBER(SPEC_UNSET);
+	ret->held[RES_MEM] = NUMBER(SPEC_UNSET);
+	ret->held[RES_GPU] = NUMBER(SPEC_UNSET);
+	ret->cpu_ms = NUMBER(SPEC_UNSET);
+	ret->peak_kib = NUMBER(SPEC_UNSET);
+#undef NUMBER
+#undef TEXT
+}
+
+static int read_rows(struct db *db, const struct history_query *q,
+                     past_attempt_fn *fn, void *arg, struct err *err)
+{
+	struct stmt s = db_use(db, 0);
+	const int64_t values[] = { (int64_t)q->id,   q->task,
+		                   q->since,         q->until,
+		                   q->after,         (int64_t)q->after_id,
+		                   q->after_attempt, (int64_t)q->limit };
+	struct past_attempt row;
+	int more;
+
+	for (int i = 0; i < (int)ARRAY_SIZE(values); i++)
+		sqlite3_bind_int64(s.s, i + 1, values[i]);
+	while ((more = db_step(db, &s, err)) > 0) {
+		row_of(&s, &row);
+		fn(&row, arg);
+	}
+	return more;
+}
+
+int store_attempts(const char *path, const struct history_query *query,
+                   past_attempt_fn *fn, void *arg, struct err *err)
+{
+	char *sql = sql_of(query);
+	const char *text[] = { sql };
+	struct db db;
+	int result;
+
+	if (db_open(&db, path, true, text, 1, err) < 0) {
+		free(sql);
+		return -1;
+	}
+	result = read_rows(&db, query, fn, arg, err);
+	db_close(&db);
+	free(sql);
+	return result;
+}
