@@ -136,7 +136,8 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	at = promise_make(p->promises, row, last_promise(p, row), &blocker);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
-		v->job = blocker ? blocker : v->job;
+		if (blocker && v->why != WHY_Priority)
+			v->job = blocker;
 	} else if (at != SNAP_NEVER) {
 		tell_promised(p, row, at, blocker);
 	}

@@ -105,7 +105,8 @@ static void put_lack(const struct snap *s, uint32_t req,
 		buf_puts(out, " of it in whole CPUs");
 		break;
 	case WHAT_KEPT:
-		put_amount(out, RES_CPU, v->lack.need);
+		put_amount(out, s->req.gpus[req] ? RES_GPU : RES_CPU,
+		           s->req.gpus[req] ? s->req.gpus[req] : v->lack.need);
 		buf_printf(out,
 		           " on one node, and %s has as much free, but keeps "
 		           "it for other jobs",
