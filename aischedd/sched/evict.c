@@ -76,6 +76,7 @@ static void occupy(struct evictor *e, uint32_t run)
 		if (e->left[t] == GIVEN || e->left[t] == GONE) {
 			work_run_task(e->w, run, t, -1);
 			work_add(e->w, &e->left[t], LEFT - e->left[t]);
+			promise_leave(e->p->place->promises, t, true);
 			n++;
 		}
 		place_index_refresh(e->p->place->index, s->task[t].node);
@@ -91,21 +92,14 @@ static void occupy(struct evictor *e, uint32_t run)
 static void claim_moved(struct evictor *e)
 {
 	const struct evict_moved *m = e->moved.p;
-	struct place *place = e->p->place;
+	const struct place *place = e->p->place;
 	struct demand d;
 
 	for (size_t i = 0; i < e->moved.n; i++) {
 		pass_claim(e->p, SNAP_NONE, m[i].run);
-		if (m[i].whole)
-			place_for_moved(place, m[i].run);
-		else
-			place_for_run(place, m[i].run);
 		for (size_t t = m[i].first_task;
-		     t < m[i].first_task + m[i].ntasks; t++) {
+		     t < m[i].first_task + m[i].ntasks; t++)
 			pass_claim_node(e->p, place->task[t].node);
-			promise_claimed(place->promises,
-			                e->s->run.req[m[i].run], t);
-		}
 		evict_trial_charge_moved(e, &m[i], 1);
 		d = admit_demand_more(e->s, m[i].run, m[i].ntasks);
 		work_delay(e->w, d.queue, d.user, d.amount, m[i].whole, -1);
@@ -129,8 +123,38 @@ static void claim_own(struct evictor *e, size_t from)
 			continue;
 		}
 		pass_claim_node(e->p, place->task[t].node);
-		promise_claimed(place->promises, e->c->req, t);
 	}
+}
+
+/* Count the tasks of the trial on nodes where promises do not hold. */
+static size_t count_broken(const struct evictor *e, size_t from)
+{
+	const struct place *place = e->p->place;
+	size_t n = 0;
+
+	for (size_t t = from; t < place->ntasks; t++) {
+		uint32_t node = place->task[t].node;
+
+		n += place->watched[node] &&
+		     !promise_holds(place->promises, node);
+	}
+	return n;
+}
+
+/* Whether the claimant and all that move break no promise together: the
+ * claimant was placed as if no run moved to its nodes. */
+static bool keeps_promises(struct evictor *e, size_t from)
+{
+	struct promises *promises = e->p->place->promises;
+	size_t mark = promise_mark(promises), before, after;
+
+	if (!e->moved.n || !e->p->place->nkept)
+		return true;
+	before = count_broken(e, from);
+	evict_search_tell(e, from, true);
+	after = count_broken(e, from);
+	promise_back(promises, mark);
+	return after <= before;
 }
 
 /* Find the runs for which suspending is enough, given that all others go. */
@@ -163,6 +187,7 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 
 	claim_own(e, before->ntasks);
 	claim_moved(e);
+	evict_search_tell(e, before->ntasks, false);
 	find_freezable(e);
 	for (size_t i = e->step.n; i-- > 0;) {
 		const struct evict_step *step = evict_step_at(e, i);
@@ -200,7 +225,8 @@ static bool suits(struct evictor *e)
 	return place_suits(place, e->c->req, node, (uint32_t)k);
 }
 
-static bool finds_room(struct evictor *e, const struct evict_mark *before)
+static bool finds_room_by_rules(struct evictor *e,
+                                const struct evict_mark *before)
 {
 	struct evict_mark placed;
 
@@ -220,6 +246,12 @@ static bool finds_room(struct evictor *e, const struct evict_mark *before)
 	evict_search_back(e, &placed);
 	evict_search_share(e, before);
 	return evict_rules_hold(e);
+}
+
+static bool finds_room(struct evictor *e, const struct evict_mark *before)
+{
+	return finds_room_by_rules(e, before) &&
+	       keeps_promises(e, before->ntasks);
 }
 
 /* List the runs evicted in the trial; returns how many, or 0 if they are too
@@ -321,10 +353,13 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 	before = evict_search_mark(e);
 	e->first_task = before.ntasks;
 	found = finds_room(e, &before) && fewest(e, &before);
-	if (found)
+	if (found) {
 		decide(e, &before);
-	else
+	} else {
 		evict_search_back(e, &before);
+		/* Runs that move were placed last: it is promised a start. */
+		evict_search_for_claimant(e);
+	}
 	if (e->c->run != SNAP_NONE)
 		pass_own(e->p, e->c->run, false);
 	return found;

@@ -222,24 +222,67 @@ static void move_step(struct evictor *e, const struct evict_step *step)
 	}
 }
 
+/* Tell the promises where the tasks of one run that moves will be. */
+static void tell_moved(struct evictor *e, const struct evict_moved *m,
+                       bool watched)
+{
+	struct place *place = e->p->place;
+
+	if (m->whole)
+		place_for_moved(place, m->run);
+	else
+		place_for_run(place, m->run);
+	for (size_t t = m->first_task; t < m->first_task + m->ntasks; t++) {
+		if (!watched || place->watched[place->task[t].node])
+			promise_claimed(place->promises, e->s->run.req[m->run],
+			                t);
+	}
+}
+
+void evict_search_tell(struct evictor *e, size_t from, bool watched)
+{
+	struct place *place = e->p->place;
+	const struct evict_moved *m = e->moved.p;
+
+	if (e->c->run == SNAP_NONE)
+		place_for(place, e->c->row, e->c->job);
+	else
+		place_for_run(place, e->c->run);
+	for (size_t t = from; t < place->ntasks; t++) {
+		if (!evict_search_is_moved(e, t) &&
+		    (!watched || place->watched[place->task[t].node]))
+			promise_claimed(place->promises, e->c->req, t);
+	}
+	for (size_t i = 0; i < e->moved.n; i++)
+		tell_moved(e, &m[i], watched);
+}
+
 size_t evict_search_elsewhere(struct evictor *e, size_t from)
 {
 	bool moves = e->mode == MOVE;
-	size_t lost = 0;
+	struct promises *promises = e->p->place->promises;
+	bool told = e->p->place->nkept > 0;
+	size_t lost = 0, mark = promise_mark(promises);
 
 	count_placed(e, 1);
 	evict_search_close(e, 1);
+	if (told)
+		evict_search_tell(e, e->first_task, true);
 	for (size_t i = e->step.n; i-- > from;) {
 		struct evict_step step = *evict_step_at(e, i);
 
 		if (step.seen ||
 		    (step.task != SNAP_NONE && (!moves || e->whole[step.run])))
 			continue;
-		if (try_elsewhere(e, &step))
-			move_step(e, &step);
-		else
+		if (!try_elsewhere(e, &step)) {
 			lost++;
+			continue;
+		}
+		move_step(e, &step);
+		if (told)
+			tell_moved(e, evict_trial_moved_of(e, step.run), true);
 	}
+	promise_back(promises, mark);
 	evict_search_close(e, -1);
 	count_placed(e, -1);
 	return lost;

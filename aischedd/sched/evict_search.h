@@ -27,6 +27,10 @@ bool evict_search_find(struct evictor *e);
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
+/* Tell the promises where the claimant's tasks, from this one on, and all runs
+ * that move will be; watched: only on nodes that are watched. */
+void evict_search_tell(struct evictor *e, size_t from, bool watched);
+
 /* Find another place for the runs that are evicted by the steps from this one
  * on; in a trial of moves, for single tasks as well.  Returns how many find
  * none. */

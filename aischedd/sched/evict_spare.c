@@ -165,6 +165,17 @@ static void bring_back(struct sparing *sp, size_t to)
 
 /* --- one step ---------------------------------------------------------- */
 
+/* Whether a promise keeps the claimant off the node of the task, if the task
+ * stays there. */
+static bool breaks_promise(const struct evictor *e, uint32_t task)
+{
+	const struct place *place = e->p->place;
+	uint32_t node = e->s->task[task].node;
+
+	return place->own[node] &&
+	       !place_keeps_promises(place, e->c->req, node, place->own[node]);
+}
+
 /* Whether the claimant still fits, and keeps within its limits, with a step of
  * the run taken back. */
 static bool is_spare(struct sparing *sp, uint32_t run)
@@ -178,7 +189,7 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		if (e->left[t] == STAYS &&
-		    (is_alone(e, t) ||
+		    (is_alone(e, t) || breaks_promise(e, t) ||
 		     (!is_sound(e, t) && !repack(sp, s->task[t].node))))
 			return false;
 	}
@@ -215,7 +226,7 @@ static bool may_stay(void *arg, uint32_t task)
 	const struct evictor *e = sp->e;
 	size_t before = sp->former.n;
 
-	if (is_alone(e, task))
+	if (is_alone(e, task) || breaks_promise(e, task))
 		return false;
 	if (is_sound(e, task) ||
 	    (repack(sp, e->s->task[task].node) && is_sound(e, task)))

@@ -28,6 +28,8 @@ struct future *future_new(struct place *p, bool changes)
 	a->s = s;
 	a->arena = p->arena;
 	a->view = arena_array(p->arena, struct future_view, s->node.n);
+	a->gone = arena_array(p->arena, uint8_t,
+	                      s->run.n ? s->run.task_first[s->run.n] : 0);
 	a->patience = PATIENCE;
 	a->changes = changes;
 	return a;
@@ -377,13 +379,44 @@ void future_add(struct future *a, uint32_t req)
 		future_add_task(a, req, a->ntasks);
 }
 
+size_t future_added(const struct future *a)
+{
+	return a->added.n;
+}
+
+void future_drop(struct future *a, size_t n)
+{
+	while (a->added.n > n) {
+		const struct future_added *it =
+		    future_added_at(a, (uint32_t)a->added.n);
+		struct future_view *v = &a->view[a->p->task[it->task].node];
+
+		v->added = it->next;
+		v->is_new = false;
+		a->added.n--;
+	}
+}
+
+bool future_holds(struct future *a, uint32_t node)
+{
+	struct future_walk w;
+	bool holds;
+
+	future_walk_begin(&w, a, node);
+	while (!w.cut && future_walk_on(&w))
+		future_spend(a, 1);
+	holds = !w.cut;
+	future_walk_end(&w);
+	return holds;
+}
+
 void future_leave(struct future *a, uint32_t task, bool leaves)
 {
 	uint32_t node = a->s->task[task].node;
 
-	future_walk_runs(a);
 	a->gone[task] = leaves;
 	a->changes |= leaves;
 	a->view[node].is_new = false;
-	future_nodes_early(a->soon, node);
+	if (a->soon)
+		future_nodes_early(a->soon, node);
 }

@@ -158,6 +158,12 @@ void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 void future_add(struct future *a, uint32_t req);
 /* The same for one task, index in place->task. */
 void future_add_task(struct future *a, uint32_t req, size_t task);
+/* How many tasks were added; and drop all but the first n of them. */
+size_t future_added(const struct future *a);
+void future_drop(struct future *a, size_t n);
+
+/* Whether all that is kept on the node has its room. */
+bool future_holds(struct future *a, uint32_t node);
 
 /* Note that a task of a running job is evicted, or no longer is. */
 void future_leave(struct future *a, uint32_t task, bool leaves);

@@ -13,8 +13,10 @@ struct future_runs *future_walk_runs(struct future *a)
 	a->stays = future_runs_new(s, a->arena);
 	a->soon = future_nodes_new(s, a->stays, a->arena);
 	a->then = work_new_blank(s, a->p->work, a->arena);
-	a->gone = arena_array(a->arena, uint8_t,
-	                      s->run.n ? s->run.task_first[s->run.n] : 0);
+	for (uint32_t t = 0; s->run.n && t < s->run.task_first[s->run.n]; t++) {
+		if (a->gone[t])
+			future_nodes_early(a->soon, s->task[t].node);
+	}
 	return a->stays;
 }
 
@@ -29,8 +31,7 @@ static void take_task(struct work *w, uint32_t req,
 	if (rest)
 		work_rest(w, req, task, sign);
 	if (cpus && w->snap->req.exclusive[req])
-		work_add(w, &w->sealed[task->node],
-		         (sign < 0) - w->sealed[task->node]);
+		work_add(w, &w->sealed[task->node], -sign);
 }
 
 /* Take what an added task holds (sign -1), or give it back (1). */
@@ -97,8 +98,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		t[1].cpu_first += t->cpu_first;
 	}
 	if (n && then->snap->req.exclusive[d->req])
-		work_add(then, &then->sealed[w->node],
-		         1 - then->sealed[w->node]);
+		work_add(then, &then->sealed[w->node], n);
 }
 
 /* Bring the counters to what they are at this time. */

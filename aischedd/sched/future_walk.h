@@ -39,12 +39,12 @@ struct future {
 	struct future_view *view; /* by node */
 	bool changes;
 	int64_t patience;
+	uint8_t *gone; /* by task: 1 if evicted in this pass */
 
 	/* Made by future_walk_runs(). */
 	struct future_runs *stays;
 	struct future_nodes *soon;
 	struct work *then; /* the counters of the node during a walk */
-	uint8_t *gone;     /* by task: 1 if evicted in this pass */
 
 	struct arena_list added;
 	size_t ntasks;              /* tasks of place->task added so far */

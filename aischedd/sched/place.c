@@ -182,9 +182,8 @@ bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
 	       has_counts(p, match_req(p->match, req), node, n);
 }
 
-/* Whether n tasks on the node break no promise. */
-static bool keeps_promises(const struct place *p, uint32_t req, uint32_t node,
-                           int64_t n)
+bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
+                          int64_t n)
 {
 	if (p->heedless || !(p->watched[node] || p->careful))
 		return true;
@@ -208,7 +207,7 @@ bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 	if (r->tasks_per_node[req] && own + n > r->tasks_per_node[req])
 		return false;
 	return fit_count(p->work, req, node, own, n) >= n &&
-	       keeps_promises(p, req, node, own + n);
+	       place_keeps_promises(p, req, node, own + n);
 }
 
 int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
@@ -223,13 +222,13 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	if (r->tasks_per_node[req])
 		max = smaller(max, (int64_t)r->tasks_per_node[req] - own);
 	max = max > 0 ? fit_count(p->work, req, node, own, max) : 0;
-	if (!max || keeps_promises(p, req, node, own + max))
+	if (!max || place_keeps_promises(p, req, node, own + max))
 		return max;
 	/* Some tasks fit, max do not. */
 	while (max - some > 1) {
 		int64_t n = some + (max - some) / 2;
 
-		if (keeps_promises(p, req, node, own + n))
+		if (place_keeps_promises(p, req, node, own + n))
 			some = n;
 		else
 			max = n;
@@ -426,7 +425,7 @@ static bool resume_task(struct place *p, uint32_t run,
 	struct snap_task *task;
 
 	if (p->work->sealed[node] || !fit_cpus_again(p->work, req, had) ||
-	    !keeps_promises(p, req, node, p->own[node]))
+	    !place_keeps_promises(p, req, node, p->own[node]))
 		return false;
 	if (p->snap->req.exclusive[req] && p->work->tasks[node] != p->own[node])
 		return false;

@@ -102,6 +102,11 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
+/* Whether n tasks of the request, for which place_for() was called, break no
+ * promise on the node. */
+bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
+                          int64_t n);
+
 /* How many more tasks fit on a node that may be used, at most max; and whether
  * n more do. */
 int64_t place_room(const struct place *p, uint32_t req, uint32_t node,

@@ -212,6 +212,21 @@ void promise_claimed(struct promises *ps, uint32_t req, size_t task)
 	future_add_task(ps->future, req, task);
 }
 
+size_t promise_mark(const struct promises *ps)
+{
+	return future_added(ps->future);
+}
+
+void promise_back(struct promises *ps, size_t mark)
+{
+	future_drop(ps->future, mark);
+}
+
+bool promise_holds(struct promises *ps, uint32_t node)
+{
+	return future_holds(ps->future, node);
+}
+
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
 {
 	future_leave(ps->future, task, leaves);

@@ -85,4 +85,12 @@ void promise_started(struct promises *ps, uint32_t req);
  * node. */
 void promise_claimed(struct promises *ps, uint32_t req, size_t task);
 
+/* Forget the tasks that were claimed since the mark was taken. */
+size_t promise_mark(const struct promises *ps);
+void promise_back(struct promises *ps, size_t mark);
+
+/* Whether all that is promised on the node has room beside all that is known
+ * to be there. */
+bool promise_holds(struct promises *ps, uint32_t node);
+
 #endif

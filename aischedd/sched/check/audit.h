@@ -2,8 +2,9 @@
  * audit.h - the parts of the verifier of plans
  *
  * plan_check.c checks what starts and grows now, room.c whether claims fit once
- * all evicted jobs have ended, rules.c limits and the rules of eviction. They
- * share no code with the planner.
+ * all evicted jobs have ended, promises.c whether promised starts have room,
+ * rules.c limits and the rules of eviction. They share no code with the
+ * planner.
  */
 #ifndef AISCHEDD_SCHED_CHECK_AUDIT_H
 #define AISCHEDD_SCHED_CHECK_AUDIT_H
@@ -36,6 +37,7 @@ void check_use(struct audit *a);
 int check_shares(struct audit *a);
 int check_rules(struct audit *a);
 int check_room(struct audit *a);
+int check_promises(struct audit *a);
 
 /* Whether the only claimant of the plan is surely within limits and shares if
  * a run keeps so many of the tasks that it loses. */

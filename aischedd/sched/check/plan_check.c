@@ -510,7 +510,7 @@ static int check_all(struct audit *a)
 	check_use(a);
 	if (check_shares(a) < 0 || check_rules(a) < 0)
 		return -1;
-	return check_room(a);
+	return check_room(a) < 0 ? -1 : check_promises(a);
 }
 
 int plan_check(const struct snap *snap, const struct plan *plan,

@@ -407,6 +407,62 @@ static const struct {
 	  "queue 'q' is over its limit" },
 };
 
+/* The same for plans that promise 20 a start at 2000, on n0. */
+#define PROMISE(end)                              \
+	"now 1000\nqueue q\nnode n[0-1] cpus=2\n" \
+	"run 11 cpus=2 time=1500 start=500 end=" end " on=n0\n"
+
+static const struct {
+	const char *easy, *line, *why;
+} promising[] = {
+	/* What runs is not over by then. */
+	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2",
+	  PROMISE("2001") "run 12 cpus=2 on=n1\npend 20 cpus=2",
+	  "job 20: is promised 2000, when there is no room for it" },
+	/* What starts before is not, either: 21 has no time limit there. */
+	{ PROMISE("2000") "run 12 cpus=1 on=n1\npend 20 cpus=2\n"
+	                  "pend 21 cpus=1 want=n1",
+	  "now 1000\nqueue q\nnode n0 cpus=2\nnode n1 cpus=2\n"
+	  "run 11 cpus=1 time=1500 start=500 end=2000 on=n1\n"
+	  "run 12 cpus=1 on=n0\npend 20 cpus=2\npend 21 cpus=1 want=n1",
+	  "job 20: is promised 2000, when there is no room for it" },
+	/* Nor is what moves for a job behind, whose limit begins anew. */
+	{ "now 1000\nqueue q\nnode n0 cpus=4\nnode n1 cpus=2\nnode n2 cpus=3\n"
+	  "run 11 cpus=3 time=1500 start=500 end=2000 on=n0\n"
+	  "run 12 cpus=1 time=900 preemptible start=500 end=1400 on=n1\n"
+	  "run 13 cpus=2 on=n2\npend 20 cpus=4\npend 21 cpus=2",
+	  "now 1000\nqueue q\nnode n0 cpus=4\nnode n1 cpus=2\nnode n2 cpus=3\n"
+	  "run 11 cpus=3 time=1500 start=500 end=2000 on=n0\n"
+	  "run 12 cpus=1 time=2900 preemptible start=500 end=3400 on=n1\n"
+	  "run 13 cpus=2 on=n2\npend 20 cpus=4\npend 21 cpus=2",
+	  "job 20: is promised 2000, when there is no room for it" },
+	/* Only 21 is in the way of what the last plan promised. */
+	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2\npend 21 cpus=2",
+	  PROMISE("2000") "run 12 cpus=2 time=500 start=500 end=1500 on=n1\n"
+	                  "pend 20 cpus=2\npend 21 cpus=2\npromise 20 1500 n1",
+	  "job 20: is promised 2000, not 1500, for jobs behind it" },
+};
+
+START_TEST(verifier_keeps_promises)
+{
+	struct arena *arena = arena_new();
+	struct err why = { 0 };
+	const struct snap *easy = snap_read(promising[_i].easy, arena, &why);
+	const struct snap *snap = snap_read(promising[_i].line, arena, &why);
+	const struct plan *plan;
+
+	ck_assert_msg(easy && snap, "%s", why.text);
+	plan = sched_plan(easy, arena);
+	ck_assert_uint_eq(plan->npromises > 0, 1);
+	ck_assert_int_eq(plan->promise[0].start, 2000);
+	ck_assert_msg(plan_check(easy, plan, &why) == 0, "%s", why.text);
+	ck_assert_int_eq(plan_check(snap, plan, &why), -1);
+	ck_assert_msg(strstr(why.text, promising[_i].why) != NULL,
+	              "want '%s', got '%s'", promising[_i].why, why.text);
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(verifier_protects)
 {
 	struct arena *arena = arena_new();
@@ -459,6 +515,8 @@ SUITE(sched_plan)
 	tcase_add_loop_test(tc, verifier_sees, 0, (int)ARRAY_SIZE(spoiled));
 	tcase_add_loop_test(tc, verifier_protects, 0,
 	                    (int)ARRAY_SIZE(unlawful));
+	tcase_add_loop_test(tc, verifier_keeps_promises, 0,
+	                    ARRAY_SIZE(promising));
 	tcase_add_loop_test(tc, verifier_forbids, 0,
 	                    (int)ARRAY_SIZE(forbidding));
 	tcase_add_test(tc, many_jobs);

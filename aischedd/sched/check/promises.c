@@ -1,0 +1,572 @@
+/*
+ * promises.c - promised starts can be kept, and none is put off for a job
+ * behind
+ *
+ * All that is known of the time to come is a list of tasks, each on its node
+ * from one time until another: what runs, what the plan starts, moves and
+ * claims, and what it promises.  Amounts are summed up where a promised job is,
+ * at each time at which they can change.
+ */
+#include <stdlib.h>
+
+#include "aischedd/sched/check/audit.h"
+
+static const int64_t FOREVER = INT64_MAX;
+
+/* Tasks of one job on one node. */
+struct stay {
+	uint32_t node, req, n;
+	int64_t from, until;
+	bool runs;    /* it is there now, and counted in what is free */
+	bool floats;  /* its devices are not known yet */
+	bool no_cpus; /* it is suspended */
+	bool no_rest; /* it resumes: memory and GPUs are its own already */
+	uint32_t run, task; /* what it has: in the snapshot */
+	const struct snap_task
+	    *on;              /* what a start gets: in the plan, or NULL */
+	uint32_t row, member; /* of a job that waits, else SNAP_NONE */
+	uint32_t promise;     /* in plan.promise, else SNAP_NONE */
+};
+
+struct future_check {
+	const struct audit *a;
+	const struct snap *s;
+	struct stay *stay;
+	uint32_t n;
+	uint32_t *first;              /* by node: slice of stay */
+	uint32_t *by_row, *by_member; /* by run: the waiting job that evicts it,
+	                               * else SNAP_NONE */
+};
+
+/* --- what is known ----------------------------------------------------- */
+
+static int64_t after(const struct snap *s, uint32_t req, uint32_t queue,
+                     int64_t from)
+{
+	uint32_t resv = s->req.reservation[req];
+	int64_t length = s->req.time_limit[req];
+
+	if (length == SNAP_NEVER && s->queue.assumed_time[queue] != CONF_NONE)
+		length = s->queue.assumed_time[queue];
+	if (length != SNAP_NEVER)
+		return from + length;
+	return resv != SNAP_NONE ? s->resv.end[resv] : FOREVER;
+}
+
+static int64_t run_ends(const struct snap *s, uint32_t run)
+{
+	int64_t assumed = s->queue.assumed_time[s->run.queue[run]];
+
+	if (s->run.ending[run])
+		return s->now;
+	if (s->run.suspended[run])
+		return FOREVER;
+	if (s->run.end[run] != SNAP_NEVER)
+		return s->run.end[run] > s->now ? s->run.end[run] : s->now;
+	if (assumed == CONF_NONE || !assumed)
+		return FOREVER;
+	while (s->run.start[run] + assumed <= s->now && assumed < FOREVER / 4)
+		assumed *= 2;
+	return s->run.start[run] + assumed;
+}
+
+static struct stay *add(struct future_check *f, uint32_t node, uint32_t req,
+                        int64_t from, int64_t until)
+{
+	struct stay *it = &f->stay[f->n++];
+
+	*it = (struct stay){ .node = node,
+		             .req = req,
+		             .n = 1,
+		             .from = from,
+		             .until = until,
+		             .run = SNAP_NONE,
+		             .row = SNAP_NONE,
+		             .member = SNAP_NONE,
+		             .promise = SNAP_NONE };
+	return it;
+}
+
+static void add_runs(struct future_check *f)
+{
+	const struct snap *s = f->s;
+
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++) {
+			struct stay *it =
+			    add(f, s->task[t].node, s->run.req[run], s->now,
+			        run_ends(s, run));
+
+			it->runs = true;
+			it->no_cpus = s->run.suspended[run];
+			it->run = run;
+			it->task = t;
+		}
+	}
+}
+
+static void add_placed(struct future_check *f)
+{
+	const struct plan *plan = f->a->plan;
+	const struct snap *s = f->s;
+
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *start = &plan->start[i];
+		uint32_t req = s->pend.req[start->row];
+		int64_t until =
+		    after(s, req, s->pend.queue[start->row], s->now);
+
+		for (uint32_t k = 0; k < start->ntasks; k++) {
+			const struct snap_task *t =
+			    &plan->task[start->task_first + k];
+			struct stay *it = add(f, t->node, req, s->now, until);
+
+			it->on = t;
+			it->no_rest = s->pend.resumes[start->row] != SNAP_NONE;
+			it->row = start->row;
+			it->member = start->member;
+		}
+	}
+	for (uint32_t i = 0; i < plan->ngrows; i++) {
+		const struct grow *g = &plan->grow[i];
+
+		for (uint32_t k = 0; k < g->ntasks; k++) {
+			const struct snap_task *t =
+			    &plan->task[g->task_first + k];
+
+			add(f, t->node, s->run.req[g->run], s->now,
+			    run_ends(s, g->run))
+			    ->on = t;
+		}
+	}
+}
+
+/* A job that moves begins anew; one that grows ends as it would. */
+static void add_claims(struct future_check *f)
+{
+	const struct plan *plan = f->a->plan;
+	const struct snap *s = f->s;
+
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		const struct plan_claim *c = &plan->claim[i];
+		bool starts = c->row != SNAP_NONE;
+		uint32_t req =
+		    starts ? s->pend.req[c->row] : s->run.req[c->run];
+		uint32_t queue =
+		    starts ? s->pend.queue[c->row] : s->run.queue[c->run];
+		int64_t until = starts || check_leaves(f->a, c->run)
+		                    ? after(s, req, queue, s->now)
+		                    : run_ends(s, c->run);
+
+		for (uint32_t k = 0; k < c->n; k++) {
+			struct stay *it =
+			    add(f, plan->claim_node[c->node_first + k], req,
+			        s->now, until);
+
+			it->floats = true;
+			it->row = c->row;
+			it->member = c->member;
+			it->run = starts ? SNAP_NONE : c->run;
+		}
+	}
+}
+
+/* The waiting job of an id; false: there is none. */
+static bool find_job(const struct snap *s, uint64_t job, uint32_t *row,
+                     uint32_t *member)
+{
+	for (*row = 0; *row < s->pend.n; (*row)++) {
+		for (*member = s->pend.member_first[*row];
+		     *member < s->pend.member_first[*row + 1]; (*member)++) {
+			if (s->member[*member].job == job)
+				return true;
+		}
+	}
+	*row = *member = SNAP_NONE;
+	return false;
+}
+
+static void add_promises(struct future_check *f)
+{
+	const struct plan *plan = f->a->plan;
+	const struct snap *s = f->s;
+
+	for (uint32_t i = 0; i < plan->npromises; i++) {
+		const struct snap_promise *p = &plan->promise[i];
+		uint32_t row, member;
+
+		if (!find_job(s, p->job, &row, &member))
+			continue;
+		for (uint32_t k = 0; k < p->n; k++) {
+			struct stay *it =
+			    add(f, plan->promise_node[p->node_first + k],
+			        s->pend.req[row], p->start,
+			        after(s, s->pend.req[row], s->pend.queue[row],
+			              p->start));
+
+			it->floats = true;
+			it->row = row;
+			it->member = member;
+			it->promise = i;
+		}
+	}
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
+
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static struct future_check future_check_new(const struct audit *a)
+{
+	const struct plan *plan = a->plan;
+	const struct snap *s = a->s;
+	struct future_check f = { .a = a, .s = s };
+	size_t n = s->run.n ? s->run.task_first[s->run.n] : 0;
+
+	for (uint32_t i = 0; i < plan->nstarts; i++)
+		n += plan->start[i].ntasks;
+	for (uint32_t i = 0; i < plan->ngrows; i++)
+		n += plan->grow[i].ntasks;
+	for (uint32_t i = 0; i < plan->nclaims; i++)
+		n += plan->claim[i].n;
+	for (uint32_t i = 0; i < plan->npromises; i++)
+		n += plan->promise[i].n;
+	f.stay = arena_array(a->arena, struct stay, n);
+	f.first = arena_array(a->arena, uint32_t, s->node.n + 1);
+	f.by_row = arena_array(a->arena, uint32_t, s->run.n);
+	f.by_member = arena_array(a->arena, uint32_t, s->run.n);
+	add_runs(&f);
+	add_placed(&f);
+	add_claims(&f);
+	add_promises(&f);
+	qsort(f.stay, f.n, sizeof(*f.stay), by_node);
+	for (uint32_t i = 0, node = 0; node <= s->node.n; node++) {
+		while (i < f.n && f.stay[i].node < node)
+			i++;
+		f.first[node] = i;
+	}
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		f.by_row[run] = f.by_member[run] = SNAP_NONE;
+		if (a->out[run])
+			find_job(s, a->out[run]->by, &f.by_row[run],
+			         &f.by_member[run]);
+	}
+	return f;
+}
+
+/* --- who is behind ----------------------------------------------------- */
+
+/* A job that waits, and whether only those count that may be before it. */
+struct one {
+	uint32_t row, member;
+	bool alone;
+};
+
+/* Whether the second job is surely behind the first in its queue: it came
+ * later, and has no more of anything that gives points. */
+static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
+                      uint32_t member)
+{
+	const struct snap_pend *q = &s->pend;
+	uint32_t a = q->req[p->row], b;
+
+	if (row == SNAP_NONE || s->policy.order != BY_POINTS ||
+	    q->queue[row] != q->queue[p->row] ||
+	    q->claim_first[row] != q->claim_first[row + 1])
+		return false;
+	b = q->req[row];
+	return s->member[member].job > s->member[p->member].job &&
+	       s->member[member].since >= s->member[p->member].since &&
+	       q->priority[row] <= q->priority[p->row] &&
+	       q->light[row] <= q->light[p->row] &&
+	       (!s->policy.size_weight ||
+	        (s->req.tasks[b] * s->req.cpus[b] <=
+	             s->req.tasks[a] * s->req.cpus[a] &&
+	         s->req.tasks[b] * s->req.mem[b] <=
+	             s->req.tasks[a] * s->req.mem[a] &&
+	         s->req.tasks[b] * s->req.gpus[b] <=
+	             s->req.tasks[a] * s->req.gpus[a]));
+}
+
+/* Whether it is there at a time, as far as the job cares.  If only those before
+ * it count, nobody is evicted: it may have been decided before that. */
+static bool is_there(const struct future_check *f, const struct one *p,
+                     const struct stay *it, int64_t at)
+{
+	const struct audit *a = f->a;
+	int64_t until = it->until;
+
+	if (it->row == p->row && it->member == p->member &&
+	    (p->alone || it->promise != SNAP_NONE))
+		return false;
+	if (p->alone && is_behind(f->s, p, it->row, it->member))
+		return false;
+	/* What moves for a job behind it stays where it is. */
+	if (p->alone && !it->runs && it->run != SNAP_NONE &&
+	    is_behind(f->s, p, f->by_row[it->run], f->by_member[it->run]))
+		return false;
+	if (it->runs && a->lost[it->task] && !p->alone)
+		until = f->s->now;
+	return it->from <= at && at < until;
+}
+
+/* --- amounts ----------------------------------------------------------- */
+
+/* What is left on a node. */
+struct left {
+	int64_t cpu, mem, slot, gpu, whole;
+	uint32_t others, sealed; /* tasks of other jobs; of those exclusive */
+};
+
+static void count_devices(const struct snap_task *t, int64_t *device, int sign)
+{
+	for (uint64_t left = t->gpus; left; left &= left - 1)
+		device[__builtin_ctzll(left)] += sign * t->gpu_milli;
+}
+
+static void count(const struct future_check *f, const struct one *p,
+                  const struct stay *it, bool there, struct left *left,
+                  int64_t *device)
+{
+	const struct snap *s = f->s;
+	int sign = there ? -1 : 1;
+
+	if (it->runs == there) {
+		/* It is counted already, or never comes. */
+	} else {
+		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
+		if (!it->no_rest) {
+			left->mem += sign * s->req.mem[it->req];
+			left->slot += sign;
+		}
+		if (it->floats) {
+			left->gpu += sign * s->req.gpus[it->req];
+			left->whole += sign * (s->req.gpus[it->req] / 1000);
+		} else if (!it->no_rest) {
+			count_devices(it->on ? it->on : &s->task[it->task],
+			              device, sign);
+		}
+	}
+	if (!there || (it->row == p->row && it->member == p->member))
+		return;
+	left->others++;
+	left->sealed += s->req.exclusive[it->req] && !it->no_cpus;
+}
+
+static bool has(int64_t left, int64_t need)
+{
+	return !need || left >= need;
+}
+
+/* Whether so many tasks of the job fit on the node, beside all that is there at
+ * a time; of its own promise none is counted. */
+static bool fits_at(const struct future_check *f, const struct one *p,
+                    uint32_t node, int64_t n, int64_t at)
+{
+	const struct snap *s = f->s;
+	uint32_t req = s->pend.req[p->row], first = s->node.gpu_first[node];
+	struct left left = { s->node.cpu_free[node],
+		             s->node.mem_free[node],
+		             s->node.slot_free[node],
+		             0,
+		             0,
+		             0,
+		             0 };
+	int64_t device[64] = { 0 };
+
+	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++)
+		device[i - first] = s->gpu.free[i];
+	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++)
+		count(f, p, &f->stay[i], is_there(f, p, &f->stay[i], at), &left,
+		      device);
+	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++) {
+		left.gpu += device[i - first];
+		left.whole += device[i - first] >= 1000;
+	}
+	return has(left.cpu, n * s->req.cpus[req]) &&
+	       has(left.mem, n * s->req.mem[req]) && left.slot >= n &&
+	       has(left.gpu, n * s->req.gpus[req]) &&
+	       has(left.whole, n * (s->req.gpus[req] / 1000)) && !left.sealed &&
+	       !(s->req.exclusive[req] && left.others);
+}
+
+/* --- promises ---------------------------------------------------------- */
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Whether the job fits on its nodes from a time on, for as long as it runs. */
+static bool fits_from(const struct future_check *f, const struct one *p,
+                      const uint32_t *node, uint32_t n, int64_t at)
+{
+	const struct snap *s = f->s;
+	uint32_t req = s->pend.req[p->row];
+	int64_t until = after(s, req, s->pend.queue[p->row], at);
+
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t tasks = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			tasks += node[k] == node[i];
+		if (!fits_at(f, p, node[i], tasks, at))
+			return false;
+		for (uint32_t k = f->first[node[i]]; k < f->first[node[i] + 1];
+		     k++) {
+			int64_t from = f->stay[k].from;
+
+			if (from > at && from < until &&
+			    !fits_at(f, p, node[i], tasks, from))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The promise that the job got, if it is one job and got one. */
+static const struct snap_promise *only(const struct snap_promise *promise,
+                                       uint32_t n, uint64_t job)
+{
+	const struct snap_promise *found = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (promise[i].job != job)
+			continue;
+		if (found)
+			return NULL;
+		found = &promise[i];
+	}
+	return found;
+}
+
+/* Whether jobs that wait for too long keep others from nodes, or are served out
+ * of the order of their points. */
+static bool is_any_due(const struct snap *s)
+{
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		int64_t hold = s->policy.hold_after;
+
+		for (uint32_t q = s->pend.queue[row]; q != SNAP_NONE;
+		     q = s->queue.parent[q]) {
+			if (s->queue.max_wait[q] != CONF_NONE &&
+			    (hold == CONF_NONE || s->queue.max_wait[q] < hold))
+				hold = s->queue.max_wait[q];
+		}
+		for (uint32_t m = s->pend.member_first[row];
+		     m < s->pend.member_first[row + 1]; m++) {
+			if (hold != CONF_NONE &&
+			    s->now - s->member[m].since >= hold)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether amounts tell for sure what fits on the node. */
+static bool is_plain(const struct future_check *f, uint32_t req, uint32_t node)
+{
+	const struct snap *s = f->s;
+	bool plain = s->req.gpu_type[req] == SNAP_NONE &&
+	             s->req.numa[req] != NUMA_STRICT &&
+	             s->req.gpus[req] % 1000 == 0;
+
+	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++) {
+		uint32_t other = f->stay[i].req;
+
+		plain &= !f->stay[i].floats || s->req.gpus[other] % 1000 == 0;
+		plain &= s->req.cpus[other] % 1000 == 0;
+	}
+	return plain;
+}
+
+/* A job is promised no later start than by the last plan, if only jobs behind
+ * it are in the way of that. */
+static int check_later(const struct future_check *f,
+                       const struct snap_promise *last)
+{
+	const struct plan *plan = f->a->plan;
+	const struct snap *s = f->s;
+	const uint32_t *node = s->promise_node + last->node_first;
+	const struct snap_promise *next =
+	    only(plan->promise, plan->npromises, last->job);
+	int64_t then = max64(last->start, s->now);
+	struct one p = { .alone = true };
+
+	if (!next || next->start <= then ||
+	    !only(s->promise, s->npromises, last->job) ||
+	    !find_job(s, last->job, &p.row, &p.member) ||
+	    s->member[p.member].count != 1 ||
+	    last->n != s->req.min_tasks[s->pend.req[p.row]])
+		return 0;
+	for (uint32_t i = 0; i < last->n; i++) {
+		if (check_forbidden(s, s->pend.req[p.row], node[i]) ||
+		    !is_plain(f, s->pend.req[p.row], node[i]))
+			return 0;
+	}
+	if (!fits_from(f, &p, node, last->n, then))
+		return 0;
+	return check_bad(f->a, last->job,
+	                 "is promised %lld, not %lld, for jobs behind it",
+	                 (long long)next->start, (long long)then);
+}
+
+/* Whether parts of bound CPUs are used on one of the nodes: which CPUs are free
+ * then depends on which tasks get which, and is not known. */
+static bool any_shares_cpus(const struct future_check *f, const uint32_t *node,
+                            uint32_t n)
+{
+	const struct snap *s = f->s;
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool bound =
+		    s->node.cpu_first[node[i]] < s->node.cpu_first[node[i] + 1];
+
+		for (uint32_t k = f->first[node[i]];
+		     bound && k < f->first[node[i] + 1]; k++)
+			any |= s->req.cpus[f->stay[k].req] % 1000 != 0;
+	}
+	return any;
+}
+
+static int check_kept(const struct future_check *f,
+                      const struct snap_promise *promise)
+{
+	const uint32_t *node = f->a->plan->promise_node + promise->node_first;
+	struct one p = { 0 };
+
+	if (!find_job(f->s, promise->job, &p.row, &p.member) ||
+	    any_shares_cpus(f, node, promise->n) ||
+	    fits_from(f, &p, node, promise->n, promise->start))
+		return 0;
+	return check_bad(f->a, promise->job,
+	                 "is promised %lld, when there is no room for it",
+	                 (long long)promise->start);
+}
+
+int check_promises(struct audit *a)
+{
+	const struct plan *plan = a->plan;
+	const struct snap *s = a->s;
+	struct future_check f;
+
+	if (!plan->npromises)
+		return 0;
+	f = future_check_new(a);
+	for (uint32_t i = 0; i < plan->npromises; i++) {
+		if (check_kept(&f, &plan->promise[i]) < 0)
+			return -1;
+	}
+	if (s->resv.n || is_any_due(s))
+		return 0;
+	for (uint32_t i = 0; i < s->npromises; i++) {
+		if (check_later(&f, &s->promise[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
