@@ -6,6 +6,7 @@
 #include "aictl/aictl.h"
 #include "libcommon/cron/schedule.h"
 #include "libcommon/cron/zone.h"
+#include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
 enum { COUNT = 5, COUNT_MAX = 100000 };
@@ -23,29 +24,92 @@ const struct opt cron_opts[] = {
 };
 /* clang-format on */
 
-static int next(const struct ctl *ctl, const char *text, json_t *times,
+/* Take "+02:00" or "Z" off the end of a time; false: there is none. */
+static bool take_offset(char *text, int64_t *ret)
+{
+	size_t len = strlen(text);
+	const char *o = len > 6 ? text + len - 6 : text;
+	int hours, minutes, end = 0;
+
+	*ret = 0;
+	if (len && text[len - 1] == 'Z') {
+		text[len - 1] = '\0';
+		return true;
+	}
+	if ((*o != '+' && *o != '-') || !strchr(text, 'T') ||
+	    sscanf(o + 1, "%2d:%2d%n", &hours, &minutes, &end) != 2 || end != 5)
+		return false;
+	*ret = (hours * 60 + minutes) * (*o == '-' ? -60 : 60);
+	text[len - 6] = '\0';
+	return true;
+}
+
+/* Parse a time as the clock of the zone shows it, by moving this process there:
+ * in UTC the local time is the number itself. */
+static int parse_local(const char *text, int64_t now, int64_t *ret,
+                       struct err *err)
+{
+	char *was = getenv("TZ") ? xstrdup(getenv("TZ")) : NULL;
+	int rc;
+
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	rc = parse_time(text, now, ret, err);
+	if (was)
+		setenv("TZ", was, 1);
+	else
+		unsetenv("TZ");
+	tzset();
+	free(was);
+	return rc;
+}
+
+/* A time without an offset is local time of the zone; one that its clock skips
+ * counts on from before the gap. */
+static int parse_from(const char *from, const struct zone *zone, int64_t now,
+                      int64_t *ret, struct err *err)
+{
+	int64_t here = zone_offset(zone, now), offset, local;
+	char *text = xstrdup(from);
+	bool given = take_offset(text, &offset);
+	int rc = parse_local(text, now + here, &local, err);
+
+	free(text);
+	if (rc < 0)
+		return err_wrap(err, "--from");
+	if (given)
+		*ret = local - offset;
+	else if (*from == '@')
+		*ret = local;
+	else if (!strncmp(from, "now", 3))
+		*ret = local - here;
+	else if (!zone_first(zone, local, ret))
+		*ret = local - zone_offset(zone, local - 2 * 86400);
+	return 0;
+}
+
+static int next(const struct ctl *ctl, const char *text,
+                const struct schedule *schedule, json_t *times,
                 const struct zone *zone, struct err *err)
 {
-	struct schedule schedule;
 	int64_t at = time(NULL), count = COUNT, from;
 	char shown[ZONE_TEXT];
 
-	if (schedule_parse(&schedule, text, err) < 0)
+	if (ctl->cron.from &&
+	    parse_from(ctl->cron.from, zone, at, &at, err) < 0)
 		return -1;
-	if (ctl->cron.from && parse_time(ctl->cron.from, at, &at, err) < 0)
-		return err_wrap(err, "--from");
 	if (ctl->cron.count &&
 	    parse_int(ctl->cron.count, 1, COUNT_MAX, &count, err) < 0)
 		return err_wrap(err, "--count");
 	from = at;
 	for (; count > 0; count--) {
-		at = schedule_next(&schedule, zone, from, at);
+		at = schedule_next(schedule, zone, from, at);
 		if (at == SCHEDULE_NEVER)
 			break;
 		zone_format(zone, at, shown);
 		json_array_append_new(times,
-		                      json_pack("{s:I, s:s}", "time",
-		                                (json_int_t)at, "text", shown));
+		                      json_pack("{s:s, s:I}", "time", shown,
+		                                "unix", (json_int_t)at));
 	}
 	if (!json_array_size(times))
 		return err_set(err, EINVAL, "'%s' has no time within %d years",
@@ -59,33 +123,38 @@ static void print(const struct ctl *ctl, const json_t *times)
 	size_t i;
 
 	if (ctl->json) {
+		fputs("{\"next\":", stdout);
 		json_dumpf(times, stdout, JSON_COMPACT);
-		putchar('\n');
+		puts("}");
 		return;
 	}
 	json_array_foreach(times, i, one)
-		puts(json_string_value(json_object_get(one, "text")));
+		puts(json_string_value(json_object_get(one, "time")));
 }
 
 int run_cron(struct ctl *ctl, int argc, char **argv)
 {
 	json_t *times = json_array();
 	struct zone *zone = NULL;
-	int status = EXIT_SUCCESS;
+	struct schedule schedule;
+	int status = EXIT_USAGE;
 	struct err why;
 
 	(void)argc;
-	if (strcmp(argv[1], "next"))
+	if (strcmp(argv[1], "next")) {
 		err_set(&why, EINVAL, "takes 'next SCHEDULE', not '%s'",
 		        argv[1]);
-	else
+	} else if (schedule_parse(&schedule, argv[2], &why) == 0) {
 		zone = zone_load(ctl->cron.zone, &why);
-	if (zone && next(ctl, argv[2], times, zone, &why) == 0) {
-		print(ctl, times);
-	} else {
-		ctl_warn(ctl, "cron: %s", why.text);
-		status = EXIT_USAGE;
+		if (!zone)
+			status = EXIT_FAILURE;
+		else if (next(ctl, argv[2], &schedule, times, zone, &why) == 0)
+			status = EXIT_SUCCESS;
 	}
+	if (status == EXIT_SUCCESS)
+		print(ctl, times);
+	else
+		ctl_warn(ctl, "cron: %s", why.text);
 	zone_free(zone);
 	json_decref(times);
 	return status;

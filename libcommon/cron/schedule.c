@@ -24,10 +24,14 @@ static const struct cron_field {
 	const char *name;
 	int min, max;
 	const char *const *names; /* of min, min + 1, ...; or NULL */
+	int last;                 /* where "*" and "n/step" end: 7 is Sunday
+	                           * once more */
 } fields[] = {
-	{ "minute", 0, 59, NULL },          { "hour", 0, 23, NULL },
-	{ "day of month", 1, 31, NULL },    { "month", 1, 12, month_names },
-	{ "day of week", 0, 7, day_names },
+	{ "minute", 0, 59, NULL, 59 },
+	{ "hour", 0, 23, NULL, 23 },
+	{ "day of month", 1, 31, NULL, 31 },
+	{ "month", 1, 12, month_names, 12 },
+	{ "day of week", 0, 7, day_names, 6 },
 };
 
 enum { NFIELDS = ARRAY_SIZE(fields) };
@@ -46,7 +50,8 @@ static int bad_field(const struct cron_field *f, const char *text, size_t len,
 {
 	return err_set(err, EINVAL, "%s '%.*s': give %d-%d, lists and /steps%s",
 	               f->name, (int)len, text, f->min, f->max,
-	               f->names ? ", or names of three letters" : "");
+	               f->names ? ", or names of three letters without steps"
+	                        : "");
 }
 
 /* Take a number, or a name where the field has names. */
@@ -71,11 +76,12 @@ static bool take_value(const struct cron_field *f, const char **s, int *ret)
 	return *s > begin && *s - begin < 4 && *ret >= f->min && *ret <= f->max;
 }
 
-/* Take "*", "n", "a-b", each with "/step". */
+/* Take "*", "n", "a-b", each with "/step" unless it has names. */
 static bool take_part(const struct cron_field *f, const char **s, uint64_t *set)
 {
-	static const struct cron_field steps = { "step", 1, 999, NULL };
-	int a = f->min, b = f->max, step = 1;
+	static const struct cron_field steps = { "step", 1, 999, NULL, 999 };
+	const char *begin = *s;
+	int a = f->min, b = f->last, step = 1;
 
 	if (**s == '*') {
 		++*s;
@@ -91,6 +97,10 @@ static bool take_part(const struct cron_field *f, const char **s, uint64_t *set)
 		}
 	}
 	if (**s == '/') {
+		while (begin < *s && !isalpha((unsigned char)*begin))
+			begin++;
+		if (begin < *s)
+			return false;
 		++*s;
 		if (!take_value(&steps, s, &step))
 			return false;
@@ -126,32 +136,40 @@ static bool has_date(const struct schedule *s)
 	return false;
 }
 
+static int check_number(const char *text, struct err *err)
+{
+	const char *at = text + strspn(text, " \t");
+	size_t n = 0;
+
+	for (; *at; n++) {
+		at += strcspn(at, " \t");
+		at += strspn(at, " \t");
+	}
+	return n == NFIELDS ? 0
+	                    : err_set(err, EINVAL,
+	                              "'%s' has %zu fields, not 5: minute hour "
+	                              "day-of-month month day-of-week",
+	                              text, n);
+}
+
 static int parse_fields(struct schedule *ret, const char *text, struct err *err)
 {
 	uint64_t set[NFIELDS];
 	bool star[NFIELDS];
 	const char *at = text;
 
+	if (check_number(text, err) < 0)
+		return -1;
 	for (size_t i = 0; i < NFIELDS; i++) {
 		size_t len;
 
 		at += strspn(at, " \t");
 		len = strcspn(at, " \t");
-		if (!len)
-			return err_set(err, EINVAL,
-			               "'%s' has %zu fields of 5: minute hour "
-			               "day-of-month month day-of-week",
-			               text, i);
 		star[i] = *at == '*';
 		if (parse_field(&fields[i], at, len, &set[i], err) < 0)
 			return -1;
 		at += len;
 	}
-	if (at[strspn(at, " \t")])
-		return err_set(err, EINVAL,
-		               "'%s' has more than 5 fields: minute hour "
-		               "day-of-month month day-of-week",
-		               text);
 	*ret = (struct schedule){
 		.minutes = set[0],
 		.hours = (uint32_t)set[1],
@@ -162,8 +180,10 @@ static int parse_fields(struct schedule *ret, const char *text, struct err *err)
 		.fixed = !star[0] && !star[1],
 	};
 	if (!has_date(ret))
-		return err_set(err, EINVAL, "'%s': no month has such a day",
-		               text);
+		return err_set(
+		    err, EINVAL,
+		    "'%s': no month that it names has such a day of month",
+		    text);
 	return 0;
 }
 

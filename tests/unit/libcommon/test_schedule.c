@@ -142,9 +142,9 @@ END_TEST
 static const struct {
 	const char *spec, *error;
 } refused[] = {
-	{ "", "has 0 fields of 5" },
-	{ "* * * *", "has 4 fields of 5" },
-	{ "* * * * * *", "has more than 5 fields" },
+	{ "", "has 0 fields, not 5" },
+	{ "* * * *", "has 4 fields, not 5" },
+	{ "* * * * * *", "has 6 fields, not 5" },
 	{ "60 * * * *", "minute '60': give 0-59" },
 	{ "* 24 * * *", "hour '24': give 0-23" },
 	{ "* * 0 * *", "day of month '0': give 1-31" },
@@ -167,8 +167,12 @@ static const struct {
 	{ "* * ? * *", "day of month '?'" },
 	{ "* * * * 5#3", "day of week '5#3'" },
 	{ "H * * * *", "minute 'H'" },
-	{ "0 0 30 2 *", "no month has such a day" },
-	{ "0 0 31 4,6,9,11 *", "no month has such a day" },
+	{ "0 0 1 jan/2 *", "month 'jan/2'" },
+	{ "0 0 * * mon-fri/2", "day of week 'mon-fri/2'" },
+	{ "0 0 1 1-mar/2 *", "month '1-mar/2'" },
+	{ "0 0 0 1 1 *", "has 6 fields, not 5" },
+	{ "0 0 30 2 *", "has such a day of month" },
+	{ "0 0 31 4,6,9,11 *", "has such a day of month" },
 	{ "@reboot", "only @hourly" },
 	{ "@dailyx", "only @hourly" },
 	{ "@daily x", "only @hourly" },
