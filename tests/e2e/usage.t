@@ -44,7 +44,7 @@ check 2 "'XX' is no state of a job" aiq -t R,XX
 check 2 "empty name" aiq -u alice,
 check 2 "there is no column 'foo' of jobs" aiq -o job_id,foo
 check 2 "there is no column 'user' of nodes" aiq --nodes -o user
-check 2 "'%y'" aiq -o %i%y
+check 2 "'%I'" aiq -o %i%I
 check 2 "bad job id '12_'" aiq 12_
 check 2 "--queues takes no JOB" aiq --queues 12
 check 2 "--nodes takes no JOB and no filter" aiq --nodes -u alice
