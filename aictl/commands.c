@@ -213,13 +213,14 @@ static int put_part(const void *data, size_t len, void *arg)
 	return fwrite(data, 1, len, stdout) == len ? 0 : -1;
 }
 
-static int run_dump(struct ctl *ctl, int argc, char **argv)
+/* dump, metrics: the parts of the answer are the text. */
+static int run_text(struct ctl *ctl, int argc, char **argv)
 {
-	json_t *req = json_pack("{s:s}", "op", "dump");
+	json_t *req = json_pack("{s:s}", "op", argv[0]);
 	struct err why;
 	json_t *answer = ctl_call(ctl, req, put_part, NULL, &why);
 
-	(void)argc, (void)argv;
+	(void)argc;
 	if (!answer)
 		ctl_warn(ctl, "%s", why.text);
 	json_decref(req);
@@ -316,8 +317,10 @@ const struct command commands[] = {
 	  .run = run_status },
 	{ "audit", "", "list who did what",
 	  .run = run_audit, .opts = audit_opts },
+	{ "metrics", "", "print the metrics as Prometheus reads them",
+	  .run = run_text },
 	{ "dump", "", "print the snapshot that the scheduler sees",
-	  .run = run_dump },
+	  .run = run_text },
 	{ "shutdown", "", "end the daemon; running jobs go on",
 	  .run = run_shutdown },
 	{ "help", "[COMMAND]", "list the commands",

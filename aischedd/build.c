@@ -202,7 +202,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->state_dir = xstrdup(d->conf->state_dir);
 	d->logs = xasprintf("%s/logs", d->state_dir);
 	d->lock_fd = -1;
-	d->started = clock_wall_s();
+	d->started = d->reloaded = clock_wall_s();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
 	raise_files();

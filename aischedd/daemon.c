@@ -47,9 +47,19 @@ bool daemon_is_open(const struct daemon *d, const struct ask *ask)
 	return map_find(&d->open, (uint64_t)(uintptr_t)ask) != NULL;
 }
 
+static void end_ask(struct daemon *d, struct ask *ask, enum ask_result result)
+{
+	uintptr_t op = (uintptr_t)map_find(&d->open, (uint64_t)(uintptr_t)ask);
+
+	if (!op)
+		return;
+	d->asked[op - 1][result]++;
+	map_del(&d->open, (uint64_t)(uintptr_t)ask);
+}
+
 void daemon_end_ask(struct daemon *d, struct ask *ask)
 {
-	map_del(&d->open, (uint64_t)(uintptr_t)ask);
+	end_ask(d, ask, ASK_OK);
 }
 
 void daemon_answer(struct daemon *d, struct ask *ask, json_t *body)
@@ -66,7 +76,7 @@ void daemon_say(struct daemon *d, struct ask *ask, json_t *body)
 
 void daemon_refuse(struct daemon *d, struct ask *ask, const struct err *err)
 {
-	daemon_end_ask(d, ask);
+	end_ask(d, ask, ASK_REFUSED);
 	rpc_refuse(ask, err);
 }
 
@@ -85,7 +95,7 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 {
 	struct daemon *d = arg;
 
-	daemon_end_ask(d, ask);
+	end_ask(d, ask, ASK_FAILED);
 	for (size_t i = 0; i < d->nanswers; i++)
 		if (d->answer[i].ask == ask) {
 			json_decref(d->answer[i].body);
@@ -139,10 +149,12 @@ static void pass_done(struct thread_task *task)
 	struct daemon *d = pass->d;
 	double rest = pass->took_ms * PASS_SHARE;
 
+	d->stats.rows = pass->snap->pend.n;
 	state_clock(d->state, clock_wall_us() / 1000);
 	state_apply_plan(d->state, pass->snap, pass->plan, &pass->arena,
 	                 clock_wall_s());
 	d->stats.passes++;
+	histogram_add(&d->stats.pass_s, histogram_steps, pass->took_ms / 1e3);
 	d->stats.last_ms = pass->took_ms;
 	d->stats.sum_ms += pass->took_ms;
 	if (pass->took_ms > d->stats.max_ms)
@@ -288,6 +300,8 @@ static void arm_tick(struct daemon *d)
 
 static void turn(struct daemon *d)
 {
+	double began_ms = clock_fine_ms();
+
 	think(d);
 	if (commit(d))
 		tell(d);
@@ -304,6 +318,8 @@ static void turn(struct daemon *d)
 		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());
 	arm_tick(d);
 	d->turns++;
+	histogram_add(&d->turn_s, histogram_steps,
+	              (clock_fine_ms() - began_ms) / 1e3);
 	if (d->steps && steps_so_far - d->steps > d->steps_max)
 		d->steps_max = steps_so_far - d->steps;
 	d->steps = steps_so_far;

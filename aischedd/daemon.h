@@ -21,6 +21,7 @@
 #include "aischedd/state/state.h"
 #include "aischedd/store/store.h"
 #include "libcommon/conf/conf.h"
+#include "libcommon/histogram.h"
 #include "libcommon/map.h"
 
 struct event;
@@ -44,7 +45,12 @@ struct later {
 struct pass_stats {
 	uint64_t passes;
 	double last_ms, max_ms, sum_ms;
+	struct histogram pass_s;
+	uint32_t rows; /* that the last one looked at */
 };
+
+/* What became of a request. */
+enum ask_result { ASK_OK, ASK_REFUSED, ASK_FAILED, ASK_RESULTS };
 
 struct pool_runner {
 	struct daemon *daemon;
@@ -77,6 +83,8 @@ struct daemon {
 	size_t npools;
 
 	int64_t started;
+	int64_t reloaded;   /* when the configuration in force was read */
+	bool reload_failed; /* a later one was refused */
 	bool quit, reload;
 	bool full;       /* on a full disk: nothing is accepted or started */
 	bool unwritten;  /* full, and the last commit failed */
@@ -92,7 +100,7 @@ struct daemon {
 	struct slices listings;   /* those that can continue */
 	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
-	struct map open; /* unanswered asks */
+	struct map open; /* unanswered asks: op + 1 */
 	/* jobs that others made and that have not ended, by id */
 	struct map adoptees;
 	struct event *explain;    /* time to tell their owners why they wait */
@@ -108,6 +116,9 @@ struct daemon {
 	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
 	struct pass_stats stats;
 	uint64_t turns;
+	struct histogram turn_s;
+	/* Requests, by what became of them. */
+	uint64_t asked[OP_N][ASK_RESULTS];
 	uint64_t steps,
 	    steps_max; /* count at the end of the last turn; most in one turn */
 };

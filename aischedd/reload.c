@@ -92,6 +92,7 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	const char *path = d->conf_path ? d->conf_path : d->conf->path;
 	struct conf *conf = conf_load(path, warnings, err);
 
+	d->reload_failed = true;
 	if (!conf)
 		return -1;
 	check_conf(conf, warnings);
@@ -109,6 +110,8 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	if (d->conf != d->first_conf)
 		conf_free(d->conf);
 	d->conf = conf;
+	d->reloaded = clock_wall_s();
+	d->reload_failed = false;
 	log_notice("configuration reloaded");
 	return 0;
 }

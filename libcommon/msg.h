@@ -54,6 +54,7 @@
  *                                                 nodes (hostlist)}, ..]
  * reload    -                                     warnings [text]
  * status    -                                     see man aictl
+ * metrics   -                                     parts: text for Prometheus
  * dump      -                                     parts: the snapshot's text
  * shutdown  -                                     -
  */
@@ -88,7 +89,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(shutdown, ROLE_ADMIN)     \
 	X(script, ROLE_USER)        \
 	X(audit, ROLE_USER)         \
-	X(attempts, ROLE_USER)
+	X(attempts, ROLE_USER)      \
+	X(metrics, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -6,6 +6,7 @@
 #include "aischedd/op/audit.h"
 #include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
+#include "aischedd/prometheus.h"
 #include "aischedd/state/cluster/pool.h"
 #include "config.h"
 #include "libcommon/clock.h"
@@ -66,6 +67,20 @@ static int op_status(struct daemon *d, struct ask *ask,
 	return 0;
 }
 
+static int op_metrics(struct daemon *d, struct ask *ask,
+                      const struct request_in *in, struct err *err)
+{
+	struct buf text = { 0 };
+
+	(void)in;
+	(void)err;
+	prometheus_text(d, &text);
+	rpc_part(ask, text.data, text.len);
+	buf_free(&text);
+	daemon_say(d, ask, json_object());
+	return 0;
+}
+
 static int op_shutdown(struct daemon *d, struct ask *ask,
                        const struct request_in *in, struct err *err)
 {
@@ -105,6 +120,7 @@ static const struct {
 	[OP_reservations] = { op_reservations, false, "" },
 	[OP_reload] = { op_reload, false, "" },
 	[OP_status] = { op_status, false, "" },
+	[OP_metrics] = { op_metrics, false, "" },
 	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i" },
 	[OP_jobs] = { op_list, false,
 	              LISTING FILTERS "nodes=l ids=l all=b history=b since=i "
@@ -161,7 +177,8 @@ void daemon_request(struct ask *ask, const struct request_in *in, void *arg)
 	struct daemon *d = arg;
 	struct err err;
 
-	map_set(&d->open, (uint64_t)(uintptr_t)ask, ask);
+	map_set(&d->open, (uint64_t)(uintptr_t)ask,
+	        (void *)(uintptr_t)(in->op + 1));
 	if (obey(d, ask, in, &err) < 0)
 		daemon_refuse(d, ask, &err);
 }

@@ -55,9 +55,10 @@ struct conns {
 	struct strangers strangers[2]; /* on Unix sockets; over TCP */
 	struct conn_list known;        /* the longest idle first */
 	size_t nknown;
-	struct map holders;  /* of known connections, by uid */
-	struct slices ready; /* connections with a request to hand over */
-	struct event *go;    /* event that hands over; NULL until needed */
+	uint64_t auth_failures; /* credentials that were refused */
+	struct map holders;     /* of known connections, by uid */
+	struct slices ready;    /* connections with a request to hand over */
+	struct event *go;       /* event that hands over; NULL until needed */
 	struct conn_list starving; /* connections that wait for memory */
 	size_t body_bytes;         /* charged to all asks together */
 };

@@ -151,6 +151,7 @@ static void open_request(struct ask *ask)
 	if (ask->peer && !same_digest(digest, ask->digest)) {
 		err_set(&err, EACCES,
 		        "the credential does not belong to this request");
+		ask->conn->all->auth_failures++;
 		conn_fail(ask->conn, ask, &err);
 		return;
 	}
@@ -271,6 +272,7 @@ static void on_decoded(struct cred_work *work, void *arg)
 
 	ask->work = NULL;
 	if (work->failed) {
+		conn->all->auth_failures++;
 		conn_fail(conn, ask, &work->err);
 		return;
 	}

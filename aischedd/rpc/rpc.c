@@ -201,6 +201,22 @@ size_t rpc_connections(const struct rpc *rpc)
 	return all->nknown + all->strangers[0].n + all->strangers[1].n;
 }
 
+size_t rpc_connections_of(const struct rpc *rpc, bool tcp)
+{
+	const struct conns *all = &rpc->conns;
+	const struct conn *conn;
+	size_t n = all->strangers[tcp].n;
+
+	TAILQ_FOREACH(conn, &all->known, of_list)
+		n += conn->tcp == tcp;
+	return n;
+}
+
+uint64_t rpc_auth_failures(const struct rpc *rpc)
+{
+	return rpc->conns.auth_failures;
+}
+
 static bool is_sending(const struct conn_list *list)
 {
 	const struct conn *conn;

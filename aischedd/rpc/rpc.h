@@ -15,6 +15,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "libcommon/conf/conf.h"
@@ -85,6 +86,11 @@ void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
                       void *arg);
 
 size_t rpc_connections(const struct rpc *rpc);
+/* Those over TCP, or the others. */
+size_t rpc_connections_of(const struct rpc *rpc, bool tcp);
+
+/* Credentials that were refused. */
+uint64_t rpc_auth_failures(const struct rpc *rpc);
 
 /*
  * Take no more connections and requests, as the daemon ends. Returns false

@@ -34,6 +34,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 		state->pools.ready[i] =
 		    !runner_traits(conf->pools[i].runner)->runs;
 	node_index_sections(state);
+	counts_init(state);
 	return state;
 }
 
@@ -74,6 +75,7 @@ void state_free(struct state *state)
 	map_free(&state->waits.names);
 	deps_fini(&state->watches);
 	usage_free(state);
+	counts_free(state);
 	reserve_free(state);
 	free(state->alarms.heap);
 	free(state->claims.holder);
@@ -283,6 +285,7 @@ void state_count(struct state *state, const struct job *job, int sign)
 	struct usage *usage;
 
 	state->records.counts[job->state] += n;
+	counts_jobs(state, job, n);
 	if (job_state_is_final(job->state))
 		return;
 	usage = usage_of(state, job->queue, job->user);
@@ -297,9 +300,12 @@ void state_count(struct state *state, const struct job *job, int sign)
 
 void state_set(struct state *state, struct job *job, enum job_state to)
 {
+	enum job_state from = (enum job_state)job->state;
+
 	state_count(state, job, -1);
 	job->state = to;
 	state_count(state, job, 1);
+	counts_became(state, job, from);
 	state_touch(state, job);
 	state_replan(state);
 }

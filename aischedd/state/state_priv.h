@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_STATE_STATE_PRIV_H
 #define AISCHEDD_STATE_STATE_PRIV_H
 
+#include "aischedd/state/cluster/counts.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
@@ -73,6 +74,7 @@ struct state {
 	struct reservation_list reservations;
 	struct user_table users;
 	struct usage_table usages;
+	struct count_table happened;
 
 	struct unwritten unwritten;
 	struct effect_queue effects;

@@ -250,6 +250,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	store->stats.commits++;
 	store->stats.commit_ms_last = took;
 	store->stats.commit_ms_sum += took;
+	histogram_add(&store->stats.commit_s, histogram_steps, took / 1e3);
 	if (took > store->stats.commit_ms_max)
 		store->stats.commit_ms_max = took;
 	return 0;

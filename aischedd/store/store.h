@@ -20,6 +20,7 @@
 #include "aischedd/state/state.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
+#include "libcommon/histogram.h"
 
 struct store;
 
@@ -155,6 +156,7 @@ struct store_stats {
 	uint64_t commits;
 	int64_t bytes, wal_bytes;
 	double commit_ms_last, commit_ms_max, commit_ms_sum;
+	struct histogram commit_s; /* histogram_steps */
 };
 void store_stats(const struct store *store, struct store_stats *ret);
 

@@ -144,7 +144,8 @@ struct conf {
 	int64_t max_script_size; /* bytes */
 	int64_t max_jobs;        /* not ended at once; all queues */
 	int64_t max_user_jobs;   /* of them of one user */
-	int64_t max_processes;   /* of a job; CONF_NONE: by the machine */
+	int64_t metrics_max_series;
+	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
 	struct strlist topology_levels;
 
 	size_t nclasses, npools, nnodes, nqueues, nlicenses;

@@ -288,6 +288,8 @@ static const struct conf_key top_keys[] = {
 	    RANGE(1, KEY_MAX_COUNT)),
 	KEY("max_user_jobs", INT, max_user_jobs, .initial = "1000000",
 	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("metrics_max_series", INT, metrics_max_series, .initial = "20000",
+	    RANGE(1000, KEY_MAX_COUNT)),
 	KEY("max_processes", INT, max_processes, RANGE(1, KEY_MAX_COUNT)),
 	KEY("licenses", FREE, licenses, RANGE(0, KEY_MAX_COUNT),
 	    .table =

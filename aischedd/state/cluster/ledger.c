@@ -1,5 +1,6 @@
 /* ledger.c - what a job held and how long it ran, in milliseconds */
 #include "aischedd/state/cluster/ledger.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,9 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 	if (!l || !l->began_ms)
 		l = begin(job, ms);
 	book_until(l, ms);
+	counts_release(job, ms);
 	usage_held(state, job, l->rate);
+	counts_hold(state, job, ms);
 	l->runs = job->resumed != NO_TIME;
 	if (job->place->ntasks > l->most_tasks)
 		l->most_tasks = job->place->ntasks;
@@ -73,12 +76,13 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 
 void ledger_begin(struct state *state, struct job *job)
 {
-	if (job->ledger && job->ledger->began_ms)
-		return;
-	begin(job, job->start * 1000);
-	usage_held(state, job, job->ledger->rate);
-	job->ledger->runs = job->resumed != NO_TIME;
-	job->ledger->most_tasks = job->place->ntasks;
+	if (!job->ledger || !job->ledger->began_ms) {
+		begin(job, job->start * 1000);
+		usage_held(state, job, job->ledger->rate);
+		job->ledger->runs = job->resumed != NO_TIME;
+		job->ledger->most_tasks = job->place->ntasks;
+	}
+	counts_hold(state, job, state->wall_ms);
 }
 
 void ledger_used(struct job *job, int64_t cpu_ms, int64_t peak_kib)
@@ -173,6 +177,8 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 	if (!job->place || !l || !l->began_ms)
 		return;
 	book_until(l, exact_ms(state, now));
+	counts_attempt(job, job->cause == CAUSE_PREEMPT || why == WHY_NodeFail);
+	counts_release(job, l->booked_ms);
 	put_row(state, job, to, why);
 	l->before.ran_ms += l->now.ran_ms;
 	for (int r = 0; r < RES_N; r++)

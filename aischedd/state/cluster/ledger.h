@@ -20,6 +20,7 @@
 #include "libcommon/err.h"
 #include "libcommon/names.h"
 
+struct held_counts;
 struct job;
 struct state;
 
@@ -40,6 +41,7 @@ struct ledger {
 	uint32_t most_tasks;      /* the most in this attempt */
 	int64_t cpu_ms,
 	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
+	struct held_counts *counted; /* its rate is among these, or NULL */
 };
 
 /* An attempt that is over; owns its strings. */

@@ -30,6 +30,11 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
 	}
 }
 
+bool state_pool_has_trouble(const struct state *state, uint32_t pool)
+{
+	return state->pools.trouble[pool] != NULL;
+}
+
 bool state_pool_is_ready(const struct state *state, uint32_t pool)
 {
 	return state->pools.ready[pool];

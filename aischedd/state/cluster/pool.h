@@ -40,6 +40,7 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 /* Say why the pool's runner cannot go on, for the reasons of its jobs; NULL:
  * nothing is wrong. */
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text);
+bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 
 /* --- for this folder ---------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* reconf.c - apply another configuration to the state */
 #include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +106,10 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 	     job = job->all_next)
 		jobs[job->queue] += job_count(job);
 	result = remap(state, conf, jobs, queue_to, err);
-	if (result == 0)
+	if (result == 0) {
+		counts_reconf(state, conf, queue_to);
 		reconf_queues(state, conf, queue_to, now);
+	}
 	free(queue_to);
 	free(jobs);
 	if (result < 0)

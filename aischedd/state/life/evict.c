@@ -1,5 +1,6 @@
 /* evict.c - jobs that are evicted, and nodes held for claimants meanwhile */
 #include "aischedd/state/life/evict.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,8 +146,12 @@ static void note_time(struct job *job, int64_t now)
 	job->evictions = e;
 }
 
-void evict_note(struct job *job, const struct event_in *ev, bool whole)
+void evict_note(struct state *state, struct job *job, const struct event_in *ev,
+                bool whole)
 {
+	/* An operator's `preempt` is for nobody in particular. */
+	counts_evicted(state, job,
+	               ev->evict == EVICT_NONE ? EVICT_PREEMPT : ev->evict);
 	job->evict = (uint8_t)ev->evict;
 	job->evict_by = ev->evict_by;
 	if (whole)

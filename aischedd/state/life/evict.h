@@ -42,7 +42,8 @@ void claim_drop(struct state *state, struct job *job);
 
 /* Note why and for whom the job is evicted; whole: all of it, not only some
  * tasks. */
-void evict_note(struct job *job, const struct event_in *ev, bool whole);
+void evict_note(struct state *state, struct job *job, const struct event_in *ev,
+                bool whole);
 
 /* The seconds that the job has to make room for others: its grace, but no more
  * than evict_timeout. */

@@ -1,5 +1,6 @@
 /* lifecycle_end.c - how a job ends, and whether it comes back */
 #include "aischedd/state/life/lifecycle_end.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,9 +138,9 @@ void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 		job->served += job_elapsed(job, now);
 	job->start = job->resumed = NO_TIME;
 	job->ran = 0;
-	job->cause = CAUSE_NONE;
 	job->signalled = job->wants_resume = false;
 	state_set(state, job, JOB_PENDING);
+	job->cause = CAUSE_NONE;
 	state_arm(state, job);
 	state_reindex(state, job, now);
 }
@@ -223,6 +224,7 @@ int life_lost(struct state *state, struct job *job, const struct event_in *ev,
 	life_set_text(job, ev->text);
 	job->evict = EVICT_NODE_DOWN;
 	job->evict_by = 0;
+	counts_evicted(state, job, EVICT_NODE_DOWN);
 	if (comes_back(job, true))
 		job->cause = CAUSE_FAILURE;
 	life_settle(state, job, JOB_NODE_FAIL, WHY_NodeFail, ev->now);

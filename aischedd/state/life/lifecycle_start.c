@@ -1,5 +1,6 @@
 /* lifecycle_start.c - a job gets its nodes, and starts */
 #include "aischedd/state/life/lifecycle_start.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 
@@ -114,6 +115,7 @@ int life_start_failed(struct state *state, struct job *job,
 {
 	(void)err;
 	life_set_text(job, ev->text);
+	counts_start_failed(state, job, ev->fault);
 	if (ev->fault == FAULT_USER) {
 		job->exit_code = 1;
 		life_settle(state, job, JOB_FAILED, WHY_JobLaunchFailure,

@@ -136,7 +136,7 @@ int life_preempt(struct state *state, struct job *job,
 {
 	(void)err;
 	complete(state, job, CAUSE_PREEMPT);
-	evict_note(job, ev, true);
+	evict_note(state, job, ev, true);
 	evict_watch(state, job, ev->now);
 	return 0;
 }
@@ -188,7 +188,7 @@ int life_suspend(struct state *state, struct job *job,
 	}
 	claim_drop(state, job);
 	if (ev->evict != EVICT_NONE) {
-		evict_note(job, ev, true);
+		evict_note(state, job, ev, true);
 		job->wants_resume = true;
 		job->preemptions++;
 	}

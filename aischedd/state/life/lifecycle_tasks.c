@@ -43,7 +43,7 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	free(job->leaving);
 	job->leaving = both;
 	job->resize++;
-	evict_note(job, ev, false);
+	evict_note(state, job, ev, false);
 	evict_watch(state, job, ev->now);
 	resized(state, job,
 	        placement_part(job->place, ev->loss, ev->nlosses, true),

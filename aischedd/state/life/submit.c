@@ -1,5 +1,6 @@
 /* submit.c - the record of a new job */
 #include "aischedd/state/life/submit.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 
@@ -131,6 +132,7 @@ void state_admit(struct state *state, struct job *job, const struct spec *spec,
 	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
 		abort(); /* checked before */
 	state_add_job(state, job);
+	counts_submitted(state, job);
 	state_arm(state, job);
 	if (job->adopted)
 		adopt_tell(state, job);

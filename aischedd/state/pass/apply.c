@@ -1,5 +1,6 @@
 /* apply.c - apply a plan to the state */
 #include "aischedd/state/pass/apply.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,7 @@ static void apply_start(struct apply *a, const struct start *start)
 		job = state_split_task(state, job, idset_min(&job->tasks));
 	place = placement_new(start->ntasks, task, a->plan->cpu_use);
 	ev.place = place;
+	counts_slip(state, a->snap, a->snap->member[start->member].job, a->now);
 	happen(a, job, ev);
 	free(place);
 	a->more |= is_elastic(a->snap, a->snap->pend.req[start->row]);
@@ -354,6 +356,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	keep_verdicts(state, snap, plan);
 	if (plan->gen == state->gen)
 		apply_all(&a);
+	counts_plan(state, snap, plan);
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
 	/* That time may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;

@@ -1,5 +1,6 @@
 /* row.c - pending jobs that are alike, and why others are in no row */
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -266,12 +267,23 @@ static struct row *row_for(struct state *state, const struct job *job)
 	return row;
 }
 
+/* Count it under why it is in no row, from now on. */
+static void put_aside(struct state *state, struct job *job, enum reason why)
+{
+	if (job->aside == why)
+		return;
+	counts_jobs(state, job, 0 - (uint64_t)job_count(job));
+	job->aside = (uint8_t)why;
+	counts_jobs(state, job, job_count(job));
+}
+
 void state_reindex(struct state *state, struct job *job, int64_t now)
 {
 	struct row *row;
 
-	if (job->state != JOB_PENDING ||
-	    state_ineligible(state, job) != WHY_None) {
+	if (job->state == JOB_PENDING)
+		put_aside(state, job, state_ineligible(state, job));
+	if (job->state != JOB_PENDING || job->aside != WHY_None) {
 		if (job->state == JOB_PENDING && !job->place) {
 			claim_drop(state, job);
 			row_remove(state, job);

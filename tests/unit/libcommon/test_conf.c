@@ -598,6 +598,7 @@ START_TEST(print_is_for_people)
 	    "max_script_size = 4M\n"
 	    "max_jobs = 4000000\n"
 	    "max_user_jobs = 1000000\n"
+	    "metrics_max_series = 20000\n"
 	    "scheduling {\n"
 	    "\torder = points\n"
 	    "\tbackfill = yes\n\tbackfill_depth = 100\n\thold_after = 1d\n"

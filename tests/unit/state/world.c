@@ -710,6 +710,39 @@ static void check_rows(const struct state *state)
 	}
 }
 
+/* What is counted for metrics is what a look at all jobs finds. */
+static void check_happened(struct state *state)
+{
+	size_t nqueues = state->conf->nqueues;
+	struct queue_counts *seen = xcalloc(nqueues, sizeof(*seen));
+	int64_t held[RES_N] = { 0 };
+
+	for (struct job *job = state->records.first; job; job = job->all_next) {
+		struct queue_counts *c = &seen[job->queue];
+
+		if (!job_state_is_final((enum job_state)job->state))
+			c->jobs[job->state] += job_count(job);
+		if (job->state == JOB_PENDING)
+			c->aside[state_ineligible(state, job)] +=
+			    job_count(job);
+		for (int r = 0; job->place && r < RES_N; r++)
+			held[r] += job->ledger->rate[r];
+	}
+	for (size_t q = 0; q < nqueues; q++) {
+		const struct queue_counts *c = &state->happened.queue[q];
+
+		seen[q].aside[WHY_None] = 0;
+		ck_assert_mem_eq(c->jobs, seen[q].jobs, sizeof(c->jobs));
+		ck_assert_mem_eq(c->aside, seen[q].aside, sizeof(c->aside));
+	}
+	for (size_t i = 0; i < state->happened.nheld; i++)
+		for (int r = 0; r < RES_N; r++)
+			held[r] -= state->happened.held[i]->rate[r];
+	for (int r = 0; r < RES_N; r++)
+		ck_assert_int_eq(held[r], 0);
+	free(seen);
+}
+
 void world_check(const struct world *w)
 {
 	struct state *state = w->state;
@@ -741,4 +774,5 @@ void world_check(const struct world *w)
 	for (at = 0; (array = map_each(&state->records.arrays, &at));)
 		check_array(state, array);
 	check_rows(state);
+	check_happened(state);
 }

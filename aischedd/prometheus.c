@@ -1,0 +1,865 @@
+/* prometheus.c - the metrics as Prometheus reads them */
+#include "aischedd/prometheus.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "aischedd/daemon.h"
+#include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/used.h"
+#include "config.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+enum {
+	SERIES_OF_ALL = 150, /* at most, without queues and pools */
+	SERIES_OF_POOL = 60,
+	SERIES_OF_QUEUE = 75
+};
+
+/* What the nodes of a pool are in, by state of the node. */
+enum part {
+	PART_ALLOCATED,
+	PART_RESERVED,
+	PART_IDLE,
+	PART_OTHERS, /* processes and pods that are not ours */
+	PART_DRAINED,
+	PART_DOWN,
+	PARTS
+};
+
+static const char *const part_name[PARTS] = { "allocated", "reserved", "idle",
+	                                      "others",    "drained",  "down" };
+
+struct pool_parts {
+	const char *gpu_type; /* NULL: of all types: CPUs, memory, nodes */
+	uint32_t pool;
+	int64_t part[PARTS][RES_N];
+	uint64_t nodes[PARTS];
+	int64_t stranded; /* idle GPUs where no CPU is */
+};
+
+enum sum_kind {
+	SUM_CPU, /* as in enum resource */
+	SUM_MEM = SUM_CPU + RES_MEM,
+	SUM_GPU = SUM_CPU + RES_GPU,
+	SUM_CPU_USED = SUM_CPU + RES_N,
+	SUM_GPU_EVICTED,
+	SUMS
+};
+
+/* What jobs held of a pool up to now: seconds, byte seconds. */
+struct held_sum {
+	uint32_t queue, pool;
+	const char *gpu_type; /* "": none */
+	double s[SUMS];
+};
+
+/* What the families read, of one moment. */
+struct prom {
+	const struct daemon *d;
+	struct buf *out;
+	const char *name; /* of the family */
+	int64_t now, now_ms;
+	struct store_stats store;
+	/* By queue: those below it that are folded are added.  shown: the
+	 * queue itself, or the one above that has its numbers. */
+	struct queue_counts *queue;
+	uint32_t *shown;
+	bool folded;
+	int64_t (*pending)[RES_N], (*held)[RES_N]; /* with those below */
+	struct held_sum *held_sum;                 /* by queue, pool and type */
+	size_t nheld_sums;
+	struct pool_parts *parts;
+	size_t nparts, parts_cap;
+};
+
+/* --- text --------------------------------------------------------------- */
+
+static void put_escaped(struct buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\\' || *s == '"')
+			buf_addc(out, '\\');
+		if (*s == '\n')
+			buf_puts(out, "\\n");
+		else
+			buf_addc(out, *s);
+	}
+}
+
+static void put_labels(struct buf *out, va_list args)
+{
+	const char *label;
+	char before = '{';
+
+	while ((label = va_arg(args, const char *))) {
+		buf_printf(out, "%c%s=\"", before, label);
+		put_escaped(out, va_arg(args, const char *));
+		buf_addc(out, '"');
+		before = ',';
+	}
+	if (before == ',')
+		buf_addc(out, '}');
+}
+
+/* A sample of the family: value, then label and its value, NULL at the end. */
+static void put(struct prom *p, double value, ...)
+{
+	va_list args;
+
+	buf_puts(p->out, p->name);
+	va_start(args, value);
+	put_labels(p->out, args);
+	va_end(args);
+	buf_printf(p->out, " %.15g\n", value);
+}
+
+/* queue NULL: of no queue */
+static void put_histogram(struct prom *p, const struct histogram *h,
+                          const double *bounds, const char *queue)
+{
+	size_t n = histogram_nbounds(bounds);
+	const char *name = p->name;
+	char part[128], le[32];
+	uint64_t sum = 0;
+
+	snprintf(part, sizeof(part), "%s_bucket", name);
+	p->name = part;
+	for (size_t i = 0; i <= n; i++) {
+		sum += h->bucket[i];
+		if (i < n)
+			snprintf(le, sizeof(le), "%.15g", bounds[i]);
+		else
+			snprintf(le, sizeof(le), "+Inf");
+		if (queue)
+			put(p, (double)sum, "queue", queue, "le", le, NULL);
+		else
+			put(p, (double)sum, "le", le, NULL);
+	}
+	snprintf(part, sizeof(part), "%s_sum", name);
+	put(p, h->sum, queue ? "queue" : NULL, queue, NULL);
+	snprintf(part, sizeof(part), "%s_count", name);
+	put(p, (double)h->n, queue ? "queue" : NULL, queue, NULL);
+	p->name = name;
+}
+
+static double in_unit(int r, double amount)
+{
+	return r == RES_MEM ? amount * 1048576 : amount / 1000;
+}
+
+/* --- the process -------------------------------------------------------- */
+
+static void put_cpu(struct prom *p)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	put(p,
+	    (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	        (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
+	    NULL);
+}
+
+static void put_memory(struct prom *p)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	long total, resident;
+
+	if (!f)
+		return;
+	if (fscanf(f, "%ld %ld", &total, &resident) == 2)
+		put(p, (double)resident * (double)sysconf(_SC_PAGESIZE), NULL);
+	fclose(f);
+}
+
+static void put_fds(struct prom *p)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = -3; /* ".", ".." and the one that reads them */
+
+	if (!dir)
+		return;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	put(p, n, NULL);
+}
+
+static void put_fds_most(struct prom *p)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &most) == 0)
+		put(p, (double)most.rlim_cur, NULL);
+}
+
+/* --- the daemon --------------------------------------------------------- */
+
+static void put_build(struct prom *p)
+{
+	put(p, 1, "version", PACKAGE_VERSION, "cluster", p->d->conf->cluster,
+	    NULL);
+}
+
+static void put_turn(struct prom *p)
+{
+	put_histogram(p, &p->d->turn_s, histogram_steps, NULL);
+}
+
+static void put_pass(struct prom *p)
+{
+	put_histogram(p, &p->d->stats.pass_s, histogram_steps, NULL);
+}
+
+static void put_commit(struct prom *p)
+{
+	put_histogram(p, &p->store.commit_s, histogram_steps, NULL);
+}
+
+static void put_store(struct prom *p)
+{
+	put(p, (double)p->store.bytes, "file", "db", NULL);
+	put(p, (double)p->store.wal_bytes, "file", "wal", NULL);
+}
+
+static void put_connections(struct prom *p)
+{
+	put(p, (double)rpc_connections_of(p->d->rpc, false), "kind", "socket",
+	    NULL);
+	put(p, (double)rpc_connections_of(p->d->rpc, true), "kind", "tcp",
+	    NULL);
+}
+
+static void put_requests(struct prom *p)
+{
+	static const char *const result[ASK_RESULTS] = { "ok", "refused",
+		                                         "failed" };
+
+	for (int op = 0; op < OP_N; op++)
+		for (int i = 0; i < ASK_RESULTS; i++)
+			if (p->d->asked[op][i])
+				put(p, (double)p->d->asked[op][i], "op",
+				    op_name((enum op)op), "result", result[i],
+				    NULL);
+}
+
+static void put_auth_failures(struct prom *p)
+{
+	put(p, (double)rpc_auth_failures(p->d->rpc), "way", "munge", NULL);
+}
+
+/* --- queues ------------------------------------------------------------- */
+
+/* Run the lines with each queue q that is shown, and its numbers c. */
+#define EACH_QUEUE(p, q, c)                                         \
+	for (uint32_t q = 0; q < (p)->d->conf->nqueues; q++)        \
+		for (const struct queue_counts *c = &(p)->queue[q]; \
+		     c && (p)->shown[q] == q; c = NULL)
+
+static const char *queue_name(const struct prom *p, uint32_t queue)
+{
+	return p->d->conf->queues[queue].name;
+}
+
+static void put_jobs(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	for (int s = 0; s < JOB_NSTATES; s++)
+		if (!job_state_is_final((enum job_state)s))
+			put(p, (double)c->jobs[s], "queue", queue_name(p, q),
+			    "state", job_state_name((enum job_state)s), NULL);
+}
+
+static void put_waiting(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	for (int why = WHY_None + 1; why < WHY_NREASONS; why++)
+		if (c->aside[why] + c->judged[why])
+			put(p, (double)(c->aside[why] + c->judged[why]),
+			    "queue", queue_name(p, q), "reason",
+			    reason_name((enum reason)why), NULL);
+}
+
+static void put_submitted(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p, (double)c->submitted, "queue", queue_name(p, q), NULL);
+}
+
+static void put_started(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p, (double)c->started, "queue", queue_name(p, q), NULL);
+}
+
+static void put_ended(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	for (int s = 0; s < JOB_NSTATES; s++)
+		if (job_state_is_final((enum job_state)s))
+			put(p, (double)c->ended[s], "queue", queue_name(p, q),
+			    "state", job_state_name((enum job_state)s), NULL);
+}
+
+static void put_requeued(struct prom *p)
+{
+	static const char *const why[REQUEUE_KINDS] = { "user", "failure",
+		                                        "node" };
+
+	EACH_QUEUE(p, q, c)
+	for (int i = 0; i < REQUEUE_KINDS; i++)
+		put(p, (double)c->requeued[i], "queue", queue_name(p, q), "why",
+		    why[i], NULL);
+}
+
+static void put_evictions(struct prom *p)
+{
+	static const char *const why[EVICT_KINDS] = {
+		[EVICT_PREEMPT] = "preempt",
+		[EVICT_RECLAIM] = "reclaim",
+		[EVICT_CONSOLIDATE] = "consolidate",
+		[EVICT_NODE_DOWN] = "node_down",
+	};
+
+	EACH_QUEUE(p, q, c)
+	for (int i = EVICT_PREEMPT; i < EVICT_KINDS; i++)
+		put(p, (double)c->evicted[i], "queue", queue_name(p, q), "why",
+		    why[i], NULL);
+}
+
+static void put_wait(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put_histogram(p, &c->wait, histogram_jobs, queue_name(p, q));
+}
+
+static void put_run(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put_histogram(p, &c->run, histogram_jobs, queue_name(p, q));
+}
+
+static void put_slip(struct prom *p)
+{
+	put_histogram(p, &state_count_table(p->d->state)->slip, histogram_jobs,
+	              NULL);
+}
+
+static void put_oldest(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p,
+	    c->oldest == NO_TIME || c->oldest > p->now
+	        ? 0
+	        : (double)(p->now - c->oldest),
+	    "queue", queue_name(p, q), NULL);
+}
+
+static void put_open(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p, state_queue_open(p->d->state, q), "queue", queue_name(p, q),
+	    NULL);
+}
+
+/* aisched_queue_quota_cpus and so on: the name says of what. */
+static int resource_of(const char *name)
+{
+	return strstr(name, "_cpus")   ? RES_CPU
+	       : strstr(name, "_gpus") ? RES_GPU
+	                               : RES_MEM;
+}
+
+static const int64_t *amounts_of(const struct prom *p, uint32_t q)
+{
+	const struct conf_queue *conf = &p->d->conf->queues[q];
+
+	if (strstr(p->name, "_quota_"))
+		return conf->quota;
+	if (strstr(p->name, "_limit_"))
+		return conf->limit;
+	if (strstr(p->name, "_fair_share_"))
+		return state_queue_share(p->d->state, q);
+	if (strstr(p->name, "_pending_"))
+		return p->pending[q];
+	return p->held[q];
+}
+
+static void put_amount(struct prom *p)
+{
+	int r = resource_of(p->name);
+
+	EACH_QUEUE(p, q, c)
+	{
+		const int64_t *amount = amounts_of(p, q);
+
+		if (amount && amount[r] != CONF_NONE)
+			put(p, in_unit(r, (double)amount[r]), "queue",
+			    queue_name(p, q), NULL);
+	}
+}
+
+/* --- what jobs held ----------------------------------------------------- */
+
+static int by_labels(const void *a, const void *b)
+{
+	const struct held_sum *x = a, *y = b;
+
+	if (x->queue != y->queue)
+		return x->queue < y->queue ? -1 : 1;
+	if (x->pool != y->pool)
+		return x->pool < y->pool ? -1 : 1;
+	return strcmp(x->gpu_type, y->gpu_type);
+}
+
+static void collect_held(struct prom *p)
+{
+	const struct count_table *t = state_count_table(p->d->state);
+
+	p->held_sum = xcalloc(t->nheld + 1, sizeof(*p->held_sum));
+	for (size_t i = 0; i < t->nheld; i++) {
+		const struct held_counts *h = t->held[i];
+		struct held_sum *sum = &p->held_sum[p->nheld_sums];
+
+		if (h->queue == COUNTS_GONE)
+			continue;
+		p->nheld_sums++;
+		sum->queue = p->shown[h->queue];
+		sum->pool = h->pool;
+		sum->gpu_type = h->gpu_type ? h->gpu_type : "";
+		for (int r = 0; r < RES_N; r++)
+			sum->s[SUM_CPU + r] =
+			    in_unit(r, held_until(h, r, p->now_ms));
+		sum->s[SUM_CPU_USED] = h->cpu_used_s;
+		sum->s[SUM_GPU_EVICTED] = h->gpu_evicted_s;
+	}
+	qsort(p->held_sum, p->nheld_sums, sizeof(*p->held_sum), by_labels);
+}
+
+/* The sums of all that have the same labels. */
+static void put_held(struct prom *p, enum sum_kind which, bool by_type)
+{
+	const struct held_sum *h = p->held_sum, *end = h + p->nheld_sums;
+
+	while (h < end) {
+		const struct held_sum *first = h;
+		double sum = 0;
+
+		for (; h < end && h->queue == first->queue &&
+		       h->pool == first->pool &&
+		       (!by_type || !strcmp(h->gpu_type, first->gpu_type));
+		     h++)
+			sum += h->s[which];
+		if (by_type && !*first->gpu_type)
+			continue;
+		put(p, sum, "queue", queue_name(p, first->queue), "pool",
+		    p->d->conf->pools[first->pool].name,
+		    by_type ? "gpu_type" : NULL, first->gpu_type, NULL);
+	}
+}
+
+static void put_held_cpu(struct prom *p)
+{
+	put_held(p, SUM_CPU, false);
+}
+
+static void put_held_mem(struct prom *p)
+{
+	put_held(p, SUM_MEM, false);
+}
+
+static void put_held_gpu(struct prom *p)
+{
+	put_held(p, SUM_GPU, true);
+}
+
+static void put_cpu_used(struct prom *p)
+{
+	put_held(p, SUM_CPU_USED, false);
+}
+
+static void put_gpu_evicted(struct prom *p)
+{
+	put_held(p, SUM_GPU_EVICTED, true);
+}
+
+/* --- pools -------------------------------------------------------------- */
+
+static const char *pool_name(const struct prom *p, uint32_t pool)
+{
+	return p->d->conf->pools[pool].name;
+}
+
+static struct pool_parts *parts_of(struct prom *p, uint32_t pool,
+                                   const char *gpu_type)
+{
+	struct pool_parts *parts;
+
+	for (size_t i = 0; i < p->nparts; i++) {
+		const char *type = p->parts[i].gpu_type;
+
+		if (p->parts[i].pool == pool &&
+		    (gpu_type && type ? !strcmp(type, gpu_type)
+		                      : type == gpu_type))
+			return &p->parts[i];
+	}
+	p->parts = GROW(p->parts, p->nparts, &p->parts_cap);
+	parts = &p->parts[p->nparts++];
+	*parts = (struct pool_parts){ .pool = pool, .gpu_type = gpu_type };
+	return parts;
+}
+
+/* What becomes of what no job holds of the node. */
+static enum part rest_of(const struct prom *p, uint32_t i)
+{
+	const struct node *node = state_node(p->d->state, i);
+
+	if (node->gone || node->down)
+		return PART_DOWN;
+	if (node->drained || node->cordoned)
+		return PART_DRAINED;
+	return state_node_reserved(p->d->state, i, p->now) ? PART_RESERVED
+	                                                   : PART_IDLE;
+}
+
+static void add_node(struct prom *p, uint32_t i, const struct node_left *left)
+{
+	const struct node *node = state_node(p->d->state, i);
+	const int64_t total[RES_N] = { [RES_CPU] = node->cpu_milli,
+		                       [RES_MEM] = node->mem_mib,
+		                       [RES_GPU] = 1000ll * node->ngpus };
+	const int64_t others[RES_N] = { [RES_CPU] = node->cpu_others,
+		                        [RES_MEM] = node->mem_others,
+		                        [RES_GPU] =
+		                            1000ll * node->gpus_others };
+	enum part rest = rest_of(p, i);
+	struct pool_parts *parts = parts_of(p, node->pool, NULL);
+
+	parts->nodes[left->jobs && rest != PART_DOWN && rest != PART_DRAINED
+	                 ? PART_ALLOCATED
+	                 : rest]++;
+	if (rest == PART_IDLE && left->free[RES_CPU] < 1000)
+		parts->stranded += left->free[RES_GPU];
+	for (int r = 0; r < RES_N; r++) {
+		if (r == RES_GPU && !total[r])
+			continue;
+		if (r == RES_GPU)
+			parts = parts_of(p, node->pool,
+			                 node->gpu_type ? node->gpu_type : "");
+		parts->part[PART_ALLOCATED][r] +=
+		    total[r] - others[r] - left->free[r];
+		parts->part[PART_OTHERS][r] += others[r];
+		parts->part[rest][r] += left->free[r];
+	}
+}
+
+static void collect_pools(struct prom *p)
+{
+	size_t n = state_nnodes(p->d->state);
+	struct node_left *left = xcalloc(n + 1, sizeof(*left));
+
+	for (uint32_t i = 0; i < p->d->conf->npools; i++)
+		parts_of(p, i, NULL);
+	state_nodes_left(p->d->state, left);
+	for (uint32_t i = 0; i < n; i++)
+		if (!state_node(p->d->state, i)->gone || left[i].jobs)
+			add_node(p, i, &left[i]);
+	free(left);
+}
+
+static void put_parts(struct prom *p, int r)
+{
+	for (size_t i = 0; i < p->nparts; i++) {
+		const struct pool_parts *parts = &p->parts[i];
+
+		if ((r == RES_GPU) != (parts->gpu_type != NULL))
+			continue;
+		for (int k = 0; k < PARTS; k++)
+			put(p, in_unit(r, (double)parts->part[k][r]), "pool",
+			    pool_name(p, parts->pool), "state", part_name[k],
+			    r == RES_GPU ? "gpu_type" : NULL, parts->gpu_type,
+			    NULL);
+	}
+}
+
+static void put_pool_cpus(struct prom *p)
+{
+	put_parts(p, RES_CPU);
+}
+
+static void put_pool_memory(struct prom *p)
+{
+	put_parts(p, RES_MEM);
+}
+
+static void put_pool_gpus(struct prom *p)
+{
+	put_parts(p, RES_GPU);
+}
+
+static void put_stranded(struct prom *p)
+{
+	for (size_t i = 0; i < p->nparts; i++)
+		if (!p->parts[i].gpu_type)
+			put(p, in_unit(RES_GPU, (double)p->parts[i].stranded),
+			    "pool", pool_name(p, p->parts[i].pool), NULL);
+}
+
+/* A node is "others" to nobody: that part has no nodes. */
+static void put_nodes(struct prom *p)
+{
+	for (size_t i = 0; i < p->nparts; i++)
+		for (int k = 0; k < PARTS && !p->parts[i].gpu_type; k++)
+			if (k != PART_OTHERS)
+				put(p, (double)p->parts[i].nodes[k], "pool",
+				    pool_name(p, p->parts[i].pool), "state",
+				    part_name[k], NULL);
+}
+
+static void put_start_failures(struct prom *p)
+{
+	static const char *const fault[FAULT_KINDS] = {
+		[FAULT_SYSTEM] = "system",
+		[FAULT_USER] = "user",
+		[FAULT_POOL] = "pool",
+	};
+	const struct count_table *t = state_count_table(p->d->state);
+
+	for (uint32_t i = 0; i < p->d->conf->npools; i++)
+		for (int k = 0; k < FAULT_KINDS; k++)
+			put(p, (double)t->start_failures[i][k], "pool",
+			    pool_name(p, i), "fault", fault[k], NULL);
+}
+
+static void put_runner_up(struct prom *p)
+{
+	for (uint32_t i = 0; i < p->d->conf->npools; i++)
+		put(p,
+		    state_pool_is_ready(p->d->state, i) &&
+		        !state_pool_has_trouble(p->d->state, i),
+		    "pool", pool_name(p, i), NULL);
+}
+
+/* --- the table ---------------------------------------------------------- */
+
+/* One number, an expression of d and store. */
+#define ONE(name, value)                                     \
+	static void put_##name(struct prom *p)               \
+	{                                                    \
+		const struct daemon *d = p->d;               \
+		const struct store_stats *store = &p->store; \
+                                                             \
+		(void)d;                                     \
+		(void)store;                                 \
+		put(p, (double)(value), NULL);               \
+	}
+
+/* clang-format off */
+
+ONE(started_at,  d->started)
+ONE(passes,      d->stats.passes)
+ONE(turns,       d->turns)
+ONE(rows,        d->stats.rows)
+ONE(writable,    !d->full)
+ONE(reloaded,    !d->reload_failed)
+ONE(reloaded_at, d->reloaded)
+ONE(folded,      p->folded)
+
+#define QUEUE_AMOUNT(M, what, help) \
+M("aisched_queue_" what "_cpus",         gauge, amount, "CPUs: " help) \
+M("aisched_queue_" what "_gpus",         gauge, amount, "GPUs: " help) \
+M("aisched_queue_" what "_memory_bytes", gauge, amount, "memory: " help)
+
+#define FAMILIES(M) \
+M("aisched_build_info", gauge, build, "always 1: what runs") \
+M("process_cpu_seconds_total", counter, cpu, "CPU time of the daemon") \
+M("process_resident_memory_bytes", gauge, memory, "memory of the daemon") \
+M("process_start_time_seconds", gauge, started_at, "when the daemon started") \
+M("process_open_fds", gauge, fds, "descriptors that are open") \
+M("process_max_fds", gauge, fds_most, "descriptors that may be open") \
+M("aisched_turn_duration_seconds", histogram, turn, "turns of the daemon's loop, without what they waited for") \
+M("aisched_pass_duration_seconds", histogram, pass, "passes of the scheduler") \
+M("aisched_commit_duration_seconds", histogram, commit, "transactions of the database") \
+M("aisched_turns_total", counter, turns, "turns of the daemon's loop") \
+M("aisched_passes_total", counter, passes, "passes of the scheduler") \
+M("aisched_pass_rows", gauge, rows, "rows of pending jobs that the last pass looked at") \
+M("aisched_store_bytes", gauge, store, "size of the database and of its write-ahead log") \
+M("aisched_store_writable", gauge, writable, "0: there is no space, and nothing is taken or started") \
+M("aisched_config_last_reload_successful", gauge, reloaded, "0: the last reload was refused") \
+M("aisched_config_last_reload_success_timestamp_seconds", gauge, reloaded_at, "when the configuration in force was read") \
+M("aisched_connections", gauge, connections, "open connections") \
+M("aisched_requests_total", counter, requests, "requests; failed: the peer left before the answer") \
+M("aisched_authentication_failures_total", counter, auth_failures, "credentials that were refused") \
+M("aisched_jobs", gauge, jobs, "jobs that have not ended; each task of an array is one") \
+M("aisched_jobs_waiting", gauge, waiting, "pending jobs, by the reason that the last pass gave") \
+M("aisched_jobs_submitted_total", counter, submitted, "jobs that were submitted") \
+M("aisched_jobs_started_total", counter, started, "starts of jobs") \
+M("aisched_jobs_ended_total", counter, ended, "jobs that have ended") \
+M("aisched_jobs_requeued_total", counter, requeued, "jobs that wait again after a start, but for evictions") \
+M("aisched_evictions_total", counter, evictions, "jobs that had to leave all or some of their nodes") \
+M("aisched_start_failures_total", counter, start_failures, "starts that failed, by whose fault it is") \
+M("aisched_job_wait_seconds", histogram, wait, "from eligible to the first start") \
+M("aisched_job_run_seconds", histogram, run, "run time of jobs that have ended, all attempts") \
+M("aisched_promise_slip_seconds", histogram, slip, "start less promised start; an earlier start counts as 0") \
+M("aisched_oldest_wait_seconds", gauge, oldest, "how long the longest waiting job has been eligible") \
+M("aisched_queue_open", gauge, open, "whether the queue takes jobs") \
+QUEUE_AMOUNT(M, "quota", "quota of the queue") \
+QUEUE_AMOUNT(M, "limit", "limit of the queue") \
+QUEUE_AMOUNT(M, "fair_share", "fair share of the queue in the last pass") \
+QUEUE_AMOUNT(M, "allocated", "held by jobs of the queue and of those below it") \
+QUEUE_AMOUNT(M, "pending", "asked for by jobs that could start, of the queue and of those below it") \
+M("aisched_cpu_allocated_seconds_total", counter, held_cpu, "CPU time that jobs held") \
+M("aisched_cpu_used_seconds_total", counter, cpu_used, "CPU time that attempts used which are over") \
+M("aisched_memory_allocated_byte_seconds_total", counter, held_mem, "memory that jobs held, times seconds") \
+M("aisched_gpu_allocated_seconds_total", counter, held_gpu, "GPU time that jobs held") \
+M("aisched_gpu_evicted_seconds_total", counter, gpu_evicted, "GPU time held by attempts that were evicted or lost their node") \
+M("aisched_pool_cpus", gauge, pool_cpus, "CPUs of the nodes") \
+M("aisched_pool_memory_bytes", gauge, pool_memory, "memory of the nodes") \
+M("aisched_pool_gpus", gauge, pool_gpus, "GPUs of the nodes") \
+M("aisched_pool_gpus_stranded", gauge, stranded, "idle GPUs on nodes without an idle CPU") \
+M("aisched_nodes", gauge, nodes, "nodes; allocated: some job is there") \
+M("aisched_runner_up", gauge, runner_up, "whether the pool's runner answers") \
+M("aisched_metrics_folded", gauge, folded, "1: queues are counted in the queue above, for metrics_max_series")
+
+#define M(name, type, get, help) { name, #type, help, put_##get },
+
+static const struct family {
+	const char *name, *type, *help;
+	void (*put)(struct prom *p);
+} families[] = { FAMILIES(M) };
+
+/* clang-format on */
+
+/* --- all of it ---------------------------------------------------------- */
+
+static uint32_t depth_of(const struct conf *conf, uint32_t queue)
+{
+	uint32_t depth = 0;
+
+	for (int q = conf->queues[queue].parent; q >= 0;
+	     q = conf->queues[q].parent)
+		depth++;
+	return depth;
+}
+
+/* Show queues no deeper than the series allow. */
+static void fold_queues(struct prom *p)
+{
+	const struct conf *conf = p->d->conf;
+	int64_t room = conf->metrics_max_series - SERIES_OF_ALL -
+	               (int64_t)conf->npools * SERIES_OF_POOL;
+	size_t n = conf->nqueues, *level = xcalloc(n + 1, sizeof(*level));
+	uint32_t deepest = 0;
+
+	for (uint32_t q = 0; q < n; q++)
+		level[depth_of(conf, q)]++;
+	for (int64_t sum = (int64_t)level[0]; deepest + 1 < n; deepest++) {
+		sum += (int64_t)level[deepest + 1];
+		if (sum * SERIES_OF_QUEUE > room)
+			break;
+	}
+	for (uint32_t q = 0; q < n; q++) {
+		p->shown[q] = q;
+		while (depth_of(conf, p->shown[q]) > deepest)
+			p->shown[q] =
+			    (uint32_t)conf->queues[p->shown[q]].parent;
+		p->folded |= p->shown[q] != q;
+	}
+	free(level);
+}
+
+static void add_counts(struct queue_counts *to, const struct queue_counts *c)
+{
+	for (int i = 0; i < JOB_NSTATES; i++) {
+		to->jobs[i] += c->jobs[i];
+		to->ended[i] += c->ended[i];
+	}
+	for (int i = 0; i < WHY_NREASONS; i++) {
+		to->aside[i] += c->aside[i];
+		to->judged[i] += c->judged[i];
+	}
+	for (int i = 0; i < REQUEUE_KINDS; i++)
+		to->requeued[i] += c->requeued[i];
+	for (int i = 0; i < EVICT_KINDS; i++)
+		to->evicted[i] += c->evicted[i];
+	to->submitted += c->submitted;
+	to->started += c->started;
+	histogram_merge(&to->wait, &c->wait);
+	histogram_merge(&to->run, &c->run);
+	if (c->oldest != NO_TIME &&
+	    (to->oldest == NO_TIME || c->oldest < to->oldest))
+		to->oldest = c->oldest;
+}
+
+/* Add the amounts to the queue and to all above it. */
+static void add_up(const struct conf *conf, uint32_t queue,
+                   const int64_t amount[RES_N], int64_t (*sum)[RES_N])
+{
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
+		for (int r = 0; r < RES_N; r++)
+			sum[q][r] += amount[r];
+}
+
+static void collect_queues(struct prom *p)
+{
+	const struct conf *conf = p->d->conf;
+	const struct count_table *t = state_count_table(p->d->state);
+
+	for (uint32_t q = 0; q < conf->nqueues; q++)
+		p->queue[q].oldest = NO_TIME;
+	for (uint32_t q = 0; q < conf->nqueues; q++) {
+		const struct queue_counts *c =
+		    state_queue_counts(p->d->state, q);
+
+		add_counts(&p->queue[p->shown[q]], c);
+		add_up(conf, q, c->pending, p->pending);
+	}
+	for (size_t i = 0; i < t->nheld; i++)
+		if (t->held[i]->queue != COUNTS_GONE)
+			add_up(conf, t->held[i]->queue, t->held[i]->rate,
+			       p->held);
+}
+
+void prometheus_text(const struct daemon *d, struct buf *out)
+{
+	size_t n = d->conf->nqueues;
+	struct prom p = {
+		.d = d,
+		.out = out,
+		.now = clock_wall_s(),
+		.now_ms = clock_wall_us() / 1000,
+		.queue = xcalloc(n, sizeof(*p.queue)),
+		.shown = xcalloc(n, sizeof(*p.shown)),
+		.pending = xcalloc(n, sizeof(*p.pending)),
+		.held = xcalloc(n, sizeof(*p.held)),
+	};
+
+	store_stats(d->store, &p.store);
+	fold_queues(&p);
+	collect_queues(&p);
+	collect_held(&p);
+	collect_pools(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		p.name = families[i].name;
+		buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", p.name,
+		           families[i].help, p.name, families[i].type);
+		families[i].put(&p);
+	}
+	free(p.queue);
+	free(p.shown);
+	free(p.pending);
+	free(p.held);
+	free(p.held_sum);
+	free(p.parts);
+}

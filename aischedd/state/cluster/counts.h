@@ -1,0 +1,116 @@
+/*
+ * counts.h - what has happened in queues and pools since the daemon began
+ *
+ * Counted as it happens, for metrics: to read it, no job is looked at.  What
+ * jobs hold is a rate and the sum up to the time of its last change.  What a
+ * pass found of the jobs that wait is as of the last pass.  Nothing of this is
+ * kept over a restart; Prometheus expects that of counters.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_COUNTS_H
+#define AISCHEDD_STATE_CLUSTER_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/run/runner.h"
+#include "aischedd/sched/plan.h"
+#include "libcommon/histogram.h"
+#include "libcommon/limits.h"
+#include "libcommon/map.h"
+#include "libcommon/names.h"
+
+struct conf;
+struct job;
+struct state;
+
+enum { EVICT_KINDS = EVICT_NODE_DOWN + 1, FAULT_KINDS = FAULT_POOL + 1 };
+
+/* Why a job that had started waits again, but for evictions. */
+enum requeue_why {
+	REQUEUE_USER,    /* somebody asked for it */
+	REQUEUE_FAILURE, /* it failed, and is run again */
+	REQUEUE_NODE,    /* its node was lost */
+	REQUEUE_KINDS
+};
+
+/* Of one queue, without those below it. */
+struct queue_counts {
+	uint64_t jobs[JOB_NSTATES];    /* now: states that are not final */
+	uint64_t aside[WHY_NREASONS];  /* now: pending, but in no row */
+	uint64_t judged[WHY_NREASONS]; /* in rows, when the last pass ended */
+	int64_t pending[RES_N]; /* they ask for; units of enum resource */
+	int64_t oldest; /* of those, eligible since then; NO_TIME: none */
+	uint64_t submitted, started, ended[JOB_NSTATES];
+	uint64_t requeued[REQUEUE_KINDS], evicted[EVICT_KINDS];
+	struct histogram wait, run; /* histogram_jobs */
+};
+
+/* What jobs of a queue hold of a pool, on nodes with GPUs of a type. */
+struct held_counts {
+	uint32_t queue, pool; /* queue COUNTS_GONE: of no queue any longer */
+	char *gpu_type;       /* NULL: none */
+	struct held_counts *next; /* same queue and pool, another type */
+	int64_t rate[RES_N];      /* units of enum resource */
+	int64_t at_ms;            /* the sums are up to here */
+	double sum[RES_N];        /* unit seconds */
+	double cpu_used_s;        /* by attempts that are over */
+	double gpu_evicted_s;     /* held by attempts that were evicted */
+};
+#define COUNTS_GONE UINT32_MAX
+
+struct count_table {
+	struct queue_counts *queue; /* [conf->nqueues] */
+	uint64_t start_failures[LIMIT_POOLS][FAULT_KINDS];
+	struct histogram slip; /* s after the promised start */
+	struct map held_by_key;
+	struct held_counts **held;
+	size_t nheld, held_cap;
+};
+
+const struct queue_counts *state_queue_counts(const struct state *state,
+                                              uint32_t queue);
+const struct count_table *state_count_table(const struct state *state);
+
+/* What was held up to now: unit seconds. */
+double held_until(const struct held_counts *held, int r, int64_t now_ms);
+
+/* --- for this folder ---------------------------------------------------- */
+
+void counts_init(struct state *state);
+void counts_free(struct state *state);
+
+/* Another configuration is about to be taken over: queue_to as in
+ * usage_reconf().  Jobs are counted again after it. */
+void counts_reconf(struct state *state, const struct conf *conf,
+                   const uint32_t *queue_to);
+
+/* n jobs came into or left the state that the job has now. */
+void counts_jobs(struct state *state, const struct job *job, uint64_t n);
+
+/* The job was submitted; it has come from another state into its present one;
+ * it, or some of its tasks, were evicted. */
+void counts_submitted(struct state *state, const struct job *job);
+void counts_became(struct state *state, const struct job *job,
+                   enum job_state from);
+void counts_evicted(struct state *state, const struct job *job, enum evict why);
+void counts_start_failed(struct state *state, const struct job *job,
+                         enum start_fault fault);
+
+/* The job holds what its ledger says, from now on; it no longer does, which
+ * comes before each change of that. */
+void counts_hold(struct state *state, struct job *job, int64_t now_ms);
+void counts_release(struct job *job, int64_t now_ms);
+
+/* Its attempt is over and still holds what it held. */
+void counts_attempt(const struct job *job, bool evicted);
+
+/* A plan was made of the snapshot, and has been applied. */
+void counts_plan(struct state *state, const struct snap *snap,
+                 const struct plan *plan);
+
+/* The job starts; the snapshot has what it was promised. */
+void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
+                 int64_t now);
+
+#endif

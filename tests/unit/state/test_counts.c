@@ -1,0 +1,113 @@
+#include "aischedd/state/cluster/counts.h"
+
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+enum { S = 1000 }; /* milliseconds */
+
+static const struct queue_counts *of_queue(const struct world *w)
+{
+	return state_queue_counts(w->state, 0);
+}
+
+static const struct held_counts *held(const struct world *w)
+{
+	const struct count_table *t = state_count_table(w->state);
+
+	ck_assert_uint_eq(t->nheld, 1);
+	return t->held[0];
+}
+
+START_TEST(each_attempt_is_a_start_but_one_wait)
+{
+	static const char *const steps[] = { "submit cpus-per-task=2",
+		                             "+30",
+		                             "run",
+		                             "requeue 1",
+		                             "end 1 0",
+		                             "+5",
+		                             "run",
+		                             "end 1 0",
+		                             "commit",
+		                             NULL };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "attempts", steps);
+	ck_assert_uint_eq(of_queue(&w)->submitted, 1);
+	ck_assert_uint_eq(of_queue(&w)->started, 2);
+	ck_assert_uint_eq(of_queue(&w)->requeued[REQUEUE_USER], 1);
+	ck_assert_uint_eq(of_queue(&w)->ended[JOB_COMPLETED], 1);
+	ck_assert_uint_eq(of_queue(&w)->wait.n, 1);
+	ck_assert(of_queue(&w)->wait.sum == 30);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(what_is_held_is_summed_until_now)
+{
+	static const char *const steps[] = { "submit cpus-per-task=2", "run",
+		                             "+10", NULL };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "held", steps);
+	ck_assert(held_until(held(&w), RES_CPU, w.now * S) == 2000.0 * 10);
+	world_end(&w, 1, 0);
+	world_tick(&w, 50);
+	ck_assert(held_until(held(&w), RES_CPU, w.now * S) == 2000.0 * 10);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(evictions_are_counted_with_what_they_cost)
+{
+	static const char *const steps[] = {
+		"submit cpus-per-task=2 gpus-per-task=2",
+		"run",
+		"+10",
+		"submit cpus-per-task=1",
+		"look",
+		"decide evict 1 all preempt 2",
+		"end 1 0",
+		NULL
+	};
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "evicted", steps);
+	ck_assert_uint_eq(of_queue(&w)->evicted[EVICT_PREEMPT], 1);
+	ck_assert_uint_eq(of_queue(&w)->requeued[REQUEUE_USER], 0);
+	ck_assert(held(&w)->gpu_evicted_s == 2 * 10);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(what_a_pass_found_is_said_of_all_of_a_row)
+{
+	static const char *const steps[] = { "submit cpus-per-task=4",
+		                             "submit cpus-per-task=3",
+		                             "+7",
+		                             "submit cpus-per-task=3",
+		                             "submit cpus-per-task=1 hold",
+		                             "run",
+		                             NULL };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "rows", steps);
+	ck_assert_uint_eq(of_queue(&w)->judged[WHY_Resources], 2);
+	ck_assert_uint_eq(of_queue(&w)->aside[WHY_JobHeldUser], 1);
+	ck_assert_int_eq(of_queue(&w)->pending[RES_CPU], 2 * 3000);
+	ck_assert_int_eq(of_queue(&w)->oldest, w.now - 7);
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(counts)
+{
+	tcase_add_test(tc, each_attempt_is_a_start_but_one_wait);
+	tcase_add_test(tc, what_is_held_is_summed_until_now);
+	tcase_add_test(tc, evictions_are_counted_with_what_they_cost);
+	tcase_add_test(tc, what_a_pass_found_is_said_of_all_of_a_row);
+}
