@@ -1,31 +1,23 @@
 /* aisub - submit jobs */
-#include <ctype.h>
 #include <err.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "aisub/folder.h"
-#include "libcommon/export.h"
+#include "libcommon/batch.h"
 #include "libcommon/follow.h"
 #include "libcommon/limits.h"
-#include "libcommon/paths.h"
 #include "libcommon/retry.h"
 #include "libcommon/spec_opt.h"
 
 enum {
-	PATIENCE_S = 30,       /* for a daemon that restarts meanwhile */
-	ID_SIZE = 24,          /* of a job id as text */
-	READ_SIZE = 64 * 1024, /* at once, of a script */
-	BINARY_CHECK = 1024,   /* bytes that must be without a zero byte */
-	COMMAND_MAX = 500 /* bytes of a command that are kept to be shown */
+	PATIENCE_S = 30,    /* for a daemon that restarts meanwhile */
+	ID_SIZE = 24,       /* of a job id as text */
+	BINARY_CHECK = 1024 /* bytes that must be without a zero byte */
 };
 
 static const struct opt_prog prog = {
@@ -47,46 +39,6 @@ struct script {
 };
 
 /* --- the script ----------------------------------------------------------- */
-
-/* As the shell finds commands: here, then in $PATH. */
-static int open_script(const char *name)
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	const char *path = getenv("PATH");
-
-	if (fd >= 0 || errno != ENOENT || strchr(name, '/') || !path)
-		return fd;
-	while (fd < 0 && *path) {
-		size_t len = strcspn(path, ":");
-		char *file = xasprintf("%.*s/%s", (int)len, path, name);
-
-		fd = open(file, O_RDONLY | O_CLOEXEC);
-		free(file);
-		path += len + (path[len] == ':');
-	}
-	if (fd < 0)
-		errno = ENOENT;
-	return fd;
-}
-
-static int read_all(int fd, const char *name, struct buf *ret, struct err *err)
-{
-	for (;;) {
-		char *room = buf_room(ret, READ_SIZE);
-		ssize_t n = read(fd, room, READ_SIZE);
-
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return err_sys(err, "cannot read script '%s'", name);
-		if (n > 0)
-			buf_grew(ret, (size_t)n);
-		if (ret->len > LIMIT_SCRIPT_MAX)
-			return err_set(err, E2BIG,
-			               "script '%s' is longer than %d MiB",
-			               name, LIMIT_SCRIPT_MAX >> 20);
-	}
-}
 
 /* The rules of sbatch. */
 static int check_script(const struct script *script, struct err *err)
@@ -123,7 +75,7 @@ static int read_script(struct script *script, const char *name, struct err *err)
 
 	if (name && strcmp(name, "-")) {
 		script->name = name;
-		fd = open_script(name);
+		fd = batch_open(name);
 		if (fd < 0)
 			return err_sys(err, "cannot open script '%s'", name);
 	} else {
@@ -133,7 +85,7 @@ static int read_script(struct script *script, const char *name, struct err *err)
 			warnx("reading the script from the terminal, to its "
 			      "end with ^D; 'aisub --help' says more");
 	}
-	rc = read_all(fd, script->name, &script->text, err);
+	rc = batch_read(fd, script->name, &script->text, err);
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return rc < 0 ? -1 : check_script(script, err);
@@ -154,93 +106,20 @@ static const char *default_name(const struct submit *submit,
 	return slash ? slash + 1 : script->name;
 }
 
-/* What `aiq JOB` shows as the command: on one line, and cut when it is long.
- * NULL: the script came from standard input, or its name is not UTF-8. */
-static const char *command_of(const struct submit *submit,
-                              const struct script *script)
-{
-	const char *text = submit->wrap ? submit->wrap : script->name;
-	size_t len = strlen(text);
-	json_t *utf8 = script->is_stdin ? NULL : json_string(text);
-	char *copy, *ret;
-
-	if (!utf8 || !len) {
-		json_decref(utf8);
-		return NULL;
-	}
-	json_decref(utf8);
-	if (len > COMMAND_MAX)
-		len = COMMAND_MAX;
-	while (len < strlen(text) && (text[len] & 0xc0) == 0x80)
-		len--; /* not within a character */
-	copy = xstrndup(text, len);
-	ret = arena_strdup(submit->arena, copy);
-	free(copy);
-	for (char *s = ret; *s; s++)
-		if (iscntrl((unsigned char)*s))
-			*s = ' ';
-	return ret;
-}
-
-/* --chdir may be relative to the current folder, which is the default. */
-static int set_workdir(struct submit *submit, struct err *err)
-{
-	const char *dir = submit->spec.workdir;
-	char *cwd, *path;
-
-	if (dir && *dir == '/')
-		return 0;
-	cwd = getcwd(NULL, 0);
-	if (!cwd)
-		return err_sys(err, "the current folder");
-	path = dir ? xasprintf("%s/%s", cwd, dir) : xstrdup(cwd);
-	submit->spec.workdir = arena_strdup(submit->arena, path);
-	free(path);
-	free(cwd);
-	return 0;
-}
-
-static int set_args(struct submit *submit, char **args, struct err *err)
-{
-	json_t *list = json_array();
-	char *text;
-	int rc = 0;
-
-	for (size_t i = 0; args[i] && rc == 0; i++)
-		if (json_array_append_new(list, json_string(args[i])) < 0)
-			rc = err_set(err, EINVAL,
-			             "argument %zu of the script, '%s', is "
-			             "not UTF-8",
-			             i + 1, args[i]);
-	text = json_dumps(list, JSON_COMPACT);
-	submit->spec.args = arena_strdup(submit->arena, text);
-	free(text);
-	json_decref(list);
-	return rc;
-}
-
 static int complete(struct submit *submit, const struct script *script,
                     char **args, struct err *err)
 {
-	struct spec *spec = &submit->spec;
-	char host[256];
-	mode_t mask = umask(077);
+	const struct batch_job job = {
+		.name = default_name(submit, script),
+		.command = submit->wrap       ? submit->wrap
+		           : script->is_stdin ? NULL
+		                              : script->name,
+		.once = submit->launch ? !strcmp(submit->launch, "script")
+		                       : submit->only_slurm,
+		.args = args,
+	};
 
-	umask(mask);
-	spec->umask = mask & 0777;
-	if (!spec->name)
-		spec->name = default_name(submit, script);
-	spec->command = command_of(submit, script);
-	if (!spec->output)
-		spec->output = spec->array ? "slurm-%A_%a.out" : "slurm-%j.out";
-	if (submit->launch ? !strcmp(submit->launch, "script")
-	                   : submit->only_slurm)
-		spec->launch_script = 1;
-	if (gethostname(host, sizeof(host)) == 0)
-		spec->submit_host = arena_strdup(submit->arena, host);
-	if (*args && set_args(submit, args, err) < 0)
-		return -1;
-	return set_workdir(submit, err);
+	return batch_complete(submit, &job, err);
 }
 
 /* What all places together must not say. */
@@ -253,65 +132,6 @@ static int check(const struct submit *submit, struct err *err)
 		               "--follow cannot follow an array; `aiq --log "
 		               "-f JOB_TASK` follows one of its tasks");
 	return spec_resolve(&submit->spec, 0, &req, err);
-}
-
-/* A daemon on another machine may have other folders. */
-static bool is_remote(const struct submit *submit)
-{
-	const char *address =
-	    submit->socket ? submit->socket : getenv("AISCHED_SOCKET");
-	char *host, *port;
-
-	if (!address || address_parse(address, &host, &port, NULL) <= 0)
-		return false;
-	free(host);
-	free(port);
-	return true;
-}
-
-static int check_files(const struct submit *submit, struct err *err)
-{
-	const struct spec *spec = &submit->spec;
-
-	if (is_remote(submit) || spec->mount)
-		return 0; /* with mounts, names are those in containers */
-	if (folder_check(spec->workdir, spec->output, err) < 0)
-		return -1;
-	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;
-}
-
-/* --- the request ---------------------------------------------------------- */
-
-/* The same in every repetition: the daemon takes each token once. */
-static int make_token(char ret[33], struct err *err)
-{
-	unsigned char bytes[16];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return err_sys(err, "getrandom");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
-}
-
-static json_t *send_job(struct retry *retry, const struct submit *submit,
-                        struct script *script, struct err *err)
-{
-	size_t script_len = script->text.len;
-	json_t *req, *answer;
-	char token[33];
-
-	if (make_token(token, err) < 0 ||
-	    export_env(&script->text, submit->export_env, environ, err) < 0)
-		return NULL;
-	req = json_pack("{s:s, s:s, s:[o], s:I, s:I, s:b}", "op", "submit",
-	                "token", token, "specs", spec_to_json(&submit->spec),
-	                "script_len", (json_int_t)script_len, "env_len",
-	                (json_int_t)(script->text.len - script_len),
-	                "test_only", submit->test_only);
-	answer = retry_call(retry, req, &script->text, NULL, err);
-	json_decref(req);
-	return answer;
 }
 
 /* --- the answer ----------------------------------------------------------- */
@@ -468,7 +288,7 @@ static int submit_job(const struct submit *submit, struct script *script)
 	char id[ID_SIZE] = "";
 	int status = EXIT_SUCCESS;
 	struct err why;
-	json_t *answer = send_job(&retry, submit, script, &why);
+	json_t *answer = batch_send(&retry, submit, &script->text, &why);
 
 	if (!answer || report(&retry, submit, answer, id, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
@@ -512,7 +332,7 @@ int main(int argc, char **argv)
 		errx(EXIT_FAILURE, "%s", why.text);
 	if (check(&submit, &why) < 0)
 		errx(EXIT_USAGE, "%s", why.text);
-	if (check_files(&submit, &why) < 0)
+	if (batch_check_files(&submit, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
 
 	status = submit_job(&submit, &script);

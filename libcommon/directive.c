@@ -140,9 +140,14 @@ static int directive_line(struct directive *d, const struct line_words *w,
 		const char *word = words_get(w, i);
 		int more;
 
-		if (word[0] != '-' || !word[1] || !strcmp(word, "--"))
-			return err_set(err, EINVAL, "'%s' is not an option",
-			               word);
+		if (word[0] != '-' || !word[1] || !strcmp(word, "--")) {
+			if (!h->word)
+				return err_set(err, EINVAL,
+				               "'%s' is not an option", word);
+			if (h->word(word, d->slurm, h->arg, err) < 0)
+				return -1;
+			continue;
+		}
 		if (word[1] == '-')
 			more = long_option(d, w, i, h, err);
 		else

@@ -30,6 +30,9 @@ struct directive_handler {
 	/* Each option, in order; its texts are valid for the call.  Returns
 	 * -1 with *err to stop. */
 	int (*option)(const struct directive *d, void *arg, struct err *err);
+	/* A word that is no option; NULL: it is an error.  Returns -1 with *err
+	 * to stop. */
+	int (*word)(const char *word, bool slurm, void *arg, struct err *err);
 	/* The first line like a directive after the first command. */
 	void (*late)(int line, void *arg);
 	void *arg;

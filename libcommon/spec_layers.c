@@ -93,8 +93,7 @@ static void spec_merge(struct spec *to, struct spec *from)
 	}
 }
 
-/* Take fields that are not set yet from another place. */
-static void submit_merge(struct submit *to, struct submit *from)
+void submit_merge(struct submit *to, struct submit *from)
 {
 	spec_merge(&to->spec, &from->spec);
 	if (!to->export_env)

@@ -39,6 +39,9 @@ void submit_init(struct submit *submit, struct arena *arena,
  * another way. */
 void submit_clear(struct submit *submit, const struct opt *opt);
 
+/* Take fields that are not set yet from another place. */
+void submit_merge(struct submit *to, struct submit *from);
+
 /* Take AISUB_* variables for fields that are not set yet.  Fails with EINVAL
  * or ERANGE, naming the variable. */
 int submit_from_env(struct submit *submit, char *const *env, struct err *err);

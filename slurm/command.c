@@ -71,13 +71,15 @@ __attribute__((noreturn)) static void print_help(const struct command_line *l,
 	exit(EXIT_SUCCESS);
 }
 
-/* Hand a value to its option, or end. */
-static void apply(const struct command_line *line, const struct opt *opt,
-                  void *ctx, const char *value)
+void command_apply(const struct command_line *line, const struct opt *opt,
+                   void *ctx, const char *value)
 {
 	struct err err;
+	int status = line->apply ? line->apply(opt, ctx, value) : 0;
 
-	if (opt->set(ctx, opt, value, &err) == 0)
+	if (status)
+		exit(status);
+	if (line->apply || opt->set(ctx, opt, value, &err) == 0)
 		return;
 	command_error("%s", err.text);
 	exit(line->usage_status);
@@ -101,9 +103,42 @@ static void take_variables(const struct command_line *line, void *ctx)
 			buf_addc(&name, '2');
 		value = getenv(name.data);
 		buf_free(&name);
-		if (value && (opt->arg ? *value != '\0' : true))
-			apply(line, opt, ctx, opt->arg ? value : NULL);
+		if (value && (!opt->arg || *value))
+			command_apply(line, opt, ctx, opt->arg ? value : NULL);
 	}
+}
+
+void command_take_variables(const struct command_line *line,
+                            const struct command_variable *special, void *ctx)
+{
+	take_variables(line, ctx);
+	for (; special->name; special++) {
+		char *name = xasprintf("%s%s", line->env, special->name);
+		const char *value = getenv(name);
+
+		free(name);
+		if (value && *value)
+			command_apply(line,
+			              opt_find(line->opts, special->option),
+			              ctx, value);
+	}
+}
+
+const struct opt *command_find(const struct command_line *line,
+                               const char *name)
+{
+	const struct opt *begins = NULL;
+	int n = 0;
+
+	for (const struct opt *opt = line->opts; !is_end(opt); opt++) {
+		if (!opt->name || strncmp(opt->name, name, strlen(name)) != 0)
+			continue;
+		if (!opt->name[strlen(name)])
+			return opt;
+		begins = opt;
+		n++;
+	}
+	return n == 1 ? begins : NULL;
 }
 
 /* The tables that getopt_long() wants. */
@@ -182,7 +217,7 @@ int command_parse(const struct command_line *line, void *ctx, int argc,
 			        line->name);
 			exit(line->usage_status);
 		}
-		apply(line, found(line, c), ctx, optarg);
+		command_apply(line, found(line, c), ctx, optarg);
 	}
 	buf_free(&t.letters);
 	free(t.longs);

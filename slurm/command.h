@@ -25,6 +25,7 @@ struct slurm_command {
 extern const struct slurm_command commands[]; /* ends with a NULL name */
 
 int squeue_main(int argc, char **argv);
+int sbatch_main(int argc, char **argv);
 int scancel_main(int argc, char **argv);
 
 /* The options of one command. */
@@ -35,6 +36,9 @@ struct command_line {
 	const char *env;  /* prefix of variables: "SQUEUE_"; NULL: none */
 	int usage_status; /* what a bad option exits with */
 	bool stop_at_operand;
+	/* Hands a value to an option in place of command_apply(); returns the
+	 * status to exit with, 0 to go on. NULL: none. */
+	int (*apply)(const struct opt *opt, void *ctx, const char *value);
 };
 
 /*
@@ -45,6 +49,22 @@ struct command_line {
  */
 int command_parse(const struct command_line *line, void *ctx, int argc,
                   char **argv);
+
+/* Take the variables of the options only; name is what stands behind the prefix
+ * for an option that is called otherwise there: { "TIMELIMIT", "time" }. */
+struct command_variable {
+	const char *name, *option;
+};
+void command_take_variables(const struct command_line *line,
+                            const struct command_variable *special, void *ctx);
+
+/* Hand a value to its option, or exit. */
+void command_apply(const struct command_line *line, const struct opt *opt,
+                   void *ctx, const char *value);
+
+/* By its name, of which the start will do; NULL: none, or several. */
+const struct opt *command_find(const struct command_line *line,
+                               const char *name);
 
 /* Print "NAME: error: ..." on stderr. */
 void command_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -8,6 +8,7 @@
 
 const struct slurm_command commands[] = {
 	{ "squeue", squeue_main },
+	{ "sbatch", sbatch_main },
 	{ "scancel", scancel_main },
 	{ NULL, NULL },
 };

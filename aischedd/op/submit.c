@@ -175,7 +175,8 @@ static json_t *batch_test(struct daemon *d, const struct peer *peer,
 		buf_free(&text);
 		buf_free(&t.nodes);
 	}
-	return json_pack("{s:o}", "tests", tests);
+	return json_pack("{s:o, s:s}", "tests", tests, "queue",
+	                 d->conf->queues[b->queue[0]].name);
 }
 
 static int batch_submit(struct daemon *d, const struct peer *peer,

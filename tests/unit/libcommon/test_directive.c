@@ -90,7 +90,9 @@ static const struct {
 START_TEST(directive_case)
 {
 	struct buf got = { 0 };
-	const struct directive_handler handler = { takes, option, late, &got };
+	const struct directive_handler handler = {
+		.takes = takes, .option = option, .late = late, .arg = &got
+	};
 	struct err err;
 
 	buf_puts(&got, "");
@@ -110,7 +112,9 @@ START_TEST(zero_byte)
 {
 	static const char script[] = "#AISUB -t 1\0002\n";
 	struct buf got = { 0 };
-	const struct directive_handler handler = { takes, option, late, &got };
+	const struct directive_handler handler = {
+		.takes = takes, .option = option, .late = late, .arg = &got
+	};
 	struct err err;
 
 	ck_assert_int_lt(

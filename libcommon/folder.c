@@ -1,5 +1,5 @@
 /* folder.c - whether the files of a job could be made at all */
-#include "aisub/folder.h"
+#include "libcommon/folder.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

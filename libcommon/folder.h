@@ -3,8 +3,8 @@
  *
  * The daemon could not look: it is not the user, and must not block.
  */
-#ifndef AISUB_FOLDER_H
-#define AISUB_FOLDER_H
+#ifndef LIBCOMMON_FOLDER_H
+#define LIBCOMMON_FOLDER_H
 
 #include "libcommon/err.h"
 

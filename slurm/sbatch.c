@@ -1,0 +1,376 @@
+/* sbatch.c - submit batch jobs */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcommon/batch.h"
+#include "libcommon/limits.h"
+#include "slurm/rows.h"
+#include "slurm/sbatch.h"
+#include "slurm/words.h"
+
+enum { PATIENCE_S = 30, STATUS_WAIT_LOST = 1 };
+
+/* --- the script ----------------------------------------------------------- */
+
+/* sbatch's rules, and its words. */
+static bool check_script(const struct buf *script)
+{
+	if (!script->len) {
+		command_error("Batch script is empty!");
+		return false;
+	}
+	if (script->len < 2 || memcmp(script->data, "#!", 2) != 0) {
+		command_error("This does not look like a batch script.  The "
+		              "first");
+		command_error("line must start with #! followed by the path "
+		              "to an interpreter.");
+		command_error("For instance: #!/bin/sh");
+		return false;
+	}
+	if (memchr(script->data, '\0', script->len)) {
+		command_error("The SLURM controller does not allow scripts "
+		              "that contain a NULL character '\\0'.");
+		return false;
+	}
+	if (memmem(script->data, script->len, "\r\n", 2)) {
+		command_error("Batch script contains DOS line breaks (\\r\\n)");
+		command_error("instead of expected UNIX line breaks (\\n).");
+		return false;
+	}
+	return true;
+}
+
+/* name NULL: standard input. */
+static bool read_script(struct buf *script, const char *name)
+{
+	int fd = name ? batch_open(name) : STDIN_FILENO;
+	struct err err;
+	int rc;
+
+	if (fd < 0) {
+		command_error("Unable to open file %s", name);
+		return false;
+	}
+	rc = batch_read(fd, name ? name : "stdin", script, &err);
+	if (name)
+		close(fd);
+	if (rc < 0) {
+		command_error("%s", err.text);
+		return false;
+	}
+	return check_script(script);
+}
+
+/* --- what was not said ---------------------------------------------------- */
+
+static bool is_kept(const char *variable)
+{
+	return !strncmp(variable, "SLURM_", strlen("SLURM_")) ||
+	       !strncmp(variable,
+	                "AISCHED_SOCKET=", strlen("AISCHED_SOCKET=")) ||
+	       !strncmp(variable, "AISCHED_MUNGE_SOCKET=",
+	                strlen("AISCHED_MUNGE_SOCKET="));
+}
+
+/* A list of variables leaves those of Slurm in, and what leads to the daemon.
+ * With ALL everything is in already. */
+static void keep_variables(struct submit *submit)
+{
+	const char *list = submit->export_env;
+	struct buf text = { 0 };
+
+	if (!list || !strcmp(list, "ALL") || !strncmp(list, "ALL,", 4))
+		return;
+	buf_puts(&text, list);
+	for (char **env = environ; *env; env++)
+		if (is_kept(*env))
+			buf_printf(&text, ",%.*s", (int)strcspn(*env, "="),
+			           *env);
+	submit->export_env = arena_strdup(submit->arena, text.data);
+	buf_free(&text);
+}
+
+static int complete(struct sbatch *sbatch, const char *file, char **args,
+                    struct err *err)
+{
+	struct submit *submit = &sbatch->submit;
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	const struct batch_job job = {
+		.name = submit->wrap ? "wrap"
+		        : slash      ? slash + 1
+		        : file       ? file
+		                     : "sbatch",
+		.command = submit->wrap ? submit->wrap : file,
+		.once = true,
+		.args = args,
+	};
+
+	keep_variables(submit);
+	if (sbatch_resolve(sbatch, err) < 0)
+		return -1;
+	if (batch_complete(submit, &job, err) < 0)
+		return -1;
+	return batch_check_files(submit, err);
+}
+
+/* --- the request ---------------------------------------------------------- */
+
+static json_t *send_once(struct retry *retry, struct sbatch *sbatch,
+                         struct buf *script, struct err *err)
+{
+	size_t len = script->len;
+	json_t *answer = batch_send(retry, &sbatch->submit, script, err);
+
+	script->len = len; /* without the environment */
+	return answer;
+}
+
+/* When a job would start, as --test-only says: 0 is at once, INT64_MAX nobody
+ * knows. */
+static int64_t start_of(const json_t *answer)
+{
+	const json_t *test =
+	    json_array_get(json_object_get(answer, "tests"), 0);
+	int64_t expected = row_int(test, "expected_start");
+
+	if (json_is_true(json_object_get(test, "starts")))
+		return 0;
+	return expected == ROW_NONE ? INT64_MAX : expected;
+}
+
+/* -p a,b: that of them where the job would start first. */
+static int choose_queue(struct retry *retry, struct sbatch *sbatch,
+                        struct buf *script, struct err *err)
+{
+	struct submit *submit = &sbatch->submit;
+	const char *list = submit->spec.queue, *best = NULL;
+	bool test_only = submit->test_only;
+	int64_t first = 0;
+
+	if (!list || !strchr(list, ','))
+		return 0;
+	submit->test_only = true;
+	for (const char *s = list; *s; s += *s == ',') {
+		size_t len = strcspn(s, ",");
+		char *name = xstrndup(s, len);
+		json_t *answer;
+
+		submit->spec.queue = arena_strdup(submit->arena, name);
+		free(name);
+		s += len;
+		answer = send_once(retry, sbatch, script, err);
+		if (answer && (!best || start_of(answer) < first)) {
+			first = start_of(answer);
+			best = submit->spec.queue;
+		}
+		json_decref(answer);
+	}
+	submit->test_only = test_only;
+	submit->spec.queue = best;
+	return best ? 0 : -1;
+}
+
+/* "a,b" is a list of queues, not the name of one that has a comma. */
+static void print_refusal(const struct sbatch *sbatch, const struct err *err)
+{
+	const char *first, *words = words_of_submit(err, &first);
+	const char *queue = sbatch->submit.spec.queue;
+
+	if (!strcmp(words, "Invalid partition name specified"))
+		command_error("invalid partition specified: %s",
+		              queue ? queue : "");
+	if (first)
+		command_error("%s", first);
+	if (sbatch->submit.test_only)
+		fprintf(stderr, "allocation failure: %s\n", words);
+	else
+		command_error("Batch job submission failed: %s", words);
+}
+
+/* --- the answer ----------------------------------------------------------- */
+
+static int print_test(const struct submit *submit, const json_t *answer)
+{
+	const json_t *test =
+	    json_array_get(json_object_get(answer, "tests"), 0);
+	int64_t start = start_of(answer);
+	struct buf when = { 0 };
+	struct request req;
+
+	if (start == INT64_MAX) {
+		fprintf(stderr, "allocation failure: %s\n",
+		        row_text(test, "reason_text"));
+		return EXIT_FAILURE;
+	}
+	spec_request(&submit->spec, 0, &req);
+	format_time(&when, start ? start : submit->now);
+	fprintf(stderr,
+	        "sbatch: Job 0 to start at %s using %lld processors on nodes "
+	        "%s in partition %s\n",
+	        when.data, (long long)(req.tasks * req.cpus_milli / 1000),
+	        row_text(test, "nodes"), row_text(answer, "queue"));
+	buf_free(&when);
+	return EXIT_SUCCESS;
+}
+
+static void print_id(const struct sbatch *sbatch, const char *cluster,
+                     const char *id)
+{
+	if (sbatch->submit.quiet && !sbatch->submit.parsable)
+		return;
+	if (sbatch->submit.parsable)
+		printf("%s%s%s\n", id, cluster ? ";" : "",
+		       cluster ? cluster : "");
+	else
+		printf("Submitted batch job %s%s%s\n", id,
+		       cluster ? " on cluster " : "", cluster ? cluster : "");
+}
+
+static int wait_for(struct retry *retry, const char *id)
+{
+	struct err err;
+	int status;
+
+	fflush(stdout);
+	status = retry_wait(retry, &id, 1, &err);
+	if (status >= 0)
+		return status;
+	command_error("%s", err.text);
+	return STATUS_WAIT_LOST;
+}
+
+static void print_warnings(const struct sbatch *sbatch, const json_t *answer)
+{
+	const json_t *warnings = json_object_get(answer, "warnings"), *text;
+	size_t i;
+
+	if (sbatch->verbose)
+		json_array_foreach(warnings, i, text)
+			fprintf(stderr, "sbatch: warning: %s\n",
+			        json_string_value(text));
+}
+
+static int submit_job(struct retry *retry, struct sbatch *sbatch,
+                      struct buf *script, struct err *err)
+{
+	char *cluster = NULL, id[24];
+	json_t *answer;
+	int status = EXIT_SUCCESS;
+
+	if (command_check_clusters(retry->client, sbatch->clusters, err) < 0)
+		return -1;
+	if (sbatch->clusters)
+		cluster = command_cluster(retry->client, err);
+	answer = choose_queue(retry, sbatch, script, err) == 0
+	             ? send_once(retry, sbatch, script, err)
+	             : NULL;
+	if (!answer) {
+		print_refusal(sbatch, err);
+		free(cluster);
+		return EXIT_FAILURE;
+	}
+	print_warnings(sbatch, answer);
+	if (sbatch->submit.test_only) {
+		status = print_test(&sbatch->submit, answer);
+	} else {
+		snprintf(id, sizeof(id), "%lld",
+		         (long long)json_integer_value(json_array_get(
+			     json_object_get(answer, "job_ids"), 0)));
+		print_id(sbatch, cluster, id);
+		if (sbatch->submit.wait)
+			status = wait_for(retry, id);
+	}
+	json_decref(answer);
+	free(cluster);
+	return status;
+}
+
+static int run(struct sbatch *sbatch, struct buf *script)
+{
+	struct retry retry = { .patience_s = PATIENCE_S };
+	struct err err;
+	int status;
+
+	retry.client = command_connect(&err);
+	if (!retry.client) {
+		command_error("Batch job submission failed: %s",
+		              words_of_job(&err));
+		return EXIT_FAILURE;
+	}
+	status = submit_job(&retry, sbatch, script, &err);
+	if (status < 0) {
+		command_error("%s", err.text);
+		status = EXIT_FAILURE;
+	}
+	retry_close(&retry);
+	return status;
+}
+
+/* The options in their order of precedence; false: the script is none. */
+static bool read_options(struct sbatch *sbatch, struct buf *script,
+                         const char *file)
+{
+	sbatch_from_env(sbatch);
+	if (sbatch->submit.wrap) {
+		buf_printf(script,
+		           "#!/bin/sh\n# This script was created by "
+		           "sbatch --wrap.\n\n%s\n",
+		           sbatch->submit.wrap);
+		return true;
+	}
+	if (!read_script(script, file))
+		return false;
+	sbatch_from_script(sbatch, script);
+	return true;
+}
+
+static int check_together(const struct sbatch *sbatch, bool has_operand)
+{
+	if (sbatch->submit.wrap && has_operand)
+		command_error("Script arguments not permitted with --wrap "
+		              "option");
+	else if (sbatch->submit.quiet && sbatch->verbose)
+		command_error("don't specify both --verbose (-v) and --quiet "
+		              "(-Q)");
+	else
+		return 0;
+	return -1;
+}
+
+int sbatch_main(int argc, char **argv)
+{
+	struct buf warnings = { 0 }, script = { 0 };
+	struct arena *arena = arena_new();
+	struct sbatch sbatch;
+	const char *file;
+	struct err err;
+	int first, status = EXIT_FAILURE;
+
+	json_object_seed(1); /* our tables hold our own keys */
+	sbatch_init(&sbatch, arena, &warnings);
+	first = command_parse(&sbatch_line, &sbatch, argc, argv);
+	file = first < argc ? argv[first] : NULL;
+	if (check_together(&sbatch, file != NULL) < 0 ||
+	    !read_options(&sbatch, &script, file))
+		goto out;
+	if (complete(&sbatch, file, argv + first + (file != NULL), &err) < 0) {
+		print_refusal(&sbatch, &err);
+		goto out;
+	}
+	if (sbatch.verbose && warnings.len)
+		fputs(warnings.data, stderr);
+	if (sbatch.signals_steps)
+		fputs("sbatch: warning: --signal without B: is for steps of "
+		      "the job, which are not supported yet: no signal will "
+		      "be sent\n",
+		      stderr);
+	status = run(&sbatch, &script);
+out:
+	json_decref(sbatch.clusters);
+	buf_free(&warnings);
+	buf_free(&script);
+	arena_free(arena);
+	return status;
+}

@@ -1,0 +1,512 @@
+/* sbatch_opts.c - the options of sbatch, wherever they stand */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/directive.h"
+#include "libcommon/parse.h"
+#include "libcommon/spec_set.h"
+#include "slurm/sbatch.h"
+#include "slurm/words.h"
+
+enum { STATUS_USAGE = 255 };
+
+/* --- values that are not as aisub's --------------------------------------- */
+
+static int64_t *int_at(void *ctx, const struct opt *opt)
+{
+	return (int64_t *)(void *)((char *)ctx + opt->offset);
+}
+
+/* "2-4": the least of them. */
+static int set_nodes(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	char *least = xstrndup(value, strcspn(value, "-"));
+	int rc = spec_set_int(ctx, opt, least, err);
+
+	free(least);
+	return rc;
+}
+
+static int set_mem(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	int64_t mib;
+
+	if (parse_mib(value, 'M', &mib, NULL) == 0 && !mib)
+		return err_set(err, EOPNOTSUPP,
+		               "--%s=0: all the memory of a node cannot be "
+		               "asked for yet; say how much",
+		               opt->name);
+	return spec_set_mib(ctx, opt, value, err);
+}
+
+static int set_mem_per_gpu(void *ctx, const struct opt *opt, const char *value,
+                           struct err *err)
+{
+	return parse_mib(value, 'M', int_at(ctx, opt), err);
+}
+
+static int set_number(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	return parse_int(value, 1, 100000, int_at(ctx, opt), err);
+}
+
+static int set_qos(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	return strcmp(value, "normal") != 0
+	           ? spec_set_text(ctx, opt, value, err)
+	           : 0;
+}
+
+/* A bare id means afterany. */
+static int set_dependency(void *ctx, const struct opt *opt, const char *value,
+                          struct err *err)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	for (const char *s = value; *s; s += *s != '\0') {
+		size_t len = strcspn(s, ",?");
+
+		if (len && strspn(s, "0123456789_+:") >= len)
+			buf_puts(&text, "afterany:");
+		buf_add(&text, s, len);
+		s += len;
+		if (*s)
+			buf_addc(&text, *s);
+	}
+	rc = spec_set_text(ctx, opt, text.data ? text.data : "", err);
+	buf_free(&text);
+	return rc;
+}
+
+/* [R][B:]SIG[@s]: without B it is for steps. */
+static int set_signal(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	struct sbatch *sbatch = ctx;
+	const char *colon = strchr(value, ':');
+	size_t len = colon ? (size_t)(colon - value) : 0;
+	bool batch = memchr(value, 'B', len) != NULL;
+	const char *rest = colon ? colon + 1 : value;
+	int64_t before;
+	char *ours;
+	int rc, signo;
+	bool only;
+
+	if (strspn(value, "RB") < len)
+		return err_set(err, EINVAL, "bad signal '%s'", value);
+	if (!batch) {
+		sbatch->signals_steps = true;
+		return parse_signal_spec(rest, &signo, &before, &only, err);
+	}
+	ours = xasprintf("B:%s", rest);
+	rc = spec_set_signal(ctx, opt, ours, err);
+	free(ours);
+	return rc;
+}
+
+static int set_moment(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	static const char *const hours[][2] = { { "fika", "15:00" },
+		                                { "teatime", "16:00" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(hours); i++)
+		if (!strcmp(value, hours[i][0]))
+			value = hours[i][1];
+	return spec_set_moment(ctx, opt, value, err);
+}
+
+static int set_own_id(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	int64_t id;
+
+	(void)ctx;
+	if (parse_int(value, 0, UINT32_MAX, &id, NULL) == 0 &&
+	    id == (*opt->name == 'u' ? (int64_t)geteuid() : (int64_t)getegid()))
+		return 0;
+	return err_set(err, EOPNOTSUPP,
+	               "--%s: jobs are submitted by their own users only",
+	               opt->name);
+}
+
+static int refuse_kill(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	bool yes;
+
+	(void)ctx, (void)opt;
+	if (parse_bool(value, &yes, err) < 0)
+		return -1;
+	return yes ? err_set(err, EOPNOTSUPP,
+	                     "--kill-on-invalid-dep=yes is not supported yet: "
+	                     "such a job waits with the reason "
+	                     "DependencyNeverSatisfied")
+	           : 0;
+}
+
+static int refuse_file(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	(void)ctx, (void)opt, (void)value;
+	return err_set(err, EOPNOTSUPP,
+	               "--export-file is not supported yet; --export names "
+	               "variables");
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+#define SPEC(member) .offset = offsetof(struct sbatch, submit.spec.member)
+#define AT(member)   .offset = offsetof(struct sbatch, member)
+#define IGNORED(letter, name, arg)                             \
+	{                                                      \
+		letter, name, arg, NULL, .set = command_ignore \
+	}
+#define IGNORED_OPTIONAL(letter, name)                            \
+	{                                                         \
+		letter, name, "HOW", NULL, .set = command_ignore, \
+					   .optional = true       \
+	}
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'A', "account", "NAME", "account it is charged to", spec_set_text, SPEC(account) },
+	{ 'a', "array", "IDS[%MAX]", "one job for each id", spec_set_array, SPEC(array) },
+	{ 'b', "begin", "TIME", "not before", set_moment, SPEC(begin) },
+	{ 'D', "chdir", "DIR", "folder it runs in", spec_set_workdir, SPEC(workdir) },
+	{ 0, "workdir", "DIR", NULL, spec_set_workdir, SPEC(workdir) },
+	{ 'M', "clusters", "NAME", "this cluster's own name, or all", command_add_items, AT(clusters) },
+	{ 0, "cluster", "NAME", NULL, command_add_items, AT(clusters) },
+	{ 0, "comment", "TEXT", "free text", spec_set_text, SPEC(comment) },
+	{ 'C', "constraint", "FEATURES", "nodes with features", spec_set_text, SPEC(constraint) },
+	{ 0, "cpus-per-gpu", "N", "CPUs for each GPU", set_number, AT(cpus_per_gpu) },
+	{ 'c', "cpus-per-task", "N", "CPUs of each task", spec_set_cpus, SPEC(cpus) },
+	{ 0, "deadline", "TIME", "remove it if it cannot end by then", set_moment, SPEC(deadline) },
+	{ 'd', "dependency", "LIST", "wait for jobs", set_dependency, SPEC(dependency) },
+	{ 'e', "error", "FILE", "standard error", spec_set_text, SPEC(error) },
+	{ 'x', "exclude", "NODES", "not on these nodes", spec_set_text, SPEC(exclude) },
+	{ 0, "exclusive", "HOW", "no other job on its nodes", spec_set_flag, SPEC(exclusive), .optional = true },
+	{ 0, "export", "LIST", "variables it gets", spec_set_export, AT(submit.export_env) },
+	{ 0, "export-file", "FILE", NULL, .set = refuse_file },
+	{ 0, "gid", "GID", NULL, .set = set_own_id },
+	{ 'G', "gpus", "[TYPE:]N", "GPUs of all tasks together", spec_set_gpus, SPEC(gpus_job) },
+	{ 0, "gpus-per-node", "[TYPE:]N", "GPUs on each node", spec_set_gpus, SPEC(gpus_node) },
+	{ 0, "gpus-per-task", "[TYPE:]N", "GPUs of each task", spec_set_gpus_per_task, SPEC(gpus) },
+	{ 0, "gres", "gpu[:TYPE][:N]", "the same as --gpus-per-node", spec_set_gres, SPEC(gpus_node) },
+	{ 'H', "hold", NULL, "hold it until it is released", spec_set_flag, SPEC(hold) },
+	{ 'i', "input", "FILE", "standard input", spec_set_text, SPEC(input) },
+	{ 'J', "job-name", "NAME", "name of the job", spec_set_text, SPEC(name) },
+	{ 0, "kill-on-invalid-dep", "no", NULL, .set = refuse_kill },
+	{ 'L', "licenses", "NAME[:N],...", "licences it holds", spec_set_text, SPEC(licenses) },
+	{ 0, "mem", "SIZE", "memory on each node", set_mem, SPEC(mem_node) },
+	{ 0, "mem-per-cpu", "SIZE", "memory for each CPU", set_mem, SPEC(mem_cpu) },
+	{ 0, "mem-per-gpu", "SIZE", "memory for each GPU", set_mem_per_gpu, AT(mem_per_gpu) },
+	{ 0, "nice", "N", "taken off its priority", spec_set_nice, SPEC(nice), .optional = true },
+	{ 'w', "nodelist", "NODES", "on these nodes only", spec_set_text, SPEC(nodelist) },
+	{ 'N', "nodes", "MIN[-MAX]", "spread over MIN nodes", set_nodes, SPEC(nodes) },
+	{ 0, "no-requeue", "yes", "never run it again", spec_set_no_requeue, SPEC(requeue), .optional = true },
+	{ 'n', "ntasks", "N", "number of tasks", spec_set_int, SPEC(tasks) },
+	{ 0, "ntasks-per-gpu", "N", "tasks for each GPU", set_number, AT(tasks_per_gpu) },
+	{ 0, "ntasks-per-node", "N", "at most N tasks on a node", spec_set_int, SPEC(tasks_per_node) },
+	{ 0, "open-mode", "MODE", "append, or truncate", spec_set_open_mode, SPEC(append) },
+	{ 'o', "output", "FILE", "standard output", spec_set_text, SPEC(output) },
+	{ 0, "parsable", NULL, "print the id alone", opt_set_true, AT(submit.parsable) },
+	{ 'p', "partition", "QUEUE,...", "queue it waits in", spec_set_text, SPEC(queue) },
+	{ 0, "priority", "N", "priority in place of its class's", spec_set_int, SPEC(priority) },
+	{ 'q', "qos", "CLASS", "class of work", set_qos, SPEC(class) },
+	{ 'Q', "quiet", NULL, "print errors only", opt_set_true, AT(submit.quiet) },
+	{ 0, "requeue", NULL, "run it again when its node fails", spec_set_flag, SPEC(requeue) },
+	{ 0, "reservation", "NAME", "in this reservation", spec_set_text, SPEC(reservation) },
+	{ 0, "signal", "[B:]SIG[@SEC]", "send SIG before its time limit", set_signal, SPEC(signal) },
+	{ 0, "test-only", NULL, "say when it would start", opt_set_true, AT(submit.test_only) },
+	{ 't', "time", "TIME", "time limit", spec_set_time_limit, SPEC(time_limit) },
+	{ 0, "uid", "UID", NULL, .set = set_own_id },
+	{ 'v', "verbose", NULL, "print warnings, too", opt_set_true, AT(verbose) },
+	{ 'W', "wait", NULL, "wait for its end; exit with its status", opt_set_true, AT(submit.wait) },
+	{ 0, "wrap", "COMMAND", "run this shell command", spec_set_text, AT(submit.wrap) },
+
+	/* Taken without effect. */
+	IGNORED(0, "accel-bind", "HOW"), IGNORED(0, "acctg-freq", "HOW"),
+	IGNORED(0, "contiguous", NULL), IGNORED('S', "core-spec", "N"),
+	IGNORED(0, "cores-per-socket", "N"), IGNORED(0, "cpu-freq", "HOW"),
+	IGNORED(0, "delay-boot", "MINUTES"),
+	IGNORED('m', "distribution", "HOW"), IGNORED(0, "extra", "TEXT"),
+	IGNORED('B', "extra-node-info", "S:C:T"),
+	IGNORED_OPTIONAL(0, "get-user-env"), IGNORED(0, "gpu-bind", "HOW"),
+	IGNORED(0, "gpu-freq", "HOW"), IGNORED(0, "gres-flags", "HOW"),
+	IGNORED(0, "hint", "HOW"), IGNORED(0, "ignore-pbs", NULL),
+	IGNORED(0, "mail-type", "TYPES"), IGNORED(0, "mail-user", "USER"),
+	IGNORED(0, "mem-bind", "HOW"), IGNORED(0, "mincpus", "N"),
+	IGNORED(0, "network", "HOW"), IGNORED('k', "no-kill", NULL),
+	IGNORED(0, "ntasks-per-core", "N"), IGNORED(0, "ntasks-per-socket", "N"),
+	IGNORED(0, "oom-kill-step", "HOW"), IGNORED('O', "overcommit", NULL),
+	IGNORED('s', "oversubscribe", NULL), IGNORED(0, "power", "HOW"),
+	IGNORED(0, "prefer", "FEATURES"), IGNORED(0, "profile", "HOW"),
+	IGNORED_OPTIONAL(0, "propagate"), IGNORED(0, "reboot", NULL),
+	IGNORED(0, "segment", "N"), IGNORED(0, "share", NULL),
+	IGNORED(0, "sockets-per-node", "N"), IGNORED(0, "spread-job", NULL),
+	IGNORED(0, "stepmgr", NULL), IGNORED(0, "switches", "N"),
+	IGNORED(0, "thread-spec", "N"), IGNORED(0, "threads-per-core", "N"),
+	IGNORED(0, "time-min", "TIME"), IGNORED(0, "tmp", "SIZE"),
+	IGNORED(0, "umask", "MASK"), IGNORED(0, "use-min-nodes", NULL),
+	IGNORED(0, "wait-all-nodes", "HOW"), IGNORED(0, "wckey", "KEY"),
+	OPT_END
+};
+/* clang-format on */
+
+/* --- what is wrong with a value ------------------------------------------- */
+
+/* Options whose values the daemon of Slurm looks at, not sbatch. */
+static const struct {
+	const char *name, *words;
+} judged[] = {
+	{ "array", "Invalid job array specification" },
+	{ "dependency", "Job dependency problem" },
+	{ "constraint", "Invalid feature specification" },
+	{ "licenses", "Invalid license specification" },
+	{ "nodelist", "Invalid node name specified" },
+	{ "exclude", "Invalid node name specified" },
+	{ "gres", "Invalid generic resource (gres) specification" },
+};
+
+static int report(const struct opt *opt, const char *value,
+                  const struct err *err)
+{
+	if (err->code == EOPNOTSUPP) {
+		command_error("%s", err->text);
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(judged); i++) {
+		if (strcmp(judged[i].name, opt->name) != 0)
+			continue;
+		command_error("Batch job submission failed: %s",
+		              judged[i].words);
+		return EXIT_FAILURE;
+	}
+	if (opt->set == spec_set_int || opt->set == set_number ||
+	    opt->set == set_nodes || opt->set == spec_set_cpus) {
+		command_error("Invalid numeric value \"%s\" for --%s.", value,
+		              opt->name);
+		return EXIT_FAILURE;
+	}
+	command_error("Invalid --%s specification", opt->name);
+	return STATUS_USAGE;
+}
+
+/* Programs give empty values for what they do not want. */
+static int apply(const struct opt *opt, void *ctx, const char *value)
+{
+	struct sbatch *sbatch = ctx;
+	struct err err;
+
+	if (opt->set == command_ignore)
+		buf_printf(sbatch->submit.warnings,
+		           "sbatch: --%s has no effect\n", opt->name);
+	if (value && !*value && opt->set != spec_set_no_requeue)
+		return 0;
+	return opt->set(ctx, opt, value, &err) < 0 ? report(opt, value, &err)
+	                                           : 0;
+}
+
+const struct command_line sbatch_line = {
+	.name = "sbatch",
+	.usage = "[OPTION]... SCRIPT [ARG]...",
+	.opts = opts,
+	.env = "SBATCH_",
+	.usage_status = STATUS_USAGE,
+	.stop_at_operand = true,
+	.apply = apply,
+};
+
+/* --- the three places ----------------------------------------------------- */
+
+void sbatch_init(struct sbatch *sbatch, struct arena *arena,
+                 struct buf *warnings)
+{
+	*sbatch = (struct sbatch){ .cpus_per_gpu = SPEC_UNSET,
+		                   .mem_per_gpu = SPEC_UNSET,
+		                   .tasks_per_gpu = SPEC_UNSET };
+	submit_init(&sbatch->submit, arena, warnings, time(NULL));
+}
+
+static void merge(struct sbatch *to, struct sbatch *from)
+{
+	submit_merge(&to->submit, &from->submit);
+	if (!to->clusters)
+		to->clusters = from->clusters;
+	else
+		json_decref(from->clusters);
+	if (to->cpus_per_gpu == SPEC_UNSET)
+		to->cpus_per_gpu = from->cpus_per_gpu;
+	if (to->mem_per_gpu == SPEC_UNSET)
+		to->mem_per_gpu = from->mem_per_gpu;
+	if (to->tasks_per_gpu == SPEC_UNSET)
+		to->tasks_per_gpu = from->tasks_per_gpu;
+	to->verbose |= from->verbose;
+	to->signals_steps |= from->signals_steps;
+}
+
+void sbatch_from_env(struct sbatch *sbatch)
+{
+	static const struct command_variable special[] = {
+		{ "TIMELIMIT", "time" },
+		{ "ARRAY_INX", "array" },
+		{ "MEM_PER_NODE", "mem" },
+		{ NULL, NULL },
+	};
+	struct sbatch env;
+
+	sbatch_init(&env, sbatch->submit.arena, sbatch->submit.warnings);
+	command_take_variables(&sbatch_line, special, &env);
+	merge(sbatch, &env);
+}
+
+static const struct opt *find_directive(const char *option)
+{
+	if (option[1] == '-')
+		return option[2] ? command_find(&sbatch_line, option + 2)
+		                 : NULL;
+	return opt_find(opts, option + 1);
+}
+
+static enum directive_takes directive_takes(const char *option, bool slurm,
+                                            void *arg)
+{
+	const struct opt *opt = slurm ? find_directive(option) : NULL;
+
+	(void)arg;
+	if (!opt)
+		return DIRECTIVE_UNKNOWN;
+	if (!opt->arg)
+		return DIRECTIVE_FLAG;
+	return opt->optional ? DIRECTIVE_OPTIONAL : DIRECTIVE_VALUE;
+}
+
+__attribute__((noreturn)) static void unknown(const struct directive *d)
+{
+	if (d->option[1] == '-')
+		fprintf(stderr, "sbatch: unrecognized option '%s%s%s'\n",
+		        d->option, d->value ? "=" : "",
+		        d->value ? d->value : "");
+	else
+		fprintf(stderr, "sbatch: invalid option -- '%s'\n",
+		        d->option + 1);
+	fputs("Try \"sbatch --help\" for more information\n", stderr);
+	exit(STATUS_USAGE);
+}
+
+static int directive_option(const struct directive *d, void *arg,
+                            struct err *err)
+{
+	const struct opt *opt;
+
+	(void)err;
+	if (!d->slurm)
+		return 0; /* #AISUB is a comment to sbatch */
+	opt = find_directive(d->option);
+	if (!opt)
+		unknown(d);
+	command_apply(&sbatch_line, opt, arg, d->value);
+	return 0;
+}
+
+static int directive_word(const char *word, bool slurm, void *arg,
+                          struct err *err)
+{
+	(void)arg, (void)err;
+	if (!slurm)
+		return 0;
+	if (!strcmp(word, "hetjob") || !strcmp(word, "packjob")) {
+		command_error("heterogeneous jobs are not supported");
+		exit(EXIT_FAILURE);
+	}
+	command_error("Invalid directive found in batch script: %s", word);
+	exit(STATUS_USAGE);
+}
+
+static void directive_late(int line, void *arg)
+{
+	(void)line, (void)arg;
+}
+
+void sbatch_from_script(struct sbatch *sbatch, const struct buf *script)
+{
+	struct sbatch layer;
+	const struct directive_handler handler = {
+		.takes = directive_takes,
+		.option = directive_option,
+		.word = directive_word,
+		.late = directive_late,
+		.arg = &layer,
+	};
+	struct err err;
+
+	sbatch_init(&layer, sbatch->submit.arena, sbatch->submit.warnings);
+	if (directive_scan(script->data, script->len, "script", &handler,
+	                   &err) < 0) {
+		command_error("%s", err.text);
+		exit(STATUS_USAGE);
+	}
+	merge(sbatch, &layer);
+}
+
+/* --- what they come to ---------------------------------------------------- */
+
+static bool is_set(int64_t value)
+{
+	return value != SPEC_UNSET;
+}
+
+/* Tasks for each GPU say how many of one there are by the other. */
+static void divide_gpus(struct sbatch *sbatch)
+{
+	struct spec *spec = &sbatch->submit.spec;
+	int64_t each = sbatch->tasks_per_gpu;
+	int64_t nodes = is_set(spec->nodes) ? spec->nodes : 1;
+
+	if (!is_set(each))
+		return;
+	if (is_set(spec->gpus_job) && !is_set(spec->tasks))
+		spec->tasks = spec->gpus_job * each;
+	else if (is_set(spec->gpus_node) && !is_set(spec->tasks))
+		spec->tasks = spec->gpus_node * nodes * each;
+	else if (is_set(spec->tasks) && !is_set(spec->gpus_job) &&
+	         !is_set(spec->gpus_node) && !is_set(spec->gpus))
+		spec->gpus_job = (spec->tasks + each - 1) / each;
+}
+
+int sbatch_resolve(struct sbatch *sbatch, struct err *err)
+{
+	struct spec *spec = &sbatch->submit.spec;
+	struct request req;
+
+	divide_gpus(sbatch);
+	if (is_set(spec->nodes) && is_set(spec->tasks) &&
+	    spec->nodes > spec->tasks) {
+		fprintf(stderr,
+		        "sbatch: warning: can't run %lld processes on %lld "
+		        "nodes, setting nnodes to %lld\n",
+		        (long long)spec->tasks, (long long)spec->nodes,
+		        (long long)spec->tasks);
+		spec->nodes = spec->tasks;
+	}
+	if (spec_resolve(spec, 0, &req, err) < 0)
+		return -1;
+	if (!is_set(sbatch->cpus_per_gpu) && !is_set(sbatch->mem_per_gpu))
+		return 0;
+	if (!req.gpus_milli)
+		return err_set(err, EINVAL,
+		               "--cpus-per-gpu and --mem-per-gpu need GPUs");
+	if (is_set(sbatch->cpus_per_gpu))
+		spec->cpus = sbatch->cpus_per_gpu * req.gpus_milli;
+	if (is_set(sbatch->mem_per_gpu))
+		spec->mem = (sbatch->mem_per_gpu * req.gpus_milli + 999) / 1000;
+	return spec_resolve(spec, 0, &req, err);
+}

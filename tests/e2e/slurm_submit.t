@@ -1,0 +1,181 @@
+#!/bin/sh
+# sbatch: what Slurm 22.05 takes and prints, word for word
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+me=$(id -un)
+node=$(uname -n)
+stop_daemon
+configure "
+default_queue = main
+queue main { grace = \"2s\" }
+queue debug { grace = \"2s\"  max_time = \"1h\" }
+pool here { runner = local }
+node \"$node\" { pool = here  cpus = 4  memory = \"4G\" }"
+start_daemon || bail "aischedd does not start"
+
+# LINE...: job.sh with these lines behind #!/bin/sh
+script()
+{
+	{
+		echo '#!/bin/sh'
+		printf '%s\n' "$@"
+	} >job.sh
+}
+
+# NAME OPTION... : what squeue -o says of a held job with these options
+asks()
+{
+	asks_name=$1
+	asks_format=$2
+	asks_want=$3
+	shift 3
+	run sbatch --parsable -H "$@" --wrap true
+	is "$asks_name" "$out $err$(squeue -h -j "$out" -o "$asks_format")" \
+		"$out $asks_want"
+}
+
+# --- the output -------------------------------------------------------------
+
+run sbatch --wrap true
+like "the id" "$out" "^Submitted batch job [0-9]+\$"
+is "nothing on stderr" "$err" ""
+like "--parsable" "$(sbatch --parsable --wrap true)" "^[0-9]+\$"
+says "--quiet" 0 "" "" sbatch -Q --wrap true
+like "-M and its own name" "$(sbatch -M test --wrap true)" \
+	"^Submitted batch job [0-9]+ on cluster test\$"
+like "-M, --parsable" "$(sbatch -M test --parsable --wrap true)" "^[0-9]+;test\$"
+says "-M other" 1 "" "sbatch: error: No cluster 'other' known by database.
+sbatch: error: 'other' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters." \
+	sbatch -M other --wrap true
+says "--wait" 7 "" "" sbatch -Q -W --wrap 'exit 7'
+like "--test-only" "$(sbatch --test-only -c 2 --wrap true 2>&1)" \
+	"^sbatch: Job 0 to start at [-0-9T:]+ using 2 processors on nodes $node in partition main\$"
+
+# --- the script ---------------------------------------------------------------
+
+says "no file" 1 "" "sbatch: error: Unable to open file nosuch" sbatch nosuch
+echo echo hi >noshebang
+says "no #!" 1 "" "sbatch: error: This does not look like a batch script.  The first
+sbatch: error: line must start with #! followed by the path to an interpreter.
+sbatch: error: For instance: #!/bin/sh" sbatch noshebang
+says "nothing in it" 1 "" "sbatch: error: Batch script is empty!" \
+	sbatch /dev/null
+printf '#!/bin/sh\r\ntrue\r\n' >dos
+says "DOS" 1 "" "sbatch: error: Batch script contains DOS line breaks (\\r\\n)
+sbatch: error: instead of expected UNIX line breaks (\\n)." sbatch dos
+says "--wrap and arguments" 1 "" \
+	"sbatch: error: Script arguments not permitted with --wrap option" \
+	sbatch --wrap true job.sh
+# shellcheck disable=SC2016 # the job expands it
+script '#SBATCH --job-name            padded' '#SBATCH -o args-%j.out' \
+	'#SBATCH --no-requeue ' '#SBATCH --time=0:300' \
+	'#SBATCH --signal B:USR2@30' '#SBATCH --mem 150M' 'echo "$@" $SLURM_JOB_NAME'
+id=$(sbatch --parsable job.sh one two)
+becomes "a script with directives runs" "$id" COMPLETED
+is "with its arguments" "$(cat "args-$id.out")" "one two padded"
+id=$(sbatch --parsable <job.sh)
+becomes "from standard input" "$id" COMPLETED
+id=$(sbatch --parsable /dev/stdin <job.sh)
+becomes "by the name of that" "$id" COMPLETED
+script '#SBATCH --foo=1'
+says "an unknown directive" 255 "" "sbatch: unrecognized option '--foo=1'
+Try \"sbatch --help\" for more information" sbatch job.sh
+script '#SBATCH hello'
+says "a word in a directive" 255 "" \
+	"sbatch: error: Invalid directive found in batch script: hello" sbatch job.sh
+script '#SBATCH hetjob'
+says "hetjob" 1 "" "sbatch: error: heterogeneous jobs are not supported" \
+	sbatch job.sh
+script true '#SBATCH --foo=1'
+run sbatch job.sh
+is "after the first command nothing is read" "$rc $err" "0 "
+script '#SBATCH -J script -p debug -t 5'
+id=$(sbatch --parsable -H job.sh)
+is "a directive" "$(squeue -h -j "$id" -o '%j %P %l')" "script debug 5:00"
+id=$(SBATCH_PARTITION=main SBATCH_TIMELIMIT=7 sbatch --parsable -H job.sh)
+is "a variable overrides it" "$(squeue -h -j "$id" -o '%j %P %l')" \
+	"script main 7:00"
+id=$(SBATCH_PARTITION=main sbatch --parsable -H -p debug job.sh)
+is "an option overrides both" "$(squeue -h -j "$id" -o '%P')" debug
+id=$(SBATCH_MEM_PER_NODE=100M sbatch --parsable -H --mem-per-cpu=50M job.sh)
+is "also when it says the same in another way" "$(squeue -h -j "$id" -o '%m')" \
+	50Mc
+
+# --- options --------------------------------------------------------------------
+
+asks "a time in seconds" %l 1-00:00:00 --time=0:86400
+asks "hours above 24" %l 2-00:00:00 -t 48:00:00
+asks "memory in gigabytes" %m 4G --mem=4g
+asks "in kilobytes" %m 4G --mem 4194304K
+asks "a range of nodes" %D 1 -N 1-2
+asks "a bare dependency" %E "afterany:$id(unfulfilled)" -d "$id"
+asks "ids behind a comma" %E \
+	"afterok:$id(unfulfilled),afterany:$id(unfulfilled)" -d "afterok:$id,$id"
+asks "empty values" %f '(null)' --constraint= --reservation= --licenses= --partition=
+asks "a class that is Slurm's default" %P main --qos normal
+asks "options without effect" %P main -s -O -k -m block -S 0 --hint=nomultithread \
+	--wckey=x --get-user-env=L --mail-type=ALL --mail-user="$me" --ntasks-per-core=1
+asks "an account" %a sci -A sci
+asks "exclusive" %h NO --exclusive=user
+asks "tasks on too many nodes" '%D %C' "sbatch: warning: can't run 1 processes on 2 nodes, setting nnodes to 11 1" -n1 -N2
+asks "the queue where it starts first" %P debug -p nosuch,debug
+like "with -v they are told" "$(sbatch -v -H --hint=x --wrap true 2>&1)" \
+	"^sbatch: --hint has no effect\$"
+id=$(sbatch --parsable -H -a '0-9%3' --wrap true)
+is "the tasks of an array" "$(squeue -h -j "$id" -o '%i %K')" "${id}_[0-9%3] 0-9%3"
+id=$(A=1 B=2 sbatch --parsable --export=A,C=3 -o env --wrap env)
+becomes "a job with few variables" "$id" COMPLETED
+is "has these" "$(grep -E '^(A|B|C)=' env | sort | xargs)" "A=1 C=3"
+is "and finds the daemon" "$(grep '^AISCHED_SOCKET=' env)" \
+	"AISCHED_SOCKET=$AISCHED_SOCKET"
+id=$(sbatch --parsable -n 3 -o once --wrap 'echo one; env | grep ^SLURM_NTASKS=')
+becomes "several tasks" "$id" COMPLETED
+is "the script runs once" "$(xargs <once)" "one SLURM_NTASKS=3"
+like "a signal for steps" "$(sbatch -H --signal=USR2@90 --wrap true 2>&1)" \
+	"^sbatch: warning: --signal without B: is for steps"
+
+# --- what is wrong -----------------------------------------------------------------
+
+# NAME STATUS STDERR OPTION...
+wrong()
+{
+	wrong_name=$1
+	wrong_status=$2
+	wrong_text=$3
+	shift 3
+	says "$wrong_name" "$wrong_status" "" "$wrong_text" \
+		sbatch "$@" --wrap true
+}
+
+failed="sbatch: error: Batch job submission failed:"
+wrong "an unknown option" 255 "sbatch: unrecognized option '--foo=1'
+Try \"sbatch --help\" for more information" --foo=1
+wrong "a bad time" 255 "sbatch: error: Invalid --time specification" -t abc
+wrong "a bad size" 255 "sbatch: error: Invalid --mem specification" --mem=abc
+wrong "a bad moment" 255 "sbatch: error: Invalid --begin specification" --begin=abc
+wrong "a bad number" 1 \
+	'sbatch: error: Invalid numeric value "echo" for --ntasks.' -n echo
+wrong "no such queue" 1 "sbatch: error: invalid partition specified: nopart
+$failed Invalid partition name specified" -p nopart
+wrong "no such reservation" 1 "$failed Requested reservation is invalid" \
+	--reservation=bogus
+wrong "no such licence" 1 "$failed Invalid license specification" -L bogus
+wrong "no such node" 1 "$failed Invalid node name specified" -w nosuch
+wrong "no such class" 1 "$failed Invalid qos specification" --qos=bogus
+wrong "no such job to wait for" 1 "$failed Job dependency problem" \
+	-d afterok:99999999
+wrong "a bad array" 1 "$failed Invalid job array specification" -a 5-1
+wrong "all the memory" 1 "sbatch: error: --mem=0: all the memory of a node cannot be asked for yet; say how much" --mem=0
+run sbatch -c 999 --wrap true
+like "too much" "$rc $(tail -n 1 "$dir/run.err")" \
+	"^1 $failed Requested node configuration is not available\$"
+run sbatch -C nosuch --wrap true
+like "no such feature" "$rc $(tail -n 1 "$dir/run.err")" \
+	"^1 $failed Invalid feature specification\$"
+says "no daemon" 1 "" \
+	"$failed Unable to contact slurm controller (connect failure)" \
+	env AISCHED_SOCKET="$dir/none" sbatch --wrap true
+
+done_testing
