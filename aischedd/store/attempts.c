@@ -77,6 +77,19 @@ static void row_of(const struct stmt *s, struct past_attempt *ret)
 #undef TEXT
 }
 
+/* Refuse what is not a row of ours: others print and filter by these. */
+static int check(const struct past_attempt *row, struct err *err)
+{
+	if (row->user && row->queue && row->state >= 0 &&
+	    row->state < JOB_NSTATES && row->why >= 0 &&
+	    row->why < WHY_NREASONS)
+		return 0;
+	return err_set(err, EINVAL,
+	               "attempt %lld of job %llu: the database has no user, "
+	               "queue, state or reason of it",
+	               (long long)row->attempt, (unsigned long long)row->job);
+}
+
 static int read_rows(struct db *db, const struct history_query *q,
                      past_attempt_fn *fn, void *arg, struct err *err)
 {
@@ -92,6 +105,8 @@ static int read_rows(struct db *db, const struct history_query *q,
 		sqlite3_bind_int64(s.s, i + 1, values[i]);
 	while ((more = db_step(db, &s, err)) > 0) {
 		row_of(&s, &row);
+		if (check(&row, err) < 0)
+			return -1;
 		fn(&row, arg);
 	}
 	return more;

@@ -1199,6 +1199,72 @@ START_TEST(each_attempt_has_a_row)
 }
 END_TEST
 
+static void put_attempt(const struct past_attempt *past, void *arg)
+{
+	buf_printf(arg, "%llu.%lld %s %s %lld %lld\n",
+	           (unsigned long long)past->job, (long long)past->attempt,
+	           past->user, past->queue, (long long)past->state,
+	           (long long)past->ran_ms);
+}
+
+static int list_attempts(struct disk *d, const struct history_query *q)
+{
+	int result;
+
+	buf_clear(&d->text);
+	result = store_attempts(store_path(d->store), q, put_attempt, &d->text,
+	                        &d->err);
+	buf_addc(&d->text, '\0');
+	return result;
+}
+
+START_TEST(attempts_are_listed)
+{
+	static const char *const wrong[] = { "state = 99", "state = -1",
+		                             "reason = 255", "user = NULL",
+		                             "queue = 4711" };
+	static const char right[] =
+	    "UPDATE attempt SET state = 5, reason = 0,"
+	    " user = (SELECT id FROM name WHERE text = 'ada'),"
+	    " queue = (SELECT id FROM name WHERE text = 'batch')";
+	struct history_query q = { .since = NO_TIME,
+		                   .until = NO_TIME,
+		                   .task = NO_TASK,
+		                   .after = NO_TIME,
+		                   .limit = 1 };
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "plan", "+2", "started", "+10", "requeue", "+1",
+	     "end 1 143", "plan", "+1", "started", "+3", "end 1 0");
+	save(&d);
+	ck_assert_int_eq(list_attempts(&d, &q), 0);
+	ck_assert_str_eq(d.text.data, "1.1 ada batch 0 11000\n");
+	q.after = 1013000;
+	q.after_id = 1;
+	q.after_attempt = 1;
+	ck_assert_int_eq(list_attempts(&d, &q), 0);
+	ck_assert_str_eq(d.text.data, "1.2 ada batch 5 3000\n");
+	q.after = NO_TIME;
+	q.limit = 10;
+	q.id = 2;
+	ck_assert_int_eq(list_attempts(&d, &q), 0);
+	ck_assert_str_eq(d.text.data, "");
+	q.id = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		char sql[80];
+
+		snprintf(sql, sizeof(sql), "UPDATE attempt SET %s", wrong[i]);
+		ck_assert_int_eq(try_sql(&d, sql, NULL, NULL), 0);
+		ck_assert_int_eq(list_attempts(&d, &q), -1);
+		ck_assert_ptr_nonnull(strstr(d.err.text, "of job 1: "));
+		ck_assert_int_eq(try_sql(&d, right, NULL, NULL), 0);
+		ck_assert_int_eq(list_attempts(&d, &q), 0);
+	}
+	disk_fini(&d);
+}
+END_TEST
+
 /* Two tasks, of which one leaves: it held what it had. */
 START_TEST(an_elastic_job_held_what_it_had)
 {
@@ -1522,6 +1588,7 @@ SUITE(store)
 	tcase_add_test(tc, who_did_what_is_kept);
 	tcase_add_test(tc, the_last_acts_stay_with_a_job);
 	tcase_add_test(tc, totals_add_up);
+	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
 	tcase_add_loop_test(tc, old_schemas_are_read, 1, 7);
