@@ -294,3 +294,39 @@ bool evict_rules_repeat(const struct pass *p)
 		row++;
 	return row < s->pend.n;
 }
+
+bool evict_rules_doubt(const struct pass *p)
+{
+	const struct snap *s = p->snap;
+	const struct start *start = p->start.p;
+	int64_t *lowest = arena_array(p->arena, int64_t, s->queue.n);
+
+	for (uint32_t q = 0; q < s->queue.n; q++)
+		lowest[q] = INT64_MAX;
+	for (size_t i = 0; i < p->start.n; i++) {
+		uint32_t row = start[i].row, q = s->pend.queue[row];
+		int64_t standing = order_standing_of_row(s, row);
+
+		if (s->pend.preemptible[row] && standing < lowest[q])
+			lowest[q] = standing;
+	}
+	for (size_t i = 0; i < p->start.n; i++) {
+		uint32_t row = start[i].row;
+
+		if (start[i].ntasks < s->req.tasks[s->pend.req[row]] &&
+		    order_standing_of_row(s, row) > lowest[s->pend.queue[row]])
+			return true;
+	}
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		if (tally_may_grow(s, run) &&
+		    order_standing_of_run(s, run) > lowest[s->run.queue[run]])
+			return true;
+	}
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		if (order_waiting(p->order, row) != SNAP_NONE &&
+		    !s->pend.barred[row] && s->pend.resumes[row] == SNAP_NONE &&
+		    order_standing_of_row(s, row) > lowest[s->pend.queue[row]])
+			return true;
+	}
+	return false;
+}

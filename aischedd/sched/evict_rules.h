@@ -32,4 +32,8 @@ bool evict_rules_hold(struct evictor *e);
  */
 bool evict_rules_repeat(const struct pass *p);
 
+/* Whether a job of higher standing waits, or has fewer tasks than it asks for,
+ * in the queue of one that the pass starts. */
+bool evict_rules_doubt(const struct pass *p);
+
 #endif

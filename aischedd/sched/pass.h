@@ -16,6 +16,13 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/promise.h"
 
+/* Of a row: so many of its jobs start at most, for the sake of the job `by`
+ * (0: any number), which would evict the others; rehearse.h. */
+struct vain {
+	uint32_t most;
+	uint64_t by;
+};
+
 struct pass {
 	const struct snap *snap;
 	struct arena *arena;
@@ -37,6 +44,8 @@ struct pass {
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
 	/* starts on claims of earlier plans; they come first */
+	const struct vain *vain; /* by row, or NULL */
+	bool held_back;          /* a row was, for the sake of another */
 	size_t nsettled;
 	int64_t spent; /* part of the budget used up */
 

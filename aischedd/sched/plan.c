@@ -7,6 +7,7 @@
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/order_position.h"
+#include "aischedd/sched/rehearse.h"
 #include "aischedd/sched/serve.h"
 #include "aischedd/sched/verdict.h"
 
@@ -155,7 +156,7 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	pass_lay_out(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
-	plan->again = evict_rules_repeat(p);
+	plan->again = p->held_back || evict_rules_repeat(p);
 	plan->partial = order_queues_first(p->queues, &queue);
 	plan->nverdicts = p->snap->pend.n;
 	plan->verdict = p->verdict;
@@ -188,7 +189,11 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
+/* Plan once.  vain: by row, or NULL.  *ret_doubtful: the next plan may evict
+ * what this one starts. */
+static const struct plan *plan_once(const struct snap *snap,
+                                    const struct vain *vain,
+                                    struct arena *arena, bool *ret_doubtful)
 {
 	struct arena *scratch = arena_new();
 	struct pass *p = pass_new(snap, scratch);
@@ -196,6 +201,7 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 	uint32_t queue;
 
 	p->verdict = verdicts_new(snap, arena);
+	p->vain = vain;
 	claim_settle(p);
 	p->nsettled = p->start.n;
 	order_open(p->order);
@@ -206,8 +212,87 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 	say_unevaluated(p);
 	complete_verdicts(p);
 	plan = plan_of(p, arena);
+	*ret_doubtful = plan->again || evict_rules_doubt(p);
 	arena_free(scratch);
 	return plan;
+}
+
+/* Note in *vain which starts of the plan the next one evicts; returns whether
+ * there are any. */
+static bool find_vain(const struct snap *snap, const struct plan *plan,
+                      struct vain *vain, struct arena *scratch)
+{
+	const struct snap *then = rehearse_after(snap, plan, scratch);
+	bool doubtful, any = false;
+	const struct plan *next = plan_once(then, NULL, scratch, &doubtful);
+
+	for (uint32_t row = 0; row < snap->pend.n; row++)
+		vain[row].most =
+		    vain[row].by ? vain[row].most : plan->verdict[row].started;
+	for (uint32_t i = 0; i < next->nevictions; i++) {
+		const struct eviction *e = &next->eviction[i];
+		uint32_t row;
+
+		if (e->run < snap->run.n || e->why == EVICT_CONSOLIDATE ||
+		    e->nlosses < snap_run_ntasks(then, e->run))
+			continue;
+		row = plan->start[e->run - snap->run.n].row;
+		vain[row].most--;
+		vain[row].by = e->by;
+		any = true;
+	}
+	return any;
+}
+
+/* Whether the jobs for which others do not start get something by the plan. */
+static bool is_of_use(const struct snap *snap, const struct plan *plan,
+                      const struct vain *vain)
+{
+	for (uint32_t row = 0; row < snap->pend.n; row++) {
+		bool served = !vain[row].by;
+
+		for (uint32_t i = 0; !served && i < plan->nstarts; i++)
+			served = snap->member[plan->start[i].member].job ==
+			         vain[row].by;
+		for (uint32_t i = 0; !served && i < plan->nclaims; i++)
+			served = (plan->claim[i].row != SNAP_NONE
+			              ? snap->member[plan->claim[i].member].job
+			              : snap->run.job[plan->claim[i].run]) ==
+			         vain[row].by;
+		for (uint32_t i = 0; !served && i < plan->ngrows; i++)
+			served =
+			    snap->run.job[plan->grow[i].run] == vain[row].by;
+		if (!served)
+			return false;
+	}
+	return true;
+}
+
+enum { REHEARSALS = 3 };
+
+const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
+{
+	struct arena *scratch;
+	struct vain *vain;
+	bool doubtful;
+	const struct plan *plan = plan_once(snap, NULL, arena, &doubtful);
+	const struct plan *best = plan;
+
+	if (!doubtful || !rehearse_can(snap, plan))
+		return plan;
+	scratch = arena_new();
+	vain = arena_array(scratch, struct vain, snap->pend.n);
+	for (int i = 0; i < REHEARSALS; i++) {
+		if (!doubtful || !rehearse_can(snap, plan) ||
+		    !find_vain(snap, plan, vain, scratch))
+			break;
+		plan = plan_once(snap, vain, arena, &doubtful);
+		if (!is_of_use(snap, plan, vain))
+			break;
+		best = plan;
+	}
+	arena_free(scratch);
+	return best;
 }
 
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)

@@ -321,6 +321,22 @@ static enum serve_answer hold_again(struct pass *p, uint32_t row,
 	return WAITS;
 }
 
+/* Whether another job would evict the row's next one if it started. */
+static bool is_in_vain(struct pass *p, uint32_t row)
+{
+	if (!p->vain || !p->vain[row].by ||
+	    p->order->started[row] < p->vain[row].most)
+		return false;
+	if (!order_is_waiting(p->order, row)) {
+		p->verdict[row].why = WHY_Priority;
+		p->verdict[row].job = p->vain[row].by;
+		p->verdict[row].name = SNAP_NONE;
+		p->verdict[row].keep.whom = KEPT_ENTITLED;
+	}
+	p->held_back = true;
+	return true;
+}
+
 enum serve_answer serve_row(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
@@ -331,6 +347,8 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 
 	if (v->kept)
 		return hold_again(p, row, &d);
+	if (is_in_vain(p, row))
+		return WAITS;
 	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
 		return WAITS;
 	why = admit_then(p->place->work, &d, &limit);

@@ -440,8 +440,8 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {
-	bool due = v->keep.whom == KEPT_LIMIT;
-	const char *node = due ? NULL : s->node.name[v->name];
+	bool any = v->keep.whom == KEPT_LIMIT || v->keep.whom == KEPT_ENTITLED;
+	const char *node = any ? NULL : s->node.name[v->name];
 	unsigned long long job = v->job;
 
 	switch (v->keep.whom) {
@@ -478,6 +478,9 @@ static void put_way(const struct snap *s, const struct verdict *v,
 		           "'%s', which ends in ",
 		           node, s->resv.name[v->keep.resv]);
 		put_span(out, s->resv.end[v->keep.resv] - s->now);
+		break;
+	case KEPT_ENTITLED:
+		buf_printf(out, "would be evicted for job %llu at once", job);
 		break;
 	case KEPT_WAITER:
 		buf_printf(out,

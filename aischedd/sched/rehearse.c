@@ -1,0 +1,224 @@
+/* rehearse.c - a plan whose starts the next plan would evict is not made */
+#include "aischedd/sched/rehearse.h"
+
+#include <string.h>
+
+/* A rehearsal costs as much as a pass: of more rows and runs it would be felt.
+ */
+enum { ROWS_MAX = 20000 };
+
+bool rehearse_can(const struct snap *s, const struct plan *plan)
+{
+	if (!plan->nstarts || plan->partial || plan->nevictions ||
+	    plan->nclaims || s->pend.n + s->run.n > ROWS_MAX)
+		return false;
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		if (s->pend.resumes[plan->start[i].row] != SNAP_NONE)
+			return false;
+	}
+	return true;
+}
+
+static void *copy(struct arena *arena, const void *p, size_t n, size_t more,
+                  size_t size)
+{
+	void *ret = arena_alloc(arena, n + more + 1, size);
+
+	if (n)
+		memcpy(ret, p, n * size);
+	return ret;
+}
+
+#define COPY(a, p, n, more) copy((a), (p), (n), (more), sizeof(*(p)))
+
+struct rehearsal {
+	const struct snap *s;
+	const struct plan *plan;
+	struct snap *then;
+	int64_t *cpu, *mem, *slot;
+	uint16_t *gpu, *thread;
+	struct snap_task *task;
+	struct snap_cpu_use *use;
+	uint32_t ntasks, nuse;
+};
+
+/* Add a task to the run that is being listed. */
+static void add_task(struct rehearsal *r, const struct snap_task *t,
+                     const struct snap_cpu_use *use)
+{
+	struct snap_task *to = &r->task[r->ntasks++];
+
+	*to = *t;
+	to->cpu_first = r->nuse;
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		r->use[r->nuse++] = use[i];
+	r->task[r->ntasks].cpu_first = r->nuse;
+}
+
+/* Take what a task of the plan holds, and add the task. */
+static void take_task(struct rehearsal *r, uint32_t req,
+                      const struct snap_task *t)
+{
+	const struct snap *s = r->s;
+	uint16_t *gpu = r->gpu + s->node.gpu_first[t->node];
+	uint16_t *thread = r->thread + s->node.cpu_first[t->node];
+
+	r->cpu[t->node] -= s->req.cpus[req];
+	r->mem[t->node] -= s->req.mem[req];
+	r->slot[t->node]--;
+	for (uint64_t left = t->gpus; left; left &= left - 1)
+		gpu[__builtin_ctzll(left)] -= t->gpu_milli;
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		thread[r->plan->cpu_use[i].cpu] -= r->plan->cpu_use[i].milli;
+	add_task(r, t, r->plan->cpu_use);
+}
+
+static void list_tasks(struct rehearsal *r, uint32_t *first)
+{
+	const struct snap *s = r->s;
+	const struct plan *plan = r->plan;
+	uint32_t run = 0;
+
+	for (; run < s->run.n; run++) {
+		first[run] = r->ntasks;
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++)
+			add_task(r, &s->task[t], s->cpu_use);
+		for (uint32_t i = 0; i < plan->ngrows; i++) {
+			const struct grow *g = &plan->grow[i];
+
+			for (uint32_t k = 0; g->run == run && k < g->ntasks;
+			     k++)
+				take_task(r, s->run.req[run],
+				          &plan->task[g->task_first + k]);
+		}
+	}
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *start = &plan->start[i];
+
+		first[run++] = r->ntasks;
+		for (uint32_t k = 0; k < start->ntasks; k++)
+			take_task(r, s->pend.req[start->row],
+			          &plan->task[start->task_first + k]);
+	}
+	first[run] = r->ntasks;
+}
+
+static void list_runs(struct rehearsal *r, struct arena *a)
+{
+	const struct snap *s = r->s;
+	const struct snap_run *from = &s->run;
+	uint32_t n = from->n, more = r->plan->nstarts;
+	uint64_t *job = COPY(a, from->job, n, more);
+	uint32_t *req = COPY(a, from->req, n, more);
+	uint32_t *queue = COPY(a, from->queue, n, more);
+	uint32_t *user = COPY(a, from->user, n, more);
+	int64_t *priority = COPY(a, from->priority, n, more);
+	int64_t *start = COPY(a, from->start, n, more);
+	int64_t *end = COPY(a, from->end, n, more);
+	int64_t *waited = COPY(a, from->waited, n, more);
+	int64_t *served = COPY(a, from->served, n, more);
+	uint8_t *preemptible = COPY(a, from->preemptible, n, more);
+	uint32_t *first = arena_array(a, uint32_t, n + more + 1);
+
+	for (uint32_t i = 0; i < more; i++) {
+		const struct start *it = &r->plan->start[i];
+		uint32_t row = it->row, k = n + i;
+		int64_t limit = s->req.time_limit[s->pend.req[row]];
+
+		job[k] = s->member[it->member].job;
+		req[k] = s->pend.req[row];
+		queue[k] = s->pend.queue[row];
+		user[k] = s->pend.user[row];
+		priority[k] = s->pend.priority[row];
+		start[k] = s->now;
+		end[k] = limit == SNAP_NEVER ? SNAP_NEVER : s->now + limit;
+		waited[k] = s->now - s->member[it->member].since;
+		served[k] = s->pend.served[row];
+		preemptible[k] = s->pend.preemptible[row];
+	}
+	list_tasks(r, first);
+	r->then->run = (struct snap_run){
+		.n = n + more,
+		.job = job,
+		.req = req,
+		.queue = queue,
+		.user = user,
+		.priority = priority,
+		.start = start,
+		.end = end,
+		.suspended = COPY(a, from->suspended, n, more),
+		.preemptible = preemptible,
+		.ending = COPY(a, from->ending, n, more),
+		.freezable = COPY(a, from->freezable, n, more),
+		.safe_until = COPY(a, from->safe_until, n, more),
+		.waited = waited,
+		.served = served,
+		.task_first = first,
+		.claim_first = arena_array(a, uint32_t, n + more + 1),
+	};
+	r->then->task = r->task;
+	r->then->cpu_use = r->use;
+}
+
+static void list_waiting(struct rehearsal *r, struct arena *a)
+{
+	const struct snap *s = r->s;
+	uint32_t n = s->pend.n ? s->pend.member_first[s->pend.n] : 0;
+	struct snap_member *member = COPY(a, s->member, n, 0);
+	int64_t *license = COPY(a, s->license.free, s->license.n, 0);
+
+	for (uint32_t i = 0; i < r->plan->nstarts; i++) {
+		const struct start *it = &r->plan->start[i];
+		uint32_t req = s->pend.req[it->row];
+
+		member[it->member].count--;
+		member[it->member].room--;
+		for (uint32_t k = s->req.license_first[req];
+		     k < s->req.license_first[req + 1]; k++)
+			license[s->license_use[k].license] -=
+			    s->license_use[k].count;
+	}
+	r->then->member = member;
+	r->then->license.free = license;
+	r->then->pend.judged = arena_array(a, uint8_t, s->pend.n + 1);
+	r->then->pend.claim_first = arena_array(a, uint32_t, s->pend.n + 1);
+}
+
+const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
+                                  struct arena *a)
+{
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+	uint32_t nuse = ntasks ? s->task[ntasks].cpu_first : 0;
+	uint32_t more = 0;
+	struct snap *then = arena_array(a, struct snap, 1);
+	struct rehearsal r = { .s = s, .plan = plan, .then = then };
+
+	for (uint32_t i = 0; i < plan->nstarts; i++) {
+		const struct start *it = &plan->start[i];
+
+		more += it->ntasks;
+		nuse += plan->task[it->task_first + it->ntasks].cpu_first -
+		        plan->task[it->task_first].cpu_first;
+	}
+	for (uint32_t i = 0; i < plan->ngrows; i++) {
+		const struct grow *it = &plan->grow[i];
+
+		more += it->ntasks;
+		nuse += plan->task[it->task_first + it->ntasks].cpu_first -
+		        plan->task[it->task_first].cpu_first;
+	}
+	*then = *s;
+	r.task = arena_array(a, struct snap_task, ntasks + more + 1);
+	r.use = arena_array(a, struct snap_cpu_use, nuse + 1);
+	then->node.cpu_free = r.cpu = COPY(a, s->node.cpu_free, s->node.n, 0);
+	then->node.mem_free = r.mem = COPY(a, s->node.mem_free, s->node.n, 0);
+	then->node.slot_free = r.slot =
+	    COPY(a, s->node.slot_free, s->node.n, 0);
+	then->gpu.free = r.gpu = COPY(a, s->gpu.free, s->gpu.n, 0);
+	then->cpu.free = r.thread = COPY(a, s->cpu.free, s->cpu.n, 0);
+	list_runs(&r, a);
+	list_waiting(&r, a);
+	then->npromises = 0;
+	return then;
+}
