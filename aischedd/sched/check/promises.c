@@ -13,9 +13,9 @@
 
 static const int64_t FOREVER = INT64_MAX;
 
-/* Tasks of one job on one node. */
+/* One task on its node. */
 struct stay {
-	uint32_t node, req, n;
+	uint32_t node, req;
 	int64_t from, until;
 	bool runs;    /* it is there now, and counted in what is free */
 	bool floats;  /* its devices are not known yet */
@@ -77,7 +77,6 @@ static struct stay *add(struct future_check *f, uint32_t node, uint32_t req,
 
 	*it = (struct stay){ .node = node,
 		             .req = req,
-		             .n = 1,
 		             .from = from,
 		             .until = until,
 		             .run = SNAP_NONE,
@@ -260,7 +259,7 @@ static struct future_check future_check_new(const struct audit *a)
 
 /* --- who is behind ----------------------------------------------------- */
 
-/* A job that waits, and whether only those count that may be before it. */
+/* A waiting job.  alone: only jobs that may be ahead of it count. */
 struct one {
 	uint32_t row, member;
 	bool alone;
