@@ -24,7 +24,10 @@ struct slurm_command {
 
 extern const struct slurm_command commands[]; /* ends with a NULL name */
 
+int scontrol_main(int argc, char **argv);
+int sinfo_main(int argc, char **argv);
 int squeue_main(int argc, char **argv);
+int sacct_main(int argc, char **argv);
 int sbatch_main(int argc, char **argv);
 int scancel_main(int argc, char **argv);
 

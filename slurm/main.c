@@ -7,9 +7,12 @@
 #include "slurm/command.h"
 
 const struct slurm_command commands[] = {
-	{ "squeue", squeue_main },
+	{ "sacct", sacct_main },
 	{ "sbatch", sbatch_main },
 	{ "scancel", scancel_main },
+	{ "scontrol", scontrol_main },
+	{ "sinfo", sinfo_main },
+	{ "squeue", squeue_main },
 	{ NULL, NULL },
 };
 

@@ -56,6 +56,38 @@ static bool is_open(const struct row_view *v)
 	return state_queue_open(v->state, v->index);
 }
 
+/* The names of the pools that its jobs may use. */
+static void q_pools(struct row_view *v)
+{
+	const struct conf *conf = state_conf(v->state);
+	struct buf text = { 0 };
+	bool any = false;
+
+	if (v->json)
+		buf_addc(v->out, '[');
+	for (size_t i = 0; i < conf->npools; i++) {
+		if (!(queue_of(v)->pools >> i & 1))
+			continue;
+		if (v->json) {
+			buf_puts(v->out, any ? "," : "");
+			buf_json(v->out, conf->pools[i].name);
+		} else {
+			buf_printf(&text, "%s%s", any ? "," : "",
+			           conf->pools[i].name);
+		}
+		any = true;
+	}
+	if (v->json)
+		buf_addc(v->out, ']');
+	else
+		put_buf(v, &text);
+}
+
+static bool is_default(const struct row_view *v)
+{
+	return conf_default_queue(state_conf(v->state)) == (int)v->index;
+}
+
 static int64_t jobs(const struct row_view *v, bool running)
 {
 	return (int64_t)state_queue_count(v->state, v->index, running);
@@ -70,6 +102,10 @@ FIELD(q_limit,           put_amounts,queue_of(v)->limit)
 FIELD(q_limit_text,      put_amounts_text,queue_of(v)->limit)
 FIELD(q_pending_jobs,    put_int,    jobs(v, false) - jobs(v, true))
 FIELD(q_running_jobs,    put_int,    jobs(v, true))
+FIELD(q_leaf,            put_int,    queue_of(v)->leaf)
+FIELD(q_is_default,      put_int,    is_default(v))
+FIELD(q_max_time,        put_int_or, queue_of(v)->max_time, CONF_NONE)
+FIELD(q_default_time,    put_int_or, queue_of(v)->default_time, CONF_NONE)
 /* clang-format on */
 
 const struct field listing_queue_fields[] = {
@@ -81,13 +117,25 @@ const struct field listing_queue_fields[] = {
 	{                              \
 #name, q_##name, false \
 	}
-	F(name),           F(parent),
-	F(state),          F(quota),
-	F(limit),          F(fair_share),
-	F(allocated),      F(pending_jobs),
-	F(running_jobs),   G(quota_text),
-	G(limit_text),     G(fair_share_text),
-	G(allocated_text), { NULL, NULL, false }
+	F(name),
+	F(parent),
+	F(state),
+	F(quota),
+	F(limit),
+	F(fair_share),
+	F(allocated),
+	F(pending_jobs),
+	F(running_jobs),
+	G(quota_text),
+	G(limit_text),
+	G(fair_share_text),
+	G(allocated_text),
+	G(leaf),
+	G(is_default),
+	G(max_time),
+	G(default_time),
+	G(pools),
+	{ NULL, NULL, false }
 #undef F
 #undef G
 };

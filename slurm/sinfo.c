@@ -1,0 +1,373 @@
+/* sinfo.c - list partitions and nodes */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/hostlist.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "slurm/command.h"
+#include "slurm/rows.h"
+#include "slurm/sinfo.h"
+#include "slurm/words.h"
+
+#define USUAL     "%9P %.5a %.10l %.6D %.6t %N"
+#define LONG      "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N"
+#define SUMMARY   "%9P %.5a %.10l %.16F %N"
+#define REASONS   "%20E %9u %19H %N"
+#define BY_NODE   "N %.6D %9P %6t"
+#define NODE_LONG "N %.6D %9P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
+
+struct sinfo {
+	json_t *partitions, *nodes, *states, *clusters; /* NULL: not given */
+	const char *letters, *names;
+	bool no_header, is_long, by_node, summary, reasons, exact;
+	int64_t every;
+};
+
+/* --- the command line ----------------------------------------------------- */
+
+static int set_letters(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	struct sinfo *s = ctx;
+
+	(void)opt, (void)err;
+	s->letters = value;
+	s->names = NULL;
+	return 0;
+}
+
+static int set_names(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct sinfo *s = ctx;
+
+	(void)opt, (void)err;
+	s->names = value;
+	s->letters = NULL;
+	return 0;
+}
+
+static int set_states(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	static const char *const known[] = {
+		"all",     "alloc",   "allocated", "down",       "drain",
+		"drained", "drng",    "draining",  "idle",       "mix",
+		"mixed",   "resv",    "reserved",  "unk",        "unknown",
+		"fail",    "failing", "comp",      "completing", "maint",
+		"planned", "future",
+	};
+	struct sinfo *s = ctx;
+	const json_t *item;
+	size_t i;
+
+	(void)opt;
+	if (command_add_items(ctx, opt, value, err) < 0)
+		return -1;
+	json_array_foreach(s->states, i, item) {
+		const char *name = json_string_value(item);
+		bool good = false;
+
+		for (size_t k = 0; k < ARRAY_SIZE(known); k++)
+			good = good || !strcasecmp(known[k], name);
+		if (!good)
+			return err_set(err, EINVAL, "Bad state string: \"%s\"",
+			               name);
+	}
+	return 0;
+}
+
+static int set_nodes(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct sinfo *s = ctx;
+	struct hostlist hosts;
+
+	(void)opt;
+	if (hostlist_parse(&hosts, value, err) < 0)
+		return -1;
+	if (!s->nodes)
+		s->nodes = json_array();
+	for (size_t i = 0; i < hosts.n; i++)
+		json_array_append_new(s->nodes, json_string(hosts.name[i]));
+	hostlist_free(&hosts);
+	return 0;
+}
+
+static int set_every(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct sinfo *s = ctx;
+
+	(void)opt;
+	return parse_int(value, 1, 1000000, &s->every, err);
+}
+
+#define AT(member) .offset = offsetof(struct sinfo, member)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'a', "all", NULL, NULL, .set = command_ignore },
+	{ 'd', "dead", NULL, NULL, .set = command_ignore },
+	{ 'e', "exact", NULL, "nodes with different sizes apart", opt_set_true, AT(exact) },
+	{ 'o', "format", "FORMAT", "columns by letters: \"%P %D\"", .set = set_letters },
+	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names", .set = set_names },
+	{ 0, "hide", NULL, NULL, .set = command_ignore },
+	{ 'i', "iterate", "SECONDS", "again and again", .set = set_every },
+	{ 'R', "list-reasons", NULL, "why nodes are down or drained", opt_set_true, AT(reasons) },
+	{ 0, "local", NULL, NULL, .set = command_ignore },
+	{ 'l', "long", NULL, "more columns", opt_set_true, AT(is_long) },
+	{ 'M', "clusters", "CLUSTER,...", "this cluster's own name, or all", command_add_items, AT(clusters) },
+	{ 0, "cluster", "CLUSTER,...", NULL, command_add_items, AT(clusters) },
+	{ 'N', "Node", NULL, "a line for each node", opt_set_true, AT(by_node) },
+	{ 0, "noconvert", NULL, NULL, .set = command_ignore },
+	{ 'h', "noheader", NULL, "no line of headers", opt_set_true, AT(no_header) },
+	{ 'n', "nodes", "NODES", "these nodes", .set = set_nodes },
+	{ 'p', "partition", "QUEUE,...", "these queues", command_add_items, AT(partitions) },
+	{ 'r', "responding", NULL, NULL, .set = command_ignore },
+	{ 'S', "sort", "LETTERS", NULL, .set = command_ignore },
+	{ 't', "states", "STATE,...", "nodes in these states", set_states, AT(states) },
+	{ 's', "summarize", NULL, "a line for each queue", opt_set_true, AT(summary) },
+	{ 'v', "verbose", NULL, NULL, .set = command_ignore },
+	OPT_END
+};
+/* clang-format on */
+
+static const struct command_line line = {
+	.name = "sinfo",
+	.usage = "[OPTION]...",
+	.opts = opts,
+	.env = "SINFO_",
+	.usage_status = 1,
+};
+
+/* --- groups --------------------------------------------------------------- */
+
+static bool has(const json_t *list, const char *text)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+		if (!strcasecmp(json_string_value(item), text) ||
+		    !strcasecmp(json_string_value(item), "all"))
+			return true;
+	return !list;
+}
+
+static bool wants_node(const struct sinfo *s, const json_t *node)
+{
+	const char *state = row_text(node, "state");
+	bool out = !strcmp(state, "DOWN") || !strncmp(state, "DRAIN", 5);
+
+	if (s->reasons && (!out || !*row_text(node, "reason")))
+		return false;
+	return has(s->nodes, row_text(node, "name")) &&
+	       (has(s->states, node_state(node, true)) ||
+	        has(s->states, node_state(node, false)));
+}
+
+/* What nodes of one row have in common, as text. */
+static char *key_of(const struct sinfo *s, const struct slurm_format *format,
+                    const json_t *row)
+{
+	const struct style style = { 0 };
+	struct buf key = { 0 };
+
+	buf_puts(&key, s->by_node ? row_text(row, "name") : "");
+	for (size_t i = 0; i < format->n; i++) {
+		const struct slurm_field *field = format->column[i].field;
+
+		buf_addc(&key, '\n');
+		if (s->exact && !strcmp(field->needs, "cpus"))
+			buf_i64(&key, row_int(row, "cpus"));
+		else if (s->exact && !strcmp(field->needs, "memory_mib"))
+			buf_i64(&key, row_int(row, "memory_mib"));
+		else if (!node_field_gathers(field))
+			field->value(row, field, &style, &key);
+	}
+	return buf_take(&key);
+}
+
+static json_t *new_row(const json_t *partition, const json_t *node)
+{
+	json_t *row =
+	    node ? json_copy((json_t *)(uintptr_t)node) : json_object();
+
+	json_object_set(row, "partition", json_object_get(partition, "name"));
+	json_object_set(row, "partition_state",
+	                json_object_get(partition, "state"));
+	json_object_set(row, "is_default",
+	                json_object_get(partition, "is_default"));
+	json_object_set(row, "max_time",
+	                json_object_get(partition, "max_time"));
+	json_object_set(row, "default_time",
+	                json_object_get(partition, "default_time"));
+	json_object_set_new(row, "nodes", json_array());
+	return row;
+}
+
+/* Put a node to those that are like it. */
+static void add_node(const struct sinfo *s, const struct slurm_format *format,
+                     const json_t *partition, json_t *node, json_t *rows)
+{
+	json_t *row = new_row(partition, node), *other;
+	char *key;
+	size_t i;
+
+	if (node)
+		json_array_append(json_object_get(row, "nodes"), node);
+	key = key_of(s, format, row);
+	json_object_set_new(row, "key", json_string(key));
+	free(key);
+	json_array_foreach(rows, i, other) {
+		if (strcmp(row_text(other, "key"), row_text(row, "key")) != 0)
+			continue;
+		if (node)
+			json_array_append(json_object_get(other, "nodes"),
+			                  node);
+		json_decref(row);
+		return;
+	}
+	json_array_append_new(rows, row);
+}
+
+static bool shows_partitions(const struct slurm_format *format)
+{
+	for (size_t i = 0; i < format->n; i++)
+		if (node_field_is_of_partition(format->column[i].field))
+			return true;
+	return false;
+}
+
+static json_t *make_rows(const struct sinfo *s,
+                         const struct slurm_format *format, json_t *partitions,
+                         json_t *nodes)
+{
+	bool apart = shows_partitions(format);
+	json_t *rows = json_array(), *partition, *node;
+	size_t i, k;
+
+	json_array_foreach(nodes, k, node)
+		json_object_set_new(node, "taken", json_false());
+	json_array_foreach(partitions, i, partition) {
+		bool any = false;
+
+		if (!has(s->partitions, row_text(partition, "name")))
+			continue;
+		json_array_foreach(nodes, k, node) {
+			if (!partition_has(partition, node) ||
+			    !wants_node(s, node) ||
+			    (!apart && row_int(node, "taken") == 1))
+				continue;
+			add_node(s, format, partition, node, rows);
+			json_object_set_new(node, "taken", json_true());
+			any = true;
+		}
+		if (!any && apart && !s->by_node && !s->nodes && !s->states)
+			add_node(s, format, partition, NULL, rows);
+	}
+	return rows;
+}
+
+/* --- the listing ---------------------------------------------------------- */
+
+static void make_format(const struct sinfo *s, const json_t *nodes,
+                        struct slurm_format *format)
+{
+	size_t width = strlen("NODELIST "), i;
+	const json_t *node;
+	char *text;
+
+	if (s->names) {
+		format_names(format, node_fields, s->names);
+		return;
+	}
+	if (s->letters || !s->by_node || s->reasons || s->summary) {
+		format_letters(format, node_fields,
+		               s->letters   ? s->letters
+		               : s->reasons ? REASONS
+		               : s->summary ? SUMMARY
+		               : s->is_long ? LONG
+		                            : USUAL);
+		return;
+	}
+	json_array_foreach(nodes, i, node)
+		if (strlen(row_text(node, "name")) > width)
+			width = strlen(row_text(node, "name"));
+	text = xasprintf("%%%zu%s", width, s->is_long ? NODE_LONG : BY_NODE);
+	format_letters(format, node_fields, text);
+	free(text);
+}
+
+static void print_date(void)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y",
+	         localtime_r(&now, &tm));
+	puts(text);
+}
+
+static int print_once(const struct sinfo *s, struct client *client,
+                      struct err *err)
+{
+	json_t *partitions = NULL, *nodes = NULL, *rows;
+	const struct style style = { .no_convert = true };
+	struct slurm_format format;
+	size_t i;
+	json_t *row;
+
+	if (partitions_read(client, &partitions, &nodes, err) < 0)
+		return -1;
+	make_format(s, nodes, &format);
+	rows = make_rows(s, &format, partitions, nodes);
+	if (s->every || s->is_long)
+		print_date();
+	if (!s->no_header)
+		format_put_header(&format, stdout);
+	json_array_foreach(rows, i, row)
+		format_put_row(&format, row, &style, stdout);
+	format_free(&format);
+	json_decref(rows);
+	json_decref(partitions);
+	json_decref(nodes);
+	return 0;
+}
+
+int sinfo_main(int argc, char **argv)
+{
+	struct sinfo s = { 0 };
+	struct client *client;
+	struct err err;
+	int rc;
+
+	command_parse(&line, &s, argc, argv);
+	client = command_connect(&err);
+	rc = client ? command_check_clusters(client, s.clusters, &err) : -1;
+	while (rc == 0) {
+		rc = print_once(&s, client, &err);
+		if (!s.every)
+			break;
+		fflush(stdout);
+		sleep((unsigned)s.every);
+		puts("");
+	}
+	client_close(client);
+	if (rc < 0 && words_is_unreachable(&err))
+		fprintf(stderr, "slurm_load_partitions: %s\n",
+		        words_of_job(&err));
+	else if (rc < 0)
+		command_error("%s", err.text);
+	json_decref(s.partitions);
+	json_decref(s.nodes);
+	json_decref(s.states);
+	json_decref(s.clusters);
+	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

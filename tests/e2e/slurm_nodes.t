@@ -1,0 +1,70 @@
+#!/bin/sh
+# sinfo: what Slurm 22.05 prints, word for word
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+node=$(uname -n)
+stop_daemon
+configure "
+default_queue = main
+queue main { grace = \"2s\" }
+queue debug { grace = \"2s\"  max_time = \"1h\" }
+pool here { runner = local }
+node \"$node\" { pool = here  cpus = 4  memory = \"4G\"  features = {\"ib\"} }"
+start_daemon || bail "aischedd does not start"
+
+says "the usual columns" 0 "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
+main*        up   infinite      1   idle $node
+debug        up    1:00:00      1   idle $node" "" sinfo
+says "names of queues" 0 "main*
+debug" "" sinfo -h -o %P
+says "a summary" 0 "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST
+main*        up   infinite          0/1/0/1 $node" "" sinfo -s -p main
+says "each node" 0 "$(printf '%-9s  NODES PARTITION STATE \n%-9s      1 main*     idle  ' \
+	NODELIST "$node")" "" sinfo -N -p main
+says "six words" 0 "PARTITION GRES TIMELIMIT PRIO_TIER CPUS MEMORY
+main* (null) infinite 1 4 4096" "" sinfo -a -o '%P %G %l %p %c %m' -p main
+says "a node counts once" 0 "0/4/0/4" "" sinfo -h -o %C
+says "commas" 0 "PARTITION,MEMORY
+debug,4096" "" sinfo --format %P,%m --noconvert -p debug
+says "counts" 0 "0/1/0/1/0/4/0/4" "" sinfo -aho %F/%C
+says "by names" 0 "$node|(null)|(null)|idle|" "" sinfo -ahNO \
+	'nodehost:|,gres:|,gresused:|,statelong:|'
+says "separators" 0 ";4;$node;ib" "" sinfo -ho ';%c;%n;%f'
+says "no such queue" 0 "" "" sinfo -h -p nosuch
+says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"' sinfo -t bogus
+id=$(sbatch --parsable -c 2 --mem 1G --wrap 'exec sleep 1000')
+wait_for is_state "$id" RUNNING
+says "a busy node" 0 "mixed 2/2/0/4 1024 3072" "" sinfo -h -p main \
+	-O 'statelong: ,cpusstate: ,allocmem: ,freemem:.4'
+says "by its state" 0 "mix" "" sinfo -h -p main -t mix -o %t
+says "a partition" 0 "PartitionName=debug
+   AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL
+   AllocNodes=ALL Default=NO QoS=N/A
+   DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 Hidden=NO
+   MaxNodes=UNLIMITED MaxTime=01:00:00 MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED
+   Nodes=$node
+   PriorityJobFactor=1 PriorityTier=1 RootOnly=NO ReqResv=NO OverSubscribe=NO
+   OverTimeLimit=NONE PreemptMode=OFF
+   State=UP TotalCPUs=4 TotalNodes=1 SelectTypeParameters=NONE
+   JobDefaults=(null)
+   DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED
+   TRES=cpu=4,mem=4096M,node=1,billing=4" "" scontrol show partition debug
+is "partitions on a line each, in words that all have a value" \
+	"$(scontrol show part -o | tr ' ' '\n' | grep -vcE '^[A-Za-z]+=.+$')" 0
+says "no such partition" 1 "Partition nope not found" "" \
+	scontrol show partition nope
+like "a node" "$(scontrol show node "$node")" \
+	"^   CPUAlloc=2 CPUEfctv=4 CPUTot=4 CPULoad=N/A\$"
+like "what is used of it" "$(scontrol show node "$node")" \
+	"^   RealMemory=4096 AllocMem=1024 FreeMem=3072 Sockets=1 Boards=1\$"
+like "its state" "$(scontrol -o show node)" " State=MIXED .* Partitions=main,debug "
+aictl drain "$node" -r "new disk" >/dev/null
+says "why nodes are out" 0 "new disk             Unknown   Unknown             $node" \
+	"" sinfo -h -R
+says "no daemon" 1 "" \
+	"slurm_load_partitions: Unable to contact slurm controller (connect failure)" \
+	env AISCHED_SOCKET="$dir/none" sinfo
+scancel "$id"
+done_testing
