@@ -110,17 +110,26 @@ bool pass_try_extra(struct pass *p, struct order_elastic *e)
 	const struct snap_reqs *r = &p->snap->req;
 	const struct start *start = (struct start *)p->start.p + e->start;
 	uint32_t req = p->snap->pend.req[e->row];
-	bool counts = r->nodes[req] || r->tasks_per_node[req], found;
 
-	if (r->exclusive[req] && try_own_nodes(p, e))
-		return true;
-	if (counts)
+	if ((r->nodes[req] || r->tasks_per_node[req]) && !p->owner) {
 		own_start(p, e, true);
-	found = place_try_more(p->place, req,
-	                       p->place->task[start->task_first].node, NULL);
-	if (counts)
-		own_start(p, e, false);
-	return found;
+		p->owner = e->start + 1;
+	}
+	return (r->exclusive[req] && try_own_nodes(p, e)) ||
+	       place_try_more(p->place, req,
+	                      p->place->task[start->task_first].node, NULL);
+}
+
+void pass_disown(struct pass *p, const struct order_elastic *but)
+{
+	const struct order_elastic *e = p->order->elastic.p;
+
+	if (!p->owner || (but && but->start + 1 == p->owner))
+		return;
+	while (e->start + 1 != p->owner)
+		e++;
+	own_start(p, e, false);
+	p->owner = 0;
 }
 
 void pass_extra(struct pass *p, struct order_elastic *e)
@@ -128,12 +137,16 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 	struct place *place = p->place;
 	struct demand d = admit_demand_extra(p->snap, e->row);
 	struct extra *extra = arena_push(p->arena, &p->extra, sizeof(*extra));
+	uint32_t node = place->task[place->first_task].node;
+	uint32_t own = place->own[node];
 
 	*extra = (struct extra){ (uint32_t)place->first_task, e->extra };
 	e->extra = (uint32_t)p->extra.n;
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
+	if (p->owner)
+		place->own[node] = own;
 }
 
 /* --- laid out ---------------------------------------------------------- */

@@ -41,6 +41,8 @@ struct pass {
 	                     in this pass */
 	uint32_t *more; /* by run: index in more_node, + 1, of the last node by
 	                   which it grows; 0: none */
+	uint32_t owner; /* index of the start, + 1, whose tasks place->own
+	                   counts between its trials; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
 	/* starts on claims of earlier plans; they come first */
@@ -82,6 +84,10 @@ void pass_extra(struct pass *p, struct order_elastic *e);
 
 /* Try to place one task more of a start. */
 bool pass_try_extra(struct pass *p, struct order_elastic *e);
+
+/* Forget which tasks the start had whose last trial it was, unless it is this
+ * one; before any other trial. */
+void pass_disown(struct pass *p, const struct order_elastic *but);
 
 /* Put the tasks of each start beside each other. */
 void pass_lay_out(struct pass *p);

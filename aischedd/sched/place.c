@@ -400,6 +400,7 @@ bool place_try_beside(struct place *p, uint32_t req, uint32_t node)
 {
 	struct work *w = p->work;
 	int64_t sealed = w->sealed[node];
+	uint32_t own = p->own[node];
 	bool fits;
 
 	p->grows = true;
@@ -412,7 +413,7 @@ bool place_try_beside(struct place *p, uint32_t req, uint32_t node)
 	if (fits)
 		place_put(p, req, node, 1);
 	else
-		p->own[node] = 0;
+		p->own[node] = own;
 	return fits;
 }
 

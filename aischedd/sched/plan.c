@@ -41,10 +41,12 @@ static enum serve_answer ask(struct pass *p, struct turn turn)
 	              (!p->verdict[turn.row].kept &&
 	               p->snap->pend.judged[turn.row] != JUDGED_PROMISED);
 	int64_t before = count_looks(p);
-	enum serve_answer answer =
-	    turn.row != SNAP_NONE ? serve_row(p, turn.row)
-	    : turn.elastic        ? serve_elastic(p, turn.elastic)
-				  : serve_grower(p, turn.run);
+	enum serve_answer answer;
+
+	pass_disown(p, turn.elastic);
+	answer = turn.row != SNAP_NONE ? serve_row(p, turn.row)
+	         : turn.elastic        ? serve_elastic(p, turn.elastic)
+	                               : serve_grower(p, turn.run);
 
 	if (counts)
 		p->spent += 1 + count_looks(p) - before;
