@@ -175,13 +175,15 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 }
 
 /* Connections need many descriptors; the database and the runners need some,
- * too. Clamp to what is allowed. */
-static void raise_files(void)
+ * too. Clamp to what is allowed. Jobs do not inherit it. */
+static void raise_files(struct rlimit *ret_had)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur >= FILES_WANTED)
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	*ret_had = limit;
+	if (limit.rlim_cur >= FILES_WANTED)
 		return;
 	limit.rlim_cur =
 	    limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
@@ -205,7 +207,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->started = d->reloaded = clock_wall_s();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
-	raise_files();
+	raise_files(&d->files);
 	if (build(d, accept_loss, err) == 0)
 		return d;
 	*conf = d->conf;

@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "aischedd/rpc/rpc.h"
 #include "aischedd/rpc/slices.h"
@@ -74,6 +75,7 @@ struct daemon {
 	char *state_dir;
 	char *logs; /* folder of kept output */
 	int lock_fd;
+	struct rlimit files; /* RLIMIT_NOFILE as it was at the start */
 	struct state *state;
 	struct store *store;
 	struct rpc *rpc;

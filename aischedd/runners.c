@@ -331,6 +331,8 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 		.state_dir = d->state_dir,
 		.tmp_dir = d->conf->tmp_dir,
 		.max_processes = d->conf->max_processes,
+		.rlimits = d->conf->rlimits,
+		.files = d->files,
 		.node = this_host(d->conf),
 	};
 

@@ -14,6 +14,7 @@
 #include "libcommon/folder.h"
 #include "libcommon/limits.h"
 #include "libcommon/paths.h"
+#include "libcommon/rlimits.h"
 
 enum {
 	READ_SIZE = 64 * 1024, /* at once, of a script */
@@ -123,6 +124,21 @@ static int set_args(struct submit *submit, char **args, struct err *err)
 	return rc;
 }
 
+/* NULL: nothing is limited. */
+static const char *own_limits(struct submit *submit)
+{
+	struct rlimits limits;
+	struct buf text = { 0 };
+	const char *copy = NULL;
+
+	rlimits_get(&limits);
+	rlimits_format(&text, &limits);
+	if (text.len)
+		copy = arena_strdup(submit->arena, text.data);
+	buf_free(&text);
+	return copy;
+}
+
 int batch_complete(struct submit *submit, const struct batch_job *job,
                    struct err *err)
 {
@@ -132,6 +148,7 @@ int batch_complete(struct submit *submit, const struct batch_job *job,
 
 	umask(mask);
 	spec->umask = mask & 0777;
+	spec->rlimits = own_limits(submit);
 	if (!spec->name)
 		spec->name = job->name;
 	spec->command = command_of(submit, job->command);

@@ -28,61 +28,62 @@
  * given.  Flags are 0 or 1.  The names are those of the wire; their numbers are
  * in databases, so new ones go to the end.
  */
-#define SPEC_FIELDS(S, I)                                                  \
-	S(name)    /* job name; aisub always sets it */                    \
-	S(queue)   /* NULL: the default queue */                           \
-	S(account) /* free text for accounting */                          \
-	S(class)   /* class of work */                                     \
-	S(comment)                                                         \
-	I(priority)       /* in place of the class's */                    \
-	I(nice)           /* subtracted from the priority */               \
-	I(tasks)          /* 1 .. LIMIT_TASKS */                           \
-	I(min_tasks)      /* <= tasks */                                   \
-	I(nodes)          /* as many nodes exactly */                      \
-	I(tasks_per_node) /* at most so many on each */                    \
-	I(cpus)           /* milli-CPUs a task */                          \
-	I(mem)            /* MiB a task; one of mem, mem_node, mem_cpu */  \
-	I(mem_node)       /* MiB a node */                                 \
-	I(mem_cpu)        /* MiB a CPU */                                  \
-	I(gpus)           /* milli-GPUs a task; one of gpus, gpus_* */     \
-	I(gpus_job)       /* whole GPUs for all tasks together */          \
-	I(gpus_node)      /* whole GPUs a node */                          \
-	S(gpu_type)                                                        \
-	I(exclusive)     /* no other job on its nodes */                   \
-	S(licenses)      /* "name[:count],..." */                          \
-	I(time_limit)    /* seconds > 0 or TIME_UNLIMITED */               \
-	I(begin)         /* unix seconds */                                \
-	I(deadline)      /* unix seconds */                                \
-	I(signal)        /* signal number sent before the time limit */    \
-	I(signal_before) /* seconds before the limit */                    \
-	I(signal_batch)  /* only to the script's own process ("B:") */     \
-	I(grace)         /* seconds between SIGTERM and SIGKILL */         \
-	S(array)         /* "0-99:2%10", canonical */                      \
-	S(dependency)    /* "afterok:1:2,after:3+5"; '?' for any */        \
-	I(hold)                                                            \
-	I(requeue) /* 1 --requeue, 0 --no-requeue */                       \
-	I(max_restarts)                                                    \
-	S(constraint) /* features: "a&b|c" */                              \
-	S(nodelist)   /* hostlist */                                       \
-	S(exclude)    /* hostlist */                                       \
-	S(pool)                                                            \
-	S(topology) /* "zone,rack:preferred", see topology.h */            \
-	S(numa)     /* "strict" or "prefer" */                             \
-	S(reservation)                                                     \
-	S(output)        /* pattern, relative to workdir; never NULL */    \
-	S(error)         /* NULL: stderr joins stdout */                   \
-	S(input)         /* NULL: /dev/null */                             \
-	I(append)        /* open mode: 1 append, 0 truncate */             \
-	S(workdir)       /* absolute */                                    \
-	I(umask)         /* of the submitter; the processes get it */      \
-	I(launch_script) /* 1: run once with the whole allocation */       \
-	S(image)                                                           \
-	S(mount)                                                           \
-	S(args) /* the script's arguments: a JSON array of texts */        \
-	S(submit_host)                                                     \
-	S(on_task_failure) /* "end", "restart" or "replace" */             \
-	S(kube_uid) /* the Job of a cluster that it is; aisub sets none */ \
-	S(command)  /* for people: the script's name, or what --wrap says */
+#define SPEC_FIELDS(S, I)                                                    \
+	S(name)    /* job name; aisub always sets it */                      \
+	S(queue)   /* NULL: the default queue */                             \
+	S(account) /* free text for accounting */                            \
+	S(class)   /* class of work */                                       \
+	S(comment)                                                           \
+	I(priority)       /* in place of the class's */                      \
+	I(nice)           /* subtracted from the priority */                 \
+	I(tasks)          /* 1 .. LIMIT_TASKS */                             \
+	I(min_tasks)      /* <= tasks */                                     \
+	I(nodes)          /* as many nodes exactly */                        \
+	I(tasks_per_node) /* at most so many on each */                      \
+	I(cpus)           /* milli-CPUs a task */                            \
+	I(mem)            /* MiB a task; one of mem, mem_node, mem_cpu */    \
+	I(mem_node)       /* MiB a node */                                   \
+	I(mem_cpu)        /* MiB a CPU */                                    \
+	I(gpus)           /* milli-GPUs a task; one of gpus, gpus_* */       \
+	I(gpus_job)       /* whole GPUs for all tasks together */            \
+	I(gpus_node)      /* whole GPUs a node */                            \
+	S(gpu_type)                                                          \
+	I(exclusive)     /* no other job on its nodes */                     \
+	S(licenses)      /* "name[:count],..." */                            \
+	I(time_limit)    /* seconds > 0 or TIME_UNLIMITED */                 \
+	I(begin)         /* unix seconds */                                  \
+	I(deadline)      /* unix seconds */                                  \
+	I(signal)        /* signal number sent before the time limit */      \
+	I(signal_before) /* seconds before the limit */                      \
+	I(signal_batch)  /* only to the script's own process ("B:") */       \
+	I(grace)         /* seconds between SIGTERM and SIGKILL */           \
+	S(array)         /* "0-99:2%10", canonical */                        \
+	S(dependency)    /* "afterok:1:2,after:3+5"; '?' for any */          \
+	I(hold)                                                              \
+	I(requeue) /* 1 --requeue, 0 --no-requeue */                         \
+	I(max_restarts)                                                      \
+	S(constraint) /* features: "a&b|c" */                                \
+	S(nodelist)   /* hostlist */                                         \
+	S(exclude)    /* hostlist */                                         \
+	S(pool)                                                              \
+	S(topology) /* "zone,rack:preferred", see topology.h */              \
+	S(numa)     /* "strict" or "prefer" */                               \
+	S(reservation)                                                       \
+	S(output)        /* pattern, relative to workdir; never NULL */      \
+	S(error)         /* NULL: stderr joins stdout */                     \
+	S(input)         /* NULL: /dev/null */                               \
+	I(append)        /* open mode: 1 append, 0 truncate */               \
+	S(workdir)       /* absolute */                                      \
+	I(umask)         /* of the submitter; the processes get it */        \
+	I(launch_script) /* 1: run once with the whole allocation */         \
+	S(image)                                                             \
+	S(mount)                                                             \
+	S(args) /* the script's arguments: a JSON array of texts */          \
+	S(submit_host)                                                       \
+	S(on_task_failure) /* "end", "restart" or "replace" */               \
+	S(kube_uid) /* the Job of a cluster that it is; aisub sets none */   \
+	S(command)  /* for people: the script's name, or what --wrap says */ \
+	S(rlimits)  /* of the submitter, as in rlimits.h */
 
 struct spec {
 #define S(name) const char *name;

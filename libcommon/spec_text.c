@@ -8,6 +8,7 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/idset.h"
 #include "libcommon/limits.h"
+#include "libcommon/rlimits.h"
 #include "libcommon/spec.h"
 #include "libcommon/topology.h"
 
@@ -149,6 +150,13 @@ enum task_failure spec_task_failure(const struct spec *spec)
 	           : FAILURE_ENDS;
 }
 
+static int check_rlimits(const char *s, struct err *err)
+{
+	struct rlimits limits;
+
+	return rlimits_parse(&limits, s, err);
+}
+
 /* The fields whose texts have a syntax. */
 static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_licenses] = check_licenses,       [F_array] = check_array,
@@ -156,7 +164,7 @@ static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_nodelist] = check_hostlist,       [F_exclude] = check_hostlist,
 	[F_topology] = check_topology,       [F_numa] = check_numa,
 	[F_workdir] = check_workdir,         [F_args] = check_args,
-	[F_on_task_failure] = check_failure,
+	[F_on_task_failure] = check_failure, [F_rlimits] = check_rlimits,
 };
 
 int spec_check_length(const struct spec_field *field, size_t len,

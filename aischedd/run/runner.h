@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "aischedd/sched/snap.h"
@@ -250,6 +251,8 @@ struct runner_local_conf {
 	const char *state_dir;        /* attempts are in run/JOB.ATTEMPT */
 	const char *tmp_dir;          /* their temporary folders are here */
 	int64_t max_processes;        /* of a job, CONF_NONE: by the machine */
+	uint32_t rlimits;             /* of submitters that jobs get */
+	struct rlimit files;          /* RLIMIT_NOFILE of processes below us */
 	const struct conf_node *node; /* the section of this host, or NULL */
 };
 

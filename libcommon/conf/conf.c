@@ -11,6 +11,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
+#include "libcommon/rlimits.h"
 
 #define SYSTEM_FILE "/etc/aisched/aischedd.conf"
 
@@ -51,12 +52,22 @@ static int default_state_dir(struct conf *conf, struct err *err)
 	return 0;
 }
 
+static int check_limits(struct conf_build *b)
+{
+	const struct strlist *list = &b->conf->propagate_limits;
+	const struct conf_value *at = build_place(b->top, "propagate_limits");
+
+	if (rlimits_select(list->s, list->n, &b->conf->rlimits, b->err) == 0)
+		return 0;
+	return err_wrap(b->err, "%s:%d: propagate_limits", at->file, at->line);
+}
+
 static int build_top(struct conf_build *b)
 {
 	struct conf *conf = b->conf;
 
 	build_defaults(b, NULL, conf);
-	if (build_keys(b, NULL, b->top, conf) < 0)
+	if (build_keys(b, NULL, b->top, conf) < 0 || check_limits(b) < 0)
 		return -1;
 	if (!conf->cluster)
 		conf->cluster = default_cluster(conf->arena);

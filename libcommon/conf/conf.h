@@ -146,6 +146,8 @@ struct conf {
 	int64_t max_user_jobs;   /* of them of one user */
 	int64_t metrics_max_series;
 	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
+	struct strlist propagate_limits; /* names, and the same as */
+	uint32_t rlimits;                /* bits of rlimits_select() */
 	struct strlist topology_levels;
 
 	size_t nclasses, npools, nnodes, nqueues, nlicenses;

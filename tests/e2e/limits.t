@@ -1,6 +1,7 @@
 #!/bin/sh
 # What jobs may have, what they get, and why they wait.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+# shellcheck disable=SC3045 # dash, bash and others have ulimit -S and -H
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
@@ -227,5 +228,69 @@ aicancel "$quick"
 is "history knows them" "$(field "$quick" class)" interactive
 is "priorities" "$(field "$id" priority) $(field "$high" priority) $(field "$nice" priority)" \
 	"50 100 40"
+
+# --- limits of the submitter -----------------------------------------------
+
+# [LIST]: a daemon that may have 300 files, and 700 at most.
+start_limited()
+{
+	configure "$default_config
+${1+propagate_limits = $1}"
+	start_daemon
+}
+
+# The soft and the hard limit of a job submitted with 200 and 100000.
+files_of_job()
+{
+	id=$(ulimit -S -n 200 && submit --wrap 'ulimit -S -n; ulimit -H -n')
+	wait_for is_state "$id" COMPLETED
+	tr '\n' ' ' <"slurm-$id.out"
+}
+
+cat >limited <<END
+#!/bin/sh
+ulimit -S -n 300
+ulimit -H -n 700
+exec "$aischedd" "\$@"
+END
+chmod +x limited
+aicancel --all
+wait_for '[ -z "$(aiq -h -a)" ]'
+stop_daemon
+aischedd=$PWD/limited
+start_limited
+is "a job has no higher hard limit than the daemon" "$(files_of_job)" "200 700 "
+id=$(ulimit -S -n 900 && submit --wrap 'ulimit -S -n; ulimit -H -n')
+becomes "nor a soft one" "$id" COMPLETED
+is "both are cut" "$(tr '\n' ' ' <"slurm-$id.out")" "700 700 "
+configure "$default_config
+propagate_limits = {\"core\", \"nproc\"}"
+ok "which are taken is said by the configuration" aictl reload
+is "others are those that the daemon began with" "$(files_of_job)" "300 700 "
+configure "$default_config
+propagate_limits = {\"Core\", \"NOFILE\"}"
+aictl reload
+is "or it" "$(files_of_job)" "200 700 "
+stop_daemon
+start_limited '{"NONE"}'
+is "none at all" "$(files_of_job)" "300 700 "
+stop_daemon
+start_limited '{}'
+is "nor with an empty list" "$(files_of_job)" "300 700 "
+id=$(ulimit -S -n 200 && submit -H --wrap 'ulimit -S -n')
+stop_daemon
+start_limited
+aictl release "$id"
+wait_for is_state "$id" COMPLETED
+is "a job keeps them over a restart" "$(cat "slurm-$id.out")" 200
+if is_root; then
+	id=$(cd / && as_user nobody sh -c 'ulimit -n 222; ulimit -c 0
+		exec aisub --parsable -o limits --wrap "ulimit -n; ulimit -H -c; id -un"')
+	wait_for is_state "$id" COMPLETED
+	is "another user's are that user's" "$(tr '\n' ' ' <"$dir/home/nobody/limits")" \
+		"222 0 nobody "
+else
+	skip "another user's are that user's" "needs root"
+fi
 
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What aisub takes, prints and exits with, and what a job finds.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+# shellcheck disable=SC3045 # dash, bash and others have ulimit -S and -H
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
@@ -113,6 +114,15 @@ is "it runs where it is told" "$(cat pwd)" /
 id=$(umask 077 && submit --wrap umask)
 wait_for is_state "$id" COMPLETED
 is "with the submitter's umask" "$(cat "slurm-$id.out")" 0077
+
+hard=$(ulimit -H -n)
+id=$(ulimit -S -n 321 && submit --wrap 'ulimit -S -n; ulimit -H -n')
+becomes "a job has limits" "$id" COMPLETED
+is "those of its submitter" "$(cat "slurm-$id.out")" "321
+$hard"
+id=$(ulimit -n 123 && submit -n 2 -o 'limit.%t' --wrap 'ulimit -S -n; ulimit -H -n')
+becomes "so have all tasks" "$id" COMPLETED
+is "the hard ones, too" "$(cat limit.0 limit.1 | tr '\n' ' ')" "123 123 123 123 "
 
 # --- --wait ----------------------------------------------------------------
 

@@ -231,8 +231,9 @@ static int64_t default_max_processes(void)
 }
 
 static void take_conf(struct local *l, const char *tmp_dir,
-                      int64_t max_processes)
+                      int64_t max_processes, uint32_t rlimits)
 {
+	l->rlimits = rlimits;
 	text_set(&l->tmp_dir, tmp_dir);
 	l->max_processes = max_processes != CONF_NONE ? max_processes
 	                                              : default_max_processes();
@@ -243,7 +244,8 @@ static void local_reconf(struct runner *r, const struct conf *conf,
                          const struct conf_pool *pool)
 {
 	(void)pool;
-	take_conf(local_of(r), conf->tmp_dir, conf->max_processes);
+	take_conf(local_of(r), conf->tmp_dir, conf->max_processes,
+	          conf->rlimits);
 }
 
 static int prepare(struct local *l, const struct runner_local_conf *conf,
@@ -252,7 +254,8 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 	if (open_dir(l, conf->state_dir, err) < 0 ||
 	    check_tmp_dir(conf->tmp_dir, err) < 0)
 		return -1;
-	take_conf(l, conf->tmp_dir, conf->max_processes);
+	take_conf(l, conf->tmp_dir, conf->max_processes, conf->rlimits);
+	l->files = conf->files;
 	l->shepherd = find_shepherd(err);
 	if (!l->shepherd)
 		return -1;

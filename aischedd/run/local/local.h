@@ -11,6 +11,7 @@
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "aischedd/run/local/inventory.h"
 #include "aischedd/run/runner.h"
@@ -62,6 +63,8 @@ struct local {
 	char *dir;     /* state_dir/run */
 	char *tmp_dir; /* each attempt has its temporary folder below it */
 	int64_t max_processes;
+	uint32_t rlimits;    /* of submitters that jobs get */
+	struct rlimit files; /* RLIMIT_NOFILE that others have from us */
 	int dirfd, null_fd;
 	int lock_fd; /* of dir/lock: see local_lock() */
 	bool locked;

@@ -97,6 +97,9 @@ static int connect_nursery(struct local *l, struct err *err)
 		               strerror(code));
 	}
 	l->nursery_fd = pair[0];
+	/* Before it hears of a job. */
+	if (l->files.rlim_max)
+		prlimit(l->nursery_pid, RLIMIT_NOFILE, &l->files, NULL);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_VERSION 2
+#define ORDER_VERSION 3
 
 /* Comes before the JSON. */
 struct head {
@@ -97,11 +97,12 @@ static json_t *job_to_json(const struct run_job *job)
 
 static json_t *order_to_json(const struct order *order)
 {
-	return json_pack("{s:o s:o s:s s:s s:I s:I s:I s:b s:o}", "job",
+	return json_pack("{s:o s:o s:s s:s s:I s:I s:I s:I s:b s:o}", "job",
 	                 job_to_json(&order->job), "place",
 	                 order_place_to_json(order), "host", order->host,
 	                 "tmp_dir", order->tmp_dir, "max_processes",
-	                 (json_int_t)order->max_processes, "node_cpus",
+	                 (json_int_t)order->max_processes, "rlimits",
+	                 (json_int_t)order->rlimits, "node_cpus",
 	                 (json_int_t)order->node_cpus, "node_gpus",
 	                 (json_int_t)order->node_gpus, "bind", order->bind,
 	                 "cgroups", ways_to_json(&order->ways));
@@ -301,17 +302,19 @@ static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
                            struct err *err)
 {
 	json_t *job, *place, *ways;
-	json_int_t cpus, gpus, pids;
+	json_int_t cpus, gpus, pids, rlimits;
 	json_error_t why;
 	int bind;
 
-	if (json_unpack_ex(
-		obj, &why, JSON_STRICT, "{s:o s:o s:s s:s s:I s:I s:I s:b s:o}",
-		"job", &job, "place", &place, "host", &ret->host, "tmp_dir",
-		&ret->tmp_dir, "max_processes", &pids, "node_cpus", &cpus,
-		"node_gpus", &gpus, "bind", &bind, "cgroups", &ways) < 0)
+	if (json_unpack_ex(obj, &why, JSON_STRICT,
+	                   "{s:o s:o s:s s:s s:I s:I s:I s:I s:b s:o}", "job",
+	                   &job, "place", &place, "host", &ret->host, "tmp_dir",
+	                   &ret->tmp_dir, "max_processes", &pids, "rlimits",
+	                   &rlimits, "node_cpus", &cpus, "node_gpus", &gpus,
+	                   "bind", &bind, "cgroups", &ways) < 0)
 		return bad(err, &why);
 	ret->max_processes = pids;
+	ret->rlimits = (uint32_t)rlimits;
 	ret->node_cpus = (uint32_t)cpus;
 	ret->node_gpus = (uint32_t)gpus;
 	ret->bind = bind;

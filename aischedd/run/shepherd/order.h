@@ -24,6 +24,7 @@ struct order {
 	const char *host;
 	const char *tmp_dir;   /* parent of its temporary folder */
 	int64_t max_processes; /* and threads, of the whole job */
+	uint32_t rlimits;      /* which of the submitter's it has */
 	uint32_t node_cpus, node_gpus;
 	const uint8_t *cpu_numa; /* [uses] OS NUMA node; NULL: only one */
 	bool bind;               /* false: the machine cannot bind */

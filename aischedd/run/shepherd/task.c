@@ -15,10 +15,12 @@
 
 #include "aischedd/run/keyring.h"
 #include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/fault.h"
 #include "aischedd/run/shepherd/user.h"
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
 #include "libcommon/clock.h"
+#include "libcommon/rlimits.h"
 
 #define EXEC_MS 20000 /* for a task to become the script */
 
@@ -30,8 +32,18 @@ struct failure {
 
 /* --- one task --- */
 
-static enum start_fault exec_failed(const char *script, struct err *err)
+/* What a task executes. */
+struct image {
+	char **argv, **env;
+	const struct rlimits *limits; /* NULL: those that it has from us */
+};
+
+/* What has the limits of its submitter lacks memory for their sake. */
+static enum start_fault exec_failed(const struct image *image, struct err *err)
 {
+	enum start_fault fault =
+	    errno == ENOMEM && image->limits ? FAULT_USER : fault_of(errno);
+
 	if (errno == ENOEXEC)
 		err_set(err, ENOEXEC,
 		        "the script does not begin with '#!' and an "
@@ -41,10 +53,8 @@ static enum start_fault exec_failed(const char *script, struct err *err)
 		        "arguments and environment of the job are too large "
 		        "for this machine");
 	else
-		err_sys(err, "cannot run '%s'", script);
-	return errno == ENOMEM || errno == ENFILE || errno == EAGAIN
-	           ? FAULT_SYSTEM
-	           : FAULT_USER;
+		err_sys(err, "cannot run '%s'", image->argv[0]);
+	return fault;
 }
 
 static char **arguments(struct shepherd *s, struct arena *arena)
@@ -78,6 +88,14 @@ static char **environment(struct shepherd *s, uint32_t i, struct arena *arena)
 	};
 
 	return env_build(&e, arena);
+}
+
+static const struct rlimits *limits(struct shepherd *s, struct arena *arena)
+{
+	const char *text = s->order.job.spec->rlimits;
+	struct rlimits *limits = arena_array(arena, struct rlimits, 1);
+
+	return text && !rlimits_parse(limits, text, NULL) ? limits : NULL;
 }
 
 /* Do not let the job inherit our OOM score. */
@@ -138,17 +156,13 @@ static int prepare_as_user(struct shepherd *s, uint32_t i,
 		return -1;
 	if (dup2(fd, STDIN_FILENO) < 0)
 		return err_sys(err, "cannot pass on files");
-	*ret_fault = FAULT_USER;
-	if (chdir(workdir) < 0)
+	if (chdir(workdir) < 0) {
+		*ret_fault = fault_of(errno);
 		return err_sys(err, "cannot enter working directory '%s'",
 		               workdir);
+	}
 	return 0;
 }
-
-/* What a task executes. */
-struct image {
-	char **argv, **env;
-};
 
 static void task_main(struct shepherd *s, uint32_t i, const struct image *image,
                       int report)
@@ -158,8 +172,10 @@ static void task_main(struct shepherd *s, uint32_t i, const struct image *image,
 	env_set_pid(image->env, getpid());
 	if (prepare_as_shepherd(s, i, &f.err) == 0 &&
 	    prepare_as_user(s, i, &f.fault, &f.err) == 0) {
+		if (image->limits)
+			rlimits_set(image->limits, s->order.rlimits);
 		execve(image->argv[0], image->argv, image->env);
-		f.fault = exec_failed(image->argv[0], &f.err);
+		f.fault = exec_failed(image, &f.err);
 	}
 	if (write(report, &f, sizeof(f)) != (ssize_t)sizeof(f))
 		_exit(126);
@@ -170,7 +186,8 @@ static int fork_task(struct shepherd *s, uint32_t i, int report,
                      struct err *err)
 {
 	struct arena *arena = arena_new();
-	struct image image = { arguments(s, arena), environment(s, i, arena) };
+	struct image image = { arguments(s, arena), environment(s, i, arena),
+		               limits(s, arena) };
 	pid_t pid = cgroup_fork(&s->cg);
 
 	if (pid == 0)

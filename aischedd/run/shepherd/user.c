@@ -15,6 +15,7 @@
 
 #include "aischedd/run/output.h"
 #include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/fault.h"
 #include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 
@@ -184,27 +185,10 @@ int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 
 /* --- files of the user --- */
 
-/* Another machine may have what this one lacks; other errors are the user's. */
-static enum start_fault whose(int code)
-{
-	switch (code) {
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-	case ENOSPC:
-	case EIO:
-	case ESTALE:
-	case ETIMEDOUT:
-		return FAULT_SYSTEM;
-	default:
-		return FAULT_USER;
-	}
-}
-
 static int user_fault(enum start_fault *ret_fault, struct err *err,
                       const char *what, const char *path)
 {
-	*ret_fault = whose(errno);
+	*ret_fault = fault_of(errno);
 	return err_sys(err, "cannot %s '%s'", what, path);
 }
 

@@ -48,6 +48,10 @@ static const struct {
 	  "t:1: missing title for section 'queue'" },
 	{ "a section that is a key", "cluster { }",
 	  "t:1: missing equal sign after option 'cluster'" },
+	{ "no such limit", "\npropagate_limits = {CORE, FILES}",
+	  "t:2: propagate_limits: bad limit 'FILES': use AS, CORE, CPU, "
+	  "DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK, or ALL or NONE "
+	  "alone" },
 	{ "a list for a text", "cluster = {a}", "t:1: unexpected token '{'" },
 	{ "no value", "cluster =", "t:1: premature end of file" },
 
@@ -599,6 +603,7 @@ START_TEST(print_is_for_people)
 	    "max_jobs = 4000000\n"
 	    "max_user_jobs = 1000000\n"
 	    "metrics_max_series = 20000\n"
+	    "propagate_limits = {\"ALL\"}\n"
 	    "scheduling {\n"
 	    "\torder = points\n"
 	    "\tbackfill = yes\n\tbackfill_depth = 100\n\thold_after = 1d\n"

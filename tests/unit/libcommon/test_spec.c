@@ -263,6 +263,8 @@ static const struct {
 	  "comment: 'a?b' has control characters" },
 	{ "an alignment that there is not", ",\"numa\":\"loose\"",
 	  "numa: bad alignment 'loose': use strict or prefer" },
+	{ "limits that there are not", ",\"rlimits\":\"FILES=1:1\"",
+	  "rlimits: bad limits 'FILES=1:1': use NOFILE=SOFT:HARD,..." },
 	{ "more counted nodes than tasks",
 	  ",\"tasks\":3,\"constraint\":\"ib&ssd*4\"",
 	  "constraint 'ib&ssd*4' asks for 4 nodes, the job is on no more than "

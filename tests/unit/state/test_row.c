@@ -79,6 +79,7 @@ enum effect_on {
 #define OTHER_on_task_failure ALIKE, "restart"
 #define OTHER_kube_uid        ALIKE, "other"
 #define OTHER_command         ALIKE, "other"
+#define OTHER_rlimits         ALIKE, "NOFILE=1:2"
 
 static const struct {
 	enum effect_on effect;

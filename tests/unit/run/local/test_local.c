@@ -14,10 +14,12 @@
 #include <limits.h>
 #include <linux/keyctl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -74,7 +76,7 @@ struct local_job {
 	uint64_t id;
 	uint32_t attempt; /* 1 unless given */
 	const char *script;
-	const char *env, *args, *output, *error, *input, *workdir;
+	const char *env, *args, *output, *error, *input, *workdir, *rlimits;
 	uint32_t tasks; /* 1 unless given */
 	uint32_t most;  /* that it may come to have; as tasks unless given */
 	uint32_t resize;
@@ -154,7 +156,8 @@ static void daemon_begins(struct local_world *w)
 	char state[256], tmp[256];
 	struct runner_local_conf conf = { .state_dir = state,
 		                          .tmp_dir = tmp,
-		                          .max_processes = 4000 };
+		                          .max_processes = 4000,
+		                          .rlimits = ~0U };
 	struct err err;
 
 	snprintf(state, sizeof(state), "%s/" STATE, w->dir);
@@ -294,6 +297,7 @@ static void order(struct local_world *w, const struct local_job *j,
 	spec.input = j->input;
 	spec.workdir = j->workdir ? j->workdir : workdir;
 	spec.args = j->args;
+	spec.rlimits = j->rlimits;
 	spec.launch_script = j->whole;
 	spec.on_task_failure = j->on_task_failure;
 	spec.max_restarts = 1;
@@ -627,6 +631,67 @@ START_TEST(output_of_others_is_not_writable)
 	ck_assert_int_eq(s->fault, FAULT_USER);
 	ck_assert_str_eq(s->text, "cannot open output '/etc/aisched-test': "
 	                          "Permission denied");
+	finish(&w);
+}
+END_TEST
+
+/* Nothing can be made there: "No space left on device". */
+static bool mount_full(const char *path)
+{
+	return mkdir(path, 0777) == 0 &&
+	       mount("none", path, "tmpfs", 0, "size=4k,nr_inodes=1") == 0 &&
+	       chmod(path, 01777) == 0;
+}
+
+START_TEST(a_full_disk_of_the_user_is_not_the_nodes_fault)
+{
+	char path[128];
+	const struct seen *s;
+	struct local_world w;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return;
+	if (!begin(&w, _i))
+		return;
+	snprintf(path, sizeof(path), "%s/work/full", w.dir);
+	if (geteuid() != 0 || !mount_full(path)) {
+		rmdir(path);
+		finish(&w);
+		return;
+	}
+	start(&w, &(struct local_job){
+		      .id = 1, .script = "true", .output = "full/out" });
+	s = expect(&w, RUN_START_FAILED, 1);
+	ck_assert_int_eq(s->fault, FAULT_USER);
+	ck_assert_ptr_nonnull(strstr(s->text, "No space left on device"));
+	ck_assert_int_eq(umount(path), 0);
+	finish(&w);
+}
+END_TEST
+
+/* So little that nothing can become the script, or it ends at once. */
+static const char *const little[] = { "AS=1:1",   "DATA=0:0",   "STACK=0:0",
+	                              "CPU=0:0",  "NOFILE=0:0", "NPROC=0:0",
+	                              "FSIZE=0:0" };
+
+START_TEST(little_that_the_user_may_is_not_the_nodes_fault)
+{
+	const struct seen *s;
+	struct local_world w;
+
+	if (!begin(&w, _i))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(little); i++) {
+		start(&w, &(struct local_job){ .id = i + 1,
+		                               .script = "true",
+		                               .rlimits = little[i] });
+		do
+			s = next(&w);
+		while (s->kind == RUN_STARTED);
+		ck_assert_msg(s->kind == RUN_ENDED || s->fault == FAULT_USER,
+		              "%s: %s", little[i], s->text);
+	}
 	finish(&w);
 }
 END_TEST
@@ -1608,6 +1673,8 @@ SUITE(run_local)
 		pipes_and_devices_are_fine_as_output,
 		faults_of_the_user_are_said,
 		output_of_others_is_not_writable,
+		a_full_disk_of_the_user_is_not_the_nodes_fault,
+		little_that_the_user_may_is_not_the_nodes_fault,
 		the_job_runs_as_its_user,
 		it_has_a_folder_of_its_own_for_a_while,
 		nothing_is_left_when_the_script_ends,

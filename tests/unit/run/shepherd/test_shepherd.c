@@ -12,6 +12,7 @@
 
 #include "aischedd/run/output.h"
 #include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/fault.h"
 #include "aischedd/run/shepherd/order.h"
 #include "aischedd/run/shepherd/proc.h"
 #include "aischedd/run/shepherd/record.h"
@@ -101,6 +102,7 @@ static void fixture_init(struct fixture *f)
 		.host = "n0",
 		.tmp_dir = "/scratch",
 		.max_processes = 100,
+		.rlimits = 5,
 	};
 	f->e = (struct env_of){ .order = &f->order,
 		                .start = 1000,
@@ -345,6 +347,34 @@ START_TEST(an_environment_may_be_large)
 }
 END_TEST
 
+/* --- whose fault --- */
+
+static const struct {
+	int code;
+	enum start_fault want;
+} codes[] = {
+	{ EACCES, FAULT_USER },       { EPERM, FAULT_USER },
+	{ ENOENT, FAULT_USER },       { ENOTDIR, FAULT_USER },
+	{ EISDIR, FAULT_USER },       { ELOOP, FAULT_USER },
+	{ ENAMETOOLONG, FAULT_USER }, { EROFS, FAULT_USER },
+	{ ENOSPC, FAULT_USER },       { EDQUOT, FAULT_USER },
+	{ EFBIG, FAULT_USER },        { EMFILE, FAULT_USER },
+	{ ETXTBSY, FAULT_USER },      { ENOEXEC, FAULT_USER },
+	{ E2BIG, FAULT_USER },        { EAGAIN, FAULT_USER },
+	{ ENXIO, FAULT_USER },        { ENODEV, FAULT_USER },
+	{ ENOTCONN, FAULT_USER },     { EIO, FAULT_SYSTEM },
+	{ ESTALE, FAULT_SYSTEM },     { ETIMEDOUT, FAULT_SYSTEM },
+	{ EHOSTDOWN, FAULT_SYSTEM },  { ENFILE, FAULT_SYSTEM },
+	{ ENOMEM, FAULT_SYSTEM },
+};
+
+START_TEST(an_error_on_a_file_is_somebodys)
+{
+	ck_assert_msg(fault_of(codes[_i].code) == codes[_i].want, "%s",
+	              strerror(codes[_i].code));
+}
+END_TEST
+
 /* --- orders --- */
 
 START_TEST(an_order_arrives_as_it_was)
@@ -379,6 +409,7 @@ START_TEST(an_order_arrives_as_it_was)
 	ck_assert_msg(!order_read(fd, &got, arena, &err), "%s", err.text);
 	ck_assert_str_eq(got.tmp_dir, "/scratch");
 	ck_assert_int_eq(got.max_processes, 100);
+	ck_assert_uint_eq(got.rlimits, 5);
 	ck_assert_uint_eq(got.job.job, 40017);
 	ck_assert_uint_eq(got.job.ntasks, 2);
 	ck_assert_int_eq(got.job.time_limit, TIME_UNLIMITED);
@@ -727,6 +758,8 @@ SUITE(run)
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
 	tcase_add_test(tc, the_submitters_variables_go_along);
 	tcase_add_test(tc, an_environment_may_be_large);
+	tcase_add_loop_test(tc, an_error_on_a_file_is_somebodys, 0,
+	                    ARRAY_SIZE(codes));
 	tcase_add_test(tc, an_order_arrives_as_it_was);
 	tcase_add_test(tc, another_version_of_an_order_is_refused);
 	tcase_add_test(tc, a_claim_is_exclusive_and_lives_with_its_owner);

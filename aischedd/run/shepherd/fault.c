@@ -1,0 +1,19 @@
+/* fault.c - whose fault it is that something of the user's cannot be used */
+#include "aischedd/run/shepherd/fault.h"
+
+#include <errno.h>
+
+#include "libcommon/mem.h"
+
+/* Of the machine, or of a file server; any other is the user's: a full disk
+ * and a quota, too, and more outputs than files may be open. */
+static const int system_codes[] = { EIO,    ENFILE,    ENOMEM,
+	                            ESTALE, EHOSTDOWN, ETIMEDOUT };
+
+enum start_fault fault_of(int code)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_codes); i++)
+		if (system_codes[i] == code)
+			return FAULT_SYSTEM;
+	return FAULT_USER;
+}

@@ -1,0 +1,61 @@
+/*
+ * rlimits.h - resource limits of processes, as setrlimit(2) sets them
+ *
+ * As text "CORE=0:-,NOFILE=1024:4096": the soft and the hard limit of each
+ * resource that has one, in the order of the table; "-" is unlimited.
+ */
+#ifndef LIBCOMMON_RLIMITS_H
+#define LIBCOMMON_RLIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+/* The names are those of Slurm, and of RLIMIT_*. */
+#define RLIMITS(X) \
+	X(AS)      \
+	X(CORE)    \
+	X(CPU)     \
+	X(DATA)    \
+	X(FSIZE)   \
+	X(MEMLOCK) \
+	X(NOFILE)  \
+	X(NPROC)   \
+	X(RSS)     \
+	X(STACK)
+
+enum rlimit_id {
+#define X(name) LIMITED_##name,
+	RLIMITS(X)
+#undef X
+	    RLIMITS_N
+};
+
+struct rlimits {
+	struct rlimit of[RLIMITS_N];
+};
+
+/* The limits of this process. */
+void rlimits_get(struct rlimits *ret);
+/* Empty if nothing is limited. */
+void rlimits_format(struct buf *out, const struct rlimits *limits);
+/* Fails with EINVAL. */
+int rlimits_parse(struct rlimits *ret, const char *s, struct err *err);
+
+/*
+ * Set those of this process whose bits, 1 << enum rlimit_id, are in which.
+ * Raises no hard limit: what is above the one that the process has is cut.
+ */
+void rlimits_set(const struct rlimits *limits, uint32_t which);
+
+/*
+ * The bits of a list of names in any case, or of "ALL" or "NONE" alone.
+ * Fails with EINVAL.
+ */
+int rlimits_select(const char *const *name, size_t n, uint32_t *ret,
+                   struct err *err);
+
+#endif
