@@ -69,10 +69,16 @@ static bool reach(struct attempt *a, int dirfd)
 
 /* --- what a killed shepherd left --- */
 
+static bool is_left(pid_t pid, const void *arg)
+{
+	const struct claim *claim = arg;
+
+	return proc_has_env(pid, RUN_ID_VAR, claim->run_id);
+}
+
 static void kill_left(pid_t pid, void *arg)
 {
-	(void)arg;
-	kill(pid, SIGKILL);
+	proc_signal(pid, SIGKILL, is_left, arg);
 }
 
 /* Returns whether nothing is left. */
@@ -83,7 +89,8 @@ static bool kill_leftovers(const struct claim *claim)
 	cgroup_kill(&claim->cgroup);
 	gone = cgroup_remove(&claim->cgroup) == 0;
 	/* For jobs without cgroup, too. */
-	return proc_with_env(RUN_ID_VAR, claim->run_id, kill_left, NULL) == 0 &&
+	return proc_with_env(RUN_ID_VAR, claim->run_id, kill_left,
+	                     (void *)(uintptr_t)claim) == 0 &&
 	       gone;
 }
 

@@ -197,10 +197,36 @@ size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg)
 	return found;
 }
 
+bool cgroup_has(const struct cgroup *cg, pid_t pid)
+{
+	const char *dir = holder(cg), *name = dir ? strrchr(dir, '/') : NULL;
+	struct buf text = { 0 };
+	char path[32];
+	bool has = false;
+
+	if (!name)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	cgroup_file_read(path, "cgroup", &text);
+	/* Its name has the run id, which no other group has. */
+	for (const char *p = text.data; text.len && *p && !has;) {
+		size_t len = strcspn(p, "\n"), n = strlen(name);
+
+		has = len >= n && !strncmp(p + len - n, name, n);
+		p += len + (p[len] == '\n');
+	}
+	buf_free(&text);
+	return has;
+}
+
+static bool is_inside(pid_t pid, const void *arg)
+{
+	return cgroup_has(arg, pid);
+}
+
 static void kill_one(pid_t pid, void *arg)
 {
-	(void)arg;
-	kill(pid, SIGKILL);
+	proc_signal(pid, SIGKILL, is_inside, arg);
 }
 
 void cgroup_kill(const struct cgroup *cg)
@@ -208,7 +234,7 @@ void cgroup_kill(const struct cgroup *cg)
 	if (cg->dir[CG_V2] &&
 	    !cgroup_file_write(cg->dir[CG_V2], "cgroup.kill", "1"))
 		return;
-	cgroup_procs(cg, kill_one, NULL);
+	cgroup_procs(cg, kill_one, (void *)(uintptr_t)cg);
 	if (cg->dir[CG_FREEZER]) /* frozen processes do not die */
 		cgroup_file_write(cg->dir[CG_FREEZER], "freezer.state",
 		                  "THAWED");

@@ -94,6 +94,8 @@ int cgroup_freeze(const struct cgroup *cg, bool frozen);
 bool cgroup_holds(const struct cgroup *cg);
 /* Call fn for each process; returns how many. */
 size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg);
+/* Whether the process is in the group now. */
+bool cgroup_has(const struct cgroup *cg, pid_t pid);
 
 /* SIGKILL all processes, frozen or not. */
 void cgroup_kill(const struct cgroup *cg);

@@ -32,19 +32,40 @@ size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
 	                            : proc_descendants(getpid(), fn, arg);
 }
 
+bool job_has(pid_t pid, const void *arg)
+{
+	const struct shepherd *s = arg;
+
+	return cgroup_holds(&s->cg) ? cgroup_has(&s->cg, pid)
+	                            : proc_is_below(pid, getpid());
+}
+
+struct each {
+	const struct shepherd *shepherd;
+	int signo;
+};
+
 static void signal_one(pid_t pid, void *arg)
 {
-	kill(pid, *(const int *)arg);
+	const struct each *e = arg;
+
+	proc_signal(pid, e->signo, job_has, e->shepherd);
+}
+
+static size_t signal_each(struct shepherd *s, int signo)
+{
+	struct each e = { s, signo };
+
+	return job_each(s, signal_one, &e);
 }
 
 void job_signal(struct shepherd *s, int signo)
 {
-	job_each(s, signal_one, &signo);
+	signal_each(s, signo);
 }
 
 void job_suspend(struct shepherd *s)
 {
-	int signo = SIGSTOP;
 	size_t n = 0, before;
 
 	s->suspended = true;
@@ -54,7 +75,7 @@ void job_suspend(struct shepherd *s)
 	/* Repeat until a round finds no process born during the last one. */
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		before = n;
-		n = job_each(s, signal_one, &signo);
+		n = signal_each(s, SIGSTOP);
 		if (n == before)
 			break;
 	}
@@ -89,13 +110,23 @@ void job_end(struct shepherd *s, int64_t grace)
 	kill_by(s, clock_ms() + grace * 1000);
 }
 
+static bool is_below_us(pid_t pid, const void *arg)
+{
+	(void)arg;
+	return proc_is_below(pid, getpid());
+}
+
+static void kill_one(pid_t pid, void *arg)
+{
+	(void)arg;
+	proc_signal(pid, SIGKILL, is_below_us, NULL);
+}
+
 static void kill_round(struct shepherd *s)
 {
-	int signo = SIGKILL;
-
 	cgroup_kill(&s->cg);
 	/* Also kill processes that left the group, or if there is none. */
-	proc_descendants(getpid(), signal_one, &signo);
+	proc_descendants(getpid(), kill_one, NULL);
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
 	if (s->kill_pause > KILL_PAUSE_MAX_MS)
 		s->kill_pause = KILL_PAUSE_MAX_MS;

@@ -43,11 +43,19 @@ static bool is_of(const struct task *t, const char *pid_text, pid_t pid)
 }
 
 struct each {
+	const struct shepherd *shepherd;
 	const struct task *task;
 	char pid[PID_SIZE];
 	int signo; /* 0: only count */
 	size_t n;
 };
+
+static bool is_of_both(pid_t pid, const void *arg)
+{
+	const struct each *e = arg;
+
+	return is_of(e->task, e->pid, pid) && job_has(pid, e->shepherd);
+}
 
 static void signal_if_of(pid_t pid, void *arg)
 {
@@ -57,13 +65,13 @@ static void signal_if_of(pid_t pid, void *arg)
 		return;
 	e->n++;
 	if (e->signo)
-		kill(pid, e->signo);
+		proc_signal(pid, e->signo, is_of_both, e);
 }
 
 /* Signal the task and all it started; returns how many processes. */
 static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 {
-	struct each e = { .task = t, .signo = signo };
+	struct each e = { .shepherd = s, .task = t, .signo = signo };
 
 	pid_format(e.pid, t->pid);
 	job_each(s, signal_if_of, &e);
@@ -222,7 +230,7 @@ static void stop_unless_leaving(pid_t pid, void *arg)
 		if (is_of(&s->leaving[i], text, pid))
 			return;
 	}
-	kill(pid, SIGSTOP);
+	proc_signal(pid, SIGSTOP, job_has, s);
 }
 
 /* A group is frozen as a whole: stop the other tasks one by one before it

@@ -3,18 +3,22 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
 #define MAX_ENVIRON ((size_t)4 << 20)
+#define MAX_DEPTH   (1 << 22) /* more processes than there can be */
 
 struct proc {
 	pid_t pid, parent;
@@ -106,6 +110,32 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
 	free(queue);
 	free(all);
 	return found;
+}
+
+bool proc_is_below(pid_t pid, pid_t root)
+{
+	/* A process is reparented while we look, but never downwards. */
+	for (int depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
+		pid = parent_of(pid);
+		if (pid == root)
+			return true;
+	}
+	return false;
+}
+
+void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0) {
+		/* Containers may forbid it. */
+		if (errno != ESRCH && is(pid, arg))
+			kill(pid, signo);
+		return;
+	}
+	if (is(pid, arg))
+		syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0);
+	close(fd);
 }
 
 void proc_threads(pid_t pid, proc_fn *fn, void *arg)

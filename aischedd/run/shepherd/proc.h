@@ -17,6 +17,17 @@ typedef void proc_fn(pid_t pid, void *arg);
 /* Call fn for each descendant of root, parents first; returns how many. */
 size_t proc_descendants(pid_t root, proc_fn *fn, void *arg);
 
+/* Whether root is among the parents of the process. */
+bool proc_is_below(pid_t pid, pid_t root);
+
+/*
+ * Send the signal if is() says that the process is one of those meant.  It is
+ * asked while the process is held by a pidfd, so that a process which got this
+ * number from one that has ended is never hit.
+ */
+typedef bool proc_is_fn(pid_t pid, const void *arg);
+void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg);
+
 /* Call fn for each thread of the process. */
 void proc_threads(pid_t pid, proc_fn *fn, void *arg);
 

@@ -154,6 +154,8 @@ void tell_resized(struct shepherd *s);
 int64_t job_mem_mib(const struct shepherd *s);
 /* Call fn for each process of the job; returns how many. */
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg);
+/* Whether the process is of the job, a struct shepherd, now. */
+bool job_has(pid_t pid, const void *arg);
 /* Signal every process of the job. */
 void job_signal(struct shepherd *s, int signo);
 void job_suspend(struct shepherd *s);

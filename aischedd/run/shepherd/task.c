@@ -16,6 +16,7 @@
 #include "aischedd/run/keyring.h"
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/fault.h"
+#include "aischedd/run/shepherd/open.h"
 #include "aischedd/run/shepherd/user.h"
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
@@ -23,6 +24,7 @@
 #include "libcommon/rlimits.h"
 
 #define EXEC_MS 20000 /* for a task to become the script */
+#define SAY_MS  2000  /* for a line of ours to be written */
 
 /* What a process that cannot become a task reports before it ends. */
 struct failure {
@@ -151,7 +153,7 @@ static int prepare_as_user(struct shepherd *s, uint32_t i,
 		return err_set(err, ESRCH, "the shepherd is gone");
 	umask(user_umask(s));
 	unblock_signals();
-	fd = files_open_input(s, s->task[i].rank, ret_fault, err);
+	fd = open_input(s, s->task[i].rank, ret_fault, err);
 	if (fd < 0)
 		return -1;
 	if (dup2(fd, STDIN_FILENO) < 0)
@@ -268,7 +270,7 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	*ret_fault = FAULT_SYSTEM;
 	if (user_find(s, ret_fault, err) < 0 ||
 	    files_make(s, ret_fault, err) < 0 ||
-	    files_open(s, ret_fault, err) < 0)
+	    open_outputs(s, ret_fault, err) < 0)
 		return -1;
 	limits_make(s);
 	/* From here on something of the job may run, and that must be known
@@ -285,7 +287,7 @@ int task_start(struct shepherd *s, uint32_t i, struct err *err)
 	enum start_fault fault;
 	int report[2], status;
 
-	if (files_open_task(s, i, &fault, err) < 0)
+	if (open_outputs_of_task(s, i, &fault, err) < 0)
 		return -1;
 	if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, "cannot make a pipe");
@@ -345,6 +347,38 @@ static bool is_stderr(const struct shepherd *s, const struct file *file)
 	return false;
 }
 
+static void say_to_each(const struct shepherd *s, const struct buf *line)
+{
+	for (size_t i = 0; i < s->nfiles; i++) {
+		if (!is_stderr(s, &s->file[i]))
+			continue;
+		/* A full pipe that nobody reads is skipped. */
+		if (write(s->file[i].say_fd, line->data, line->len) < 0)
+			continue;
+	}
+}
+
+/* A file may be on a server that does not answer: then without the line. */
+static void say_by_child(const struct shepherd *s, const struct buf *line)
+{
+	int done[2];
+	struct pollfd p;
+	pid_t pid;
+
+	if (pipe2(done, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		say_to_each(s, line);
+		_exit(0);
+	}
+	close(done[1]);
+	p = (struct pollfd){ .fd = done[0], .events = POLLIN };
+	if (pid > 0 && poll(&p, 1, SAY_MS) != 1)
+		kill(pid, SIGKILL);
+	close(done[0]);
+}
+
 void tasks_say(struct shepherd *s, const char *fmt, ...)
 {
 	struct buf line = { 0 };
@@ -356,12 +390,6 @@ void tasks_say(struct shepherd *s, const char *fmt, ...)
 	va_end(ap);
 	text[text_clean(text, strlen(text))] = '\0';
 	buf_printf(&line, "aischedd: error: %s\n", text);
-	for (size_t i = 0; i < s->nfiles; i++) {
-		if (!is_stderr(s, &s->file[i]))
-			continue;
-		/* A full pipe that nobody reads is skipped. */
-		if (write(s->file[i].say_fd, line.data, line.len) < 0)
-			continue;
-	}
+	say_by_child(s, &line);
 	buf_free(&line);
 }

@@ -1621,6 +1621,52 @@ START_TEST(a_start_that_hangs_ends_by_itself)
 }
 END_TEST
 
+/* A file system whose server answers nothing; its connection, or -1. */
+static int mount_dead(const char *path)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char options[128];
+
+	snprintf(options, sizeof(options),
+	         "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
+	if (fd < 0 || mkdir(path, 0777) < 0 ||
+	    mount("dead", path, "fuse", 0, options) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+START_TEST(outputs_that_cannot_be_opened_end_the_start)
+{
+	char path[128];
+	const struct seen *s;
+	struct local_world w;
+	int fuse;
+
+	/* It takes its time, and root alone may mount. */
+	if (_i != MODE_OTHER || geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    !begin(&w, _i))
+		return;
+	snprintf(path, sizeof(path), "%s/work/dead", w.dir);
+	fuse = mount_dead(path);
+	if (fuse < 0) {
+		rmdir(path);
+		finish(&w);
+		return;
+	}
+	start(&w, &(struct local_job){
+		      .id = 1, .script = "true", .output = "dead/out" });
+	s = expect(&w, RUN_START_FAILED, 1);
+	ck_assert_int_eq(s->fault, FAULT_USER);
+	ck_assert_ptr_nonnull(strstr(s->text, "could not be opened within"));
+	ck_assert_int_eq(umount2(path, MNT_DETACH), 0);
+	close(fuse);
+	finish(&w);
+}
+END_TEST
+
 START_TEST(input_shows_nothing_of_the_shepherd)
 {
 	const struct seen *s;
@@ -1707,6 +1753,7 @@ SUITE(run_local)
 		the_folder_of_a_killed_shepherd_goes_too,
 		a_start_that_hangs_can_be_stopped,
 		a_start_that_hangs_ends_by_itself,
+		outputs_that_cannot_be_opened_end_the_start,
 		input_shows_nothing_of_the_shepherd,
 		a_job_does_not_possess_the_keys_of_the_daemon,
 	};

@@ -347,6 +347,64 @@ START_TEST(an_environment_may_be_large)
 }
 END_TEST
 
+/* --- processes --- */
+
+static bool never(pid_t pid, const void *arg)
+{
+	(void)pid, (void)arg;
+	return false;
+}
+
+static bool is_below(pid_t pid, const void *arg)
+{
+	return proc_is_below(pid, *(const pid_t *)arg);
+}
+
+START_TEST(a_process_that_is_not_meant_is_not_signalled)
+{
+	pid_t self = getpid(), pid = fork();
+	int status;
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	proc_signal(pid, SIGKILL, never, NULL);
+	ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+	proc_signal(self, SIGUSR2, is_below, &self);
+	proc_signal(pid, SIGKILL, is_below, &self);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+	/* Gone. */
+	proc_signal(pid, SIGKILL, is_below, &self);
+}
+END_TEST
+
+START_TEST(a_process_is_below_its_parents)
+{
+	int ready[2];
+	pid_t pid, below;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		below = fork();
+		if (below > 0 && write(ready[1], &below, sizeof(below)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(read(ready[0], &below, sizeof(below)), sizeof(below));
+	ck_assert(proc_is_below(below, pid));
+	ck_assert(proc_is_below(below, getpid()));
+	ck_assert(!proc_is_below(pid, below));
+	ck_assert(!proc_is_below(getpid(), pid));
+	ck_assert(!proc_is_below(1, getpid()));
+	kill(below, SIGKILL);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* --- whose fault --- */
 
 static const struct {
@@ -758,6 +816,8 @@ SUITE(run)
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
 	tcase_add_test(tc, the_submitters_variables_go_along);
 	tcase_add_test(tc, an_environment_may_be_large);
+	tcase_add_test(tc, a_process_that_is_not_meant_is_not_signalled);
+	tcase_add_test(tc, a_process_is_below_its_parents);
 	tcase_add_loop_test(tc, an_error_on_a_file_is_somebodys, 0,
 	                    ARRAY_SIZE(codes));
 	tcase_add_test(tc, an_order_arrives_as_it_was);

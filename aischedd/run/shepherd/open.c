@@ -1,0 +1,442 @@
+/* open.c - the job's outputs and input are opened by its user */
+#include "aischedd/run/shepherd/open.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "aischedd/run/output.h"
+#include "aischedd/run/shepherd/fault.h"
+#include "aischedd/run/shepherd/user.h"
+#include "libcommon/buf.h"
+#include "libcommon/clock.h"
+
+#define OPEN_MS 20000 /* for all files of a start together */
+
+static int user_fault(enum start_fault *ret_fault, struct err *err,
+                      const char *what, const char *path)
+{
+	*ret_fault = fault_of(errno);
+	return err_sys(err, "cannot %s '%s'", what, path);
+}
+
+/* Make the missing folders above a file. */
+static void make_parents(char *path)
+{
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		mkdir(path, 0777);
+		*p = '/';
+	}
+}
+
+/* Open without waiting for the other end of a pipe. */
+static int open_now(const char *path, int flags)
+{
+	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+
+	if (fd < 0 && errno == ENXIO) {
+		/* A pipe without reader: open it for reading, too. */
+		flags &= ~(O_WRONLY | O_CREAT | O_TRUNC);
+		fd = open(path,
+		          flags | O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
+static int open_output(struct shepherd *s, char *path)
+{
+	const struct run_job *job = &s->order.job;
+	bool append = job->append || job->spec->append == 1;
+	int flags = O_WRONLY | O_CREAT | O_APPEND | (append ? 0 : O_TRUNC);
+	int fd = open_now(path, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		make_parents(path);
+		fd = open_now(path, flags);
+	}
+	return fd;
+}
+
+/* Expand a pattern for a file of a task. */
+static struct buf file_path(const struct shepherd *s, const char *pattern,
+                            uint32_t task)
+{
+	const struct run_job *job = &s->order.job;
+	struct output_name name = { .job = job->job,
+		                    .array_job = job->array_job,
+		                    .array_task = job->array_task,
+		                    .task = task,
+		                    .name = job->spec->name,
+		                    .user = job->user,
+		                    .node = s->order.host };
+	struct buf path = { 0 };
+
+	output_expand(pattern, job->spec->workdir, &name, &path);
+	return path;
+}
+
+/* Refuse /proc: it would show what the shepherd has, such as where its memory
+ * is. */
+static bool is_of_proc(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+int open_input(const struct shepherd *s, uint32_t rank,
+               enum start_fault *ret_fault, struct err *err)
+{
+	const char *pattern = s->order.job.spec->input;
+	struct buf path = file_path(s, pattern ? pattern : "/dev/null", rank);
+	int fd = open_now(path.data, O_RDONLY);
+
+	if (fd < 0) {
+		user_fault(ret_fault, err, "open input", path.data);
+	} else if (is_of_proc(fd)) {
+		close(fd);
+		fd = -1;
+		*ret_fault = FAULT_USER;
+		err_set(err, EACCES,
+		        "input '%s' is in /proc: read it in the script",
+		        path.data);
+	}
+	buf_free(&path);
+	return fd;
+}
+
+/* --- in the process that opens --- */
+
+/* What it says of each file, with its descriptors unless it failed. */
+struct reply {
+	bool failed;
+	enum start_fault fault;
+	struct err err;
+};
+
+/*
+ * O_NONBLOCK belongs to the open file, which the tasks share: open once more
+ * what a writer may have to wait for.
+ */
+static int open_to_say(int fd)
+{
+	struct stat st;
+	char path[32];
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* With what open_to_say() opened, unless that is the same. */
+static void send_file(int to, int fd, int say_fd)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .space = { 0 } };
+	int fds[2] = { fd, say_fd };
+	size_t size = (fd == say_fd ? 1 : 2) * sizeof(int);
+	struct reply reply = { .failed = false };
+	struct iovec data = { &reply, sizeof(reply) };
+	struct msghdr msg = { .msg_iov = &data,
+		              .msg_iovlen = 1,
+		              .msg_control = &control,
+		              .msg_controllen = CMSG_SPACE(size) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(c), fds, size);
+	while (sendmsg(to, &msg, MSG_NOSIGNAL) < 0) {
+		/* The kernel bounds what a user has under way in all. */
+		if (errno != ETOOMANYREFS)
+			_exit(126);
+		poll(NULL, 0, 1);
+	}
+}
+
+/* The #! line names the interpreter; without one exec reports the error. */
+static int check_interpreter(struct shepherd *s, enum start_fault *ret_fault,
+                             struct err *err)
+{
+	const char *script = s->order.job.script;
+	size_t len = s->order.job.script_len, n = 2;
+	char path[256];
+
+	if (len < 3 || memcmp(script, "#!", 2))
+		return 0;
+	while (n < len && (script[n] == ' ' || script[n] == '\t'))
+		n++;
+	script += n;
+	len -= n;
+	for (n = 0; n < len && n < sizeof(path) - 1; n++) {
+		if (strchr(" \t\r\n", script[n]))
+			break;
+		path[n] = script[n];
+	}
+	path[n] = '\0';
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0)
+		return 0;
+	return user_fault(ret_fault, err, "run the script with its interpreter",
+	                  path);
+}
+
+static int check_user_side(struct shepherd *s, enum start_fault *ret_fault,
+                           struct err *err)
+{
+	const char *workdir = s->order.job.spec->workdir;
+
+	if (faccessat(AT_FDCWD, workdir, X_OK, AT_EACCESS) < 0)
+		return user_fault(ret_fault, err, "enter working directory",
+		                  workdir);
+	if (check_interpreter(s, ret_fault, err) < 0)
+		return -1;
+	if (faccessat(AT_FDCWD, files_script(s), X_OK, AT_EACCESS) < 0) {
+		*ret_fault = FAULT_SYSTEM;
+		return err_sys(err,
+		               "user '%s' cannot reach '%s' (state_dir and "
+		               "what is above it need mode +x)",
+		               s->order.job.user, files_script(s));
+	}
+	return 0;
+}
+
+/* Of the tasks from first to end, in the order in which they are awaited. */
+struct opening {
+	uint32_t first, end;
+	bool check; /* whether the job can run at all, too */
+	int conn, pid;
+	int64_t until;
+};
+
+/* Each name once: tasks with the same name share one file. */
+static struct file *find_file(const struct shepherd *s, const char *path)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (!strcmp(s->file[i].path, path))
+			return &s->file[i];
+	return NULL;
+}
+
+static struct file *add_file(struct shepherd *s, char *path, int fd, int say_fd)
+{
+	s->file = GROW(s->file, s->nfiles, &s->files_cap);
+	s->file[s->nfiles] = (struct file){ path, fd, say_fd };
+	return &s->file[s->nfiles++];
+}
+
+/* Give the descriptor of the file: known, or from get(). */
+typedef int get_file_fn(struct shepherd *s, struct opening *o, char *path,
+                        struct file *ret, enum start_fault *ret_fault,
+                        struct err *err);
+
+static int output(struct shepherd *s, struct opening *o, const char *pattern,
+                  uint32_t rank, get_file_fn *get, enum start_fault *ret_fault,
+                  struct err *err)
+{
+	struct buf buf = file_path(s, pattern, rank);
+	struct file *known = find_file(s, buf.data), file;
+
+	if (known) {
+		buf_free(&buf);
+		return known->fd;
+	}
+	if (get(s, o, buf.data, &file, ret_fault, err) < 0) {
+		buf_free(&buf);
+		return -1;
+	}
+	return add_file(s, buf_take(&buf), file.fd, file.say_fd)->fd;
+}
+
+static int each_output(struct shepherd *s, struct opening *o, get_file_fn *get,
+                       enum start_fault *ret_fault, struct err *err)
+{
+	const struct spec *spec = s->order.job.spec;
+
+	for (uint32_t i = o->first; i < o->end; i++) {
+		struct task *t = &s->task[i];
+
+		t->out = t->err =
+		    output(s, o, spec->output, t->rank, get, ret_fault, err);
+		if (t->out >= 0 && spec->error)
+			t->err = output(s, o, spec->error, t->rank, get,
+			                ret_fault, err);
+		if (t->out < 0 || t->err < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int get_by_opening(struct shepherd *s, struct opening *o, char *path,
+                          struct file *ret, enum start_fault *ret_fault,
+                          struct err *err)
+{
+	int fd = open_output(s, path);
+
+	if (fd < 0)
+		return user_fault(ret_fault, err, "open output", path);
+	*ret = (struct file){ .fd = fd, .say_fd = open_to_say(fd) };
+	send_file(o->conn, fd, ret->say_fd >= 0 ? ret->say_fd : fd);
+	return 0;
+}
+
+static void open_all(struct shepherd *s, struct opening *o)
+{
+	struct reply r = { .failed = true, .fault = FAULT_SYSTEM };
+
+	if (user_become(s, &r.err) == 0) {
+		umask(user_umask(s));
+		if ((!o->check || check_user_side(s, &r.fault, &r.err) == 0) &&
+		    each_output(s, o, get_by_opening, &r.fault, &r.err) == 0)
+			_exit(0);
+	}
+	send(o->conn, &r, sizeof(r), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+/* --- in the shepherd --- */
+
+static int no_answer(struct opening *o, enum start_fault *ret_fault,
+                     struct err *err)
+{
+	*ret_fault = FAULT_USER;
+	if (clock_ms() < o->until)
+		return err_set(err, ECHILD,
+		               "the process that opens the job's files was "
+		               "killed");
+	return err_set(err, ETIMEDOUT,
+	               "the job's files could not be opened within %d s: "
+	               "their folder cannot be reached, or the process that "
+	               "opens them was stopped",
+	               OPEN_MS / 1000);
+}
+
+/* Returns true once there is something to be read. */
+static bool await(const struct opening *o)
+{
+	struct pollfd p = { .fd = o->conn, .events = POLLIN };
+	int64_t left;
+
+	while ((left = o->until - clock_ms()) > 0)
+		if (poll(&p, 1, (int)left) == 1)
+			return true;
+	return false;
+}
+
+static int get_from_opener(struct shepherd *s, struct opening *o, char *path,
+                           struct file *ret, enum start_fault *ret_fault,
+                           struct err *err)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	struct reply reply;
+	struct iovec data = { &reply, sizeof(reply) };
+	struct msghdr msg = { .msg_iov = &data,
+		              .msg_iovlen = 1,
+		              .msg_control = &control,
+		              .msg_controllen = sizeof(control) };
+	const struct cmsghdr *c;
+	int fds[2];
+
+	(void)s, (void)path;
+	if (!await(o) ||
+	    recvmsg(o->conn, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(reply))
+		return no_answer(o, ret_fault, err);
+	if (reply.failed) {
+		*ret_fault = reply.fault;
+		return err_set(err, reply.err.code, "%s", reply.err.text);
+	}
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c || c->cmsg_type != SCM_RIGHTS || msg.msg_flags & MSG_CTRUNC) {
+		/* The kernel leaves out what this process may not have. */
+		*ret_fault = FAULT_USER;
+		return err_set(err, EMFILE,
+		               "the job has more outputs than files may be "
+		               "open");
+	}
+	memcpy(fds, CMSG_DATA(c), sizeof(fds));
+	if (c->cmsg_len != CMSG_LEN(sizeof(fds)))
+		fds[1] = fds[0];
+	*ret = (struct file){ .fd = fds[0], .say_fd = fds[1] };
+	return 0;
+}
+
+/* Whether all names of these tasks are open already. */
+static bool all_known(const struct shepherd *s, const struct opening *o)
+{
+	const struct spec *spec = s->order.job.spec;
+	bool known = true;
+
+	for (uint32_t i = o->first; i < o->end && known; i++) {
+		uint32_t rank = s->task[i].rank;
+		struct buf out = file_path(s, spec->output, rank);
+		struct buf error = file_path(
+		    s, spec->error ? spec->error : spec->output, rank);
+
+		known = find_file(s, out.data) && find_file(s, error.data);
+		buf_free(&out);
+		buf_free(&error);
+	}
+	return known;
+}
+
+static int open_by_user(struct shepherd *s, struct opening *o,
+                        enum start_fault *ret_fault, struct err *err)
+{
+	int pair[2] = { -1, -1 }, status;
+
+	*ret_fault = FAULT_SYSTEM;
+	if (all_known(s, o))
+		return each_output(s, o, get_from_opener, ret_fault, err);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "cannot make a socket");
+	o->pid = fork();
+	if (o->pid == 0) {
+		o->conn = pair[1];
+		open_all(s, o);
+	}
+	close(pair[1]);
+	if (o->pid < 0) {
+		close(pair[0]);
+		return err_sys(err, "cannot start a process");
+	}
+	o->conn = pair[0];
+	o->until = clock_ms() + OPEN_MS;
+	status = each_output(s, o, get_from_opener, ret_fault, err);
+	close(o->conn);
+	/* Nobody has waited for it: it is ours still. */
+	if (status < 0)
+		kill(o->pid, SIGKILL);
+	return status;
+}
+
+int open_outputs(struct shepherd *s, enum start_fault *ret_fault,
+                 struct err *err)
+{
+	struct opening o = { .end = s->ntasks, .check = true };
+
+	return open_by_user(s, &o, ret_fault, err);
+}
+
+int open_outputs_of_task(struct shepherd *s, uint32_t i,
+                         enum start_fault *ret_fault, struct err *err)
+{
+	struct opening o = { .first = i, .end = i + 1 };
+
+	return open_by_user(s, &o, ret_fault, err);
+}

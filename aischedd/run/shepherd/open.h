@@ -1,0 +1,29 @@
+/*
+ * open.h - the job's outputs and input are opened by its user
+ *
+ * What is at their paths may not answer, such as a file server that is down or
+ * a file system that the user provides.  So the shepherd opens none: a process
+ * that has become the user does, hands over what it opened, and is killed if
+ * that takes too long.
+ */
+#ifndef AISCHEDD_RUN_SHEPHERD_OPEN_H
+#define AISCHEDD_RUN_SHEPHERD_OPEN_H
+
+#include "aischedd/run/shepherd/shepherd.h"
+
+/*
+ * Open the outputs of all tasks, and check as the user that folder, interpreter
+ * and script can be used.  Fails with what the user's process says, or with
+ * ETIMEDOUT.
+ */
+int open_outputs(struct shepherd *s, enum start_fault *ret_fault,
+                 struct err *err);
+/* Those of one task, that starts later or again. */
+int open_outputs_of_task(struct shepherd *s, uint32_t i,
+                         enum start_fault *ret_fault, struct err *err);
+
+/* In the process that becomes a task, as the user: never in the shepherd. */
+int open_input(const struct shepherd *s, uint32_t rank,
+               enum start_fault *ret_fault, struct err *err);
+
+#endif
