@@ -59,6 +59,8 @@ static void judge_row(struct row_order *o, uint32_t row,
 		: order_score_rank(&s->policy, length, ask, capacity);
 	o->hold[row] = order_score_hold(s, s->pend.queue[row]);
 	o->overdue[row] = order_score_overdue_in(s, s->pend.queue[row]);
+	if (order_score_yields(s, s->pend.queue[row], s->pend.light[row]))
+		o->overdue[row] = CONF_NONE;
 }
 
 /* --- heaps ------------------------------------------------------------- */

@@ -3,7 +3,11 @@
 
 #include <stdlib.h>
 
-enum { DAY_S = 86400, WAITED_MOST_S = 7 * DAY_S };
+enum {
+	DAY_S = 86400,
+	WAITED_MOST_S = 7 * DAY_S,
+	LIGHT_EQUAL = 500 /* of a user with the average use */
+};
 
 /* Small enough for one CPU of the largest cluster to count, and longer than any
  * job; their product does not overflow. */
@@ -69,6 +73,18 @@ static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
 	return most;
 }
 
+bool order_score_is_above(const struct snap_policy *policy, uint32_t light)
+{
+	return policy->order == BY_POINTS && policy->fairshare_weight > 0 &&
+	       light < LIGHT_EQUAL;
+}
+
+bool order_score_yields(const struct snap *s, uint32_t queue, uint32_t light)
+{
+	return order_score_is_above(&s->policy, light) &&
+	       max_wait(s, queue) == CONF_NONE;
+}
+
 struct order_score order_score_make(const struct snap_policy *policy,
                                     int64_t priority, int64_t waited,
                                     const int64_t ask[RES_N],
@@ -82,6 +98,8 @@ struct order_score order_score_make(const struct snap_policy *policy,
 	score.age = order_score_age(policy, waited);
 	score.size = policy->size_weight * part_of(ask, capacity, 1000);
 	score.fair_share = policy->fairshare_weight * light;
+	if (order_score_is_above(policy, light))
+		score.fair_share -= order_score_age(policy, WAITED_MOST_S);
 	return score;
 }
 

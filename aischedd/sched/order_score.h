@@ -5,6 +5,11 @@
  *	      + age_weight for each day that it has waited, at most seven
  *	      + size_weight times the part of all there is that it asks for
  *	      + fairshare_weight for a user who has used nothing of late
+ *	      - age_weight for seven days if its user is above the average
+ *
+ * The last makes equal users come to equal shares however old their jobs are:
+ * otherwise the user with the oldest backlog has more for as long as it lasts.
+ * Of the jobs of one user it changes nothing.
  *
  * The highest goes first.  Points are in thousandths.  By default these are
  * all there is.  A policy may have another order, by the least rank: then the
@@ -24,6 +29,15 @@ struct order_score {
 
 /* The points for waiting this many seconds. */
 int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
+
+/* Whether the user has used more of the queue than its users on average. */
+bool order_score_is_above(const struct snap_policy *policy, uint32_t light);
+
+/* Whether jobs of the user are not overdue, however long they wait: those of
+ * users above the average, unless the queue has a max_wait, which is a promise.
+ */
+bool order_score_yields(const struct snap *snap, uint32_t queue,
+                        uint32_t light);
 
 /* ask: of all its tasks; light: 0 .. 1000, as in struct snap_pend. */
 struct order_score order_score_make(const struct snap_policy *policy,

@@ -245,17 +245,21 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
+/* light: of its user; users above the average have no overdue jobs where no
+ * max_wait promises it. */
 static bool is_overdue(const struct conf *conf, const struct job *job,
+                       const struct snap_policy *policy, uint32_t light,
                        int64_t now)
 {
 	int q = (int)job->queue;
-
 	int64_t most;
 
 	while (q >= 0 && conf->queues[q].max_wait == CONF_NONE)
 		q = conf->queues[q].parent;
 	if (q >= 0)
 		most = conf->queues[q].max_wait;
+	else if (order_score_is_above(policy, light))
+		return false;
 	else
 		most = order_score_overdue((uint8_t)conf->scheduling.order,
 		                           conf->scheduling.hold_after);
@@ -280,6 +284,8 @@ bool state_score(const struct state *state, const struct job *job, int64_t now,
 	*ret = order_score_make(&state->last_plan.names->policy, job->priority,
 	                        now - job->eligible, ask,
 	                        state->last_plan.capacity, usage->light);
-	ret->overdue = is_overdue(state->conf, job, now);
+	ret->overdue =
+	    is_overdue(state->conf, job, &state->last_plan.names->policy,
+	               usage->light, now);
 	return true;
 }
