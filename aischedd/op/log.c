@@ -11,6 +11,10 @@
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 
+/* Rows to look at for a task: its own comes first, then the parts of its array
+ * that never started. */
+enum { ROWS_MAX = 1000 };
+
 struct found_log {
 	const struct daemon *d;
 	const struct jobid *id;
@@ -111,16 +115,18 @@ static int find_log(struct daemon *d, struct found_log *f, struct err *err)
 {
 	const struct jobid *id = f->id;
 	struct history_query query = { .ended_only = true,
+		                       .unordered = true,
 		                       .since = NO_TIME,
 		                       .until = NO_TIME,
 		                       .after = NO_TIME,
 		                       .id = id->job,
 		                       .task = NO_TASK,
-		                       .limit = LIMIT_ARRAY };
+		                       .limit = 1 };
 	const struct job *job = state_job(d->state, id->job);
 
 	if (id->tasks.n) {
 		query.task = idset_min(&id->tasks);
+		query.limit = ROWS_MAX;
 		job = state_task(d->state, id->job, query.task);
 	} else if (state_array(d->state, id->job)) {
 		f->found = f->is_array = true;

@@ -211,9 +211,9 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 		/* done */
 	} else if (!id.tasks.n && job) {
 		mass_add(m, job); /* a single task */
-	} else if (store_past(id.job, task, &past, d->store) == 0 ||
-	           (id.tasks.n && task == NO_TASK &&
-	            store_past(id.job, NO_TASK, &past, d->store) == 0)) {
+	} else if (task == NO_TASK
+	               ? store_has(d->store, id.job)
+	               : store_past(id.job, task, &past, d->store) == 0) {
 		err_set(&err, EINVAL, "job %s has ended", text);
 		if (m->kind != MASS_CANCEL)
 			mass_fail(m, text, &err);

@@ -17,10 +17,17 @@ struct finding {
 	struct err *err;
 };
 
+static bool others_failed(uint64_t array, uint64_t job, void *arg)
+{
+	return store_others_failed(arg, array, job);
+}
+
 static int requeue_one(struct finding *f, const struct past_job *past)
 {
 	struct submitter who = access_submitter(f->peer);
-	struct requeue what = { .job = &past->job,
+	struct requeue what = { .others_failed = others_failed,
+		                .arg = f->d->store,
+		                .job = &past->job,
 		                .user = past->user,
 		                .queue = past->queue,
 		                .who = &who };
@@ -31,9 +38,6 @@ static int requeue_one(struct finding *f, const struct past_job *past)
 	               : !access_operates(f->d, f->peer, (uint32_t)queue)))
 		return err_set(f->err, EPERM, "job %llu is not yours",
 		               (unsigned long long)past->job.id);
-	if (past->job.array)
-		what.others_failed = store_others_failed(
-		    f->d->store, past->job.array, past->job.id);
 	return requeue_ended(f->d->state, &what, clock_wall_s(), f->err);
 }
 
@@ -71,12 +75,13 @@ int op_requeue_ended(struct daemon *d, const struct peer *peer, uint64_t id,
 	};
 	struct history_query query = {
 		.ended_only = true,
+		.unordered = true,
 		.since = NO_TIME,
 		.until = NO_TIME,
 		.after = NO_TIME,
 		.id = id,
 		.task = task,
-		.limit = ROWS_MAX,
+		.limit = task == NO_TASK ? 1 : ROWS_MAX,
 	};
 
 	if (store_history(store_path(d->store), &query, take, &f, err) < 0)

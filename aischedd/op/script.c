@@ -33,6 +33,7 @@ static int find_script(struct daemon *d, uint64_t id, struct found_script *f,
                        struct err *err)
 {
 	struct history_query query = { .ended_only = true,
+		                       .unordered = true,
 		                       .since = NO_TIME,
 		                       .until = NO_TIME,
 		                       .after = NO_TIME,

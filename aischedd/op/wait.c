@@ -1,15 +1,20 @@
 /* wait.c - answer requests once jobs have ended */
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/op/op.h"
 #include "libcommon/jobid.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
 struct target {
-	struct jobid id; /* its set is owned */
-	int64_t over;    /* tasks up to this one have ended */
-	uint64_t lives;  /* the record that has the next task, or 0 */
+	struct jobid id;           /* its set is owned */
+	int64_t over;              /* tasks up to this one have ended */
+	const char *text;          /* while the request is read */
+	const struct target *same; /* one before that is named alike, or NULL */
+	struct ended ended;
+	uint64_t lives; /* the record that has the next task, or 0 */
 };
 
 struct waiter {
@@ -41,6 +46,8 @@ static bool is_over(const struct daemon *d, struct target *t)
 	int64_t task;
 
 	steps_add(1);
+	if (t->same)
+		return true; /* they are waited for in order */
 	if (!state_array(d->state, t->id.job))
 		return t->id.tasks.n || !state_job(d->state, t->id.job);
 	if (!t->id.tasks.n)
@@ -62,19 +69,33 @@ static void waiter_free(struct waiter *w)
 }
 
 /* Append how a job ended, unless the history has forgotten it. */
-static void add_answer(struct daemon *d, struct waiter *w)
+static void add_answer(struct waiter *w, const struct target *t)
 {
-	const struct jobid *id = &w->target[w->told++].id;
-	struct ended ended;
+	const struct ended *e = &t->ended;
 
-	steps_add(STEPS_QUERY);
-	if (store_ended(d->store, id->job, &id->tasks, &ended) == 0)
+	w->told++;
+	if (e->found)
 		json_array_append_new(
-		    w->jobs,
-		    json_pack("{s:I, s:s, s:i, s:i}", "job_id",
-		              (json_int_t)id->job, "state",
-		              job_state_name(ended.state), "exit_code",
-		              ended.exit_code, "signal", ended.signal));
+		    w->jobs, json_pack("{s:I, s:s, s:i, s:i}", "job_id",
+		                       (json_int_t)t->id.job, "state",
+		                       job_state_name(e->state), "exit_code",
+		                       e->exit_code, "signal", e->signal));
+}
+
+/* Ask the history about those that have ended: of a long array, some of its
+ * tasks at a time. */
+static void make_answer(struct daemon *d, struct waiter *w, uint64_t until)
+{
+	while (w->told < w->n && steps_so_far < until) {
+		struct target *t = &w->target[w->told];
+
+		steps_add(t->same ? 1 : STEPS_QUERY);
+		if (t->same)
+			t->ended = t->same->ended;
+		if (t->same ||
+		    store_ended(d->store, t->id.job, &t->id.tasks, &t->ended))
+			add_answer(w, t);
+	}
 }
 
 static void put_id(const struct jobid *id, struct buf *out)
@@ -94,10 +115,11 @@ static int look_for(const struct daemon *d, struct target *t, struct err *err)
 	struct buf text = { 0 };
 	struct past past;
 
-	if (!is_over(d, t))
+	if (t->same || !is_over(d, t))
 		return 0;
 	steps_add(STEPS_QUERY);
-	if (store_past(t->id.job, task, &past, d->store) == 0)
+	if (task == NO_TASK ? store_has(d->store, t->id.job)
+	                    : store_past(t->id.job, task, &past, d->store) == 0)
 		return 0;
 	put_id(&t->id, &text);
 	err_set(err, ENOENT, "there is no job %s", text.data);
@@ -121,8 +143,7 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 		w->at++;
 	if (w->at < w->n)
 		return false;
-	while (w->told < w->n && steps_so_far < until)
-		add_answer(d, w);
+	make_answer(d, w, until);
 	if (w->told < w->n)
 		return false;
 	daemon_say(d, w->ask, json_pack("{s:O}", "jobs", w->jobs));
@@ -169,10 +190,34 @@ void daemon_free_waiters(struct daemon *d)
 	d->waiter = NULL;
 }
 
+/* known: targets by a hash of their text. */
+static int add_target(struct waiter *w, const char *text, struct map *known,
+                      struct err *err)
+{
+	uint64_t hash = hash_bytes(0, text, strlen(text));
+	struct target *t = &w->target[w->n], *was = map_find(known, hash);
+
+	steps_add(1);
+	t->over = -1;
+	t->text = text;
+	if (was && !strcmp(was->text, text)) {
+		t->id.job = was->id.job;
+		t->same = was;
+		w->n++;
+		return 0;
+	}
+	if (jobid_parse(&t->id, text, err) < 0)
+		return -1;
+	map_set(known, hash, t);
+	w->n++;
+	return 0;
+}
+
 int op_wait(struct daemon *d, struct ask *ask, const struct request_in *in,
             struct err *err)
 {
 	json_t *ids = json_object_get(in->body, "ids");
+	struct map known = { 0 };
 	struct waiter *w;
 	const json_t *id;
 	size_t i;
@@ -183,15 +228,13 @@ int op_wait(struct daemon *d, struct ask *ask, const struct request_in *in,
 	            sizeof(*w) + json_array_size(ids) * sizeof(w->target[0]));
 	w->ask = ask;
 	w->jobs = json_array();
-	json_array_foreach(ids, i, id) {
-		w->target[i].over = -1;
-		if (jobid_parse(&w->target[i].id, json_string_value(id), err) <
-		    0) {
+	json_array_foreach(ids, i, id)
+		if (add_target(w, json_string_value(id), &known, err) < 0) {
+			map_free(&known);
 			waiter_free(w);
 			return -1;
 		}
-		w->n++;
-	}
+	map_free(&known);
 	w->next = d->waiter;
 	d->waiter = w;
 	return 0;

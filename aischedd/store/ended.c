@@ -2,8 +2,12 @@
 #include "aischedd/store/own.h"
 
 #include "libcommon/idset.h"
+#include "libcommon/limits.h"
 
-enum { AUDIT_PURGED = 10 }; /* rows of the audit purged per job that may be */
+enum {
+	AUDIT_PURGED = 10,   /* rows of the audit purged per job that may be */
+	TASKS_AT_ONCE = 5000 /* of an array, in one question */
+};
 
 /* A row without a set of tasks is one task; a part of an array that never
  * started has a set. */
@@ -68,6 +72,8 @@ static bool meant(const struct stmt *s, const struct idset *tasks)
 	struct idset set = { 0 };
 	bool meets;
 
+	if (!tasks->n)
+		return true;
 	if (!text)
 		return idset_has(tasks, (uint32_t)db_col_i64(s, 3, 0));
 	meets = idset_parse(&set, NULL, text, NULL) == 0 &&
@@ -76,31 +82,80 @@ static bool meant(const struct stmt *s, const struct idset *tasks)
 	return meets;
 }
 
-int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
-                struct ended *ret)
+static void add_ended(struct ended *ended, const struct stmt *s)
 {
-	struct stmt s = db_use(&store->db, tasks->n ? ENDED_TASKS : ENDED_JOB);
-	int result = -1;
+	struct ended e = *ended;
+
+	e.found = true;
+	e.state = (enum job_state)db_col_i64(s, 0, 0);
+	e.exit_code = (int)db_col_i64(s, 1, -1);
+	e.signal = (int)db_col_i64(s, 2, 0);
+	if (!ended->found || status_of(&e) > status_of(ended))
+		*ended = e;
+}
+
+/* Returns how many rows there were. */
+static int add_all(struct store *store, struct stmt *s,
+                   const struct idset *tasks, struct ended *e)
+{
+	int n = 0;
+
+	for (; db_step(&store->db, s, NULL) > 0; n++) {
+		e->from = (uint32_t)db_col_i64(s, 3, -1) + 1;
+		if (meant(s, tasks))
+			add_ended(e, s);
+	}
+	return n;
+}
+
+/* Whether the id is that of an ended job which is no array. */
+static bool is_one_job(struct store *store, uint64_t job, struct ended *e)
+{
+	struct stmt s = db_use(&store->db, ENDED_JOB);
+	bool is = false;
 
 	db_i64(&s, 1, (int64_t)job);
-	if (tasks->n) {
-		db_i64(&s, 2, idset_min(tasks));
-		db_i64(&s, 3, idset_max(tasks));
+	if (db_step(&store->db, &s, NULL) > 0) {
+		is = db_col_i64(&s, 5, 0) != (int64_t)job;
+		if (is)
+			add_ended(e, &s);
+		sqlite3_reset(s.s);
 	}
-	while (db_step(&store->db, &s, NULL) > 0) {
-		struct ended e = {
-			.state = (enum job_state)db_col_i64(&s, 0, 0),
-			.exit_code = (int)db_col_i64(&s, 1, -1),
-			.signal = (int)db_col_i64(&s, 2, 0),
-		};
+	return is;
+}
 
-		if (tasks->n && !meant(&s, tasks))
-			continue;
-		if (result < 0 || status_of(&e) > status_of(ret))
-			*ret = e;
-		result = 0;
+bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
+                 struct ended *e)
+{
+	uint32_t last = tasks->n ? idset_max(tasks) : LIMIT_ARRAY - 1;
+	struct stmt s;
+
+	if (!e->from) {
+		if (!tasks->n && is_one_job(store, job, e))
+			return true;
+		s = db_use(&store->db, ENDED_PARTS);
+		db_i64(&s, 1, (int64_t)job);
+		add_all(store, &s, tasks, e);
+		e->from = tasks->n ? idset_min(tasks) : 0;
 	}
-	return result;
+	s = db_use(&store->db, ENDED_TASKS);
+	db_i64(&s, 1, (int64_t)job);
+	db_i64(&s, 2, e->from);
+	db_i64(&s, 3, last);
+	db_i64(&s, 4, TASKS_AT_ONCE);
+	return add_all(store, &s, tasks, e) < TASKS_AT_ONCE;
+}
+
+bool store_has(struct store *store, uint64_t id)
+{
+	struct stmt s = db_use(&store->db, HAS_JOB);
+	bool has;
+
+	db_i64(&s, 1, (int64_t)id);
+	has = db_step(&store->db, &s, NULL) > 0;
+	if (has)
+		sqlite3_reset(s.s);
+	return has;
 }
 
 bool store_others_failed(struct store *store, uint64_t array, uint64_t job)

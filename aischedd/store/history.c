@@ -23,7 +23,9 @@ static char *sql_of(const struct history_query *q)
 		buf_puts(&sql, " AND end_time <= ?4");
 	if (q->after != NO_TIME)
 		buf_puts(&sql, " AND (end_time, id) > (?5, ?6)");
-	buf_puts(&sql, " ORDER BY end_time, id LIMIT ?7");
+	if (!q->unordered)
+		buf_puts(&sql, " ORDER BY end_time, id");
+	buf_puts(&sql, " LIMIT ?7");
 	return buf_take(&sql);
 }
 

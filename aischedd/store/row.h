@@ -14,12 +14,10 @@
  */
 #define SQL_OF_ARRAY "array_id = ?1 AND array_id > 0"
 #define SQL_OF_JOB   "(id = ?1 OR (" SQL_OF_ARRAY "))"
-#define SQL_OF_TASKS(which)                                 \
-	"id IN (SELECT id FROM job WHERE " SQL_OF_ARRAY     \
-	" AND array_task " which                            \
-	" UNION ALL SELECT id FROM job WHERE " SQL_OF_ARRAY \
+#define SQL_OF_TASK                                                            \
+	"id IN (SELECT id FROM job WHERE " SQL_OF_ARRAY " AND array_task = ?2" \
+	" UNION ALL SELECT id FROM job WHERE " SQL_OF_ARRAY                    \
 	" AND array_task IS NULL)"
-#define SQL_OF_TASK SQL_OF_TASKS("= ?2")
 
 /* "id,array_id,...": all columns, in the order of the two calls below. */
 const char *row_columns(void);

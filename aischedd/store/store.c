@@ -81,15 +81,17 @@ static const char *const fixed_sql[NSQL] = {
 	/* A state above COMPLETED (5) is worse. */
 	[PAST_ARRAY] = "SELECT max(state), max(uid), max(start_time) FROM job"
 		       " WHERE " SQL_OF_ARRAY " AND state >= 5",
-	[ENDED_JOB] = "SELECT state, exit_code, signal FROM job"
-		      " WHERE " SQL_OF_JOB " AND state >= 5"
-		      " ORDER BY CASE WHEN signal > 0 THEN 128 + signal"
-		      " WHEN exit_code > 0 THEN exit_code"
-		      " WHEN state > 5 THEN 1 ELSE 0 END DESC, state DESC"
-		      " LIMIT 1",
+	[ENDED_JOB] = "SELECT state, exit_code, signal, array_task, tasks,"
+		      " array_id FROM job WHERE id = ? AND state >= 5",
+	[ENDED_PARTS] = "SELECT state, exit_code, signal, array_task, tasks"
+			" FROM job WHERE " SQL_OF_ARRAY
+			" AND array_task IS NULL AND state >= 5",
 	[ENDED_TASKS] = "SELECT state, exit_code, signal, array_task, tasks"
-			" FROM job WHERE " SQL_OF_TASKS(
-			    "BETWEEN ?2 AND ?3") " AND state >= 5",
+			" FROM job WHERE " SQL_OF_ARRAY
+			" AND array_task BETWEEN ?2 AND ?3 AND state >= 5"
+			" ORDER BY array_task LIMIT ?4",
+	[HAS_JOB] =
+	    "SELECT 1 FROM job WHERE " SQL_OF_JOB " AND state >= 5 LIMIT 1",
 	[OTHERS_FAILED] = "SELECT 1 FROM job WHERE " SQL_OF_ARRAY " AND"
 			  " state > 5 AND id <> ?2 LIMIT 1",
 	[LIST_OLD] = "SELECT id FROM job WHERE state >= 5 AND end_time < ?"

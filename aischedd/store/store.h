@@ -73,15 +73,25 @@ bool store_token_find(struct store *store, const char *token, uint32_t uid,
 /* A past_fn for the state; arg is the store. */
 int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
-/* Get the state and exit of an ended job, or of the worst of an array's tasks
- * (those of the set; all if it is empty): the one with the highest exit status
- * or 128 + signal. Returns -1 if there is none. */
+/* Whether there is an ended job, or an array with an ended task, of this id. */
+bool store_has(struct store *store, uint64_t id);
+
+/* How an ended job ended, or the worst of an array's tasks: the one with the
+ * highest exit status or 128 + signal. */
 struct ended {
+	bool found;
 	enum job_state state;
 	int exit_code, signal;
+	uint32_t from; /* tasks below are looked at */
 };
-int store_ended(struct store *store, uint64_t job, const struct idset *tasks,
-                struct ended *ret);
+
+/*
+ * Look at some more tasks of an array (those of the set; all if it is empty),
+ * or at a job that is none. All of *e is zero before the first call. Returns
+ * whether nothing is left to look at.
+ */
+bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
+                 struct ended *e);
 
 /* Whether another job of the array ended in a state other than COMPLETED. */
 bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
@@ -95,6 +105,7 @@ struct past_job {
 
 struct history_query {
 	bool ended_only;      /* else also active jobs */
+	bool unordered;       /* rows come as they are found: no sorting */
 	int64_t since, until; /* bounds of the end; NO_TIME: none */
 	uint64_t id;          /* this job, or all of this array; 0: any */
 	uint32_t task;        /* with id: only this task, or NO_TASK */

@@ -92,7 +92,8 @@ static void reopen_array(struct state *state, const struct requeue *what,
 	if (!array) {
 		array = submit_new_array(state, what->job->array, spec);
 		array->unfinished = 0;
-		array->failed = what->others_failed;
+		array->failed =
+		    what->others_failed(array->id, what->job->id, what->arg);
 	} else if (what->job->state != JOB_COMPLETED && array->failed) {
 		array->failed--;
 	}

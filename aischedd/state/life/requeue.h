@@ -11,8 +11,10 @@
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether a task of its array that is no longer in the state failed. */
-	bool others_failed;
+	/* Whether another task of the array failed: asked when none of it is
+	 * in the state, as all its tasks are read. */
+	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
+	void *arg;
 	/* The user who asks; their groups count if the job is their own. */
 	const struct submitter *who;
 };

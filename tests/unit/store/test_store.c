@@ -973,15 +973,15 @@ END_TEST
 static const char *ended(struct disk *d, uint64_t job, const char *tasks)
 {
 	struct idset set = { 0 };
-	struct ended e;
-	int found;
+	struct ended e = { 0 };
 
 	if (*tasks)
 		ck_assert_int_eq(idset_parse(&set, NULL, tasks, NULL), 0);
-	found = store_ended(d->store, job, &set, &e);
+	while (!store_ended(d->store, job, &set, &e))
+		;
 	idset_free(&set);
 	buf_clear(&d->text);
-	if (found == 0)
+	if (e.found)
 		buf_printf(&d->text, "%s %d %d", job_state_letter(e.state),
 		           e.exit_code, e.signal);
 	buf_addc(&d->text, '\0');

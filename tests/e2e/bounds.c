@@ -1,0 +1,261 @@
+/*
+ * bounds.c - every request with the most that it may name, for bounds.t
+ *
+ *	bounds fill DATABASE	copy a task and a job that have ended, as if
+ *				there had been very many
+ *	bounds ask LIVE ENDED	make the requests of the table, naming an array
+ *				that waits and one that ended; print which made
+ *				the longest turn longer than a turn may be
+ *
+ * A request without a case is printed, too.
+ */
+#include <err.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/client.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/msg.h"
+#include "libcommon/steps.h"
+
+enum { ROWS = 1 << 16 };
+
+/* --- a long history ------------------------------------------------------ */
+
+static void sql(sqlite3 *db, const char *text)
+{
+	if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+		errx(EXIT_FAILURE, "%s: %s", text, sqlite3_errmsg(db));
+}
+
+/* Many rows like one that ended, from id first on. */
+static void copy_row(sqlite3 *db, const char *which, int first,
+                     const char *change)
+{
+	char *text = xasprintf("CREATE TEMP TABLE t AS SELECT * FROM job"
+	                       " WHERE state >= 5 AND %s LIMIT 1",
+	                       which);
+
+	sql(db, text);
+	free(text);
+	for (int n = 1; n < ROWS; n *= 2)
+		sql(db, "INSERT INTO t SELECT * FROM t");
+	text = xasprintf("UPDATE t SET id = %d + rowid - 1%s", first, change);
+	sql(db, text);
+	free(text);
+	sql(db, "INSERT INTO job SELECT * FROM t");
+	sql(db, "DROP TABLE t");
+}
+
+static void fill(const char *path)
+{
+	sqlite3 *db;
+
+	if (sqlite3_open(path, &db) != SQLITE_OK)
+		errx(EXIT_FAILURE, "%s: %s", path, sqlite3_errmsg(db));
+	sql(db, "BEGIN");
+	copy_row(db, "array_task = 0", 1000000,
+	         ", array_id = 1000000, array_task = rowid - 1");
+	copy_row(db, "array_task IS NULL", 2000000, "");
+	sql(db, "UPDATE meta SET value = 3000000 WHERE key = 'next_id'");
+	sql(db, "COMMIT");
+	sqlite3_close(db);
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+static const char *live, *past;
+static struct client *client;
+
+/* As many texts as a request may have; each uses i. */
+#define TEXTS(name, ...)                                                  \
+	static json_t *name(void)                                         \
+	{                                                                 \
+		json_t *list = json_array();                              \
+                                                                          \
+		for (int i = 0; i < LIMIT_IDS; i++)                       \
+			json_array_append_new(list,                       \
+			                      json_sprintf(__VA_ARGS__)); \
+		return list;                                              \
+	}
+
+TEXTS(live_ids, "%s_[%d-900000:2]", live, i % 100)
+TEXTS(past_ids, "%s_[%d-60000:2]", past, i % 10)
+TEXTS(no_ids, "%d_[%d-900000:2]", 123456789, i)
+TEXTS(past_jobs, "20%05d", i)
+TEXTS(names, "n%d", i)
+TEXTS(same, "%s%s", past, i < 0 ? "_0" : "")
+
+static json_t *with_ids(const char *op, json_t *(*ids)(void))
+{
+	return json_pack("{s:s, s:o}", "op", op, "ids", ids());
+}
+
+static json_t *control(const char *action, json_t *(*ids)(void))
+{
+	return json_pack("{s:s, s:s, s:o}", "op", "control", "action", action,
+	                 "ids", ids());
+}
+
+static json_t *specs(int n, const char *key, const char *value)
+{
+	static unsigned token;
+	json_t *list = json_array();
+
+	for (int i = 0; i < n; i++)
+		json_array_append_new(
+		    list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:s*}", "name",
+		                    "bounds", "output", "/dev/null", "workdir",
+		                    "/", "mem", 1, "hold", 1, key, value));
+	return json_pack("{s:s, s:o, s:o, s:i, s:i}", "op", "submit", "token",
+	                 json_sprintf("%032x", token++), "specs", list,
+	                 "script_len", 1, "env_len", 0);
+}
+
+static json_t *plain(const char *op)
+{
+	return json_pack("{s:s}", "op", op);
+}
+
+static json_t *filtered(const char *op)
+{
+	return json_pack("{s:s, s:o, s:o, s:o}", "op", op, "names", names(),
+	                 "users", names(), "states", names());
+}
+
+/* X(request, how it is made) */
+#define CASES(X)                                                               \
+	X(ping, plain("ping"))                                                 \
+	X(submit, specs(5000, "array", "0-900000:2,0-900000:3%1"))             \
+	X(submit, specs(LIMIT_BULK, "comment", "many"))                        \
+	X(submit, specs(2000, "dependency", "afterok:1000000"))                \
+	X(submit, specs(2000, "dependency", "singleton"))                      \
+	X(jobs, with_ids("jobs", live_ids))                                    \
+	X(jobs, with_ids("jobs", same))                                        \
+	X(jobs, json_pack("{s:s, s:b, s:o}", "op", "jobs", "all", 1, "names",  \
+	                  names()))                                            \
+	X(queues, json_pack("{s:s, s:o}", "op", "queues", "names", names()))   \
+	X(nodes, json_pack("{s:s, s:o}", "op", "nodes", "names", names()))     \
+	X(shares, json_pack("{s:s, s:o, s:o}", "op", "shares", "users",        \
+	                    names(), "queues", names()))                       \
+	X(log, json_pack("{s:s, s:s}", "op", "log", "id", past))               \
+	X(log, json_pack("{s:s, s:o}", "op", "log", "id",                      \
+	                 json_sprintf("%s_[0-60000:3]", past)))                \
+	X(script, json_pack("{s:s, s:s}", "op", "script", "id", past))         \
+	X(wait, with_ids("wait", past_ids))                                    \
+	X(wait, with_ids("wait", past_jobs))                                   \
+	X(wait, with_ids("wait", no_ids))                                      \
+	X(wait, with_ids("wait", same))                                        \
+	X(control, control("hold", live_ids))                                  \
+	X(control, control("hold", past_ids))                                  \
+	X(control, control("hold", no_ids))                                    \
+	X(control, control("top", live_ids))                                   \
+	X(control, control("requeue", past_ids))                               \
+	X(control, control("requeue", past_jobs))                              \
+	X(update, json_pack("{s:s, s:o, s:{s:s}}", "op", "update", "ids",      \
+	                    live_ids(), "set", "nice", "1"))                   \
+	X(update, json_pack("{s:s, s:o, s:{s:s}}", "op", "update", "ids",      \
+	                    past_ids(), "set", "nice", "1"))                   \
+	X(cancel, filtered("cancel"))                                          \
+	X(cancel, with_ids("cancel", past_ids))                                \
+	X(cancel, with_ids("cancel", past_jobs))                               \
+	X(cancel, with_ids("cancel", live_ids))                                \
+	X(cancel, json_pack("{s:s, s:b}", "op", "cancel", "all", 1))           \
+	X(drain, json_pack("{s:s, s:s, s:s}", "op", "drain", "nodes",          \
+	                   "n[0-65535]", "reason", "none"))                    \
+	X(undrain,                                                             \
+	  json_pack("{s:s, s:s}", "op", "undrain", "nodes", "n[0-65535]"))     \
+	X(queue, json_pack("{s:s, s:s, s:s}", "op", "queue", "name",           \
+	                   "default", "state", "open"))                        \
+	X(reserve,                                                             \
+	  json_pack("{s:s, s:s, s:i, s:i, s:s, s:o}", "op", "reserve", "name", \
+	            "r", "start", 2000000000, "end", 2000000060, "nodes",      \
+	            "n[0-65535]", "users", names()))                           \
+	X(unreserve, json_pack("{s:s, s:s}", "op", "unreserve", "name", "r"))  \
+	X(reservations, plain("reservations"))                                 \
+	X(reload, plain("reload"))                                             \
+	X(status, plain("status"))                                             \
+	X(dump, plain("dump"))                                                 \
+	X(audit, json_pack("{s:s, s:i}", "op", "audit", "limit", 1000000))     \
+	X(shutdown, NULL)
+
+static json_t *call(json_t *req, struct err *why)
+{
+	bool submits =
+	    !strcmp(json_string_value(json_object_get(req, "op")), "submit");
+
+	if (!client)
+		client = client_open(NULL, why);
+	if (!client)
+		errx(EXIT_FAILURE, "%s", why->text);
+	return client_call(client, req, submits ? "x" : NULL, submits, NULL,
+	                   NULL, why);
+}
+
+static long long longest_turn(void)
+{
+	json_t *req = plain("status");
+	struct err why;
+	json_t *status = call(req, &why);
+	json_int_t steps =
+	    json_integer_value(json_object_get(status, "turn_steps_max"));
+
+	if (!status)
+		errx(EXIT_FAILURE, "%s", why.text);
+	json_decref(status);
+	json_decref(req);
+	return steps;
+}
+
+static void one(enum op op, int line, json_t *req)
+{
+	static long long most;
+	long long now;
+	struct err why = { 0 };
+
+	if (!req)
+		return;
+	json_decref(call(req, &why));
+	now = longest_turn();
+	fprintf(stderr, "# %s %d: %lld steps%s%.60s\n", op_name(op), line, now,
+	        why.text[0] ? ": " : "", why.text);
+	if (now > most && now > STEPS_TURN)
+		printf("%s (case %d): a turn of %lld steps\n", op_name(op),
+		       line, now);
+	most = now;
+	json_decref(req);
+}
+
+static void ask(void)
+{
+	bool had[OP_N] = { false };
+	int n = 0;
+
+#define ASK(op, make)        \
+	had[OP_##op] = true; \
+	one(OP_##op, ++n, make);
+	CASES(ASK)
+	for (int op = 0; op < OP_N; op++)
+		if (!had[op])
+			printf("%s has no case\n", op_name((enum op)op));
+	client_close(client);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "fill")) {
+		fill(argv[2]);
+	} else if (argc == 4 && !strcmp(argv[1], "ask")) {
+		live = argv[2];
+		past = argv[3];
+		ask();
+	} else {
+		errx(EXIT_USAGE, "fill or ask, and what, are expected");
+	}
+	return EXIT_SUCCESS;
+}

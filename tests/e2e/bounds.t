@@ -1,0 +1,29 @@
+#!/bin/sh
+# No request makes a turn of the daemon long, whatever it names.
+# shellcheck disable=SC2119 # start_daemon takes options
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+stop_daemon
+unset AISCHED_CHECK_PLANS
+configure "
+max_user_jobs = 2000000
+queue default { }
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
+start_daemon
+task=$(submit -a 0 -o /dev/null --wrap true)
+job=$(submit -o /dev/null --wrap true)
+live=$(submit -a 0-999999 -H -o /dev/null --wrap true)
+becomes "a task has ended" "$task" COMPLETED
+becomes "a job, too" "$job" COMPLETED
+
+stop_daemon
+"$top_builddir/tests/e2e/bounds" fill "$dir/state/aisched.db" ||
+	bail "the history cannot be filled"
+start_daemon
+is "they are in the history many times" "$(state_of 1000000_60000)" COMPLETED
+long=$("$top_builddir/tests/e2e/bounds" ask "$live" 1000000) || long=failed
+is "each request has a case, and none makes a turn too long" "$long" ""
+
+done_testing
