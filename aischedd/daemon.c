@@ -359,6 +359,8 @@ static void reload_on_hup(struct daemon *d)
 	d->reload = false;
 	if (daemon_reload(d, &warnings, &err) < 0)
 		log_err("configuration not reloaded: %s", err.text);
+	else
+		daemon_note_signal(d, "reload", "configuration", "SIGHUP");
 	for (const char *at = warnings.data; (line = text_line(&at, &len));)
 		log_warning("%.*s", (int)len, line);
 	buf_free(&warnings);

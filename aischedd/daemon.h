@@ -165,6 +165,10 @@ void daemon_free_adoptees(struct daemon *d);
 void daemon_check_waiters(struct daemon *d);
 void daemon_free_waiters(struct daemon *d);
 
+/* audit.c: note what a signal did, which root or the daemon's own user sent */
+void daemon_note_signal(struct daemon *d, const char *act, const char *what,
+                        const char *signal);
+
 /* logs.c */
 void daemon_check_logs(struct daemon *d);
 void daemon_log_gone(struct daemon *d, const struct ask *ask);

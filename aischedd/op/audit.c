@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aischedd/store/audit.h"
 #include "aischedd/thread.h"
@@ -49,6 +50,17 @@ void audit_act(struct daemon *d, const struct peer *peer, const char *act,
 	free(target);
 }
 
+void daemon_note_signal(struct daemon *d, const char *act, const char *what,
+                        const char *signal)
+{
+	uid_t uid = geteuid();
+	char *user = uid ? xasprintf("%u", (unsigned)uid) : xstrdup("root");
+	const struct peer self = { .known = true, .uid = uid, .user = user };
+
+	audit_act(d, &self, act, what, "", signal);
+	free(user);
+}
+
 /* --- the list ---------------------------------------------------------- */
 
 struct audit_list {
@@ -57,6 +69,7 @@ struct audit_list {
 	struct ask *ask;
 	json_t *body, *rows;
 	char *path, *about;
+	struct buf queues; /* that are operated */
 	struct audit_query query;
 	int result;
 	struct err err;
@@ -68,6 +81,7 @@ static void list_free(struct audit_list *l)
 	json_decref(l->rows);
 	free(l->path);
 	free(l->about);
+	buf_free(&l->queues);
 	free(l);
 }
 
@@ -111,7 +125,18 @@ static int64_t integer_of(json_t *body, const char *key, int64_t none)
 	return value ? json_integer_value(value) : none;
 }
 
-/* Users see what they did, and what others did to their jobs. */
+/* ",a,b,": those that the peer operates. */
+static void list_queues(const struct daemon *d, const struct peer *peer,
+                        struct buf *out)
+{
+	buf_addc(out, ',');
+	for (uint32_t i = 0; i < d->conf->nqueues; i++)
+		if (access_operates(d, peer, i))
+			buf_printf(out, "%s,", d->conf->queues[i].name);
+}
+
+/* Users see what they did and what others did to their jobs, operators also
+ * what was done to their queues and the jobs there, admins all. */
 int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {
@@ -125,12 +150,15 @@ int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
 	l->body = json_incref(in->body);
 	l->rows = json_array();
 	l->path = xstrdup(store_path(d->store));
-	if (access_role(d, in->peer) < ROLE_OPERATOR)
+	if (access_role(d, in->peer) < ROLE_ADMIN) {
 		l->about = xstrdup(in->peer->user);
+		list_queues(d, in->peer, &l->queues);
+	}
 	l->query = (struct audit_query){
 		.user = json_string_value(json_object_get(l->body, "user")),
 		.act = json_string_value(json_object_get(l->body, "act")),
 		.about = l->about,
+		.queues = l->queues.data,
 		.job = (uint64_t)integer_of(l->body, "job", 0),
 		.since = integer_of(l->body, "since", NO_TIME),
 		.until = integer_of(l->body, "until", NO_TIME),

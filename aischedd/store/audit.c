@@ -71,10 +71,15 @@ static void add_conditions(const struct audit_query *q, struct buf *sql)
 	} conditions[] = {
 		{ q->user, " AND user = ?1" },
 		{ q->act, " AND act = ?2" },
-		{ q->about, " AND (user = ?3 OR owner = ?3)" },
+		{ q->about,
+		  " AND (user = ?3 OR owner = ?3"
+		  " OR (target LIKE 'queue %' AND"
+		  " instr(?8, ',' || substr(target, 7) || ','))"
+		  " OR EXISTS (SELECT 1 FROM job WHERE job.id = audit.job AND"
+		  " instr(?8, ',' || job.queue || ',')))" },
 		{ q->job,
 		  " AND (job = ?4 OR job IN (SELECT id FROM job WHERE id = ?4 OR"
-		  " array_id = ?4))" },
+		  " (array_id = ?4 AND array_id > 0)))" },
 		{ q->since != NO_TIME, " AND time_ms >= ?5 * 1000" },
 		{ q->until != NO_TIME, " AND time_ms < (?6 + 1) * 1000" },
 	};
@@ -98,6 +103,7 @@ static int list_rows(struct db *db, const struct audit_query *q, audit_fn *fn,
 		sqlite3_bind_int64(s.s, 5, q->since);
 		sqlite3_bind_int64(s.s, 6, q->until);
 		sqlite3_bind_int64(s.s, 7, (int64_t)q->limit);
+		sqlite3_bind_text(s.s, 8, q->queues, -1, SQLITE_STATIC);
 	}
 	while ((more = db_step(db, &s, err)) > 0)
 		fn(

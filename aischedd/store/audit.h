@@ -30,8 +30,9 @@ void store_audit(struct store *store, const struct audit_row *row);
 /* Selects rows; NULL, 0 and NO_TIME: any. */
 struct audit_query {
 	const char *user, *act;
-	const char *about; /* acts of this user, or on jobs of this user */
-	uint64_t job;      /* this job, or all of this array */
+	const char *about;  /* acts of this user, or on jobs of this user, */
+	const char *queues; /* or on these queues (",a,b,") and their jobs */
+	uint64_t job;       /* this job, or all of this array */
 	int64_t since, until;
 	size_t limit; /* how many, the latest ones */
 };

@@ -182,6 +182,10 @@ static json_t *filtered(const char *op)
 	X(status, plain("status"))                                             \
 	X(dump, plain("dump"))                                                 \
 	X(audit, json_pack("{s:s, s:i}", "op", "audit", "limit", 1000000))     \
+	X(attempts, with_ids("attempts", past_ids))                            \
+	X(attempts, json_pack("{s:s, s:b, s:o}", "op", "attempts", "all", 1,   \
+	                      "users", names()))                               \
+	X(metrics, plain("metrics"))                                           \
 	X(shutdown, NULL)
 
 static json_t *call(json_t *req, struct err *why)

@@ -47,6 +47,7 @@ becomes "the limit is gone" "$waiting" COMPLETED
 
 configure
 kill -HUP "$daemon_pid"
+ok "and is noted" wait_for "aictl audit --act reload --json | grep -q SIGHUP"
 ok "SIGHUP does the same" \
 	wait_for "[ \"\$(aiq --queues -h -o name)\" = default ]"
 echo 'colour = "red"' >>"$conf"

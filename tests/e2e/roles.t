@@ -100,4 +100,22 @@ for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
 	is "a new job of negative nice in $2 by $1" "$got" "$3"
 done
 
+# What was done to whom is for operators of that queue, and for admins.
+in_led=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
+in_third=$(as_user "$owner" aisub --parsable -H -q third -o /dev/null --wrap true)
+for id in "$in_led" "$in_third"; do
+	as_user "$boss" aicancel "$id"
+done
+as_user "$boss" aictl queue close third
+as_user "$boss" aictl queue close led
+for line in "plain 0 0 0 0" "lead 1 0 1 0" "boss 1 1 1 1" "owner 1 1 0 0"; do
+	# shellcheck disable=SC2086 # words are wanted
+	set -- $line
+	eval "user=\$$1"
+	as_user "$user" aictl audit -n 1000 >seen
+	is "$1 sees what was done to jobs in led and third, to led and to third" \
+		"$(grep -c "cancel .*job $in_led " seen) $(grep -c "cancel .*job $in_third " seen) $(grep -c 'queue led' seen) $(grep -c 'queue third' seen)" \
+		"$2 $3 $4 $5"
+done
+
 done_testing
