@@ -112,12 +112,25 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 	                                err->code, "text", err->text));
 }
 
+/* Whether hold or release means only what waits of an array. */
+static bool wants_waiting(const struct mass *m, const struct array *array)
+{
+	const struct job *job = array->first;
+
+	if (m->kind != MASS_CONTROL ||
+	    (m->action != ACTION_hold && m->action != ACTION_release))
+		return false;
+	for (; job && job->state != JOB_PENDING; job = job->array_next)
+		steps_add(1);
+	return job != NULL;
+}
+
 /* Add all records of an array, or those of some tasks; unstarted tasks among
  * these become a record of their own. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {
-	bool any = false;
+	bool any = false, waiting = !tasks->n && wants_waiting(m, array);
 	struct job *next;
 
 	for (struct job *job = array->first; job; job = next) {
@@ -130,7 +143,7 @@ static bool add_array(struct daemon *d, struct mass *m,
 		else if (tasks->n && access_job(d, &m->peer, job))
 			part =
 			    state_split(d->state, job, tasks, clock_wall_s());
-		if (part)
+		if (part && (!waiting || part->state == JOB_PENDING))
 			mass_add(m, part);
 		any = any || part;
 	}

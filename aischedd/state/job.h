@@ -82,6 +82,7 @@ struct job {
 	uint8_t state, hold, cause,
 	    why; /* enums; why: the reason of an ended job */
 	bool dirty, is_new, wants_resume, signalled;
+	bool came_back;     /* 1: it had ended, which the store has counted */
 	bool reserved;      /* 1: it names a reservation */
 	bool adopted;       /* 1: others made it as a Job in its cluster */
 	bool preemptible;   /* as its class says */

@@ -394,7 +394,7 @@ void state_committed(struct state *state)
 	for (size_t i = 0; i < state->unwritten.njobs; i++) {
 		struct job *job = state->unwritten.job[i];
 
-		job->dirty = job->is_new = false;
+		job->dirty = job->is_new = job->came_back = false;
 		if (!job_state_is_final(job->state))
 			continue;
 		state_count(state, job, -1);

@@ -12,17 +12,32 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-static int count_ended(struct store *store, const struct state *state,
-                       const struct job *job, struct err *err)
+/* The totals count each job once: one that comes back has yet to end. */
+static int count_jobs(struct store *store, const struct state *state,
+                      const struct job *job, int64_t n, struct err *err)
 {
 	struct stmt s = db_use(&store->db, ADD_TOTAL);
 
+	if (!n)
+		return 0;
 	db_text(&s, 1, state_user(state, job->user)->name);
 	db_text(&s, 2, state_conf(state)->queues[job->queue].name);
 	db_i64(&s, 3, 0);
 	db_i64(&s, 4, 0);
-	db_i64(&s, 5, job_count(job));
+	db_i64(&s, 5, n);
 	return db_run(&store->db, &s, err);
+}
+
+static int put_job(struct store *store, const struct state *state,
+                   const struct job *job, struct buf *scratch, struct err *err)
+{
+	struct stmt s = db_use(&store->db, PUT_JOB);
+	int64_t ended = job_state_is_final(job->state) ? job_count(job) : 0;
+
+	row_bind(&s, state, job, scratch);
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
+	return count_jobs(store, state, job, ended - job->came_back, err);
 }
 
 static int put_jobs(struct store *store, const struct state *state,
@@ -37,15 +52,8 @@ static int put_jobs(struct store *store, const struct state *state,
 		db_i64(&s, 1, (int64_t)changes->gone[i]);
 		result = db_run(&store->db, &s, err);
 	}
-	for (size_t i = 0; i < changes->njobs && result == 0; i++) {
-		struct stmt s = db_use(&store->db, PUT_JOB);
-
-		row_bind(&s, state, changes->job[i], &scratch);
-		result = db_run(&store->db, &s, err);
-		if (result == 0 && job_state_is_final(changes->job[i]->state))
-			result =
-			    count_ended(store, state, changes->job[i], err);
-	}
+	for (size_t i = 0; i < changes->njobs && result == 0; i++)
+		result = put_job(store, state, changes->job[i], &scratch, err);
 	buf_free(&scratch);
 	return result;
 }

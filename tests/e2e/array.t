@@ -48,6 +48,17 @@ run aicancel "$id"
 is "cancelling again is no error" "$rc$err" 0
 run aisub -Q -W -a 1,2 --wrap 'exit $((3 - AISCHED_ARRAY_TASK_ID))'
 is "waiting for an array" "$rc" 2
+gate b0
+id=$(submit -a 0-2%1 --wrap "cat $dir/gate.b\$AISCHED_ARRAY_TASK_ID 2>/dev/null; true")
+becomes "one task runs" "${id}_0" RUNNING
+for act in hold release; do
+	run aictl "$act" "$id"
+	is "$act of an array is about what waits of it" "$rc$err" 0
+done
+fails "unless the task is named" 1 "only a pending job can be held" \
+	aictl hold "${id}_0"
+open_gate b0
+becomes "and it goes on" "${id}_2" COMPLETED
 id=$(submit -a 0-99 -c 0.05 --mem 10 --wrap true)
 ok "a hundred tasks" wait_for "[ \"\$(aiq --history -h -t CD -o state $id | wc -l)\" = 100 ]"
 is "nothing of it is left" "$(aiq -h)" ""

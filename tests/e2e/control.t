@@ -105,12 +105,14 @@ fails "also when it has ended" 1 "job $id was submitted with --no-requeue" \
 
 id=$(submit --comment again -o again.out --wrap 'echo "run ${AISCHED_RESTART_COUNT-0}"; test -e fixed')
 becomes "a job fails" "$id" FAILED
+ended=$(aiq -h --shares -u "$me" -o jobs)
 ok "it is requeued" aictl requeue "$id"
 wait_for "[ \"\$(field $id attempt)\" = 2 ]"
 becomes "it fails again" "$id" FAILED
 : >fixed
 ok "when its cause is gone" aictl requeue "$id"
 becomes "it is well, under the same id" "$id" COMPLETED
+is "it is counted once" "$(aiq -h --shares -u "$me" -o jobs)" "$ended"
 is "it knows how often" "$(cat again.out)" "run 0
 run 1
 run 2"

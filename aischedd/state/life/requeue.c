@@ -63,6 +63,7 @@ static struct job *make_again(struct state *state, const struct job *old,
 	    state_make_job(state, spec, owner, queue, old->id, now);
 
 	job->is_new = false; /* it is in the database already */
+	job->came_back = true;
 	job->hold = HOLD_NONE;
 	job->begin = NO_TIME;
 	job->array = old->array;
