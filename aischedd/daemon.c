@@ -42,18 +42,26 @@ void daemon_arm(struct event *event, double ms)
 
 /* --- answers ----------------------------------------------------------- */
 
-bool daemon_is_open(const struct daemon *d, const struct ask *ask)
+struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask)
 {
-	return map_find(&d->open, (uint64_t)(uintptr_t)ask) != NULL;
+	uintptr_t open = (uintptr_t)map_find(&d->open, (uintptr_t)ask);
+
+	return (struct kept_ask){ ask, open / OP_N };
+}
+
+bool daemon_is_open(const struct daemon *d, const struct kept_ask *kept)
+{
+	return daemon_keep(d, kept->ask).serial == kept->serial;
 }
 
 static void end_ask(struct daemon *d, struct ask *ask, enum ask_result result)
 {
-	uintptr_t op = (uintptr_t)map_find(&d->open, (uint64_t)(uintptr_t)ask);
+	uintptr_t open =
+	    (uintptr_t)map_find(&d->open, (uint64_t)(uintptr_t)ask);
 
-	if (!op)
+	if (!open)
 		return;
-	d->asked[op - 1][result]++;
+	d->asked[open % OP_N][result]++;
 	map_del(&d->open, (uint64_t)(uintptr_t)ask);
 }
 

@@ -43,6 +43,11 @@ struct later {
 	void *arg;
 };
 
+struct kept_ask {
+	struct ask *ask;
+	uint64_t serial;
+};
+
 struct pass_stats {
 	uint64_t passes;
 	double last_ms, max_ms, sum_ms;
@@ -102,7 +107,8 @@ struct daemon {
 	struct slices listings;   /* those that can continue */
 	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
-	struct map open; /* unanswered asks: op + 1 */
+	struct map open; /* unanswered asks: serial * OP_N + op */
+	uint64_t serial; /* of the last ask */
 	/* jobs that others made and that have not ended, by id */
 	struct map adoptees;
 	struct event *explain;    /* time to tell their owners why they wait */
@@ -140,8 +146,11 @@ void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
 void daemon_go_on(struct daemon *d);
 /* The peer of this ask has disconnected. */
 void daemon_ask_gone(struct ask *ask, void *arg);
+/* An ask as it is kept while others come and go: the next one may have its
+ * address. */
+struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask);
 /* Whether this ask can still be answered. */
-bool daemon_is_open(const struct daemon *d, const struct ask *ask);
+bool daemon_is_open(const struct daemon *d, const struct kept_ask *kept);
 /* Call it before the last frame is sent. */
 void daemon_end_ask(struct daemon *d, struct ask *ask);
 

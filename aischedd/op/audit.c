@@ -66,7 +66,7 @@ void daemon_note_signal(struct daemon *d, const char *act, const char *what,
 struct audit_list {
 	struct thread_task task;
 	struct daemon *d;
-	struct ask *ask;
+	struct kept_ask ask;
 	json_t *body, *rows;
 	char *path, *about;
 	struct buf queues; /* that are operated */
@@ -108,11 +108,11 @@ static void list_done(struct thread_task *task)
 {
 	struct audit_list *l = (struct audit_list *)(void *)task;
 
-	if (daemon_is_open(l->d, l->ask)) {
+	if (daemon_is_open(l->d, &l->ask)) {
 		if (l->result < 0)
-			daemon_refuse(l->d, l->ask, &l->err);
+			daemon_refuse(l->d, l->ask.ask, &l->err);
 		else
-			daemon_say(l->d, l->ask,
+			daemon_say(l->d, l->ask.ask,
 			           json_pack("{s:O}", "audit", l->rows));
 	}
 	list_free(l);
@@ -146,7 +146,7 @@ int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
 	(void)err;
 	l->task = (struct thread_task){ .work = list_work, .done = list_done };
 	l->d = d;
-	l->ask = ask;
+	l->ask = daemon_keep(d, ask);
 	l->body = json_incref(in->body);
 	l->rows = json_array();
 	l->path = xstrdup(store_path(d->store));

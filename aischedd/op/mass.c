@@ -29,7 +29,7 @@ enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
  * begun is finished. */
 struct mass {
 	struct slice slice;
-	struct ask *ask;
+	struct kept_ask ask;
 	enum mass_kind kind;
 	enum action action;
 	int signo;
@@ -73,12 +73,13 @@ static void mass_free(struct mass *m)
 }
 
 /* Copy the peer: the request's own is freed with it. */
-static struct mass *mass_new(struct ask *ask, const struct request_in *in)
+static struct mass *mass_new(const struct daemon *d, struct ask *ask,
+                             const struct request_in *in)
 {
 	struct mass *m = xcalloc(1, sizeof(*m));
 	const struct peer *peer = in->peer;
 
-	m->ask = ask;
+	m->ask = daemon_keep(d, ask);
 	m->slice.uid = peer->uid;
 	m->body = json_incref(in->body);
 	m->failed = json_array();
@@ -448,13 +449,13 @@ static void mass_answer(struct daemon *d, struct mass *m)
 {
 	json_t *body;
 
-	if (!daemon_is_open(d, m->ask))
+	if (!daemon_is_open(d, &m->ask))
 		return;
 	body = json_pack("{s:I, s:O}", "count", (json_int_t)m->count, "failed",
 	                 m->failed);
 	if (m->ids)
 		json_object_set(body, "ids", m->ids);
-	daemon_answer(d, m->ask, body);
+	daemon_answer(d, m->ask.ask, body);
 }
 
 static struct mass *of_slice(struct slice *slice)
@@ -568,7 +569,7 @@ static int read_update(struct mass *m, json_t *body, struct err *err)
 int op_mass(struct daemon *d, struct ask *ask, const struct request_in *in,
             struct err *err)
 {
-	struct mass *m = mass_new(ask, in);
+	struct mass *m = mass_new(d, ask, in);
 	int result = in->op == OP_cancel    ? read_cancel(d, m, in->body, err)
 	             : in->op == OP_control ? read_control(m, in->body, err)
 	                                    : read_update(m, in->body, err);

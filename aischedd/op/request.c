@@ -178,7 +178,7 @@ void daemon_request(struct ask *ask, const struct request_in *in, void *arg)
 	struct err err;
 
 	map_set(&d->open, (uint64_t)(uintptr_t)ask,
-	        (void *)(uintptr_t)(in->op + 1));
+	        (void *)(uintptr_t)(++d->serial * OP_N + in->op));
 	if (obey(d, ask, in, &err) < 0)
 		daemon_refuse(d, ask, &err);
 }

@@ -19,7 +19,7 @@ struct target {
 
 struct waiter {
 	struct waiter *next;
-	struct ask *ask;
+	struct kept_ask ask;
 	size_t n, at;  /* targets; those before `at` have ended */
 	size_t looked; /* targets before this index are checked to exist */
 	size_t told;   /* targets before this index are in the answer */
@@ -132,11 +132,11 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	struct err err;
 
-	if (!daemon_is_open(d, w->ask))
+	if (!daemon_is_open(d, &w->ask))
 		return true;
 	for (; w->looked < w->n && steps_so_far < until; w->looked++)
 		if (look_for(d, &w->target[w->looked], &err) < 0) {
-			daemon_refuse(d, w->ask, &err);
+			daemon_refuse(d, w->ask.ask, &err);
 			return true;
 		}
 	while (w->at < w->looked && is_over(d, &w->target[w->at]))
@@ -146,7 +146,7 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 	make_answer(d, w, until);
 	if (w->told < w->n)
 		return false;
-	daemon_say(d, w->ask, json_pack("{s:O}", "jobs", w->jobs));
+	daemon_say(d, w->ask.ask, json_pack("{s:O}", "jobs", w->jobs));
 	return true;
 }
 
@@ -226,7 +226,7 @@ int op_wait(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return err_set(err, EPROTO, "wait: ids are expected");
 	w = xcalloc(1,
 	            sizeof(*w) + json_array_size(ids) * sizeof(w->target[0]));
-	w->ask = ask;
+	w->ask = daemon_keep(d, ask);
 	w->jobs = json_array();
 	json_array_foreach(ids, i, id)
 		if (add_target(w, json_string_value(id), &known, err) < 0) {
