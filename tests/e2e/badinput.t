@@ -145,7 +145,7 @@ fails "no such file" 1 "nosuch.conf" "$top_builddir/aischedd/aischedd" \
 	-c nosuch.conf --check-config
 configure "pool here { runner = local }
 queue a { }
-queue b { quota { gpus = 2 } }"
+queue b { quota { cpus = 1 } }"
 run "$top_builddir/aischedd/aischedd" -c "$conf" --check-config
 like "jobs could fill the disk of the daemon" "$rc $err" \
 	"^0 aischedd: warning: tmp_dir '$dir/tmp' is on the file system of state_dir"
