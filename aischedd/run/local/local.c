@@ -40,6 +40,8 @@ static void local_free(struct runner *r)
 	if (l->tick)
 		event_free(l->tick);
 	nursery_close(l);
+	if (l->proc)
+		closedir(l->proc);
 	for (int i = 0; i < 3; i++) {
 		int fd = (int[]){ l->dirfd, l->null_fd, l->lock_fd }[i];
 
@@ -98,6 +100,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		l->strays_unseen = false;
 		local_find_strays(l);
 	}
+	local_scan(l);
 	a = l->work;
 	l->work = NULL;
 	for (; a; a = next) {

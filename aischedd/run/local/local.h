@@ -8,6 +8,7 @@
 #ifndef AISCHEDD_RUN_LOCAL_LOCAL_H
 #define AISCHEDD_RUN_LOCAL_LOCAL_H
 
+#include <dirent.h>
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,6 +50,9 @@ struct attempt {
 
 	struct claim claim; /* while dying; its strings are in arena */
 	struct arena *arena;
+	bool scanned;        /* while dying: all processes were looked at, */
+	uint32_t scan;       /* in this scan, */
+	size_t left;         /* and so many were its */
 	int64_t dying_since; /* unix seconds */
 	uint32_t slices;     /* turns that its removal has taken */
 	struct err err;      /* why it failed */
@@ -79,6 +83,8 @@ struct local {
 	struct buf shortcomings;
 
 	struct map attempts;
+	DIR *proc;            /* a scan for processes of those that are dying */
+	uint32_t scan;        /* its number */
 	struct attempt *work; /* attempts for the next tick */
 	struct event *tick;
 	bool hello;         /* RUN_NODE is still to be told */
@@ -151,6 +157,11 @@ void local_recover(struct runner *r, size_t n, const uint64_t *job,
                    const uint32_t *attempt);
 /* Find directories of attempts that the daemon did not name. */
 void local_find_strays(struct local *l);
+/*
+ * Look at some processes of the machine, and kill those of attempts that are
+ * dying.  One scan of /proc is for all of them, and is spread over turns.
+ */
+void local_scan(struct local *l);
 /* Do one step for an unclear or dying attempt; returns true once it is
  * settled. */
 bool attempt_settle(struct attempt *a);

@@ -24,6 +24,9 @@
 #include "aischedd/run/shepherd/proc.h"
 
 #define GIVE_UP_S 60
+/* Of /proc in one turn of the loop. */
+#define SCAN_PIDS  256
+#define SCAN_BYTES ((size_t)1 << 20)
 
 bool local_lock(struct local *l)
 {
@@ -81,24 +84,86 @@ static void kill_left(pid_t pid, void *arg)
 	proc_signal(pid, SIGKILL, is_left, arg);
 }
 
-/* Returns whether nothing is left. */
-static bool kill_leftovers(const struct claim *claim)
+static bool is_rebooted(const struct attempt *a)
 {
-	bool gone;
+	return strcmp(a->claim.boot, a->local->boot) != 0;
+}
 
-	cgroup_kill(&claim->cgroup);
-	gone = cgroup_remove(&claim->cgroup) == 0;
-	/* For jobs without cgroup, too. */
-	return proc_with_env(RUN_ID_VAR, claim->run_id, kill_left,
-	                     (void *)(uintptr_t)claim) == 0 &&
-	       gone;
+/* Begin to look for processes of all attempts that are dying now. */
+static void begin_scan(struct local *l)
+{
+	l->proc = opendir("/proc");
+	l->scan++;
+	for (struct attempt *a = l->work; a; a = a->next) {
+		if (a->state != ATTEMPT_DYING || is_rebooted(a))
+			continue;
+		cgroup_kill(&a->claim.cgroup);
+		a->scan = l->scan;
+		a->left = 0;
+	}
+}
+
+static void end_scan(struct local *l)
+{
+	if (l->proc)
+		closedir(l->proc);
+	l->proc = NULL;
+	for (struct attempt *a = l->work; a; a = a->next)
+		a->scanned = a->state == ATTEMPT_DYING && a->scan == l->scan;
+}
+
+/* Kill the process if it is of an attempt that is looked for. */
+static void scan_one(struct local *l, pid_t pid, struct buf *env)
+{
+	const char *run_id = proc_env(pid, RUN_ID_VAR, env);
+
+	for (struct attempt *a = l->work; a && run_id; a = a->next) {
+		if (a->state != ATTEMPT_DYING || a->scan != l->scan ||
+		    strcmp(a->claim.run_id, run_id) != 0)
+			continue;
+		a->left++;
+		kill_left(pid, &a->claim);
+		return;
+	}
+}
+
+void local_scan(struct local *l)
+{
+	struct buf env = { 0 };
+	size_t bytes = 0;
+	bool any = false;
+	pid_t pid = 0;
+
+	for (struct attempt *a = l->work; a; a = a->next)
+		any = any || (a->state == ATTEMPT_DYING && !is_rebooted(a));
+	if (!any)
+		return;
+	if (!l->proc)
+		begin_scan(l);
+	for (size_t n = 0; l->proc && n < SCAN_PIDS && bytes < SCAN_BYTES;
+	     n++) {
+		pid = proc_next(l->proc);
+		if (!pid)
+			break;
+		scan_one(l, pid, &env);
+		bytes += env.len;
+	}
+	buf_free(&env);
+	if (!pid)
+		end_scan(l);
 }
 
 static bool bury(struct attempt *a)
 {
-	bool rebooted = strcmp(a->claim.boot, a->local->boot) != 0;
-	bool all = rebooted || kill_leftovers(&a->claim);
+	bool rebooted = is_rebooted(a), all = rebooted;
 
+	if (!rebooted) {
+		if (!a->scanned)
+			return false;
+		a->scanned = false;
+		/* The run id finds processes of jobs without cgroup, too. */
+		all = cgroup_remove(&a->claim.cgroup) == 0 && !a->left;
+	}
 	if (!all && time(NULL) - a->dying_since < GIVE_UP_S)
 		return false;
 	attempt_tell(a, &(struct run_event){

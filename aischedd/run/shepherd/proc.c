@@ -42,7 +42,7 @@ static ssize_t slurp(const char *path, char *ret, size_t size)
 }
 
 /* Returns the next process of an open /proc, 0 at the end. */
-static pid_t next_pid(DIR *dir)
+pid_t proc_next(DIR *dir)
 {
 	for (struct dirent *e; (e = readdir(dir));)
 		if (isdigit((unsigned char)e->d_name[0]))
@@ -77,7 +77,7 @@ static size_t list_all(struct proc **ret)
 
 	if (!dir)
 		return 0;
-	for (pid_t pid; (pid = next_pid(dir));) {
+	for (pid_t pid; (pid = proc_next(dir));) {
 		pid_t parent = parent_of(pid);
 
 		if (!parent)
@@ -147,7 +147,7 @@ void proc_threads(pid_t pid, proc_fn *fn, void *arg)
 	dir = opendir(path);
 	if (!dir)
 		return;
-	for (pid_t tid; (tid = next_pid(dir));)
+	for (pid_t tid; (tid = proc_next(dir));)
 		fn(tid, arg);
 	closedir(dir);
 }
@@ -220,13 +220,17 @@ static const char *environ_value(const struct buf *env, const char *name)
 	return NULL;
 }
 
+const char *proc_env(pid_t pid, const char *name, struct buf *env)
+{
+	read_environ(pid, env);
+	return environ_value(env, name);
+}
+
 static bool is_there(pid_t pid, const char *name, const char *value,
                      struct buf *env)
 {
-	const char *has;
+	const char *has = proc_env(pid, name, env);
 
-	read_environ(pid, env);
-	has = environ_value(env, name);
 	return has && !strcmp(has, value);
 }
 
@@ -248,7 +252,7 @@ size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
 
 	if (!dir)
 		return 0;
-	for (pid_t pid; (pid = next_pid(dir));) {
+	for (pid_t pid; (pid = proc_next(dir));) {
 		if (!is_there(pid, name, value, &env))
 			continue;
 		fn(pid, arg);

@@ -7,10 +7,13 @@
 #ifndef AISCHEDD_RUN_SHEPHERD_PROC_H
 #define AISCHEDD_RUN_SHEPHERD_PROC_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "libcommon/buf.h"
 
 typedef void proc_fn(pid_t pid, void *arg);
 
@@ -38,6 +41,13 @@ int64_t proc_memory_kib(pid_t pid);
 /* Likewise, but shared pages are divided among those who share them; slower.
  * Falls back to proc_memory_kib() if that may not be read. */
 int64_t proc_memory_exact_kib(pid_t pid);
+
+/* Returns the next process of an open /proc, 0 at the end. */
+pid_t proc_next(DIR *dir);
+
+/* Read its initial environment into env; returns the value of the variable
+ * there, or NULL. */
+const char *proc_env(pid_t pid, const char *name, struct buf *env);
 
 /* Whether its initial environment has this variable with this value. */
 bool proc_has_env(pid_t pid, const char *name, const char *value);

@@ -1331,6 +1331,42 @@ START_TEST(a_killed_shepherd_takes_its_job_along)
 }
 END_TEST
 
+/* /proc is read for all of them together. */
+START_TEST(shepherds_killed_together_take_their_jobs_along)
+{
+	enum { N = 6 };
+	struct local_world w;
+	unsigned lost = 0;
+	char path[128];
+
+	if (!begin(&w, _i))
+		return;
+	snprintf(path, sizeof(path), "%s/work/pipe", w.dir);
+	for (uint64_t id = 1; id <= N; id++) {
+		struct local_job job = { .id = id,
+			                 .cpus_milli = 100,
+			                 .mem_mib = 50,
+			                 .script =
+			                     RUN_AWAY "echo ready >&3; wait" };
+
+		unlink(path);
+		start_ready(&w, &job);
+	}
+	for (uint64_t id = 1; id <= N; id++)
+		kill(read_claim(&w, id).pid, SIGKILL);
+	for (int i = 0; i < N; i++) {
+		const struct seen *s = next(&w);
+
+		ck_assert_int_eq(s->kind, RUN_LOST);
+		ck_assert_str_eq(s->text, "its shepherd was killed");
+		lost |= 1U << s->job;
+	}
+	ck_assert_uint_eq(lost, ((1U << N) - 1) << 1);
+	wait_closed(&w, "pipe");
+	finish(&w);
+}
+END_TEST
+
 START_TEST(a_shepherd_killed_meanwhile_is_noticed_later)
 {
 	struct local_world w;
@@ -1743,6 +1779,7 @@ SUITE(run_local)
 		jobs_outlive_the_daemon,
 		a_start_cut_short_happens_once_at_most,
 		a_killed_shepherd_takes_its_job_along,
+		shepherds_killed_together_take_their_jobs_along,
 		a_shepherd_killed_meanwhile_is_noticed_later,
 		a_restart_of_the_machine_is_told,
 		what_nobody_asks_about_is_ended,
