@@ -15,7 +15,7 @@ static bool has_filter(const struct cancel *cancel)
 	       cancel->names || cancel->all;
 }
 
-/* The ids that can be ids; the others are reported and left out. */
+/* Returns the operands that are valid ids; reports the others. */
 static json_t *read_ids(char **operand, int n, int *status)
 {
 	json_t *ids = json_array();
@@ -73,7 +73,7 @@ static int report_failed(const json_t *answer)
 	return json_array_size(failed) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Add how the jobs ended to the answer, once they have. */
+/* Add to the answer how the jobs ended, once they have. */
 static int wait_ended(struct retry *retry, json_t *answer, struct err *err)
 {
 	json_t *ids = json_object_get(answer, "ids");
@@ -112,7 +112,7 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 		retry_close(&retry);
 		return -1;
 	}
-	/* Only waiting may be repeated: a signal must come once. */
+	/* Only waiting may be repeated: a signal must be sent once. */
 	req = make_request(cancel, ids);
 	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);
 	json_decref(req);

@@ -9,7 +9,7 @@
 
 #include "libcommon/mem.h"
 
-/* One line of a script; returns its exit status. */
+/* Run one line of a script; returns its exit status. */
 static int run_line(struct ctl *ctl, const char *line)
 {
 	int status = EXIT_SUCCESS;
@@ -26,7 +26,7 @@ static int run_line(struct ctl *ctl, const char *line)
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Commands from stdin, one a line, up to the first that fails. */
+/* Run commands from stdin, one a line, up to the first that fails. */
 static int run_script(struct ctl *ctl)
 {
 	int status = EXIT_SUCCESS;

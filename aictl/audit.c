@@ -1,4 +1,4 @@
-/* audit.c - who did what, as a list */
+/* audit.c - list who did what */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -45,7 +45,7 @@ static void put_row(struct buf *out, const json_t *row)
 	buf_addc(out, '\n');
 }
 
-/* The oldest first. */
+/* Print the oldest first. */
 static void print_rows(const json_t *list)
 {
 	static const char *const header[] = { "TIME",   "USER",  "ACT",

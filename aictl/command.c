@@ -1,4 +1,4 @@
-/* command.c - from words to a command: its options, its help, its answer */
+/* command.c - parse and run a command: its options, help and answer */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* --- its help ---------------------------------------------------------- */
+/* --- help -------------------------------------------------------------- */
 
 static void add_command(struct buf *out, const struct command *cmd)
 {
@@ -56,9 +56,9 @@ int command_help(const struct ctl *ctl, const char *name)
 	return EXIT_SUCCESS;
 }
 
-/* --- its options ------------------------------------------------------- */
+/* --- options ----------------------------------------------------------- */
 
-/* Options that every command takes, also before it. */
+/* Options that every command takes, also before its name. */
 static const struct opt common_opts[] = {
 	{ 0, "json", NULL, "print answers as JSON", opt_set_true,
 	  .offset = offsetof(struct ctl, json) },
@@ -66,8 +66,7 @@ static const struct opt common_opts[] = {
 };
 
 /*
- * Take one option; next is the word behind it, *ret_used says whether that
- * was its value.
+ * Take one option; next: the following word, *ret_used: it was the value.
  */
 static int take_option(struct ctl *ctl, const struct command *cmd,
                        const char *word, const char *next, bool *ret_used,
@@ -89,8 +88,8 @@ static int take_option(struct ctl *ctl, const struct command *cmd,
 	return rc;
 }
 
-/* Move the operands to the front, behind the command; their number is left
- * in *argc. */
+/* Move the operands to the front, after the command; *argc becomes their
+ * number. */
 static int take_options(struct ctl *ctl, const struct command *cmd, int *argc,
                         char **argv, struct err *err)
 {
@@ -157,7 +156,7 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 	return status;
 }
 
-/* --- its answer -------------------------------------------------------- */
+/* --- answers ----------------------------------------------------------- */
 
 void ctl_warn(const struct ctl *ctl, const char *fmt, ...)
 {

@@ -1,4 +1,4 @@
-/* commands.c - everything that aictl can do */
+/* commands.c - the commands of aictl */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum {
 	WAIT_MAX_S = 24 * 60 * 60
 };
 
-/* Add the job ids among the words to a request; the others are reported. */
+/* Add the job ids among the words to a request; reports the others. */
 static json_t *take_ids(const struct ctl *ctl, int n, char **word, int *status)
 {
 	json_t *ids = json_array();
@@ -157,7 +157,7 @@ static int run_reload(struct ctl *ctl, int argc, char **argv)
 	return ctl_finish(ctl, answer);
 }
 
-/* Until the daemon answers, or the time for it is over. */
+/* Ask until the daemon answers, or time is up. */
 static json_t *ping(struct ctl *ctl, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };

@@ -1,4 +1,4 @@
-/* cron.c - the times of a schedule, worked out without the daemon */
+/* cron.c - print the times of a schedule, without the daemon */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

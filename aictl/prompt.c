@@ -14,7 +14,7 @@
 
 enum { HISTORY_LINES = 1000, CACHE_S = 5 };
 
-/* The last names asked from the daemon: Tab is often pressed twice. */
+/* The names last asked from the daemon: Tab is often pressed twice. */
 struct cache {
 	struct ctl *ctl;
 	enum words_kind kind;
@@ -30,7 +30,7 @@ static int add_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Asks for names of a kind; none when the daemon does not answer. */
+/* Ask for names of a kind; none if the daemon does not answer. */
 static void cache_fill(enum words_kind kind)
 {
 	static const char *const ops[] = { [WORDS_JOBS] = "jobs",
@@ -53,7 +53,7 @@ static void cache_fill(enum words_kind kind)
 	cache.asked = time(NULL);
 }
 
-/* The next name that begins with text, as readline asks for them. */
+/* Returns the next name that begins with text; called by readline. */
 static char *next_name(const char *text, int again)
 {
 	static const char *at;
@@ -83,7 +83,7 @@ static char *next_command(const char *text, int again)
 	return NULL;
 }
 
-/* The next of these words; the list is taken up when again is 0. */
+/* Returns the next of these words; the list begins if again is 0. */
 static char *next_word(const char *const *words, const char *text, int again)
 {
 	static const char *const *word;
@@ -129,7 +129,7 @@ static char **complete_operand(const struct command *cmd, size_t at,
 	return rl_completion_matches(text, next_name);
 }
 
-/* text is the word from start on: the words before it decide. */
+/* text begins at start; the words before it decide what is completed. */
 static char **complete(const char *text, int start, int end)
 {
 	char *line = xstrndup(rl_line_buffer, (size_t)start);
@@ -155,7 +155,8 @@ out:
 	return matches;
 }
 
-/* $XDG_STATE_HOME/aisched/aictl_history, folders made; NULL: nowhere. */
+/* Returns $XDG_STATE_HOME/aisched/aictl_history, with folders made; NULL:
+ * none. */
 static char *history_path(void)
 {
 	const char *state = getenv("XDG_STATE_HOME");
@@ -170,7 +171,7 @@ static char *history_path(void)
 		return NULL;
 	for (char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
 		*s = '\0';
-		mkdir(path, 0700); /* if it fails, so does the writing */
+		mkdir(path, 0700); /* if it fails, writing fails, too */
 		*s = '/';
 	}
 	return path;
@@ -189,7 +190,8 @@ static void run_line(struct ctl *ctl, const char *line)
 	}
 	if (words.n) {
 		command_run(ctl, (int)words.n, words.word);
-		/* The next line may come hours later, to another daemon. */
+		/* The next line may come hours later, and meet another
+		 * daemon. */
 		ctl_disconnect(ctl);
 		cache.asked = 0;
 	}
@@ -213,7 +215,7 @@ void prompt_run(struct ctl *ctl)
 		free(line);
 	}
 	if (!ctl->quit)
-		putchar('\n'); /* behind the prompt that Ctrl-D ended */
+		putchar('\n'); /* Ctrl-D leaves the cursor behind the prompt */
 	if (path)
 		write_history(path);
 	free(path);

@@ -1,4 +1,4 @@
-/* reserve.c - reservations, for those who make and look at them */
+/* reserve.c - make, delete and list reservations */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ const struct opt reserve_opts[] = {
 
 /* --- create ------------------------------------------------------------ */
 
-/* Start and end into the request. */
+/* Put start and end into the request. */
 static int take_times(const struct ctl *ctl, json_t *req, struct err *err)
 {
 	int64_t now = time(NULL), start = now, end;

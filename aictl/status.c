@@ -1,4 +1,4 @@
-/* status.c - what the daemon says about itself, for a person */
+/* status.c - print the status of the daemon as text */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool ends_with(const char *s, const char *end)
 	return len >= n && !strcmp(s + len - n, end);
 }
 
-/* The last part of a name is its unit: uptime_s, pass_ms, wal_bytes. */
+/* The ending of a name is its unit: uptime_s, pass_ms, wal_bytes. */
 static const char *unit_of(const char *key)
 {
 	static const char *const units[] = { "_s", "_ms", "bytes", "_mib" };
@@ -39,7 +39,7 @@ static void add_bytes(struct buf *out, double bytes)
 
 static void add_value(struct buf *out, const char *unit, const json_t *value);
 
-/* "3 pending, 2 running" of counts, else "last 0.8 ms, max 3 ms". */
+/* Print "3 pending, 2 running" of counts, else "last 0.8 ms, max 3 ms". */
 static void add_members(struct buf *out, const char *unit, const json_t *object)
 {
 	json_t *value;

@@ -1,4 +1,4 @@
-/* words.c - a line into words, as a shell does it */
+/* words.c - split a line into words as a shell does */
 #include <stdlib.h>
 
 #include "aictl/aictl.h"
@@ -17,7 +17,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Add what stands between quotes; returns behind the last one, or NULL. */
+/* Add the text inside of quotes; returns what follows, or NULL. */
 static const char *take_quoted(struct buf *word, const char *s)
 {
 	char quote = *s++;
@@ -30,7 +30,7 @@ static const char *take_quoted(struct buf *word, const char *s)
 	return *s ? s + 1 : NULL;
 }
 
-/* Add one word of the line; returns behind it, or NULL. */
+/* Add one word of the line; returns what follows, or NULL. */
 static const char *take_word(struct buf *word, const char *s)
 {
 	buf_puts(word, ""); /* '' is a word, too */

@@ -8,7 +8,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/table.h"
 
-/* What the table of options cannot say: which options go together. */
+/* Check which options go together. */
 static int check(const struct aiq *aiq, struct err *err)
 {
 	bool jobs = aiq->view == &view_jobs || aiq->history;
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	    format_parse(&format, aiq.view, aiq.format, &why) < 0)
 		errx(EXIT_USAGE, "%s\nTry 'aiq --help'.", why.text);
 	if (run(&aiq, &format, &why) < 0) {
-		fflush(stdout); /* what is known comes before what is not */
+		fflush(stdout); /* rows come before the error */
 		warnx("%s", why.text);
 		status = EXIT_FAILURE;
 	}

@@ -17,7 +17,7 @@
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 
-/* How a value of the daemon is shown to people. */
+/* How a value is shown as text. */
 enum show {
 	SHOW_TEXT,
 	SHOW_TIME,    /* unix seconds: local time; the first of two given */
@@ -25,7 +25,7 @@ enum show {
 	SHOW_MS,      /* milliseconds, likewise */
 	SHOW_MIB,     /* 1.5G */
 	SHOW_EXIT,    /* of exit_code and signal: "3" or "TERM" */
-	SHOW_PRODUCT, /* of two fields: what all tasks have together */
+	SHOW_PRODUCT, /* of two fields: the amount of all tasks together */
 };
 
 struct column {
@@ -37,21 +37,21 @@ struct column {
 	const char *field[2]; /* on the wire; NULL: as name, no second */
 };
 
-/* One kind of thing that can be listed. */
+/* A kind of thing that can be listed. */
 struct view {
-	const char *op; /* the request; the key of its rows in JSON */
+	const char *op; /* request, and key of its rows in JSON */
 	const struct column *columns;
 	size_t ncolumns;
-	const char *standard; /* the -o of those who give none */
+	const char *standard; /* the default of -o */
 };
 
 extern const struct view view_jobs, view_history, view_attempts, view_queues,
     view_nodes, view_shares;
 
-/* One column of the output as -o asked for it. */
+/* One column of the output as -o asks for it. */
 struct pick {
 	const struct column *column;
-	/* A template's: text before the column, width (0: as it comes). */
+	/* Templates only: text before the column, width (0: any). */
 	char *before;
 	int width;
 	bool right;
@@ -65,8 +65,8 @@ struct format {
 };
 
 /*
- * "name,state,+limit" or squeue's template; NULL is the view's standard.
- * Fails: EINVAL, names what is not known and what is.
+ * Parse "name,state,+limit" or squeue's template; NULL is the view's standard.
+ * Fails with EINVAL; says what is not known, and what is.
  */
 int format_parse(struct format *ret, const struct view *view, const char *text,
                  struct err *err);
@@ -75,7 +75,7 @@ void format_free(struct format *format);
 /* The fields to ask the daemon for, in the order of its values. */
 json_t *format_fields(const struct format *format, bool json);
 
-/* What the command line says; strings are argv's. */
+/* The command line; strings are argv's. */
 struct aiq {
 	const char *socket;
 	const struct view *view;
@@ -93,28 +93,28 @@ struct aiq {
 extern const struct opt_prog aiq_prog;
 
 /*
- * List on out what the command line asks for, as a table at most width wide
- * (0: as wide as it is), a template or JSON.  Fails also when a job that was
- * named is not known: what is known has been listed then.
+ * List what the command line asks for to out, as a table at most width wide (0:
+ * any), a template or JSON. Also fails if a named job is not known; the known
+ * ones are listed.
  */
 int list_print(const struct aiq *aiq, struct client *client,
                const struct format *format, FILE *out, int width,
                struct err *err);
 
-/* Everything about the jobs named, in words; fails as list_print(). */
+/* Show everything about the named jobs; fails as list_print(). */
 int show_jobs(const struct aiq *aiq, struct client *client, struct err *err);
 
-/* list_print() again and again on the whole terminal, until q or Ctrl-C. */
+/* Repeat list_print() on the whole terminal, until q or Ctrl-C. */
 int watch_run(const struct aiq *aiq, const struct format *format,
               struct err *err);
 
-/* The request of this command line; format is NULL for whole objects. */
+/* Returns the request of this command line; format NULL: whole objects. */
 json_t *list_request(const struct aiq *aiq, const struct format *format);
 
-/* ENOENT with the ids that the answer calls missing, if any. */
+/* Fails with ENOENT and the ids that the answer calls missing, if any. */
 int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err);
 
-/* Print text from users with no byte that a terminal would act on. */
+/* Print foreign text without bytes that a terminal would obey. */
 void put_clean(FILE *out, const char *s, size_t len);
 
 #endif

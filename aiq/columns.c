@@ -260,7 +260,7 @@ static const struct column *find_letter(const struct view *view, char letter)
 	return NULL;
 }
 
-/* squeue's: text, and %[[.]WIDTH]LETTER for columns. */
+/* Parse squeue's format: text, and %[[.]WIDTH]LETTER for columns. */
 static int add_template(struct format *format, const struct view *view,
                         const char *text, struct err *err)
 {
@@ -304,8 +304,8 @@ static int add_template(struct format *format, const struct view *view,
 	return 0;
 }
 
-/* "+a,+b" adds to the standard columns; a plain name among them is one of
- * those that are added. */
+/* "+a,+b" adds to the standard columns; plain names in such a list are added,
+ * too. */
 static int add_more(struct format *format, const struct view *view,
                     const char *text, struct err *err)
 {
@@ -359,7 +359,7 @@ json_t *format_fields(const struct format *format, bool json)
 
 	for (size_t i = 0; i < format->n; i++) {
 		const struct column *c = format->pick[i].column;
-		/* The text of a quota is for people. */
+		/* A quota is text only in tables; in JSON it has fields. */
 		bool own = !c->field[0] || (json && c->show == SHOW_TEXT);
 
 		json_array_append_new(fields,

@@ -1,4 +1,4 @@
-/* list.c - tables, templates and JSON from the rows of the daemon */
+/* list.c - print rows of the daemon as tables, templates or JSON */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,13 +12,13 @@
 #include "libcommon/parse.h"
 #include "libcommon/table.h"
 
-/* Rows on their way from values between tabs to what people read. */
+/* Converts values between tabs to text for people. */
 struct sink {
 	const struct format *format;
 	FILE *out;           /* of a template */
 	struct table *table; /* NULL: a template */
-	bool plain;          /* every column is shown as it comes */
-	struct buf rest;     /* the begin of a line whose end is to come */
+	bool plain;          /* every column is shown as received */
+	struct buf rest;     /* the beginning of an incomplete line */
 	struct buf rows;     /* formatted */
 };
 
@@ -30,8 +30,7 @@ void put_clean(FILE *out, const char *s, size_t len)
 	free(copy);
 }
 
-/* Whether no value is empty.  Most listings are such, and 100,000 rows of
- * them are megabytes. */
+/* Whether no value is empty, the usual case: 100,000 rows are megabytes. */
 static bool is_full(const char *data, size_t len)
 {
 	char last = '\n';
@@ -51,7 +50,7 @@ struct value {
 	size_t len;
 };
 
-/* The next value of a line; empty when the line has no more. */
+/* Returns the next value of a line; an empty one at its end. */
 static struct value next_value(const char **at, const char *end)
 {
 	struct value value = { *at, 0 };
@@ -62,7 +61,7 @@ static struct value next_value(const char **at, const char *end)
 	return value;
 }
 
-/* Values are followed by a tab or newline, so that strtod() ends in time. */
+/* A tab or newline follows each value, so strtod() stops there. */
 static double number(struct value value)
 {
 	return value.len ? strtod(value.s, NULL) : 0;
@@ -76,7 +75,7 @@ static void add_exit(struct buf *out, struct value code, struct value signal)
 		buf_add(out, code.s, code.len);
 }
 
-/* Empty values are "-", so that columns can be counted. */
+/* Show empty values as "-", so that columns can be counted. */
 static void add_value(struct buf *out, enum show show, struct value a,
                       struct value b)
 {
@@ -119,7 +118,7 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* A value as it was before it was put between tabs, but on one line. */
+/* Undo the escapes of a value, but keep it on one line. */
 static void unescape(struct buf *value)
 {
 	size_t len = 0;
@@ -134,7 +133,7 @@ static void unescape(struct buf *value)
 	value->len = len ? text_clean(value->data, len) : 0;
 }
 
-/* As squeue does: exactly as wide as asked, cut without a mark. */
+/* As in squeue: exactly as wide as given, cut without a mark. */
 static void put_field(FILE *out, const struct pick *pick, const char *s,
                       size_t len)
 {
@@ -197,7 +196,7 @@ static void add_lines(struct sink *sink, const char *data, size_t len)
 	buf_clear(&sink->rows);
 }
 
-/* Parts end anywhere; whole lines go on, the begin of one is kept. */
+/* A part may end anywhere; pass complete lines on and keep the rest. */
 static int add_part(const void *data, size_t len, void *arg)
 {
 	struct sink *sink = arg;
@@ -220,10 +219,10 @@ static int add_part(const void *data, size_t len, void *arg)
 struct json_sink {
 	FILE *out;
 	bool any;     /* a row was written */
-	bool between; /* the last byte was the end of a row */
+	bool between; /* the last byte ended a row */
 };
 
-/* Rows as they are: no tree is made of 100,000 jobs. */
+/* Pass rows on as they are: no tree of 100,000 jobs is made. */
 static int put_json_part(const void *data, size_t len, void *arg)
 {
 	struct json_sink *sink = arg;
@@ -333,7 +332,7 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 #define YELLOW "\033[33m"
 #define RED    "\033[31m"
 
-/* Green runs, yellow is between two states, red went wrong. */
+/* Green: running, yellow: between two states, red: failed. */
 static const char *state_colour(const char *value, size_t len)
 {
 	static const char *const colours[JOB_NSTATES] = {
@@ -347,7 +346,7 @@ static const char *state_colour(const char *value, size_t len)
 	int state;
 
 	snprintf(name, sizeof(name), "%.*s", (int)len, value);
-	if (!strcmp(name, "DOWN")) /* a node */
+	if (!strcmp(name, "DOWN")) /* of a node */
 		return RED;
 	if (!strcmp(name, "DRAINED") || !strcmp(name, "DRAINING"))
 		return YELLOW;

@@ -9,7 +9,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* One of --queues, --nodes ...; two of them are a mistake. */
+/* --queues, --nodes ...; two of them are a mistake. */
 static int set_view(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -37,7 +37,7 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* As parse_time(), but looking back: 18:30 is the last one, now-2d works. */
+/* Like parse_time(), but looking back: 18:30 is the last one, now-2d works. */
 static int set_past(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {

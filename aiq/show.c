@@ -1,4 +1,4 @@
-/* show.c - everything about one job, in words */
+/* show.c - show everything about one job */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static void show_score(const json_t *job)
 		    overdue ? "; it has waited too long and goes first" : "");
 }
 
-/* Why it waits and until when; how it ended. */
+/* Show why it waits and until when; or how it ended. */
 void show_why(const json_t *job)
 {
 	const char *state = show_text_of(job, "state");
@@ -147,9 +147,10 @@ void show_why(const json_t *job)
 		          because ? because : "");
 	else if (because && *because &&
 	         !(show_int_of(job, "replaced_tasks", &n) && n))
-		show_line("held up", "%s", because); /* its start, or its end */
+		show_line("held up", "%s",
+		          because); /* delays its start, or its end */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
-		return; /* a sentence on one that is suspended says when */
+		return; /* the sentence of a suspended job says when */
 	if (show_int_of(job, "expected_start", &t)) {
 		format_time(&text, t);
 		if (t > now) {
@@ -238,7 +239,7 @@ static void show_times(const json_t *job)
 	show_time(job, "ended", "end_time");
 }
 
-/* How many tasks the fullest node has, for what a node may hold. */
+/* How many tasks the fullest node has; decides what it may use. */
 static double most_tasks(const json_t *job)
 {
 	json_t *nodes = json_object_get(job, "nodes"), *tasks;
@@ -251,7 +252,7 @@ static double most_tasks(const json_t *job)
 	return most;
 }
 
-/* Used against had; what was asked for in vain is worth knowing. */
+/* Show use against allocation, so that waste is visible. */
 static void show_usage(const json_t *job)
 {
 	struct buf text = { 0 };
@@ -284,7 +285,7 @@ static void show_usage(const json_t *job)
 	buf_free(&text);
 }
 
-/* While it runs, with what happened to the last of them. */
+/* While it runs, with how the last of them failed. */
 static void show_replaced(const json_t *job)
 {
 	const char *why = show_text_of(job, "reason");

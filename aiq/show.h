@@ -1,5 +1,5 @@
 /*
- * show.h - jobs in words: lines of one job, and the sum of an array's tasks
+ * show.h - show jobs as text: lines of one job, and sums of arrays
  */
 #ifndef AIQ_SHOW_H
 #define AIQ_SHOW_H
@@ -12,17 +12,17 @@
 
 /* show.c */
 
-/* Values of a row; NULL and false stand for null and "not there". */
+/* Values of a row; NULL or false if null or absent. */
 const char *show_text_of(const json_t *job, const char *key);
 bool show_int_of(const json_t *job, const char *key, int64_t *ret);
 
 /* Print "  label          text". */
 void show_line(const char *label, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same with a text of the row, if it has that. */
+/* Likewise with a text of the row, if it has one. */
 void show_text(const json_t *job, const char *label, const char *key);
 
-/* Print a group of lines each, or all of them. */
+/* Print a group of lines, or all of them. */
 void show_why(const json_t *job);
 void show_owner(const json_t *job);
 void show_request(const json_t *job);
@@ -36,7 +36,8 @@ struct arrays;
 
 struct arrays *arrays_new(const struct aiq *aiq);
 void arrays_free(struct arrays *arrays);
-/* Add a row to the sum of its array; false: it is to be shown by itself. */
+/* Add a row to the sum of its array; returns false if it is to be shown by
+ * itself. */
 bool arrays_take(struct arrays *arrays, json_t *job);
 /* Print the sums; first: nothing was printed before. */
 void arrays_show(const struct arrays *arrays, bool first);

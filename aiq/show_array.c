@@ -1,4 +1,4 @@
-/* show_array.c - an array of jobs, summed up in words */
+/* show_array.c - show the sum of an array's jobs */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +14,11 @@ enum { IDS_SHOWN = 10 }; /* of tasks that run or failed */
 struct sum {
 	uint64_t id;
 	uint32_t rows;
-	uint64_t tasks[JOB_NSTATES]; /* in each state */
-	struct buf running, failed;  /* their ids */
+	uint64_t tasks[JOB_NSTATES]; /* by state */
+	struct buf running, failed;  /* ids of these tasks */
 	uint32_t nrunning, nfailed;
-	json_t *first; /* the row that speaks for all: one that waits, if any */
+	/* the row whose details are shown: a waiting one, if any */
+	json_t *first;
 	bool first_waits;
 };
 
@@ -53,7 +54,7 @@ void arrays_free(struct arrays *a)
 	free(a);
 }
 
-/* Tasks of a row: many of one that has not started. */
+/* Returns the tasks of a row: a part not yet started has many. */
 static uint32_t count_of(const json_t *job)
 {
 	const char *text = show_text_of(job, "array_tasks");

@@ -1,4 +1,4 @@
-/* watch.c - a listing on the whole terminal, drawn again and again */
+/* watch.c - show a listing on the whole terminal, again and again */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 
 enum { PERIOD_S = 2 };
 
-/* The other screen, no cursor, no wrapping at the edge; and back. */
+/* Switch to the other screen, without cursor and wrapping; and back. */
 #define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l"
 #define SCREEN_LEAVE "\033[?7h\033[?25h\033[?1049l"
 
-/* What the handlers need to give the terminal back. */
+/* Saved for signal handlers, which restore the terminal. */
 static struct termios term_before;
 
 static void screen_write(const char *s, size_t len)
@@ -28,7 +28,7 @@ static void screen_write(const char *s, size_t len)
 		ssize_t n = write(STDOUT_FILENO, s, len);
 
 		if (n < 0)
-			return; /* the terminal is gone; so are we, soon */
+			return; /* the terminal is gone, and SIGHUP follows */
 		s += n;
 		len -= (size_t)n;
 	}
@@ -49,8 +49,8 @@ static void screen_leave(void)
 	tcsetattr(STDIN_FILENO, TCSANOW, &term_before);
 }
 
-/* Only calls that a handler may make: Ctrl-C must also end a listing that
- * waits for a slow daemon. */
+/* Only async-signal-safe calls: Ctrl-C must also end a listing that waits for a
+ * slow daemon. */
 static void on_end(int signo)
 {
 	(void)signo;
@@ -58,7 +58,7 @@ static void on_end(int signo)
 	_exit(EXIT_SUCCESS);
 }
 
-/* Ctrl-Z: give the terminal back until somebody continues us. */
+/* Ctrl-Z: restore the terminal until somebody continues us. */
 static void on_stop(int signo)
 {
 	(void)signo;
@@ -72,7 +72,8 @@ static void on_resize(int signo)
 	(void)signo; /* it ends the wait, so that we draw at once */
 }
 
-/* What only disturbs a drawing is taken while we wait: *ret_unblocked. */
+/* Signals that only disturb drawing are blocked except while waiting:
+ * *ret_unblocked. */
 static void catch_signals(sigset_t *ret_unblocked)
 {
 	static const struct {
@@ -97,7 +98,7 @@ static void catch_signals(sigset_t *ret_unblocked)
 	sigprocmask(SIG_BLOCK, &block, ret_unblocked);
 }
 
-/* Wait for the next drawing; false when it is time to end. */
+/* Wait for the next drawing; returns false when it is time to end. */
 static bool wait_more(const sigset_t *unblocked)
 {
 	const struct timespec period = { .tv_sec = PERIOD_S };
@@ -134,7 +135,7 @@ static char *make_listing(const struct aiq *aiq, const struct format *format,
 	return NULL;
 }
 
-/* The title, then as many lines as fit, then how many more there are. */
+/* Draw the title, as many lines as fit, and how many more there are. */
 static void draw(const struct aiq *aiq, const char *text, int rows)
 {
 	struct buf screen = { 0 };

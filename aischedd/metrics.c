@@ -9,7 +9,7 @@
 #include "config.h"
 #include "libcommon/clock.h"
 
-/* What the getters read, at one moment. */
+/* The sources of all getters, at one moment. */
 struct metrics_seen {
 	const struct daemon *d;
 	struct store_stats store;

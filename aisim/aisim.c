@@ -161,7 +161,7 @@ static void print_summary(const struct sim *sim)
 	close_output(out, path);
 }
 
-/* That nothing has started is seldom what was meant: why not the first? */
+/* If nothing started, say why the first job did not: that is seldom meant. */
 static void warn_if_none_started(const struct sim *sim)
 {
 	const struct job *job = state_first_job(sim->state);
@@ -201,7 +201,7 @@ static int run(struct sim *sim, FILE *events, struct err *err)
  * tenth of the time. */
 static void keep_memory(void)
 {
-	mallopt(M_MMAP_THRESHOLD, 32 << 20); /* more is refused */
+	mallopt(M_MMAP_THRESHOLD, 32 << 20); /* glibc refuses more */
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 

@@ -14,8 +14,8 @@
 enum calendar_kind {
 	CALENDAR_END,    /* its work is done */
 	CALENDAR_LIMIT,  /* its time limit is reached */
-	CALENDAR_SHRUNK, /* tasks that were told to end have ended */
-	CALENDAR_GONE    /* what it held is free after an eviction */
+	CALENDAR_SHRUNK, /* evicted tasks of an elastic job have ended */
+	CALENDAR_GONE    /* an evicted job has ended and holds nothing */
 };
 
 struct calendar_entry {

@@ -72,13 +72,13 @@ int64_t cluster_cpus(const struct state *state)
 	return n;
 }
 
-/* --- what runs from the beginning -------------------------------------- */
+/* --- jobs that run from the beginning ---------------------------------- */
 
 struct room_node {
 	int64_t cpu_milli, mem_mib;
 	uint32_t ngpus, ncpus;
-	uint16_t gpu[LIMIT_GPUS]; /* milli left of each device */
-	uint16_t *cpu;            /* of each CPU that can be bound */
+	uint16_t gpu[LIMIT_GPUS]; /* thousandths left, by device */
+	uint16_t *cpu; /* thousandths left, by CPU that can be bound */
 };
 
 struct room {
@@ -123,7 +123,7 @@ void room_free(struct room *room)
 	free(room);
 }
 
-/* Take a part of the fullest device that still holds it. */
+/* Take a part of the fullest device that has enough left. */
 static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 {
 	uint32_t best = node->ngpus;
@@ -152,13 +152,14 @@ static bool take_whole(struct room_node *node, int64_t n, uint64_t *ret)
 	return n == 0;
 }
 
-/* CPUs while they are chosen for the tasks of a job. */
+/* The CPUs chosen so far for the tasks of a job. */
 struct cpu_list {
 	struct snap_cpu_use *use;
 	size_t n, cap;
 };
 
-/* Take the fullest CPU with enough left; for a whole one, the first idle. */
+/* Take the fullest CPU with enough left; for a whole one, the first idle
+ * one. */
 static bool take_cpu(struct room_node *node, uint16_t milli,
                      struct cpu_list *list)
 {

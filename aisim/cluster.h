@@ -1,27 +1,28 @@
 /*
  * cluster.h - the nodes of the configuration, as a runner would report them
  *
- * Their CPUs are counted, not bound one by one, unless it is known how many
- * sockets there are.
+ * Their CPUs are counted, not bound one by one, unless the configuration gives
+ * their sockets.
  */
 #ifndef AISIM_CLUSTER_H
 #define AISIM_CLUSTER_H
 
 #include "aischedd/state/state.h"
 
-/* All declared nodes appear, up and idle, in the order of the file: node i of
- * the state is section i.  Fails with EINVAL if a node lacks its CPUs. */
+/* Let all nodes of the configuration appear, up and idle, in the order of the
+ * file: node i of the state is section i. Fails with EINVAL if a node lacks its
+ * CPUs. */
 int cluster_begin(struct state *state, struct err *err);
 
 void cluster_set_down(struct state *state, uint32_t node, bool down);
 
-/* GPUs of the nodes that are up. */
+/* Returns the GPUs of the nodes that are up. */
 int64_t cluster_gpus(struct state *state);
 
-/* CPUs of all nodes, in thousandths. */
+/* Returns the CPUs of all nodes, in thousandths. */
 int64_t cluster_cpus(const struct state *state);
 
-/* The room beside the jobs that run from the beginning. */
+/* The free amounts beside the jobs that run from the beginning. */
 struct room;
 
 struct room *room_new(struct state *state);

@@ -1,4 +1,4 @@
-/* shares.c - what each queue may call its own, as JSON */
+/* shares.c - print what each queue may call its own, as JSON */
 #include "aisim/shares.h"
 
 #include "aischedd/state/cluster/used.h"

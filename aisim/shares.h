@@ -1,5 +1,5 @@
 /*
- * shares.h - what each queue may call its own, as JSON
+ * shares.h - print what each queue may call its own, as JSON
  */
 #ifndef AISIM_SHARES_H
 #define AISIM_SHARES_H
@@ -9,7 +9,7 @@
 #include "aischedd/state/state.h"
 
 /* One object a line for each queue: quota, fair_share, allocated, each {cpus,
- * memory_mib, gpus}; null is what is not rationed. */
+ * memory_mib, gpus}; null if it is not rationed. */
 void shares_print(struct state *state, int64_t now, FILE *out);
 
 #endif

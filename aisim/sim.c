@@ -18,8 +18,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	PASSES_MAX = 100000, /* of one second, before it is a loop */
-	RETRIES_MAX = 300    /* starts that fail, with nothing else going on */
+	PASSES_MAX = 100000, /* of one second, before it counts as a loop */
+	RETRIES_MAX = 300    /* starts that fail while nothing else happens */
 };
 
 static struct sim_job *of(struct sim *sim, const struct job *job)
@@ -114,7 +114,7 @@ static void start(struct sim *sim, struct job *job)
 		               .time = sim->now };
 
 	if (job->state != JOB_CONFIGURING)
-		return; /* it has run since before the simulation */
+		return; /* it has been running since before the simulation */
 	if (asked(sim, job)->start_fails) {
 		tell_start_failed(sim, job);
 		sim->retries++;
@@ -210,7 +210,7 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	}
 }
 
-/* Tell what has changed and do what follows, until nothing does. */
+/* Tell what has changed and do what follows, until nothing more does. */
 static void settle(struct sim *sim)
 {
 	const struct effect *effect;
@@ -236,7 +236,7 @@ static void promised(struct sim *sim, uint64_t job, int64_t start)
 		stats_promise(&sim->job[job - 1].stats, start, sim->now);
 }
 
-/* Remember the starts that the plan promises. */
+/* Note the starts that the plan promises. */
 static void note_promises(struct sim *sim, const struct snap *snap,
                           const struct plan *plan)
 {
@@ -270,7 +270,7 @@ static int pass(struct sim *sim, struct err *err)
 	return 0;
 }
 
-/* Passes until nothing changes. */
+/* Run passes until nothing changes. */
 static int plan(struct sim *sim, struct err *err)
 {
 	settle(sim);
@@ -288,9 +288,9 @@ static int plan(struct sim *sim, struct err *err)
 	return 0;
 }
 
-/* --- what happens by itself -------------------------------------------- */
+/* --- what the calendar brings ------------------------------------------ */
 
-/* Return the first entry that is not stale. */
+/* Returns the first entry that is not stale. */
 static const struct calendar_entry *next_entry(struct sim *sim)
 {
 	const struct calendar_entry *e;
@@ -391,7 +391,7 @@ static bool is_on(const struct job *job, uint32_t node)
 	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
 		if (job->place->task[i].node == node)
 			return true;
-	return false; /* tasks that were ending there have ended */
+	return false; /* evicted tasks there have ended */
 }
 
 static void node_down(struct sim *sim, uint32_t node)
@@ -402,7 +402,7 @@ static void node_down(struct sim *sim, uint32_t node)
 		if (!is_on(job, node))
 			continue;
 		evicted(sim, job);
-		of(sim, job)->turn++; /* nor is a grace running */
+		of(sim, job)->turn++; /* nor is it in its grace */
 		happen(sim, job,
 		       (struct event_in){ .kind = EV_lost,
 		                          .attempt = job->attempt,
@@ -458,7 +458,8 @@ static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 	return 0;
 }
 
-/* Nodes first, then jobs that arrive, then those that are cancelled. */
+/* Apply events of nodes first, then jobs that arrive, then those that are
+ * cancelled. */
 static int happenings(struct sim *sim, struct err *err)
 {
 	const struct trace *trace = sim->trace;
@@ -483,7 +484,7 @@ static int happenings(struct sim *sim, struct err *err)
 
 /* --- time -------------------------------------------------------------- */
 
-/* It runs when time begins, and has done so for a while. */
+/* Place a job that runs when time begins, and has done so for a while. */
 static int begin_running(struct sim *sim, struct room *room, uint64_t id,
                          struct err *err)
 {
@@ -540,7 +541,7 @@ static int begin(struct sim *sim, struct err *err)
 	return rc;
 }
 
-/* Fire all that is due, then plan once for all of it. */
+/* Apply all ends that are due, then plan once for all of them. */
 static int endings(struct sim *sim, struct err *err)
 {
 	struct calendar_entry e;
@@ -571,7 +572,7 @@ static void sooner(int64_t *at, int64_t other)
 		*at = other;
 }
 
-/* The next time of the trace or the calendar, or NO_TIME. */
+/* Returns the next time of the trace or the calendar, or NO_TIME. */
 static int64_t next_known(struct sim *sim)
 {
 	const struct trace *trace = sim->trace;
@@ -587,8 +588,8 @@ static int64_t next_known(struct sim *sim)
 	return at;
 }
 
-/* The time of the next event, or NO_TIME.  Most alarms of the state are stale,
- * of limits that were not reached: ignore them. */
+/* Returns the time of the next event, or NO_TIME. Most alarms of the state are
+ * stale, from limits that were not reached: ignore them. */
 static int64_t next_time(struct sim *sim, int64_t until)
 {
 	for (;;) {

@@ -1,4 +1,4 @@
-/* stats.c - what a simulation adds up to */
+/* stats.c - the sums of a simulation */
 #include "aisim/stats.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 #include "libcommon/mem.h"
 
 enum {
-	SLOWDOWN_BOUND_S = 10, /* shorter jobs count as if they ran so long */
-	PROMISE_SLACK_S = 1    /* who starts so much later starts in time */
+	SLOWDOWN_BOUND_S = 10, /* shorter jobs count as running this long */
+	PROMISE_SLACK_S = 1    /* a start later by this much is still in time */
 };
 
-/* --- as it happens ----------------------------------------------------- */
+/* --- during the simulation --------------------------------------------- */
 
 void stats_advance(struct stats *stats, int64_t now, int64_t then)
 {
@@ -31,8 +31,8 @@ void stats_promise(struct job_stats *job, int64_t start, int64_t now)
 	job->promised_at = now;
 }
 
-/* Whether something came in between since it was told: from outside, or a job
- * before it that took room from others. */
+/* Whether something came in between since the promise: an event from outside,
+ * or a job ahead that evicted others. */
 static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
                          uint64_t id)
 {
@@ -49,7 +49,7 @@ static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
 	return false;
 }
 
-/* See whether it starts as it was told. */
+/* Check whether it starts as promised. */
 static void settle_promise(struct stats *stats, struct job_stats *job,
                            uint64_t id, int64_t now)
 {
@@ -77,8 +77,7 @@ void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
 		stats->first_start = now;
 	if (job->first_start == NO_TIME)
 		job->first_start = now;
-	/* The job was placed elsewhere in the second in which it was
-	 * evicted. */
+	/* Placed elsewhere before the eviction was over: it moved. */
 	if (job->evicted != NO_TIME && job->evicted + job->grace >= now)
 		stats->moved++;
 	job->evicted = NO_TIME;
@@ -111,7 +110,7 @@ void stats_pass(struct stats *stats, double ms, double core_ms)
 	stats->core_s += core_ms / 1e3;
 }
 
-/* --- in the end -------------------------------------------------------- */
+/* --- at the end -------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -139,7 +138,7 @@ double stats_percentile(double *v, size_t n, unsigned percent)
 	return v[rank ? rank - 1 : 0];
 }
 
-/* {"mean":..,"p50":..,"pNN":..,"max":..}; sorts the values. */
+/* Print {"mean":..,"p50":..,"pNN":..,"max":..}; sorts the values. */
 static void print_values(FILE *out, const char *name, double *v, size_t n,
                          unsigned high)
 {
@@ -159,7 +158,7 @@ double stats_slowdown(const struct job_stats *job)
 	return fmax(all / bound, 1);
 }
 
-/* From the first submission to the last end. */
+/* Returns the time from the first submission to the last end. */
 static int64_t makespan(const struct stats *stats, const struct sim_job *job,
                         size_t njobs)
 {

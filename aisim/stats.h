@@ -1,5 +1,5 @@
 /*
- * stats.h - what a simulation adds up to
+ * stats.h - the sums of a simulation
  */
 #ifndef AISIM_STATS_H
 #define AISIM_STATS_H
@@ -12,29 +12,31 @@
 /* One job.  Times are the state's clock. */
 struct job_stats {
 	int64_t submit, first_start, evicted, end; /* NO_TIME: not yet */
-	int64_t promise, promised_at; /* the earliest start it was told, when */
-	int64_t ran;                  /* seconds, all attempts */
-	int64_t gpus;                 /* milli, of one task */
-	int64_t grace;                /* seconds an eviction takes */
-	bool was_running;             /* from the beginning: it did not wait */
+	int64_t promise, promised_at; /* the earliest promised start, and when
+	                                 it was promised */
+	int64_t ran;                  /* seconds in all attempts */
+	int64_t gpus;                 /* thousandths, of one task */
+	int64_t grace;                /* seconds of grace */
+	bool was_running; /* running from the beginning: it did not wait */
 };
 
 struct stats {
-	int64_t gpus_used;    /* milli, now */
-	int64_t gpus_offered; /* milli, of nodes that are up */
+	int64_t gpus_used;    /* thousandths, now */
+	int64_t gpus_offered; /* thousandths, of nodes that are up */
 	int64_t used_s,
-	    offered_s; /* milli times seconds, since the first start */
+	    offered_s; /* thousandths times seconds, since the first start */
 	int64_t used_at_end, offered_at_end; /* when the last job ended */
 	int64_t first_start, last_end;
 	uint64_t starts, evictions, moved;
-	int64_t upset; /* when something came from outside: a job, a node */
+	/* when the last event came from outside: a job, a node */
+	int64_t upset;
 	struct eviction_note {
 		int64_t at;
 		uint64_t by;
-	} * evicted; /* in order of time */
+	} * evicted; /* by time */
 	size_t nevicted, evicted_cap;
-	uint64_t promises, overtaken; /* starts that had been told; late, but
-	                               * something came in between */
+	uint64_t promises, overtaken; /* promised starts; late ones with
+	                                 something in between */
 	double *late_s;               /* of the other late ones */
 	size_t nlate, late_cap;
 
@@ -46,12 +48,12 @@ struct stats {
 /* Account for the time from now to then. */
 void stats_advance(struct stats *stats, int64_t now, int64_t then);
 
-/* The job is told when it starts. */
+/* Note that the job is promised this start. */
 void stats_promise(struct job_stats *job, int64_t start, int64_t now);
 
 void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
                  int64_t now);
-/* by: the job for which, 0: none */
+/* by: the job it is evicted for, 0: none */
 void stats_evict(struct stats *stats, struct job_stats *job, uint64_t by,
                  int64_t now);
 void stats_end(struct stats *stats, struct job_stats *job, int64_t now);
@@ -69,7 +71,7 @@ double stats_percentile(double *v, size_t n, unsigned percent);
 
 struct sim_job;
 
-/* One JSON object, on one line. */
+/* Print one JSON object on one line. */
 void stats_print(const struct stats *stats, const struct sim_job *job,
                  size_t njobs, FILE *out);
 

@@ -1,4 +1,4 @@
-/* tell.c - what happened, one JSON object a line */
+/* tell.c - write events, one JSON object a line */
 #include "aisim/tell.h"
 
 #include <stdlib.h>
@@ -112,7 +112,7 @@ static void compared(struct tell *tell)
 	tell->ntouched = 0;
 }
 
-/* Count tasks by node: those that stay, or all that are there afterwards. */
+/* Write tasks by node: those that stay, or all that are there afterwards. */
 static void put_nodes(struct sim *sim, bool only_old)
 {
 	struct tell *tell = &sim->tell;
@@ -187,7 +187,7 @@ void tell_start_failed(struct sim *sim, const struct job *job)
 	compared(&sim->tell);
 }
 
-/* Remember what the events have said of the job so far. */
+/* Note what the events have told of the job so far. */
 static void show(struct sim *sim, const struct job *job, bool runs)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];
@@ -272,7 +272,7 @@ static void tell_resize(struct sim *sim, const struct job *job)
 		show(sim, job, true);
 }
 
-/* The job was told to end for good, but has not ended yet. */
+/* Whether the job was told to end for good and has not ended yet. */
 static bool is_ending(const struct job *job)
 {
 	return job->state == JOB_COMPLETING &&
@@ -304,9 +304,9 @@ void tell_nothing_of(struct sim *sim, const struct job *job)
 	show(sim, job, true);
 }
 
-/* --- the end ----------------------------------------------------------- */
+/* --- at the end -------------------------------------------------------- */
 
-/* The first place where the number of a job stands, or NULL. */
+/* Returns the first job id in a text, or NULL. */
 static const char *find_id(const char *text)
 {
 	static const char *const before[] = {
@@ -324,7 +324,8 @@ static const char *find_id(const char *text)
 	return first;
 }
 
-/* The state knows a job by its number: the trace has a name for it. */
+/* Sentences of the state have ids of jobs: replace these by the trace's
+ * names. */
 static void put_text(struct sim *sim, const char *text, struct buf *out)
 {
 	const char *at;

@@ -1,8 +1,8 @@
 /*
- * tell.h - what happened, one JSON object a line
+ * tell.h - write events, one JSON object a line
  *
- * The events follow from the state alone: what a job held when it was last
- * told of is compared with what it holds now.
+ * The events follow from the state alone: what a job held when it was last told
+ * of is compared with what it holds now.
  */
 #ifndef AISIM_TELL_H
 #define AISIM_TELL_H
@@ -18,14 +18,14 @@ struct sim;
 /* The tasks on one node, while two placements are compared. */
 struct tell_node {
 	uint32_t before, after; /* tasks */
-	uint64_t gpus;          /* of those after */
+	uint64_t gpus;          /* of the tasks after */
 };
 
 struct tell {
-	FILE *out; /* NULL: nobody listens */
+	FILE *out; /* NULL: not wanted */
 	struct buf line;
-	struct tell_node *node; /* all zero between events */
-	uint32_t *touched;      /* nodes that are not */
+	struct tell_node *node; /* by node; all zero between events */
+	uint32_t *touched;      /* nodes with entries that are not zero */
 	uint32_t ntouched;
 };
 

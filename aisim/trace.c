@@ -1,4 +1,4 @@
-/* trace.c - jobs in order, and the names by which they speak of each other */
+/* trace.c - order jobs, and resolve names in their references */
 #include "aisim/trace.h"
 
 #include <stdlib.h>
@@ -35,8 +35,8 @@ void trace_free(struct trace *trace)
 
 /* --- names ------------------------------------------------------------- */
 
-/* A hash of 64 bits stands for a name: two of a million names collide once in
- * ten million traces. */
+/* Use a 64-bit hash for a name: two of a million names collide once in ten
+ * million traces. */
 static uint64_t key_of(const char *name, size_t len)
 {
 	return hash_bytes(0, name, len);
@@ -147,7 +147,8 @@ static int by_time(const void *a, const void *b)
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	if (x_cancel != y_cancel)
-		return x_cancel ? 1 : -1; /* of a job that arrives just then */
+		return x_cancel ? 1 : -1; /* cancels a job that arrives in the
+		                             same second */
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
@@ -167,7 +168,7 @@ static void number_jobs(struct trace *trace)
 
 /* --- references -------------------------------------------------------- */
 
-/* "prep", "prep+5": the id of the job, and what follows its name. */
+/* "prep", "prep+5": returns the id of the job; *len: the length of its name. */
 static uint64_t target(const struct trace *trace, const char *s, size_t *len)
 {
 	uint64_t id = find(trace, s, *len);

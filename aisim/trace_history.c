@@ -1,4 +1,5 @@
-/* trace_history.c - what `aiq --history --json` printed
+/*
+ * trace_history.c - read the output of `aiq --history --json`
  *
  * One large object; its jobs are read one by one, so that a long history needs
  * no tree of its own.
@@ -55,8 +56,8 @@ static int unpack(json_t *obj, struct past_row *ret, struct err *err)
 	return 0;
 }
 
-/* The work of a job: one that was killed at its limit would have gone on, one
- * that never started withdraws when it did then. */
+/* Returns the work of a job. A job killed at its limit had more work; one that
+ * never started is cancelled when it was. */
 static int64_t work_of(const struct past_row *row)
 {
 	if (row->start < 0 ||
@@ -119,7 +120,8 @@ static void skip_space(struct reader *r)
 		r->line += *r->text == '\n';
 }
 
-/* Whether the text goes on with these characters, spaces apart. */
+/* Take these characters, apart from spaces; returns false if the text is
+ * different. */
 static bool take(struct reader *r, const char *tokens)
 {
 	for (; *tokens; tokens++) {

@@ -1,4 +1,4 @@
-/* trace_json.c - jobs and what happens, one JSON object a line */
+/* trace_json.c - read jobs and events, one JSON object a line */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "aisim/trace.h"
 #include "libcommon/mem.h"
 
-/* A job while its line is read; texts are the JSON object's. */
+/* A job while its line is read; strings are the JSON object's. */
 struct line {
 	struct trace *trace;
 	struct trace_job job;
@@ -32,7 +32,7 @@ static void *at(struct line *line, const struct key *key)
 	return (char *)line + key->offset;
 }
 
-/* A whole number, even if it is written as 5.0. */
+/* Take a whole number, even if it is written as 5.0. */
 static int whole(const json_t *value, int64_t *ret, struct err *err)
 {
 	double d = json_number_value(value);
@@ -247,7 +247,7 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 	return trace_add(trace, &line.job, &line.spec, err);
 }
 
-/* --- what happens ------------------------------------------------------ */
+/* --- events ------------------------------------------------------------ */
 
 static void add_act(struct trace *trace, const struct trace_act *act)
 {

@@ -1,8 +1,10 @@
-/* trace_swf.c - the Standard Workload Format of the Parallel Workloads Archive
+/*
+ * trace_swf.c - read the Standard Workload Format
  *
- * A processor is a task of one CPU.  What the logs get wrong is set right as
- * their users do: a job without run time or processors ran for a second on
- * one; it ran no longer than it asked for, and asked for no less than it ran.
+ * The format of the Parallel Workloads Archive. A processor is a task of one
+ * CPU. Errors of the logs are corrected as is usual: a job without run time or
+ * processors ran for a second on one; it ran no longer than it asked for, and
+ * asked for no less than it ran.
  */
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +77,7 @@ static void clean(const int64_t field[SWF_FIELDS], struct trace_job *job,
 	job->work = asked > 0 && asked < run ? asked : run;
 }
 
-/* The queue of this number where there is one, else the default. */
+/* Returns the queue of this number if it exists, else the default. */
 static const char *queue_of(const struct trace *trace, const char *number)
 {
 	return conf_queue_find(state_conf(trace->state), number) < 0 ? NULL

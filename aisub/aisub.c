@@ -33,7 +33,7 @@ static const struct opt_prog prog = {
 };
 
 struct script {
-	const char *name; /* for messages and, its last part, for the job */
+	const char *name; /* for messages; its last part names the job */
 	bool is_stdin;
 	struct buf text;
 };
@@ -91,7 +91,8 @@ static int read_script(struct script *script, const char *name, struct err *err)
 	return rc < 0 ? -1 : check_script(script, err);
 }
 
-/* --- what was not said ---------------------------------------------------- */
+/* --- defaults
+ * -------------------------------------------------------------- */
 
 static const char *default_name(const struct submit *submit,
                                 const struct script *script)
@@ -122,7 +123,7 @@ static int complete(struct submit *submit, const struct script *script,
 	return batch_complete(submit, &job, err);
 }
 
-/* What all places together must not say. */
+/* Check options of all places together. */
 static int check(const struct submit *submit, struct err *err)
 {
 	struct request req;
@@ -153,7 +154,7 @@ static void print_json(json_t *value)
 	putchar('\n');
 }
 
-/* "would evict job 12, 14": who runs now and would leave for it. */
+/* Print "would evict job 12, 14". */
 static void print_evicts(const json_t *evicts)
 {
 	const json_t *id;
@@ -166,7 +167,7 @@ static void print_evicts(const json_t *evicts)
 		putchar('\n');
 }
 
-/* --test-only: "would start now on n0" and why not. */
+/* Print the result of --test-only: "would start now on n0", or why not. */
 static void print_test(json_t *test)
 {
 	const char *nodes = json_string_value(json_object_get(test, "nodes"));
@@ -192,8 +193,8 @@ static void print_test(json_t *test)
 	print_evicts(json_object_get(test, "evicts"));
 }
 
-/* --json: the job as aiq shows it.  Of an array that has begun there are
- * several: the first is what has not started, while there is some of it. */
+/* Print the job as aiq shows it, for --json. An array that has begun has
+ * several records: show the part that has not started, if any. */
 static int print_job(struct retry *retry, const char *id, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:[s], s:s}", "op", "jobs", "ids", id,
@@ -213,7 +214,7 @@ static int print_job(struct retry *retry, const char *id, struct err *err)
 	return rc;
 }
 
-/* Say what became of the request; *ret_id stays empty when it was a test. */
+/* Print the result of the request; *ret_id stays empty for a test. */
 static int report(struct retry *retry, const struct submit *submit,
                   json_t *answer, char ret_id[ID_SIZE], struct err *err)
 {
@@ -240,14 +241,14 @@ static int report(struct retry *retry, const struct submit *submit,
 	return 0;
 }
 
-/* Made before Ctrl-C can come: a handler may not format text. */
+/* Formatted before Ctrl-C can come: a handler must not format text. */
 static char goes_on[128];
 
 static void on_interrupt(int signo)
 {
 	ssize_t n = write(STDERR_FILENO, goes_on, strlen(goes_on));
 
-	(void)n; /* nobody is left to be told */
+	(void)n; /* stderr is closed: nobody to tell */
 	signal(signo, SIG_DFL);
 	raise(signo);
 }
@@ -264,7 +265,7 @@ static void catch_interrupt(const char *id)
 	sigaction(SIGINT, &act, NULL);
 }
 
-/* --wait, --follow: the status to exit with. */
+/* Wait for --wait or --follow; returns the exit status. */
 static int wait_for_end(struct retry *retry, const struct submit *submit,
                         const char *id)
 {

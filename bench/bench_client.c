@@ -2,8 +2,8 @@
  * bench_client - how fast the daemon takes, lists and runs jobs
  *
  * Each command measures one thing and prints one number; bench/run puts them
- * together.  What a number should be judged by is measured in the same run:
- * how fast the machine starts processes and its disk takes writes.
+ * together. The same run measures how fast the machine starts processes and its
+ * disk takes writes, to compare with.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #include "libcommon/parse.h"
 
 enum {
-	WAITED = 5000,  /* jobs that one request waits for */
+	WAITED = 5000,  /* jobs in one wait request */
 	IN_FLIGHT = 16, /* requests sent before an answer is read */
 	FSYNC_BLOCK = 4096,
 	FSYNC_S = 2
@@ -98,8 +98,8 @@ static void run(char **argv)
 	finish(start(argv), argv[0]);
 }
 
-/* spawn CLIENTS N COMMAND...: how often a second it runs, by so many who
- * start it again as soon as it has ended. */
+/* spawn CLIENTS N COMMAND...: runs a second, by so many clients, each of which
+ * starts the command again as soon as it has ended. */
 static void cmd_spawn(char **argv)
 {
 	size_t clients = count_arg(argv[0]), n = count_arg(argv[1]);
@@ -122,7 +122,7 @@ static void cmd_spawn(char **argv)
 	free(pid);
 }
 
-/* time N COMMAND...: the median of so many runs, in ms. */
+/* time N COMMAND...: the median of N runs, in ms. */
 static void cmd_time(char **argv)
 {
 	size_t n = count_arg(argv[0]);
@@ -138,7 +138,7 @@ static void cmd_time(char **argv)
 	free(took);
 }
 
-/* fsync FILE: how often a second a block is appended and on disk. */
+/* fsync FILE: blocks appended and synced a second. */
 static void cmd_fsync(char **argv)
 {
 	char block[FSYNC_BLOCK] = "";
@@ -187,7 +187,8 @@ static char *here(void)
 	return dir;
 }
 
-/* One of a million: each has its own row in the plan and its own texts. */
+/* Returns one of a million: each has a row of its own in the plan and its own
+ * texts. */
 static json_t *different_spec(size_t i, const char *dir)
 {
 	char name[32], out[64], args[64];
@@ -245,7 +246,7 @@ static void take_ids(struct client *client, json_t *ids)
 	json_decref(answer);
 }
 
-/* Submit them all over one connection; their ids. */
+/* Submit them all over one connection; returns their ids. */
 static json_t *submit(struct client *client, const struct load *load,
                       size_t in_flight)
 {
@@ -308,8 +309,8 @@ static void load_free(struct load *load)
 	buf_free(&load->raw);
 }
 
-/* submit N BULK MILLICPUS|different: jobs a second, so many in a request,
- * each request after the answer to the one before. */
+/* submit N BULK MILLICPUS|different: jobs a second, BULK in a request, each
+ * request after the answer to the one before. */
 static void cmd_submit(char **argv)
 {
 	struct load load = load_of(argv);
@@ -323,8 +324,8 @@ static void cmd_submit(char **argv)
 	load_free(&load);
 }
 
-/* short N BULK MILLICPUS: jobs a second, from the first submission to the
- * end of the last job. */
+/* short N BULK MILLICPUS: jobs a second, from the first submission to the end
+ * of the last job. */
 static void cmd_short(char **argv)
 {
 	struct load load = load_of(argv);
@@ -339,7 +340,7 @@ static void cmd_short(char **argv)
 	load_free(&load);
 }
 
-/* ping N: the slowest of so many answers, a millisecond apart, in ms. */
+/* ping N: the slowest of N answers, a millisecond apart, in ms. */
 static void cmd_ping(char **argv)
 {
 	struct client *client = connect_daemon();
@@ -358,7 +359,7 @@ static void cmd_ping(char **argv)
 	client_close(client);
 }
 
-/* memory [peak]: of the daemon, in KiB. */
+/* memory [peak]: the daemon's memory in KiB. */
 static void cmd_memory(char **argv)
 {
 	const char *key = argv[0] ? "VmHWM:" : "VmRSS:";
@@ -382,7 +383,7 @@ static void cmd_memory(char **argv)
 
 /* --- latency ------------------------------------------------------------- */
 
-/* stamp FIFO: what the measured jobs do: say when they run. */
+/* stamp FIFO: run by the measured jobs: report that they run. */
 static void cmd_stamp(char **argv)
 {
 	int fd = open(argv[0], O_WRONLY | O_CLOEXEC);
@@ -393,8 +394,8 @@ static void cmd_stamp(char **argv)
 	close(fd);
 }
 
-/* latency N AISUB...: the medians in ms, of aisub's start to the process of
- * its job and of that to the end of aisub --wait. */
+/* latency N AISUB...: the medians in ms, from aisub's start to the process of
+ * its job, and from that to the end of aisub --wait. */
 static void cmd_latency(char **argv)
 {
 	size_t n = count_arg(argv[0]);
@@ -405,7 +406,7 @@ static void cmd_latency(char **argv)
 
 	if (mkfifo(fifo, 0600) < 0)
 		err(EXIT_FAILURE, "%s", fifo);
-	/* Both ends: there is no end of file between two jobs. */
+	/* Open both ends: no end of file between two jobs. */
 	fd = open(fifo, O_RDWR | O_CLOEXEC);
 	for (size_t i = 0; i < n; i++) {
 		double began = now_s(), ran;

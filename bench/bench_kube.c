@@ -5,13 +5,13 @@
  *	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
  *	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
  *
- * bound runs the command and waits until so many pods run.  It prints pods
- * bound per second, and ms from the command to the median pod that runs, and
- * to the last; and ms of CPU that the process PID has used, a pod.
+ * bound runs the command and waits until so many pods run. It prints pods bound
+ * per second, and ms from the command to the median pod that runs, and to the
+ * last; and ms of CPU that the process PID has used, a pod.
  *
  * stock makes so many Jobs of so many pods each, as aischedd makes them, but
- * for the scheduler of Kubernetes; fill makes pods that somebody else has
- * bound to node-0, node-1 and so on.
+ * for the scheduler of Kubernetes; fill makes pods that are already bound to
+ * node-0, node-1 and so on.
  */
 #include <err.h>
 #include <event2/event.h>
@@ -55,19 +55,19 @@ static void on_trouble(const struct err *trouble, void *arg)
 		warnx("%s", trouble->text);
 }
 
-/* --- pods that are bound, and run --- */
+/* --- bound and running pods --- */
 
 struct bound {
 	char **command;
 	const char *pid;
 	size_t want;
 	double start, cpu, last_bound;
-	struct map seen; /* by uid: it is bound */
+	struct map seen; /* by uid: pods that are bound */
 	size_t nrun;
-	double *run; /* [nrun] when each ran; as a watch tells, in order */
+	double *run; /* [nrun] when each ran, in the order of the watch */
 };
 
-/* CPU time of the process, user and system. */
+/* Returns the CPU time of the process, user and system. */
 static double cpu_ms(const char *pid)
 {
 	char path[64], text[1024];
@@ -81,7 +81,7 @@ static double cpu_ms(const char *pid)
 		errx(EXIT_FAILURE, "no process %s", pid);
 	fclose(f);
 	rest = strrchr(text, ')');
-	/* man proc: the 14th and 15th field, of which ")" ends the second. */
+	/* See man proc: the 14th and 15th field; ")" ends the second. */
 	if (!rest || sscanf(rest + 1,
 	                    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
 	                    " %lu %lu",
@@ -90,7 +90,7 @@ static double cpu_ms(const char *pid)
 	return (double)(user + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Jobs that were not made would be waited for. */
+/* Fail now: the wait for Jobs that were not made would not end. */
 static void on_command(evutil_socket_t fd, short what, void *arg)
 {
 	int status;
@@ -144,7 +144,7 @@ static void on_news(enum kube_news news, json_t *obj, const struct err *err,
 {
 	struct bound *b = arg;
 
-	/* A busy server ends watches; what was missed comes with the next. */
+	/* A busy server ends watches; the next one brings what was missed. */
 	if (news == KUBE_TROUBLE)
 		warnx("%s", err->text);
 	if (news == KUBE_SYNCED && !b->start)
@@ -182,7 +182,7 @@ static void bound(struct kube_http *http, const char *namespace, char **argv)
 	free(b.run);
 }
 
-/* --- objects that are made --- */
+/* --- make objects --- */
 
 static size_t pending;
 
@@ -195,7 +195,7 @@ static void on_made(const struct kube_answer *answer, void *arg)
 		event_base_loopbreak(base);
 }
 
-/* obj is taken. */
+/* Takes obj. */
 static void make(struct kube_http *http, const char *path, json_t *obj)
 {
 	pending++;
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		int nargs; /* at least */
+		int nargs; /* at least so many */
 		void (*run)(struct kube_http *, const char *, char **);
 	} commands[] = {
 		{ "bound", 3, bound },

@@ -1,7 +1,7 @@
 /*
  * bench_sched - how fast the scheduling core decides; one line a number
  *
- * All lines, or those that begin with one of the words given.
+ * Prints all lines, or those that begin with one of the given words.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,8 +65,8 @@ static struct buf world_with_racks(uint32_t nodes)
 	return text;
 }
 
-/* Each GPU has a job of its own, but for the first ones; they end one after
- * the other, here and there, or never. */
+/* Each GPU has a job of its own, except the first ones; the jobs end one after
+ * the other, all over the cluster, or never. */
 static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
                        bool ends, uint32_t but)
 {
@@ -82,7 +82,7 @@ static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
 	}
 }
 
-/* Jobs of so many shapes in turn, which ask for gpus + i % 8 GPUs, and more
+/* Add jobs of so many shapes in turn, which ask for gpus + i % 8 GPUs, and more
  * CPUs with each. */
 static void add_rows(struct buf *text, const char *queue, uint32_t jobs,
                      uint32_t shapes, uint32_t gpus, uint32_t tasks)
@@ -144,7 +144,7 @@ static struct pass_result measure(struct buf *text)
 	return r;
 }
 
-/* The cost of placing jobs of 4 GPUs by looking at every node for each. */
+/* The cost of placing jobs of 4 GPUs with a look at every node for each. */
 static double linear_s(uint32_t nodes)
 {
 	int *nfree = calloc(nodes, sizeof(*nfree));
@@ -164,7 +164,7 @@ static double linear_s(uint32_t nodes)
 			nfree[best] -= 4;
 	}
 	took = now_s() - begin;
-	if (nfree[0] > GPUS) /* so that the loop is not left out */
+	if (nfree[0] > GPUS) /* keeps the compiler from dropping the loop */
 		abort();
 	free(nfree);
 	return took;
@@ -185,7 +185,7 @@ static void bench_place(uint32_t nodes, uint32_t tasks)
 	       linear_s(nodes) / r.took);
 }
 
-/* Empty nodes, and gangs of which each needs a whole rack, or half of one. */
+/* Empty nodes, and gangs that each need a whole rack, or half of one. */
 static void bench_topology(uint32_t nodes, uint32_t tasks)
 {
 	struct buf text = world_with_racks(nodes);
@@ -200,7 +200,7 @@ static void bench_topology(uint32_t nodes, uint32_t tasks)
 	       nodes, jobs, tasks, r.starts, r.took * 1e3, r.tasks / r.took);
 }
 
-/* Nothing fits; what runs ends, or never does. */
+/* Nothing fits; running jobs end, or never do. */
 static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                        uint32_t tasks, bool ends)
 {
@@ -216,7 +216,7 @@ static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       r.promises, r.took * 1e3);
 }
 
-/* One job has ended since: its GPU is free, and the first that waits gets
+/* One job has ended since: its GPU is free, and the first waiting job gets
  * it. */
 static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                         bool ends)

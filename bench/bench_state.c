@@ -1,5 +1,5 @@
-/* bench_state - how long copying what waits takes the daemon's loop, before
- * each pass; one line a number */
+/* bench_state - how long the loop copies pending jobs before each pass; one
+ * line a number */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -49,7 +49,7 @@ static bool in_group(const char *group, const void *arg)
 	return group == arg; /* none */
 }
 
-/* So many jobs that ask for more than there is, of so many shapes. */
+/* Add jobs of so many shapes that ask for more than there is. */
 static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes)
 {
 	struct submitter who = { .user = "ada", .in_group = in_group };

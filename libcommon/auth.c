@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Seconds from encode to decode, clocks of two machines included.  munged
- * remembers each credential for so long, and a nonce protects us anyway, so
- * short is cheap and safe.
+ * Seconds from encoding to decoding, with the difference of two clocks. munged
+ * remembers each credential this long, and a nonce protects us anyway, so short
+ * is cheap and safe.
  */
 enum { CRED_TTL_S = 60 };
 
@@ -17,7 +17,7 @@ static munge_ctx_t context(const char *socket)
 	munge_ctx_t ctx = munge_ctx_create();
 
 	if (!ctx)
-		return NULL; /* munge_*code() then uses its defaults */
+		return NULL; /* munge_*code() uses its defaults */
 	if (!socket || !*socket)
 		socket = getenv("AISCHED_MUNGE_SOCKET");
 	if (socket && *socket)
@@ -61,9 +61,9 @@ char *auth_encode(const char *socket, const unsigned char digest[WIRE_DIGEST],
 	return cred;
 }
 
-/* munge returns the payload even of expired and replayed credentials; here
- * these are as bad as forged ones.  (If munged's answer is lost, libmunge asks
- * again and says so; munged does not call that a replay.) */
+/* munge returns the payload even of expired and replayed credentials; treat
+ * these like forged ones. (If munged's answer is lost, libmunge repeats the
+ * request and marks it as such; munged does not count that as a replay.) */
 int auth_decode(const char *socket, const char *cred, uid_t *ret_uid,
                 gid_t *ret_gid, unsigned char ret_digest[WIRE_DIGEST],
                 struct err *err)

@@ -1,4 +1,4 @@
-/* buf.c - bytes that grow */
+/* buf.c - growing buffers */
 #include "libcommon/buf.h"
 
 #include <stdarg.h>
@@ -78,7 +78,7 @@ void buf_i64(struct buf *buf, int64_t value)
 	buf_add(buf, p, (size_t)(text + sizeof(text) - p));
 }
 
-/* Bytes of the UTF-8 sequence at s, 0 when it is not one. */
+/* Returns the bytes of the UTF-8 sequence at s, 0 if it is invalid. */
 static int utf8_len(const unsigned char *s)
 {
 	int n = s[0] < 0x80   ? 1

@@ -1,8 +1,8 @@
 /*
- * buf.h - bytes that grow
+ * buf.h - growing buffers
  *
- * A zeroed struct buf is an empty one.  data is always followed by a zero
- * byte once anything was added, so text can be used as a string.
+ * A zeroed struct buf is empty. data is always followed by a zero byte once
+ * anything was added, so text can be used as a string.
  */
 #ifndef LIBCOMMON_BUF_H
 #define LIBCOMMON_BUF_H
@@ -21,21 +21,23 @@ void buf_puts(struct buf *buf, const char *s);
 void buf_printf(struct buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Decimal, without printf: listings of 100,000 rows are made of these. */
+/* Append a decimal number, without printf: a listing of 100,000 rows has
+ * many. */
 void buf_i64(struct buf *buf, int64_t value);
 
-/* As a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+/* Append a JSON string with its quotes; bytes that are not UTF-8 become
+ * U+FFFD. */
 void buf_json(struct buf *buf, const char *s);
 
-/* Returns a place for at least len more bytes; buf_grew() tells how many of
- * them were filled in. */
+/* Returns a place for at least len more bytes; buf_grew() says how many of them
+ * were filled. */
 char *buf_room(struct buf *buf, size_t len);
 void buf_grew(struct buf *buf, size_t len);
 
 void buf_clear(struct buf *buf); /* keeps the memory */
-void buf_free(struct buf *buf);  /* and is empty again */
+void buf_free(struct buf *buf);  /* it is empty again */
 
-/* The text as a heap string, never NULL; buf is empty again. */
+/* Returns the text as a heap string, never NULL; buf is empty again. */
 char *buf_take(struct buf *buf);
 
 /* Returns the next line from *at on, without its newline, and moves *at

@@ -1,4 +1,4 @@
-/* clean.c - texts that others wrote, for a terminal */
+/* clean.c - make foreign text safe for a terminal */
 #include "libcommon/clean.h"
 
 #include <stdbool.h>
@@ -10,10 +10,14 @@
 static const struct {
 	uint32_t first, last;
 } bad[] = {
-	{ 0x00, 0x1f },     { 0x7f, 0x9f },     /* controls */
-	{ 0x061c, 0x061c }, { 0x200e, 0x200f }, /* marks of direction */
-	{ 0x2028, 0x202e }, { 0x2066, 0x2069 }, /* ends of lines; directions */
-	{ 0xd800, 0xdfff }, { 0xfeff, 0xfeff }, /* no characters */
+	{ 0x00, 0x1f },
+	{ 0x7f, 0x9f }, /* controls */
+	{ 0x061c, 0x061c },
+	{ 0x200e, 0x200f }, /* direction marks */
+	{ 0x2028, 0x202e },
+	{ 0x2066, 0x2069 }, /* line ends; direction controls */
+	{ 0xd800, 0xdfff },
+	{ 0xfeff, 0xfeff }, /* surrogates; byte order mark */
 };
 
 static bool is_bad(uint32_t c)
@@ -24,7 +28,7 @@ static bool is_bad(uint32_t c)
 	return false;
 }
 
-/* How many bytes the character at s has, 0: it is not UTF-8. */
+/* Returns the length of the character at s in bytes, 0 if it is not UTF-8. */
 static size_t read_char(const unsigned char *s, size_t len, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

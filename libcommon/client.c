@@ -1,4 +1,4 @@
-/* client.c - the tools' side of a connection */
+/* client.c - the tools' end of a connection */
 #include "libcommon/client.h"
 
 #include <fcntl.h>
@@ -31,13 +31,13 @@ struct client {
 	bool tcp;
 	char *address; /* for messages */
 	char *cluster, *nonce;
-	uint32_t sent, answered; /* numbers of requests */
-	uint32_t bare;           /* the last sent without a credential */
-	struct buf in;           /* read, from `at` on not yet used */
+	uint32_t sent, answered; /* sequence numbers of requests */
+	uint32_t bare;           /* the last one sent without credential */
+	struct buf in;           /* bytes read; used up to `at` */
 	size_t at;
 };
 
-/* One frame; its bodies are in client->in until the next is read. */
+/* One frame; its bodies are in client->in until the next one is read. */
 struct in_frame {
 	struct frame_head head;
 	const char *cred, *json, *raw;
@@ -50,7 +50,7 @@ static int lost(const struct client *client, const char *how, struct err *err)
 	               client->address, how);
 }
 
-/* Read as many bytes as are there; wait until deadline_ms (-1: for ever). */
+/* Read what has arrived; wait until deadline_ms (-1: for ever). */
 static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 {
 	for (;;) {
@@ -79,8 +79,8 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 	}
 }
 
-/* Read while sending: the daemon may wait for us to take its answer before it
- * reads on, and both would wait for ever. */
+/* Read while sending: the daemon may wait until we take its answer before it
+ * reads on, and then both would wait for ever. */
 static int send_all(struct client *client, const char *data, size_t len,
                     struct err *err)
 {
@@ -105,7 +105,7 @@ static int send_all(struct client *client, const char *data, size_t len,
 	return 0;
 }
 
-/* Have len bytes in client->in from client->at on. */
+/* Make sure that client->in has len bytes from client->at on. */
 static int need(struct client *client, size_t len, int64_t deadline_ms,
                 struct err *err)
 {
@@ -145,7 +145,7 @@ static int frame_read(struct client *client, int64_t deadline_ms,
 	return 0;
 }
 
-/* {"error": {...}} as *err; false when it is no refusal. */
+/* Put {"error": {...}} into *err; returns false if it is no refusal. */
 static bool is_refusal(json_t *body, bool proven, struct err *err)
 {
 	json_t *error = json_object_get(body, "error");
@@ -173,7 +173,7 @@ static int take_hello(struct client *client, struct err *err)
 	if (frame_read(client, deadline, &frame, err) < 0)
 		return -1;
 	body = json_loadb(frame.json, frame.head.json_len, 0, NULL);
-	/* No hello has a credential. */
+	/* a hello has no credential */
 	if (body && is_refusal(body, !client->tcp, err)) {
 		rc = -1;
 	} else if (frame.head.kind != FRAME_HELLO ||
@@ -189,7 +189,7 @@ static int take_hello(struct client *client, struct err *err)
 	return rc;
 }
 
-/* connect() itself waits CONNECT_S at most; afterwards nothing blocks. */
+/* connect() waits at most CONNECT_S; afterwards the socket does not block. */
 static int connect_fd(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	struct timeval limit = { .tv_sec = CONNECT_S };
@@ -257,15 +257,15 @@ static int open_tcp(struct client *client, const char *host, const char *port,
 	freeaddrinfo(list);
 	if (client->fd < 0)
 		return no_daemon(client->address, code, err);
-	/* Keepalive ends the wait for a daemon whose machine died. */
+	/* Keepalive ends the wait for a machine that went down. */
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(client->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	client->tcp = true;
 	return 0;
 }
 
-/* The default socket may lie in /tmp, where anybody can make the folder:
- * there only root's or our own daemon will do. */
+/* The default socket may be in /tmp, where anybody can make its folder: there
+ * accept only root's or our own daemon. */
 static int check_owner(struct client *client, struct err *err)
 {
 	struct ucred peer;
@@ -396,7 +396,7 @@ out:
 	return rc;
 }
 
-/* root, the caller, or whom $AISCHED_DAEMON_USER names */
+/* root, the caller, or the user in $AISCHED_DAEMON_USER */
 static bool is_daemon_uid(uid_t uid)
 {
 	const char *name = getenv("AISCHED_DAEMON_USER");
@@ -405,7 +405,7 @@ static bool is_daemon_uid(uid_t uid)
 	return uid == 0 || uid == geteuid() || (pw && pw->pw_uid == uid);
 }
 
-/* Whether the frame is from the daemon, to this request, in this place. */
+/* Check that the frame is from the daemon, to this request, at this place. */
 static int check_proof(struct client *client, const struct in_frame *frame,
                        uint32_t part, struct err *err)
 {
@@ -436,8 +436,8 @@ static int check_proof(struct client *client, const struct in_frame *frame,
 	return 0;
 }
 
-/* The JSON of the last frame.  Over TCP only a ping and a refusal may come
- * without proof: the daemon may not have known whom it answered. */
+/* Returns the JSON of the last frame. Over TCP only a ping and a refusal may
+ * come without proof: the daemon may not have known whom it answered. */
 static json_t *last_frame(struct client *client, const struct in_frame *frame,
                           bool proven, struct err *err)
 {

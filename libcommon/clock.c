@@ -1,4 +1,4 @@
-/* clock.c - what time it is */
+/* clock.c - read clocks */
 #include "libcommon/clock.h"
 
 #include <time.h>

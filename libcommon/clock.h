@@ -1,9 +1,9 @@
 /*
- * clock.h - what time it is
+ * clock.h - read clocks
  *
- * Deadlines and durations use the monotonic clock; times that people and the
- * database see use the wall clock, which may be set back.  sched/ and state/
- * call none of these: time is an argument there.
+ * Deadlines and durations use the monotonic clock; times that users and the
+ * database see use the wall clock, which may be set back. sched/ and state/
+ * call none of these: they get the time as an argument.
  */
 #ifndef LIBCOMMON_CLOCK_H
 #define LIBCOMMON_CLOCK_H

@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-	DEPTH = 64, /* of parentheses */
-	/* Each level keeps at most one value for its |, one for its &. */
+	DEPTH = 64, /* nested parentheses */
+	/* Each level has at most one value pending for | and one for &. */
 	STACK = 2 * (DEPTH + 1) + 1
 };
 
@@ -76,7 +76,7 @@ static int parse_bracket(struct parser *x)
 	return 0;
 }
 
-/* A word, or an expression in parentheses. */
+/* Parse a word, or an expression in parentheses. */
 static int parse_one(struct parser *x)
 {
 	const char *start = x->p;
@@ -94,7 +94,7 @@ static int parse_one(struct parser *x)
 	                      : 0);
 }
 
-/* "*2" behind a part */
+/* Parse "*2" after a part. */
 static int parse_count(struct parser *x)
 {
 	int32_t n = 0;

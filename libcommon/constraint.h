@@ -2,8 +2,8 @@
  * constraint.h - expressions over node features: "ib&(h100|a100)"
  *
  * Slurm's grammar: names, & (binds tighter), |, parentheses; and counts,
- * "ib&[rack1*2&rack2*4]": all nodes have ib, at least two are in rack1 and
- * four in rack2.  The brackets may be left out.
+ * "ib&[rack1*2&rack2*4]": all nodes have ib, at least two are in rack1 and four
+ * in rack2. The brackets may be left out.
  */
 #ifndef LIBCOMMON_CONSTRAINT_H
 #define LIBCOMMON_CONSTRAINT_H
@@ -17,12 +17,12 @@
 enum {
 	CONSTRAINT_AND = -1,
 	CONSTRAINT_OR = -2,
-	CONSTRAINT_MAX_COUNTS = 8,    /* in one expression */
-	CONSTRAINT_MAX_COUNT = 100000 /* of nodes */
+	CONSTRAINT_MAX_COUNTS = 8,    /* counts in one expression */
+	CONSTRAINT_MAX_COUNT = 100000 /* nodes of one count */
 };
 
-/* The token that follows a term to say how many nodes must have it, and the
- * way back; 0 if the token is not a count. */
+/* Convert a count to the token that follows its term, and back; 0 if the token
+ * is no count. */
 static inline int32_t constraint_token(int32_t count)
 {
 	return CONSTRAINT_OR - count;
@@ -33,13 +33,13 @@ static inline int32_t constraint_count(int32_t token)
 	return token < CONSTRAINT_OR ? CONSTRAINT_OR - token : 0;
 }
 
-/* The number (>= 0) of the word of len bytes, as the caller counts them. */
+/* Returns the caller's number (>= 0) of the word of len bytes. */
 typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
 
 /*
  * Translate to postfix: numbers of words, CONSTRAINT_* and counts, at most cap
- * of them.  word NULL: every word is 0.
- * Fails with EINVAL and the position, with ERANGE if cap is too small.
+ * of them. word NULL: every word is 0. Fails with EINVAL and the position, or
+ * with ERANGE if cap is too small.
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
                      int32_t *ret, size_t cap, size_t *ret_n, struct err *err);

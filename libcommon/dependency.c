@@ -1,4 +1,4 @@
-/* dependency.c - what a job waits for, as text */
+/* dependency.c - parse --dependency */
 #include "libcommon/dependency.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static bool take_job(const char **s, struct dep *dep)
 	return true;
 }
 
-/* What is read so far; known: conditions by their hash, from 1 on. */
+/* The conditions read so far; known: by hash, from 1 on. */
 struct reading_deps {
 	struct deps *deps;
 	struct map known;
@@ -78,7 +78,7 @@ static void add(struct reading_deps *r, const struct dep *dep)
 	steps_add(1);
 	if (known && same(&r->deps->dep[known - 1], dep))
 		return;
-	if (!(n & (n - 1))) /* room for twice as many */
+	if (!(n & (n - 1))) /* allocate twice as many */
 		r->deps = xrealloc(
 		    r->deps,
 		    sizeof(*r->deps) + (n ? 2 * n : 1) * sizeof(struct dep), 1);
@@ -87,7 +87,7 @@ static void add(struct reading_deps *r, const struct dep *dep)
 	map_set(&r->known, hash, (void *)(uintptr_t)(n + 1));
 }
 
-/* KIND:JOB[:JOB]... or singleton */
+/* Take KIND:JOB[:JOB]... or singleton. */
 static bool take_condition(const char **s, struct reading_deps *r)
 {
 	int kind = take_kind(s);

@@ -1,4 +1,4 @@
-/* directive.c - #AISUB and #SBATCH lines of a script */
+/* directive.c - read #AISUB and #SBATCH lines of a script */
 #include "libcommon/directive.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 /* The words of one directive line, unquoted. */
 struct line_words {
-	struct buf text; /* one after the other, each with its zero byte */
-	size_t *at;      /* in text */
+	struct buf text; /* the words, each with its zero byte */
+	size_t *at;      /* offsets in text */
 	size_t n, cap;
 };
 
@@ -30,8 +30,8 @@ static const char *words_get(const struct line_words *w, size_t i)
 	return i < w->n ? w->text.data + w->at[i] : NULL;
 }
 
-/* Take one word, which starts at p, and return what follows it; NULL: a
- * quote has no end. */
+/* Take the word that starts at p; returns what follows it, or NULL if a quote
+ * has no end. */
 static const char *words_take(struct line_words *w, const char *p,
                               const char *end)
 {
@@ -71,8 +71,8 @@ static int words_split(struct line_words *w, const char *p, size_t len,
 }
 
 /*
- * The value of an option that is word i: joined, or the next word.  *ret is
- * NULL for none.  Returns how many words more it took, or -1.
+ * Get the value of the option that is word i: joined, or the next word; *ret is
+ * NULL if it has none. Returns how many further words it took, or -1.
  */
 static int take_value(const struct line_words *w, size_t i, const char *joined,
                       enum directive_takes takes, const char **ret)
@@ -108,7 +108,7 @@ static int long_option(struct directive *d, const struct line_words *w,
 	return more;
 }
 
-/* -H, -n4, -n 4, -Hn4 */
+/* Take -H, -n4, -n 4 or -Hn4. */
 static int short_options(struct directive *d, const struct line_words *w,
                          size_t i, const struct directive_handler *h,
                          struct err *err)
@@ -159,7 +159,8 @@ static int directive_line(struct directive *d, const struct line_words *w,
 	return 0;
 }
 
-/* Length of "#AISUB" or "#SBATCH" at the start of the line, 0: neither. */
+/* Returns the length of "#AISUB" or "#SBATCH" at the start of the line, 0 if
+ * neither. */
 static size_t directive_mark(const char *line, size_t len, bool *ret_slurm)
 {
 	static const char *const mark[] = { "#AISUB", "#SBATCH" };

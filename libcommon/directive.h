@@ -1,5 +1,5 @@
 /*
- * directive.h - #AISUB and #SBATCH lines of a script
+ * directive.h - read #AISUB and #SBATCH lines of a script
  */
 #ifndef LIBCOMMON_DIRECTIVE_H
 #define LIBCOMMON_DIRECTIVE_H
@@ -13,7 +13,7 @@ struct directive {
 	int line;           /* from 1 */
 	bool slurm;         /* #SBATCH */
 	const char *option; /* with its dashes: "--time", "-t" */
-	const char *value;  /* NULL: none was given */
+	const char *value;  /* NULL: not given */
 };
 
 /* DIRECTIVE_UNKNOWN takes the next word unless that looks like an option. */
@@ -27,8 +27,8 @@ enum directive_takes {
 struct directive_handler {
 	enum directive_takes (*takes)(const char *option, bool slurm,
 	                              void *arg);
-	/* Each option, in order; its texts are valid for the call.  Returns
-	 * -1 with *err to stop. */
+	/* Called for each option, in order; its strings are valid during the
+	 * call. Returns -1 with *err to stop. */
 	int (*option)(const struct directive *d, void *arg, struct err *err);
 	/* A word that is no option; NULL: it is an error.  Returns -1 with *err
 	 * to stop. */
@@ -39,11 +39,11 @@ struct directive_handler {
 };
 
 /*
- * Read the options on directive lines before the first command.  A line may
- * hold several; values may be quoted ('', "", \) and are joined or follow as
- * on a command line.  Text after " #" is a comment.
- * Fails with EINVAL, `name:line: ...` (a word that is not an option, a missing
- * value or quote), or with the handler's error and that prefix.
+ * Read the options on directive lines before the first command. A line may have
+ * several; values may be quoted ('', "", \) and are joined or follow as on a
+ * command line. Text after " #" is a comment. Fails with EINVAL, `name:line:
+ * ...` (a word that is not an option, a missing value or quote), or with the
+ * handler's error and that prefix.
  */
 int directive_scan(const char *script, size_t len, const char *name,
                    const struct directive_handler *handler, struct err *err);

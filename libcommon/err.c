@@ -1,4 +1,4 @@
-/* err.c - how functions say why they failed */
+/* err.c - why a function failed */
 #include "libcommon/err.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include "libcommon/clean.h"
 
-/* User input is quoted in texts: a newline in it must not forge a line. */
+/* Texts quote user input: a newline in it must not begin another line. */
 static void one_line(char *s)
 {
 	s[text_clean(s, strlen(s))] = '\0';

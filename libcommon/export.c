@@ -26,7 +26,7 @@ static const char *take_item(const char *s, struct buf *item, struct err *err)
 	return s;
 }
 
-/* Bytes of the variable's name at s. */
+/* Returns the length of the variable's name at s. */
 static size_t name_len(const char *s)
 {
 	return strcspn(s, "=");
@@ -49,7 +49,7 @@ static bool same_name(const char *a, const char *b)
 	return len == name_len(b) && !memcmp(a, b, len);
 }
 
-/* The items of a list one after the other, "ALL" and "NONE" taken out. */
+/* Split a list into items, without "ALL" and "NONE". */
 static int split(struct buf *ret, bool *ret_all, const char *list,
                  struct err *err)
 {
@@ -84,7 +84,7 @@ static const char *next_item(const struct buf *items, const char *item)
 	return item < items->data + items->len ? item : NULL;
 }
 
-/* The item that names the variable, NULL: none. */
+/* Returns the item that names the variable, or NULL. */
 static const char *find_item(const struct buf *items, const char *variable)
 {
 	const char *item = NULL;
@@ -109,7 +109,7 @@ int export_env(struct buf *ret, const char *list, char *const *env,
 
 		if (!strchr(*env, '='))
 			continue;
-		/* NAME=VALUE has a value of its own, below. */
+		/* NAME=VALUE gets its own value below. */
 		if (named ? !strchr(named, '=') : all)
 			buf_add(ret, *env, strlen(*env) + 1);
 	}

@@ -8,11 +8,10 @@
 #include "libcommon/err.h"
 
 /*
- * Append NAME=VALUE, each with its zero byte.  list is that of --export: ALL,
+ * Append NAME=VALUE, each with its zero byte. list is that of --export: ALL,
  * NONE, NAME, NAME=VALUE, several of them between commas; values with commas
- * are quoted, '' or "".  NULL is ALL.
- * Fails with EINVAL for a bad name or a quote without end, with E2BIG over
- * LIMIT_ENV.
+ * are quoted, '' or "". NULL is ALL. Fails with EINVAL for a bad name or a
+ * quote without end, with E2BIG over LIMIT_ENV.
  */
 int export_env(struct buf *ret, const char *list, char *const *env,
                struct err *err);

@@ -1,4 +1,4 @@
-/* filter_opt.c - options that choose jobs, the same in aiq and aicancel */
+/* filter_opt.c - options of aiq and aicancel that select jobs */
 #include "libcommon/filter_opt.h"
 
 #include <pwd.h>
@@ -46,7 +46,7 @@ int opt_add_states(void *ctx, const struct opt *opt, const char *value,
                    struct err *err)
 {
 	json_t *list = list_of(ctx, opt);
-	char name[32]; /* longer than any */
+	char name[32]; /* no name is longer */
 
 	for (const char *s = value;; s++) {
 		size_t len = strcspn(s, ",");

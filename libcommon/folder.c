@@ -9,7 +9,7 @@
 
 #include "libcommon/mem.h"
 
-/* Shorten it to the folder above; false: there is none. */
+/* Shorten the path to its parent; returns false if it has none. */
 static bool go_up(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -20,7 +20,7 @@ static bool go_up(char *path)
 	return true;
 }
 
-/* The deepest that exists must take new files. */
+/* The deepest existing folder must allow new files. */
 static int check_deepest(char *path, struct err *err)
 {
 	struct stat st;
@@ -50,7 +50,7 @@ int folder_check(const char *workdir, const char *file, struct err *err)
 	int result = 0;
 
 	if (pattern)
-		*pattern = '\0'; /* what stands for it is not known yet */
+		*pattern = '\0'; /* its value is not known yet */
 	if ((pattern || access(path, F_OK) < 0) && go_up(path))
 		result = check_deepest(path, err);
 	free(path);

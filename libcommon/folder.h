@@ -1,7 +1,7 @@
 /*
- * folder.h - whether the files of a job could be made at all
+ * folder.h - check that the files of a job can be made
  *
- * The daemon could not look: it is not the user, and must not block.
+ * The daemon cannot check that: it is not the user, and must not block.
  */
 #ifndef LIBCOMMON_FOLDER_H
 #define LIBCOMMON_FOLDER_H
@@ -9,9 +9,9 @@
 #include "libcommon/err.h"
 
 /*
- * Missing folders are made when the job starts, so only the deepest one that
- * exists matters; what %j and others stand for is not looked at.
- * Fails: EACCES, ENOTDIR, EROFS ...
+ * Missing folders are made when the job starts, so only the deepest existing
+ * one matters; parts after %j and the like are not checked. Fails with EACCES,
+ * ENOTDIR, EROFS ...
  */
 int folder_check(const char *workdir, const char *file, struct err *err);
 

@@ -1,4 +1,4 @@
-/* follow.c - what a job prints, while it prints it */
+/* follow.c - copy a job's output, also while it is written */
 #include "libcommon/follow.h"
 
 #include <err.h>
@@ -15,29 +15,30 @@
 #include "libcommon/client.h"
 
 enum {
-	LOOK_MS = 1000, /* what other machines write makes no inotify event */
-	SEEK_MS = 100,  /* for the start of the job, or the daemon */
+	LOOK_MS = 1000, /* writes of other machines make no inotify event */
+	/* while waiting for the start of the job, or for the daemon */
+	SEEK_MS = 100,
 	COPY_SIZE = 64 * 1024
 };
 
 struct follow {
 	const char *address, *job;
 	long task;
-	bool to_end;        /* as it is written, until the job ends */
-	struct client *ask; /* where the output is; NULL: not connected */
-	struct client *end; /* op wait is on its way; NULL: not connected */
-	char state[32];     /* of the job, when it was last asked for */
-	bool absent;        /* the output is a file, and not on this machine */
-	int fd;             /* of the output, -1: not open yet */
-	int inotify;        /* says that it grew */
-	int64_t had;        /* bytes that came from the daemon */
-	struct err broken;  /* they could not be written; code 0: they were */
+	bool to_end;        /* follow until the job ends */
+	struct client *ask; /* asks for the output; NULL: not connected */
+	struct client *end; /* has op wait in flight; NULL: not connected */
+	char state[32];     /* state of the job at the last answer */
+	bool absent;        /* the output is a file on another machine */
+	int fd;             /* the output file, -1: not open yet */
+	int inotify;        /* reports that it grew */
+	int64_t had;        /* bytes received from the daemon */
+	struct err broken;  /* why writing failed; code 0: it did not */
 };
 
 enum follow_end {
 	YES,
-	WHOLE,   /* the daemon has sent it, to its end */
-	NOT_YET, /* *err says what is missing */
+	WHOLE,   /* the daemon sent all of it */
+	NOT_YET, /* *err has what is missing */
 	FAILED
 };
 
@@ -53,9 +54,9 @@ static enum follow_end lost(struct client **client, const struct err *err)
 	return away ? NOT_YET : FAILED;
 }
 
-/* --- where the output is -------------------------------------------------- */
+/* --- find the output ------------------------------------------------------ */
 
-/* where: which machine or volume has it; NULL: this one. */
+/* where: which machine or volume has it; NULL: this machine. */
 static enum follow_end open_output(struct follow *f, const char *path,
                                    const char *where, struct err *err)
 {
@@ -108,7 +109,7 @@ static int take_part(const void *data, size_t len, void *arg)
 	return write_all(data, len, &f->broken);
 }
 
-/* The answer may take as long as the job does. */
+/* The answer may take as long as the job runs. */
 static json_t *ask_log(struct follow *f, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:s, s:s, s:b, s:I}", "op", "log", "id",
@@ -128,7 +129,7 @@ static json_t *ask_log(struct follow *f, struct err *err)
 	return answer;
 }
 
-/* The job wrote more than the daemon keeps. */
+/* Say how much the daemon did not keep. */
 static void say_omitted(const struct follow *f, const json_t *answer)
 {
 	json_int_t n = json_integer_value(json_object_get(answer, "omitted"));
@@ -168,9 +169,10 @@ static enum follow_end find_output(struct follow *f, struct err *err)
 	return v;
 }
 
-/* --- copying -------------------------------------------------------------- */
+/* --- copy
+ * ------------------------------------------------------------------ */
 
-/* A file that became shorter was truncated and written anew. */
+/* A shorter file was truncated: begin anew. */
 static void check_truncated(struct follow *f)
 {
 	struct stat st;
@@ -196,7 +198,8 @@ static int copy(struct follow *f, struct err *err)
 	return 0;
 }
 
-/* --- until the end -------------------------------------------------------- */
+/* --- follow to the end
+ * ----------------------------------------------------- */
 
 static enum follow_end ask_end(struct follow *f, struct err *err)
 {
@@ -241,10 +244,11 @@ static void pause_until_change(struct follow *f)
 
 	poll(pfd, 2, f->fd >= 0 && f->end ? LOOK_MS : SEEK_MS);
 	if (pfd[0].revents && read(f->inotify, events, sizeof(events)) < 0)
-		return; /* only to empty it */
+		return; /* only drain the events */
 }
 
-/* Ask for the state first: output written before the end must be copied. */
+/* Ask for the state before copying: output written before the end must be
+ * copied. */
 static int follow_to_end(struct follow *f, struct err *err)
 {
 	enum follow_end ended = NOT_YET, found = NOT_YET;
@@ -285,7 +289,7 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	int rc = 0;
 
 	fflush(stdout);
-	/* Wait for a vanished file only if it was there once. */
+	/* Wait for a missing socket only if it worked once. */
 	f.ask = client_open(address, err);
 	if (!f.ask)
 		return -1;

@@ -1,4 +1,4 @@
-/* hostlist.c - "n[000-127],login,r[1-2]n[1-8]" and back */
+/* hostlist.c - expand and format "n[000-127],login,r[1-2]n[1-8]" */
 #include "libcommon/hostlist.h"
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ enum {
 
 struct expansion {
 	struct hostlist list;
-	const char *text; /* all of it, for errors */
+	const char *text; /* the whole list, for errors */
 	struct err *err;
 	char name[NAME_BYTES + 1];
 };
@@ -85,8 +85,8 @@ static int take_range(struct expansion *x, const char **p, uint32_t *ret_lo,
 	return 0;
 }
 
-/* Add all names that begin with the len bytes of x->name and go on as p
- * says, up to the comma or the end. */
+/* Add all names that begin with the len bytes of x->name and go on as p says,
+ * up to the comma or the end. */
 static int expand(struct expansion *x, size_t len, const char *p)
 {
 	const char *close;
@@ -124,7 +124,7 @@ static int expand(struct expansion *x, size_t len, const char *p)
 	return 0;
 }
 
-/* The comma after the name, or the end. */
+/* Returns the comma after the name, or the end. */
 static const char *skip_name(const char *p)
 {
 	for (bool inside = false; *p && (inside || *p != ','); p++)
@@ -157,7 +157,7 @@ void hostlist_free(struct hostlist *list)
 	*list = (struct hostlist){ 0 };
 }
 
-/* A name as its stem and the digits at its end. */
+/* A name divided into its stem and the digits at its end. */
 struct host {
 	const char *name, *digits;
 	size_t stem, width;
@@ -208,7 +208,7 @@ static bool follows(const struct host *lo, const struct host *a,
 	        (b->width > lo->width && *b->digits != '0'));
 }
 
-/* Hosts of one stem: the name, or stem[ranges]. */
+/* Append hosts of one stem: a name, or stem[ranges]. */
 static void put_group(struct buf *out, const struct host *host, size_t n)
 {
 	buf_add(out, host->name, host->stem);

@@ -20,7 +20,7 @@ static bool range_has(const struct idrange *r, uint32_t id)
 	return id >= r->lo && id <= r->hi && (id - r->lo) % r->step == 0;
 }
 
-/* The first range that ends at id or later; set->n when there is none. */
+/* Returns the first range that ends at id or later; set->n if there is none. */
 static size_t find(const struct idset *set, uint32_t id)
 {
 	size_t low = 0, high = set->n;
@@ -50,8 +50,8 @@ static void insert(struct idset *set, size_t i, struct idrange r)
 	set->n++;
 }
 
-/* Arrays start in ascending order, so ranges go from the front: only step
- * over those. */
+/* Remove range i. Arrays start in ascending order, so ranges mostly go from the
+ * front: only advance over those. */
 static void drop(struct idset *set, size_t i)
 {
 	set->n--;
@@ -67,8 +67,8 @@ static void drop(struct idset *set, size_t i)
 		idset_free(set);
 }
 
-/* Make ranges i and i + 1 one where they are one progression.  Any two
- * single ids are, until the upper one continues better with what follows. */
+/* Merge ranges i and i + 1 if they are one progression. Two single ids always
+ * are, unless the upper one continues better with what follows. */
 static void join(struct idset *set, size_t i)
 {
 	struct idrange *a, *b;
@@ -100,8 +100,8 @@ static void append(struct idset *set, struct idrange r)
 		join(set, set->n - 2);
 }
 
-/* Take the digits at *s; more than LIMIT_ARRAY stays that, as all of it is
- * too much.  False: there are none. */
+/* Take the digits at *s, at most LIMIT_ARRAY, which is too much already.
+ * Returns false if there are none. */
 static bool take_number(const char **s, uint32_t *ret)
 {
 	const char *p = *s;
@@ -146,8 +146,7 @@ static int by_lo(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* The set of all ids up to max that are in any of the ranges, which overlap
- * as they like. */
+/* Gather all ids up to max of any ranges, which may overlap. */
 static void gather_each(struct idset *set, const struct idset *terms,
                         uint32_t max)
 {
@@ -166,9 +165,9 @@ static void gather_each(struct idset *set, const struct idset *terms,
 	steps_add(max / 8);
 }
 
-/* The same; in one go as long as ranges that overlap are without steps.
- * False: they overlap and name more ids than an array has, some of them many
- * times. */
+/* Gather in one pass, as long as overlapping ranges have no steps. Returns
+ * false if they overlap and name more ids than an array has, counted with
+ * repetitions. */
 static bool gather(struct idset *set, struct idset *terms)
 {
 	uint32_t max = 0;
@@ -309,7 +308,7 @@ void idset_add(struct idset *set, uint32_t id)
 	if (r && range_has(r, id))
 		return;
 	if (r && id > r->lo) {
-		/* Between two members of a range: cut it there. */
+		/* It is between two members of a range: cut the range there. */
 		uint32_t above = (uint32_t)idset_next(set, id);
 		struct idrange upper = range_of(above, r->hi, r->step);
 
@@ -348,7 +347,7 @@ bool idset_del(struct idset *set, uint32_t id)
 	return true;
 }
 
-/* Append what is left of r from lo on up to the one before id. */
+/* Append the part of r from lo up to before id. */
 static void append_before(struct idset *set, const struct idrange *r,
                           int64_t lo, int64_t id)
 {
@@ -357,9 +356,9 @@ static void append_before(struct idset *set, const struct idrange *r,
 		       range_of((uint32_t)lo, (uint32_t)id - r->step, r->step));
 }
 
-/* Divide the members of r between those that which has, and the rest.  Go from
+/* Divide the members of r between those that `which` has, and the rest. Go from
  * each member of the one to the next that the other may have: the work is that
- * of the smaller of both. */
+ * of the smaller set. */
 static void divide(const struct idrange *r, const struct idset *which,
                    struct idset *taken, struct idset *rest)
 {
@@ -398,7 +397,7 @@ void idset_take(struct idset *set, const struct idset *which, struct idset *ret)
 	*set = rest;
 }
 
-/* The first member of r that is not below id; above hi when there is none. */
+/* Returns the first member of r not below id; above hi if there is none. */
 static int64_t range_from(const struct idrange *r, int64_t id)
 {
 	return id <= r->lo
@@ -406,7 +405,7 @@ static int64_t range_from(const struct idrange *r, int64_t id)
 	           : r->lo + (id - r->lo + r->step - 1) / r->step * r->step;
 }
 
-/* Steps repeat after their product, so what has not met by then never does. */
+/* Steps repeat after their product: if nothing met by then, nothing will. */
 static bool ranges_meet(const struct idrange *a, const struct idrange *b)
 {
 	const struct idrange *wide = a->step > b->step ? a : b;
@@ -463,7 +462,7 @@ void idset_format(const struct idset *set, struct buf *out)
 		buf_i64(out, r->lo);
 		if (r->lo == r->hi)
 			continue;
-		/* Two ids far apart are no pattern. */
+		/* Do not write two ids far apart as a range with a step. */
 		if (r->step > 1 && r->hi - r->lo == r->step)
 			buf_addc(out, ',');
 		else

@@ -15,41 +15,42 @@
 #include "libcommon/err.h"
 
 struct idrange {
-	uint32_t lo, hi, step; /* hi is one of them; step >= 1 */
+	uint32_t lo, hi, step; /* hi is a member; step >= 1 */
 };
 
 struct idset {
 	struct idrange *range;
 	size_t n, cap;
-	size_t gone; /* entries before range, deleted from the front */
+	size_t gone; /* entries deleted from the front */
 };
 
 /*
- * "0-99:2,7,200-210"; ids below LIMIT_ARRAY; duplicates are taken once.  With
- * ret_max a trailing "%10" is taken too, 0 when there is none.
- * Fails with EINVAL or ERANGE; *ret is written only on success.
+ * Parse "0-99:2,7,200-210"; ids below LIMIT_ARRAY; duplicates are taken once.
+ * With ret_max also a trailing "%10", 0 if there is none. Fails with EINVAL or
+ * ERANGE; *ret is written only on success.
  */
 int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
                 struct err *err);
-void idset_free(struct idset *set); /* and is empty again */
+void idset_free(struct idset *set); /* it is empty again */
 
 void idset_format(const struct idset *set, struct buf *out);
 uint32_t idset_count(const struct idset *set);
 bool idset_has(const struct idset *set, uint32_t id);
-uint32_t idset_min(const struct idset *set); /* not empty */
+uint32_t idset_min(const struct idset *set); /* must not be empty */
 uint32_t idset_max(const struct idset *set);
 
 void idset_add(struct idset *set, uint32_t id);
-bool idset_del(struct idset *set, uint32_t id); /* false: was not there */
+bool idset_del(struct idset *set,
+               uint32_t id); /* returns false if it was not there */
 
-/* Move what is in both out of set into *ret (overwritten). */
+/* Move what is in both from set to *ret (overwritten). */
 void idset_take(struct idset *set, const struct idset *which,
                 struct idset *ret);
 /* Whether they have a member in common. */
 bool idset_meets(const struct idset *a, const struct idset *b);
 void idset_copy(struct idset *ret, const struct idset *set);
 
-/* The next member above after, or -1; start with -1. */
+/* Returns the next member above `after`, or -1; start with -1. */
 int64_t idset_next(const struct idset *set, int64_t after);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * job_fields.h - what a listing can say of a job
+ * job_fields.h - the fields of jobs in listings
  *
- * Names on the wire, as `aiq --json` shows them.  The daemon writes them
- * (aischedd/read/listing_job.c), aiq asks for them: for its columns and for one
+ * Names on the wire, as `aiq --json` shows them. The daemon writes them
+ * (aischedd/read/listing_job.c); aiq asks for them, for its columns and for one
  * job in words.
  */
 #ifndef LIBCOMMON_JOB_FIELDS_H
 #define LIBCOMMON_JOB_FIELDS_H
 
-/* X(name, in JSON that names no fields, in the words on one job) */
+/* X(name, usual in JSON, shown in the words on one job) */
 #define JOB_FIELDS(X)                    \
 	X(job_id, true, true)            \
 	X(array_job_id, true, true)      \

@@ -1,4 +1,4 @@
-/* jobid.c - the three ways to name jobs */
+/* jobid.c - parse the three forms of job ids */
 #include "libcommon/jobid.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* "3", or "[1-5,9]" */
+/* Parse "3", or "[1-5,9]". */
 static int parse_tasks(struct idset *ret, const char *s, struct err *err)
 {
 	size_t len = strlen(s);

@@ -1,5 +1,5 @@
 /*
- * jobid.h - the three ways to name jobs: 12, 12_3, 12_[1-5,9]
+ * jobid.h - parse the three forms of job ids: 12, 12_3, 12_[1-5,9]
  */
 #ifndef LIBCOMMON_JOBID_H
 #define LIBCOMMON_JOBID_H
@@ -9,7 +9,7 @@
 #include "libcommon/err.h"
 #include "libcommon/idset.h"
 
-#define NO_TASK UINT32_MAX /* of an array: none, or all of it */
+#define NO_TASK UINT32_MAX /* instead of a task: no array, or all of it */
 
 struct jobid {
 	uint64_t job;       /* > 0 */

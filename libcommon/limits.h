@@ -1,14 +1,14 @@
 /*
- * limits.h - the bounds of everything a peer can make us hold
+ * limits.h - bounds of everything that a peer can make us hold
  *
- * Each has a test.  Where the configuration can set one, this is the default
- * or the ceiling, as the comment says.
+ * A test covers each. If the configuration can set one, this is the default or
+ * the ceiling, as its comment says.
  */
 #ifndef LIBCOMMON_LIMITS_H
 #define LIBCOMMON_LIMITS_H
 
 enum {
-	LIMIT_TEXT = 4096,      /* bytes of one text field of a request */
+	LIMIT_TEXT = 4096,      /* bytes of one text in a request */
 	LIMIT_ARGS = 64 * 1024, /* bytes of all script arguments, as JSON */
 	LIMIT_TASKS = 65536,    /* tasks of one job */
 	LIMIT_ARRAY = 1000001,  /* tasks of one array; highest index + 1 */
@@ -23,15 +23,16 @@ enum {
 	LIMIT_SCRIPT_MAX = 32 << 20, /* (ceiling of max_script_size) */
 	LIMIT_ENV = 2 << 20,         /* bytes of an environment */
 	LIMIT_BARE = 256,            /* bytes of a request without credential */
-	LIMIT_VALUES = 65536, /* JSON values in a request; a list is four */
-	LIMIT_VALUES_SUBMIT = 1 << 18, /* in one that submits jobs */
-	LIMIT_CONNS = 1024, /* connections of users that are served at once */
-	LIMIT_CONNS_USER = 256, /* of them of one user */
-	LIMIT_ASKS_USER = 256, /* requests of one user in flight, beside one for
-	                        * each connection */
-	LIMIT_CONNS_KEPT = 64, /* of them for root and admins only */
-	LIMIT_STRANGERS = 256, /* connections of whom is not known yet, on Unix
-	                        * sockets, and as many over TCP */
+	/* JSON values in a request; a list counts as four */
+	LIMIT_VALUES = 65536,
+	LIMIT_VALUES_SUBMIT = 1 << 18, /* likewise, if it submits jobs */
+	LIMIT_CONNS = 1024,            /* connections of users at a time */
+	LIMIT_CONNS_USER = 256,        /* of these, of one user */
+	LIMIT_ASKS_USER = 256, /* requests of one user in flight, beyond one for
+	                          each connection */
+	LIMIT_CONNS_KEPT = 64, /* of these, for root and admins only */
+	LIMIT_STRANGERS = 256, /* connections of peers not known yet, on Unix
+	                          sockets, and as many over TCP */
 	LIMIT_NODES = 65536,
 	LIMIT_GPUS = 64,     /* on one node */
 	LIMIT_CPUS = 65535,  /* on one node */
@@ -40,8 +41,8 @@ enum {
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
 	LIMIT_RESERVATIONS = 256,
-	LIMIT_LOGS = 256,     /* outputs of jobs that are read at a time */
-	LIMIT_LOGS_USER = 64, /* of them by one user */
+	LIMIT_LOGS = 256,     /* outputs of jobs being read */
+	LIMIT_LOGS_USER = 64, /* of these, by one user */
 	LIMIT_EVICTIONS = 60, /* of one job in an hour */
 };
 

@@ -15,7 +15,7 @@
 #include "libcommon/clock.h"
 
 enum {
-	LINE = 4096, /* longer ones are cut; a pipe takes this at once */
+	LINE = 4096, /* longer lines are cut; a pipe takes this much at once */
 	REPEAT_S = 60
 };
 
@@ -26,8 +26,8 @@ static bool to_journal;
 static const char *const level_name[] = { "err", "warning", "notice", "info",
 	                                  "debug" };
 
-/* JOURNAL_STREAM is inherited by shells whose stderr went elsewhere since:
- * it names the file that the journal reads. */
+/* Whether stderr is the file in JOURNAL_STREAM: shells inherit that variable
+ * even if their stderr was redirected. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -47,7 +47,7 @@ void log_init(enum log_level least)
 	to_journal = stderr_is_journal();
 }
 
-/* "<4>" for the journal (syslog's numbers begin with 3 for err), else
+/* Write "<4>" for the journal (syslog's numbers begin with 3 for err), else
  * "2026-11-21T18:30:00 warning ". */
 static size_t put_prefix(char *line, size_t size, enum log_level level)
 {
@@ -83,8 +83,8 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 		if ((unsigned char)line[i] < ' ' || line[i] == 127)
 			line[i] = '?';
 	line[len++] = '\n';
-	/* One write, so that lines of several threads do not mix; when it
-	 * fails there is nobody left to tell. */
+	/* One write, so that lines of several threads do not mix. If it fails,
+	 * nobody can be told. */
 	(void)!write(STDERR_FILENO, line, len);
 	errno = saved;
 }

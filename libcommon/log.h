@@ -1,10 +1,9 @@
 /*
  * log.h - one line per event, on stderr: verb noun key=value
  *
- * Levels: err someone must act, warning we coped (say how), notice state
- * changed, info, debug.  Under systemd (JOURNAL_STREAM) lines begin with its
- * priority prefix, else with the local time.  Loop thread and workers may
- * log at once.
+ * Levels: err: an admin must act; warning: the daemon coped (say how); notice:
+ * a state changed; info; debug. Under systemd (JOURNAL_STREAM) lines begin with
+ * its priority prefix, else with the local time. Thread safe.
  */
 #ifndef LIBCOMMON_LOG_H
 #define LIBCOMMON_LOG_H
@@ -22,8 +21,8 @@ void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* At most one true a minute for each place that has a struct of its own;
- * *ret_skipped is how many were false since. */
+/* Returns true at most once a minute for each place that has a struct of its
+ * own; *ret_skipped is how often it returned false since. */
 struct log_limit {
 	int64_t last;
 	unsigned skipped;

@@ -1,11 +1,11 @@
-/* map.c - from 64-bit numbers to pointers */
+/* map.c - map 64-bit numbers to pointers */
 #include "libcommon/map.h"
 
 #include <stdlib.h>
 
 #include "libcommon/mem.h"
 
-/* The finisher of splitmix64: every bit of the key moves every bit. */
+/* The finisher of splitmix64: every bit of the key affects every bit. */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -13,7 +13,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The slot of key, or the empty one where it belongs. */
+/* Returns the slot of key, or the empty one where it belongs. */
 static size_t seek(const struct map *map, uint64_t key)
 {
 	size_t mask = map->cap - 1, i = mix(key) & mask;
@@ -81,7 +81,7 @@ void *map_del(struct map *map, uint64_t key)
 	for (i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
 		size_t home = mix(map->slot[i].key) & mask;
 
-		/* Move it back unless its home lies after the hole. */
+		/* Move it back unless its home is after the hole. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			map->slot[hole] = map->slot[i];
 			hole = i;
@@ -111,7 +111,8 @@ void *map_each(const struct map *map, size_t *at)
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 {
 	const unsigned char *p = data;
-	/* Mixed, or a seed and a first byte that are exchanged look alike. */
+	/* Mixed, or exchanging the seed and the first byte would give the
+	 * same. */
 	uint64_t h = mix(seed) ^ 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < len; i++)

@@ -1,8 +1,8 @@
 /*
- * map.h - from 64-bit numbers to pointers
+ * map.h - map 64-bit numbers to pointers
  *
- * Open addressing, linear probing, deletion by shifting back.  A zeroed
- * struct map is empty.  Keys need not be spread: they are hashed here.
+ * Open addressing, linear probing, deletion by shifting back. A zeroed struct
+ * map is empty. Keys are hashed here, so they need not be.
  */
 #ifndef LIBCOMMON_MAP_H
 #define LIBCOMMON_MAP_H
@@ -20,20 +20,25 @@ struct map {
 	size_t n, cap; /* cap is a power of two, or 0 */
 };
 
-void *map_find(const struct map *map, uint64_t key);      /* NULL: not there */
-void map_set(struct map *map, uint64_t key, void *value); /* not NULL */
-/* The place of a key's value; NULL there means that the caller must fill it in
+void *map_find(const struct map *map,
+               uint64_t key); /* returns NULL if absent */
+void map_set(struct map *map, uint64_t key,
+             void *value); /* value must not be NULL */
+/* Returns the place of a key's value; if that is NULL, the caller must set it
  * at once. */
 void **map_at(struct map *map, uint64_t key);
 /* Make room for n keys in all, so that the map need not grow step by step. */
 void map_reserve(struct map *map, size_t n);
-void *map_del(struct map *map, uint64_t key); /* what was there, or NULL */
-void map_free(struct map *map);               /* not the values */
+void *map_del(struct map *map,
+              uint64_t key);    /* returns what was there, or NULL */
+void map_free(struct map *map); /* does not free the values */
 
-/* Walk all: start with *at = 0; NULL at the end.  The map must not change. */
+/* Walk through all: start with *at = 0; returns NULL at the end. The map must
+ * not change meanwhile. */
 void *map_each(const struct map *map, size_t *at);
 
-/* A 64-bit hash of bytes, for keys that are texts; start with seed 0. */
+/* Returns a 64-bit hash of bytes, for keys that are texts; start with seed
+ * 0. */
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* mem.c - memory that cannot run out, and arenas */
+/* mem.c - allocation that does not fail, and arenas */
 #include "libcommon/mem.h"
 
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chunks double in size, so that short arenas are cheap and long ones few;
- * what is larger than the last has a chunk of its own. */
+/* Chunks double in size, so that small arenas are cheap and large ones have
+ * few; a larger block gets a chunk of its own. */
 #define CHUNK_BYTES     ((size_t)8 * 1024)
 #define CHUNK_MAX_BYTES ((size_t)1024 * 1024)
 
@@ -119,7 +119,7 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
-/* calloc() gives large chunks lazily: pages come when they are used. */
+/* calloc() maps large chunks lazily: pages are made when used. */
 static void *alloc_large(struct arena *arena, size_t bytes, bool zeroed)
 {
 	struct chunk *c = zeroed ? xcalloc(1, sizeof(*c) + bytes)

@@ -1,9 +1,9 @@
 /*
- * mem.h - memory that cannot run out, and arenas
+ * mem.h - allocation that does not fail, and arenas
  *
- * Out of memory ends the process with one line: everything a peer can make
- * us allocate is bounded before it is allocated.  An arena holds what lives
- * and dies together: one scheduling pass, one request.
+ * If memory runs out, the process ends with one line: everything that a peer
+ * can make us allocate is bounded before. An arena holds what lives and dies
+ * together: one scheduling pass, one request.
  */
 #ifndef LIBCOMMON_MEM_H
 #define LIBCOMMON_MEM_H
@@ -14,14 +14,14 @@
 
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
-void *xrealloc(void *p, size_t n, size_t size); /* n * size is checked */
+void *xrealloc(void *p, size_t n, size_t size); /* checks n * size */
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 /* Replace *text with a copy of to, or with NULL. */
 void text_set(char **text, const char *to);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* p = GROW(p, n, &cap): room for one more in an array of n used and cap
+/* p = GROW(p, n, &cap): make room for one more in an array of n used and cap
  * allocated elements. */
 #define GROW(p, n, cap) \
 	((n) < *(cap) ? (void *)(p) : grow_array((p), (cap), sizeof(*(p))))
@@ -30,11 +30,11 @@ void *grow_array(void *p, size_t *cap, size_t size);
 struct arena;
 
 struct arena *arena_new(void);
-void arena_free(struct arena *arena); /* NULL is fine */
+void arena_free(struct arena *arena); /* NULL is allowed */
 
-/* Zeroed and aligned for any type; valid until arena_free(). */
+/* Returns zeroed memory, aligned for any type; valid until arena_free(). */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
-/* The same, not zeroed: for memory that the caller fills at once. */
+/* Likewise, but not zeroed: for memory that the caller fills at once. */
 void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
 size_t arena_used(const struct arena *arena); /* bytes handed out */
@@ -50,7 +50,7 @@ struct arena_list {
 	size_t n, cap;
 };
 
-/* Room for one more element of this size, zeroed: the last of the list. */
+/* Append a zeroed element of this size and return it. */
 void *arena_push(struct arena *arena, struct arena_list *list, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* msg.c - the requests, and who may make them */
+/* msg.c - the requests and their roles */
 #include "libcommon/msg.h"
 
 #include <assert.h>

@@ -63,8 +63,8 @@
 
 enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 
-/* X(name, least role; ROLE_USER: his own jobs only, operators those of their
- * queues, admins all) */
+/* X(name, least role). ROLE_USER: users on their own jobs, operators on those
+ * of their queues, admins on all. */
 #define OPS(X)                      \
 	X(ping, ROLE_NOBODY)        \
 	X(submit, ROLE_USER)        \
@@ -103,8 +103,8 @@ const char *op_name(enum op op);
 enum role op_role(enum op op);
 int op_parse(const char *s); /* -1: no such request */
 
-/* X(action, least role).  Holds of operators and up are JobHeldAdmin unless
- * asked at submission; only they lift those. */
+/* X(action, least role). A hold by operators and admins is JobHeldAdmin, unless
+ * requested at submission; only they can release it. */
 #define ACTIONS(X)                \
 	X(hold, ROLE_USER)        \
 	X(release, ROLE_USER)     \

@@ -33,17 +33,20 @@ enum job_state {
 	    JOB_NSTATES
 };
 
-/* What a job with this reason waits for: passes treat it accordingly. */
+/* The thing that a job with this reason waits for; passes treat it
+ * accordingly. */
 enum reason_kind {
-	REASON_ENDED,   /* nothing: it has ended, or all of its row start */
+	REASON_ENDED,   /* nothing: it has ended, or its whole row starts */
 	REASON_UNASKED, /* the next pass */
-	REASON_ROOM,    /* other jobs end: too little is free */
-	REASON_PLACE,   /* other jobs end or move: enough is free elsewhere */
-	REASON_DOMAIN,  /* the same, in one domain of the topology */
-	REASON_TURN,    /* jobs that are ahead of it start */
-	REASON_LIMIT,   /* jobs that count towards the same limit end */
-	REASON_DOWN,    /* its nodes or their runner come back, a delay ends */
-	REASON_OWN      /* something that no other job could take from it */
+	REASON_ROOM,    /* the end of other jobs: too little is free */
+	REASON_PLACE, /* the end or move of other jobs: enough is free elsewhere
+	               */
+	REASON_DOMAIN, /* likewise, in one domain of the topology */
+	REASON_TURN,   /* the start of jobs ahead of it */
+	REASON_LIMIT,  /* the end of jobs that count towards the same limit */
+	REASON_DOWN, /* the return of its nodes or their runner, or the end of a
+	                delay */
+	REASON_OWN   /* something that no other job could take */
 };
 
 /* X(symbol, kind, what `aiq JOB` and the man page say about it) */
@@ -98,13 +101,13 @@ enum reason {
 const char *job_state_name(enum job_state state);   /* "RUNNING" */
 const char *job_state_letter(enum job_state state); /* "R" */
 bool job_state_is_final(enum job_state state);
-/* Long or short name, any case; -1 when it is neither. */
+/* Accepts a long or short name in any case; returns -1 if it is neither. */
 int job_state_parse(const char *s);
 
 const char *reason_name(enum reason why);
 const char *reason_text(enum reason why);
 enum reason_kind reason_kind(enum reason why);
 bool reason_is_pending(enum reason why);
-int reason_parse(const char *s); /* -1 when there is none of this name */
+int reason_parse(const char *s); /* returns -1 if there is none of this name */
 
 #endif

@@ -1,4 +1,4 @@
-/* opt.c - command lines from a table */
+/* opt.c - parse command lines by a table */
 #include "libcommon/opt.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-enum { HELP_COLUMN = 32 }; /* a longer option has its help on the next line */
+enum { HELP_COLUMN = 32 }; /* the help of a longer option is on the next line */
 
 int opt_set_text(void *ctx, const struct opt *opt, const char *value,
                  struct err *err)
@@ -95,7 +95,7 @@ __attribute__((noreturn)) static void exit_usage(const struct opt_prog *prog,
 	exit(EXIT_USAGE);
 }
 
-/* Hand the value to the option, and put the option's name before errors. */
+/* Pass the value to the option; prefix errors with the option's name. */
 static int apply(const struct opt *opt, void *ctx, const char *value,
                  struct err *err)
 {
@@ -141,7 +141,8 @@ int opt_apply(const struct opt *opts, void *ctx, const char *name,
 	return apply(opt, ctx, value, err);
 }
 
-/* The option whose name is, or alone begins with, the len bytes of name. */
+/* Returns the option whose name is, or alone begins with, the len bytes of
+ * name. */
 static const struct opt *find_long(const struct opt_prog *prog,
                                    const char *name, size_t len,
                                    struct err *err)
@@ -173,8 +174,8 @@ static const struct opt *find_long(const struct opt_prog *prog,
 }
 
 /*
- * Take "--name" or "--name=value".  next is the argument that follows, NULL
- * at the end; *ret_used_next says that it was the value.
+ * Take "--name" or "--name=value". next: the following argument, NULL at the
+ * end; *ret_used_next: it was the value.
  */
 static int take_long(const struct opt_prog *prog, void *ctx, const char *text,
                      const char *next, bool *ret_used_next, struct err *err)

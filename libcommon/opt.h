@@ -1,10 +1,10 @@
 /*
- * opt.h - command lines from a table
+ * opt.h - parse command lines by a table
  *
  * One table per program gives the parser, --help, the completion and the
- * man-page check.  --help and --version are in every program and not in the
- * tables.  Long options may be abbreviated as far as that is unambiguous,
- * values may be joined (--opt=v, -ov) or follow.
+ * man-page check. --help and --version are in every program and not in the
+ * tables. Long options may be abbreviated while that is unambiguous, values may
+ * be joined (--opt=v, -ov) or follow.
  */
 #ifndef LIBCOMMON_OPT_H
 #define LIBCOMMON_OPT_H
@@ -25,11 +25,11 @@ struct opt {
 	const char *name; /* long name, without dashes */
 	const char *arg;  /* placeholder of the value; NULL: takes none */
 	const char *help; /* one line; NULL: an alias, not shown */
-	/* Takes the value (NULL for options without).  "--name: " is put
-	 * before its error text.  ctx is opt_parse()'s. */
+	/* Takes the value (NULL for options without). Its error text is
+	 * prefixed with "--name: ". ctx is that of opt_parse(). */
 	opt_set_fn *set;
-	size_t offset; /* for set functions that want one */
-	bool optional; /* the value may be missing: only --opt=v, -ov */
+	size_t offset; /* for set functions that use one */
+	bool optional; /* the value may be missing; only --opt=v or -ov */
 };
 
 #define OPT_END   \
@@ -45,27 +45,27 @@ struct opt_prog {
 	bool stop_at_operand; /* options end at the first operand (aisub) */
 };
 
-/* Simple set functions; offset is that of the member in *ctx. */
+/* Simple set functions; offset: of the member in *ctx. */
 opt_set_fn opt_set_text; /* const char * */
 opt_set_fn opt_set_true; /* bool */
 
 /*
- * Parse; the operands are moved to the end and the index of the first is
- * returned.  --help and --version print and exit 0; a bad option prints one
- * line and "Try 'NAME --help'." and exits EXIT_USAGE.
+ * Parse; moves operands to the end and returns the index of the first. --help
+ * and --version print and exit 0; a bad option prints one line and "Try 'NAME
+ * --help'." and exits with EXIT_USAGE.
  */
 int opt_parse(const struct opt_prog *prog, void *ctx, int argc, char **argv);
 
-/* One option by its long name or letter, as a directive or variable gives it;
- * abbreviations are not taken.  Fails with ENOENT if there is no such option,
- * else with EINVAL. */
+/* Apply one option by its full name or letter, for directives and variables.
+ * Fails with ENOENT if there is no such option, else with EINVAL. */
 int opt_apply(const struct opt *opts, void *ctx, const char *name,
               const char *value, struct err *err);
 
-/* As in --help: each with its help. */
+/* Append each option with its help, as for --help. */
 void opt_describe(const struct opt *opts, struct buf *out);
 
-/* By its long name or, of one character, its letter; NULL: there is none. */
+/* Find by long name or, for one character, letter; returns NULL if there is
+ * none. */
 const struct opt *opt_find(const struct opt *opts, const char *name);
 
 #endif

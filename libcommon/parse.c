@@ -1,4 +1,4 @@
-/* parse.c - numbers, sizes, signals: text to values and back */
+/* parse.c - parse and format numbers, sizes, signals */
 #include "libcommon/parse.h"
 
 #include <signal.h>
@@ -33,7 +33,7 @@ bool take_number(const char **s, int64_t max, int64_t *ret)
 }
 
 /* Take ".5" as 500 of scale 1000; digits below the scale are dropped, and
- * *ret_dropped says that there were any.  Nothing at *s is 0. */
+ * *ret_dropped says so. No fraction at *s is 0. */
 static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
                           bool *ret_dropped)
 {
@@ -55,7 +55,7 @@ static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
 	return true;
 }
 
-/* The shift that a size's letter stands for; 0 is bytes, -1 no such letter. */
+/* Returns the shift of a size's letter; 0 is bytes, -1 no such letter. */
 static int size_shift(char c)
 {
 	switch (c) {
@@ -99,7 +99,7 @@ int parse_bytes(const char *s, char unit, int64_t *ret, struct err *err)
 		p++;
 	if (*p || whole >= INT64_MAX >> shift)
 		goto bad;
-	/* Round up: what was asked for must be there. */
+	/* Round up: all that is requested must be there. */
 	part = ((part << shift) + scale - 1) / scale;
 	*ret = (whole << shift) + part;
 	return 0;
@@ -284,7 +284,7 @@ bool glob_match(const char *pattern, const char *name)
 			pattern++;
 			name++;
 		} else if (star) {
-			/* Let the last star take one character more. */
+			/* Let the last star match one character more. */
 			pattern = star;
 			name = ++again;
 		} else {

@@ -1,9 +1,9 @@
 /*
- * parse.h - text to values and back: durations, sizes, counts, times, signals
+ * parse.h - parse and format durations, sizes, counts, times, signals
  *
- * Pure; the whole string must be the value.  All fail with EINVAL and a text
- * that quotes the value and says what would be right; *ret is written only
- * on success.
+ * Pure; the whole string must be the value. All fail with EINVAL and a text
+ * that quotes the value and says what is allowed; *ret is written only on
+ * success.
  */
 #ifndef LIBCOMMON_PARSE_H
 #define LIBCOMMON_PARSE_H
@@ -15,18 +15,19 @@
 #include "libcommon/err.h"
 
 #define TIME_UNLIMITED (-1)                     /* a time limit without end */
-#define NO_TIME        (-1)                     /* no moment */
+#define NO_TIME        (-1)                     /* no time */
 #define MAX_SECONDS    (((int64_t)1 << 40) - 1) /* of any time */
 
 /*
- * Slurm's times: min, min:sec, h:m:s, d-h, d-h:m, d-h:m:s (fields may exceed
- * 59 and 23), or 90s 45m 12h 3d 2w and sums of them ("1h30m"); UNLIMITED,
- * INFINITE and -1 are TIME_UNLIMITED.  Seconds, 0 to MAX_SECONDS.
+ * Slurm's durations: min, min:sec, h:m:s, d-h, d-h:m, d-h:m:s (fields may
+ * exceed 59 and 23), or 90s 45m 12h 3d 2w and sums of them ("1h30m");
+ * UNLIMITED, INFINITE and -1 are TIME_UNLIMITED. Seconds, 0 to MAX_SECONDS.
  */
 int parse_duration(const char *s, int64_t *ret, struct err *err);
 
-/* Sizes: a number, perhaps with a fraction, and K M G T (1024), perhaps a B,
- * any case; without a letter unit ('M', or 0 for bytes) is meant. */
+/* Sizes: a number, with or without fraction, and K M G T (1024), with or
+ * without B, any case; without a letter the unit is `unit` ('M', or 0 for
+ * bytes). */
 int parse_mib(const char *s, char unit, int64_t *ret, struct err *err);
 int parse_bytes(const char *s, char unit, int64_t *ret, struct err *err);
 
@@ -42,9 +43,9 @@ int parse_milli(const char *s, int64_t max_milli, int64_t *ret,
 int parse_bool(const char *s, bool *ret, struct err *err);
 
 /*
- * A moment: HH:MM[:SS] (the next one), midnight noon today tomorrow now,
+ * A time: HH:MM[:SS] (the next one), midnight noon today tomorrow now,
  * now+N[unit] and now-N[unit] (seconds unless s m h d w or Slurm's minutes
- * hours days weeks), YYYY-MM-DD[THH:MM[:SS][Z]], or @UNIX.  Local time.
+ * hours days weeks), YYYY-MM-DD[THH:MM[:SS][Z]], or @UNIX. Local time.
  */
 int parse_time(const char *s, int64_t now, int64_t *ret, struct err *err);
 
@@ -52,7 +53,7 @@ int parse_time(const char *s, int64_t now, int64_t *ret, struct err *err);
 int parse_signal(const char *s, int *ret, struct err *err);
 const char *signal_name(int signo);
 
-/* Slurm's [B:]SIG[@SEC]; SEC is 60 unless given. */
+/* Slurm's [B:]SIG[@SEC]; SEC is 60 by default. */
 int parse_signal_spec(const char *s, int *ret_signo, int64_t *ret_before_s,
                       bool *ret_batch_only, struct err *err);
 
@@ -60,7 +61,7 @@ int parse_signal_spec(const char *s, int *ret_signo, int64_t *ret_before_s,
 void format_duration(struct buf *out, int64_t seconds);
 /* "2026-11-21T18:30:00" in local time; negative: "N/A". */
 void format_time(struct buf *out, int64_t unix_s);
-/* "512M", "1.5G": MiB for a person. */
+/* "512M", "1.5G": MiB for people. */
 void format_mib(struct buf *out, int64_t mib);
 /* 1500 -> "1.5", 2000 -> "2" */
 void format_milli(struct buf *out, int64_t milli);
@@ -68,8 +69,8 @@ void format_milli(struct buf *out, int64_t milli);
 /* Whether the name fits a pattern with * and ?. */
 bool glob_match(const char *pattern, const char *name);
 
-/* For parsers: take the digits at *s, at least one; no sign, no space.
- * False: there are none, or they are more than max. */
+/* For parsers: take the digits at *s, at least one; no sign, no space. Returns
+ * false if there are none, or they exceed max. */
 bool take_number(const char **s, int64_t max, int64_t *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* parse_time.c - how long, and when: text to seconds and back */
+/* parse_time.c - parse and format durations and times */
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 
 enum { MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY };
 
-/* min, min:sec, h:m:s, or with days in front d-h, d-h:m, d-h:m:s */
+/* min, min:sec, h:m:s, or with days d-h, d-h:m, d-h:m:s */
 static bool duration_of_fields(const char *s, int64_t *ret)
 {
 	int64_t days = 0, field[3], total;
@@ -96,7 +96,7 @@ static bool take_field(const char **s, int min_digits, int max_digits, int max,
 	return true;
 }
 
-/* HH:MM[:SS], and then the end or, with Z, a Z. */
+/* HH:MM[:SS], then the end or, with Z, a Z. */
 static bool take_clock(const char *s, struct tm *tm, bool *ret_utc)
 {
 	if (!take_field(&s, 1, 2, 23, &tm->tm_hour) || *s++ != ':' ||
@@ -126,7 +126,7 @@ static bool time_of_date(const char *s, int64_t *ret)
 	tm.tm_mon--;
 	if (*s && (*s++ != 'T' || !take_clock(s, &tm, &utc)))
 		return false;
-	/* February 30th becomes another day. */
+	/* February 30th becomes another day: refuse it. */
 	same = tm;
 	*ret = timegm(&same);
 	if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday)
@@ -136,7 +136,8 @@ static bool time_of_date(const char *s, int64_t *ret)
 	return *ret >= 0;
 }
 
-/* Nothing is seconds; else a letter, or Slurm's word; 0: there is none. */
+/* Returns the seconds of a letter, or of Slurm's word; no unit is seconds, 0:
+ * unknown. */
 static int unit_of_word(const char *s)
 {
 	static const char *const word[] = { "second", "minute", "hour", "day",
@@ -182,7 +183,7 @@ static bool time_of_unix(const char *s, int64_t *ret)
 	return *s++ == '@' && take_number(&s, MAX_SECONDS, ret) && !*s;
 }
 
-/* The clock's time on the day of now, or so many days later. */
+/* Returns this clock time on the day of now, or so many days later. */
 static int64_t on_day(const struct tm *today, const struct tm *clock, int days)
 {
 	struct tm tm = *today;

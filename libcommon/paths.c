@@ -1,4 +1,4 @@
-/* paths.c - where the daemon is reached */
+/* paths.c - addresses of the daemon */
 #include "libcommon/paths.h"
 
 #include <stdlib.h>

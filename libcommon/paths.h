@@ -1,8 +1,8 @@
 /*
- * paths.h - where the daemon is reached
+ * paths.h - addresses of the daemon
  *
- * conf_default_socket() is here too (declared in conf.h), away from the
- * configuration's parser, which tools do not link.
+ * conf_default_socket(), declared in conf.h, is here, too: tools do not link
+ * the configuration's parser.
  */
 #ifndef LIBCOMMON_PATHS_H
 #define LIBCOMMON_PATHS_H
@@ -10,9 +10,9 @@
 #include "libcommon/err.h"
 
 /*
- * "tcp://host:port", "host:port", "[::1]:port", or the path of a socket.
- * 1: TCP, *ret_host and *ret_port are the caller's to free (host may be "":
- * every address); 0: a path.  Fails with EINVAL.
+ * Parse "tcp://host:port", "host:port", "[::1]:port", or the path of a socket.
+ * Returns 1 for TCP: the caller frees *ret_host and *ret_port (host may be "":
+ * every address); 0 for a path. Fails with EINVAL.
  */
 int address_parse(const char *address, char **ret_host, char **ret_port,
                   struct err *err);

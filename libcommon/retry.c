@@ -17,7 +17,8 @@ static void pause_ms(int64_t ms)
 	nanosleep(&ts, NULL);
 }
 
-/* As a restart looks: the socket refuses, is gone, or nobody answers yet. */
+/* Whether the daemon may be restarting: the socket refuses, is missing, or
+ * nobody answers yet. */
 static bool is_away(int code)
 {
 	return code == ECONNREFUSED || code == ENOENT || code == ECONNRESET ||
@@ -81,7 +82,7 @@ void retry_close(struct retry *retry)
 	retry->client = NULL;
 }
 
-/* The exit status that stands for one ended job. */
+/* Returns the exit status for one ended job. */
 static int job_status(json_t *job)
 {
 	const char *state = json_string_value(json_object_get(job, "state"));

@@ -1,4 +1,4 @@
-/* rfc3339.c - times as "2026-11-21T07:00:00Z" */
+/* rfc3339.c - parse and format times as "2026-11-21T07:00:00Z" */
 #include "libcommon/rfc3339.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Exactly n digits, and then a character of next, which is passed. */
+/* Take exactly n digits, and then a character of next. */
 static bool take_digits(const char **s, int n, char next, int *ret)
 {
 	*ret = 0;
@@ -24,7 +24,7 @@ static bool take_digits(const char **s, int n, char next, int *ret)
 	return true;
 }
 
-/* "Z", "+02:00": seconds east of Greenwich. */
+/* Take "Z" or "+02:00": seconds east of UTC. */
 static bool take_zone(const char **s, int *ret)
 {
 	int sign = **s == '-' ? -1 : 1, hours, minutes;
@@ -43,7 +43,7 @@ static bool take_zone(const char **s, int *ret)
 	return hours < 24 && minutes < 60;
 }
 
-/* ".5" as 500000; what is below a microsecond is dropped. */
+/* Take ".5" as 500000; digits below a microsecond are dropped. */
 static bool take_micros(const char **s, int64_t *ret)
 {
 	int64_t unit = 100000;
@@ -76,7 +76,7 @@ static bool time_of(const char *s, int64_t *ret)
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
-	/* Day 31 of a short month and hour 25 become other ones. */
+	/* Day 31 of a short month and hour 25 become others: refuse them. */
 	same = tm;
 	seconds = timegm(&same);
 	if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday ||

@@ -1,5 +1,5 @@
 /*
- * rfc3339.h - times as text, as Kubernetes writes them (RFC 3339)
+ * rfc3339.h - parse and format times as Kubernetes writes them (RFC 3339)
  *
  * Times are microseconds since 1970, UTC.
  */

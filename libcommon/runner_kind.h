@@ -22,10 +22,10 @@ enum runner_kind {
 };
 
 struct runner_traits {
-	bool runs;        /* there is a runner, whose nodes are waited for */
-	bool is_here;     /* it runs jobs on this machine: at most one pool */
-	bool has_api;     /* it is a client of an API server, which the pool's
-	                   * keys name */
+	bool runs;    /* it runs jobs: the daemon waits for its nodes */
+	bool is_here; /* it runs jobs on this machine: at most one pool */
+	bool has_api; /* it is a client of an API server, named by keys of the
+	                 pool */
 	bool has_labels;  /* labels of its nodes may say their topology */
 	bool has_images;  /* it runs images and mounts volumes */
 	bool shares_gpus; /* tasks may have parts of one GPU */

@@ -1,4 +1,4 @@
-/* spec.c - what a user asks for when submitting a job */
+/* spec.c - requests: what users ask for when submitting a job */
 #include "libcommon/spec.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 
 /* clang-format off */
 
-/* Least and greatest value of every number: a new field needs one here. */
+/* The bounds of every number: a new field needs a line here. */
 #define RANGE_priority       INT32_MIN, INT32_MAX
 #define RANGE_nice           INT32_MIN, INT32_MAX
 #define RANGE_tasks          1, LIMIT_TASKS
@@ -61,7 +61,7 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field)
 	return (int64_t *)(void *)((char *)spec + field->offset);
 }
 
-/* The same for a spec that is only read. */
+/* Likewise for a spec that is only read. */
 static const char *text_of(const struct spec *spec,
                            const struct spec_field *field)
 {
@@ -177,7 +177,7 @@ int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
 	if (!spec.name || !spec.output || !spec.workdir)
 		return err_set(err, EINVAL,
 		               "a job needs name, output and workdir");
-	/* Only in simulations, which make their specs themselves. */
+	/* Only simulations can ask for none: they make specs themselves. */
 	if (spec.mem == 0)
 		return err_set(err, EINVAL, "a job needs some memory");
 	*ret = spec;

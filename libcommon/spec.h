@@ -1,11 +1,11 @@
 /*
- * spec.h - what a user asks for when submitting a job
+ * spec.h - requests: what users ask for when submitting a job
  *
- * The values exactly as asked, before any default of a queue or pool.  One
- * table of fields (SPEC_FIELDS) gives the struct, its JSON on the wire and
- * its numbers in the store; one table of options (spec_opts in spec_opt.c)
- * gives the command line of aisub, AISUB_* variables, #AISUB and #SBATCH
- * lines, --help, completion and the man-page check.
+ * The values exactly as given, before any default of a queue or pool. One table
+ * of fields (SPEC_FIELDS) gives the struct, its JSON on the wire and its
+ * numbers in the store; one table of options (spec_opts in spec_opt.c) gives
+ * the command line of aisub, AISUB_* variables, #AISUB and #SBATCH lines,
+ * --help, completion and the man-page check.
  *
  * A spec owns nothing: its strings belong to whoever made it (an arena).
  */
@@ -24,8 +24,8 @@
 #define SPEC_UNSET INT64_MIN /* an integer that was not given */
 
 /*
- * S(name) text, NULL when not given; I(name) an int64_t, SPEC_UNSET when not
- * given.  Flags are 0 or 1.  The names are those of the wire; their numbers are
+ * S(name) a text, NULL if not given; I(name) an int64_t, SPEC_UNSET if not
+ * given. Flags are 0 or 1. The names are those of the wire; their numbers are
  * in databases, so new ones go to the end.
  */
 #define SPEC_FIELDS(S, I)                                                    \
@@ -93,10 +93,10 @@ struct spec {
 #undef I
 };
 
-/* The fate of a job when one of its tasks fails. */
+/* The fate of a job if one of its tasks fails. */
 enum task_failure { FAILURE_ENDS, FAILURE_RESTARTS, FAILURE_REPLACES };
 
-/* The same list as data, in the same order. */
+/* The fields as data, in the same order. */
 struct spec_field {
 	const char *name;
 	bool is_text;
@@ -113,40 +113,40 @@ const char **spec_text(struct spec *spec, const struct spec_field *field);
 int64_t *spec_int(struct spec *spec, const struct spec_field *field);
 
 /*
- * Whether the text is one for this field: its length, UTF-8, no control
- * characters, and the syntax of arrays, dependencies, hostlists and the like.
- * Fails with EINVAL or ERANGE; the text does not name the field.
+ * Check a text for this field: its length, UTF-8, no control characters, and
+ * the syntax of arrays, dependencies, hostlists and the like. Fails with EINVAL
+ * or ERANGE; the text does not name the field.
  */
 int spec_check_text(const struct spec_field *field, const char *s,
                     struct err *err);
-/* Its length alone, which bounds what a peer can send. */
+/* Check only its length, which bounds what a peer can send. */
 int spec_check_length(const struct spec_field *field, size_t len,
                       struct err *err);
 
-/* Check each given field by itself.  Fails with EINVAL, naming the field. */
+/* Check each given field by itself. Fails with EINVAL and names the field. */
 int spec_check(const struct spec *spec, struct err *err);
 
-/* A new object with the fields that are given, which are UTF-8 texts. */
+/* Returns a new object with the given fields, which must be UTF-8. */
 json_t *spec_to_json(const struct spec *spec);
 
 /*
- * Strict: unknown fields, wrong types, texts over LIMIT_TEXT, numbers out of
- * range and a job without name, output or workdir are refused with EINVAL.
- * Strings are copied into the arena.
+ * Strict: refuses unknown fields, wrong types, texts over LIMIT_TEXT, numbers
+ * out of range, and a job without name, output or workdir, with EINVAL. Strings
+ * are copied into the arena.
  */
 int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
                    struct err *err);
 
-/* FAILURE_ENDS unless it says otherwise. */
+/* Returns FAILURE_ENDS if not given. */
 enum task_failure spec_task_failure(const struct spec *spec);
 
-/* How often a failed job or task is restarted, if at all. */
+/* Returns how often a failed job or task is restarted, if at all. */
 int64_t spec_max_restarts(const struct spec *spec);
 
 /*
- * A request per task, whichever of the three ways said it.  A request per node
- * is divided among the tasks that may share a node: all of them if neither
- * nodes nor tasks_per_node was given.
+ * The request per task, in whichever of the three ways it was given. A request
+ * per node is divided among the tasks that may share a node: all of them if
+ * neither nodes nor tasks_per_node is given.
  */
 struct request {
 	uint32_t tasks, min_tasks;
@@ -156,18 +156,17 @@ struct request {
 };
 
 /*
- * Check the whole spec for contradictions (mem and mem_cpu both given, nodes
- * more than tasks, array with a bad range, ...) and resolve it.  mem_mib is
- * default_mem_per_cpu_mib for each CPU when nothing was said; a part of a CPU
- * has that part of it, rounded up.  Used by aisub before it asks the daemon
- * and by the daemon, which trusts nobody.
- * Fails with EINVAL or ERANGE.
+ * Check the whole spec for contradictions (both mem and mem_cpu, more nodes
+ * than tasks, array with a bad range, ...) and resolve it. mem_mib is
+ * default_mem_per_cpu_mib for each CPU if no memory is given; a part of a CPU
+ * has that part of it, rounded up. Used by aisub before it asks the daemon, and
+ * by the daemon, which trusts nobody. Fails with EINVAL or ERANGE.
  */
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err);
 
-/* The same for a spec that was resolved before, at a tenth of the cost.
- * Cannot fail. */
+/* Likewise for a spec that was resolved before, at a tenth of the cost. Does
+ * not fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
 

@@ -1,4 +1,4 @@
-/* spec_layers.c - options from variables and scripts, and which value wins */
+/* spec_layers.c - merge options of command line, variables and script */
 #include <ctype.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "libcommon/spec_opt.h"
 #include "libcommon/spec_set.h"
 
-/* --- which value wins ----------------------------------------------------- */
+/* --- precedence
+ * ------------------------------------------------------------ */
 
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now)
@@ -18,8 +19,8 @@ void submit_init(struct submit *submit, struct arena *arena,
 	spec_init(&submit->spec);
 }
 
-/* Fields that say the same thing in several ways, or one thing together: the
- * first place that sets one of them decides all. */
+/* Fields that say the same in several ways, or one thing together: the first
+ * place that sets one of them decides all. */
 static const struct group {
 	size_t first, last;
 } groups[] = {
@@ -57,7 +58,7 @@ void submit_clear(struct submit *submit, const struct opt *opt)
 	size_t first = opt->offset, last = opt->offset;
 
 	if (opt->set == spec_set_ignored || opt->set == spec_set_idle)
-		return; /* they set nothing */
+		return; /* options without effect */
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
 		if (first >= groups[g].first && first <= groups[g].last) {
 			first = groups[g].first;
@@ -108,7 +109,7 @@ void submit_merge(struct submit *to, struct submit *from)
 	to->test_only |= from->test_only;
 }
 
-/* Options that make sense only on the command line. */
+/* Whether the option makes sense on the command line only. */
 static bool is_private(const struct opt *opt)
 {
 	return opt->offset == offsetof(struct submit, wrap) ||
@@ -143,7 +144,7 @@ static const struct opt *find_variable(const char *name, size_t len)
 	return len > 1 ? opt_find(spec_opts, option) : NULL;
 }
 
-/* An empty value is none; flags are yes or no. */
+/* An empty value counts as not given; flags are yes or no. */
 static int apply_variable(struct submit *submit, const struct opt *opt,
                           const char *value, struct err *err)
 {
@@ -195,7 +196,7 @@ struct script {
 	bool has_ours, has_slurm;
 };
 
-/* NULL: unknown, or means something else to Slurm. */
+/* Returns NULL if it is unknown, or has another meaning in Slurm. */
 static const struct opt *find_directive(const char *option, bool slurm)
 {
 	const char *letter = option + 1, *name = option + 2;
@@ -204,7 +205,7 @@ static const struct opt *find_directive(const char *option, bool slurm)
 		return slurm && strchr("qF", *letter)
 		           ? NULL
 		           : opt_find(spec_opts, letter);
-	/* One letter would be found as a letter. */
+	/* opt_find() would take one character as a letter. */
 	return *name && name[1] ? opt_find(spec_opts, name) : NULL;
 }
 

@@ -16,27 +16,27 @@
 #include "libcommon/opt.h"
 #include "libcommon/spec.h"
 
-/* All that aisub was told. */
+/* Everything that aisub was given. */
 struct submit {
 	struct spec spec;
 	const char *socket, *wrap;
 	const char *export_env; /* ALL, NONE or a list; NULL: ALL */
-	const char *launch;     /* "tasks", "script"; NULL: not said */
+	const char *launch;     /* "tasks", "script"; NULL: not given */
 	bool parsable, json, quiet, wait, follow, test_only;
 	bool only_slurm; /* the script has #SBATCH and no #AISUB lines */
-	int64_t now;     /* the moment that --begin now+1h counts from */
+	int64_t now;     /* the time from which --begin now+1h counts */
 	struct arena *arena;
 	struct buf *warnings; /* one a line, ready to print */
 };
 
 extern const struct opt spec_opts[]; /* ends with OPT_END; ctx: the submit */
 
-/* Texts are copied into the arena; it and warnings are borrowed. */
+/* Strings are copied into the arena; arena and warnings are borrowed. */
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now);
 
-/* Forget the field that this option sets, and those that say the same in
- * another way. */
+/* Unset the field of this option, and those that say the same in another
+ * way. */
 void submit_clear(struct submit *submit, const struct opt *opt);
 
 /* Take fields that are not set yet from another place. */
@@ -48,8 +48,8 @@ int submit_from_env(struct submit *submit, char *const *env, struct err *err);
 
 /*
  * Take the directives of a script for fields that are not set yet, #AISUB
- * before #SBATCH.  name is for messages: the file's, or "stdin".
- * Fails with EINVAL or ERANGE, `name:line: ...`.
+ * before #SBATCH. name: for messages, the file's or "stdin". Fails with EINVAL
+ * or ERANGE, `name:line: ...`.
  */
 int submit_from_script(struct submit *submit, const char *name,
                        const char *script, size_t len, struct err *err);

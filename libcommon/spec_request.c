@@ -1,11 +1,11 @@
-/* spec_request.c - what a request comes to, for each task */
+/* spec_request.c - resolve a request: what each task gets */
 #include <assert.h>
 
 #include "libcommon/constraint.h"
 #include "libcommon/limits.h"
 #include "libcommon/spec.h"
 
-enum { RESTARTS_DEFAULT = 5 }; /* of failed jobs that do not say */
+enum { RESTARTS_DEFAULT = 5 }; /* of jobs that may restart and give no number */
 
 int64_t spec_max_restarts(const struct spec *spec)
 {
@@ -18,7 +18,7 @@ static bool is_set(int64_t value)
 	return value != SPEC_UNSET;
 }
 
-/* Each node that a constraint counts has a task. */
+/* Each node that a constraint counts needs a task. */
 static int check_counts(const struct spec *spec, const struct request *req,
                         struct err *err)
 {
@@ -102,7 +102,7 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* How many tasks may share a request for one node. */
+/* Returns how many tasks may share a request per node. */
 static int64_t tasks_on_node(const struct request *req)
 {
 	int64_t nodes = req->nodes ? req->nodes : 1;
@@ -112,7 +112,7 @@ static int64_t tasks_on_node(const struct request *req)
 	return (req->tasks + nodes - 1) / nodes;
 }
 
-/* MiB for the CPUs of a task, in proportion to their parts. */
+/* Returns the MiB for the CPUs of a task, in proportion to their parts. */
 static int64_t mem_of_cpus(const struct request *req, int64_t per_cpu)
 {
 	return (per_cpu * req->cpus_milli + 999) / 1000;
@@ -139,7 +139,8 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 	return 0;
 }
 
-/* Whole devices among tasks: so many each, or so many tasks on each. */
+/* Divide whole devices among tasks: several for each, or several tasks on
+ * each. */
 static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
                        struct err *err)
 {

@@ -1,4 +1,4 @@
-/* spec_set.c - how the values of options become fields of a request */
+/* spec_set.c - options of aisub into fields of a request */
 #include "libcommon/spec_set.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static int64_t *int_at(void *ctx, const struct opt *opt)
 	return (int64_t *)(void *)((char *)ctx + opt->offset);
 }
 
-/* NULL: the option is not one of the spec. */
+/* Returns NULL if the option has no field in the spec. */
 static const struct spec_field *field_of(const struct opt *opt)
 {
 	for (size_t i = 0; i < spec_nfields; i++)
@@ -133,7 +133,7 @@ int spec_set_mib(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* [type:]number: takes the type and returns the number, NULL on failure. */
+/* [type:]number: stores the type and returns the number, NULL on failure. */
 static const char *take_gpu_type(struct submit *submit, const char *value,
                                  struct err *err)
 {
@@ -265,7 +265,7 @@ int spec_set_array(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* An empty value, as templates expand to, means yes. */
+/* Templates may expand to an empty value, which means yes. */
 int spec_set_no_requeue(void *ctx, const struct opt *opt, const char *value,
                         struct err *err)
 {
@@ -297,7 +297,7 @@ int spec_set_launch(void *ctx, const struct opt *opt, const char *value,
 	return spec_set_text(ctx, opt, value, err);
 }
 
-/* Checked now, so that the error names the place; taken when it is sent. */
+/* Check now, so that the error names the place; used when the job is sent. */
 int spec_set_export(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {

@@ -1,4 +1,4 @@
-/* spec_text.c - the syntax of the texts in a request */
+/* spec_text.c - check the syntax of texts in a request */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +191,7 @@ int spec_check_text(const struct spec_field *field, const char *s,
 		if (iscntrl((unsigned char)*p))
 			return err_set(err, EINVAL,
 			               "'%s' has control characters", s);
-	utf8 = json_string(s); /* which is what it must become */
+	utf8 = json_string(s); /* json_string() checks UTF-8 */
 	if (!utf8)
 		return err_set(err, EINVAL, "'%s' is not UTF-8", s);
 	json_decref(utf8);

@@ -1,4 +1,4 @@
-/* table.c - columns for people */
+/* table.c - print columns */
 #include "libcommon/table.h"
 
 #include <stdint.h>
@@ -30,8 +30,7 @@ struct table_column {
 	table_colour_fn *colour;
 };
 
-/* The values stand one after the other in data, and their sizes in cell,
- * row by row. */
+/* The values follow each other in data, and their sizes in cell, row by row. */
 struct table {
 	struct table_column *column;
 	size_t ncols;
@@ -43,7 +42,7 @@ struct table {
 	bool escaped;
 };
 
-/* Bytes that begin a character; every one counts as one column wide. */
+/* Counts the bytes that begin a character; each counts as one column wide. */
 static uint32_t text_width(const char *s, size_t len)
 {
 	uint32_t width = 0;
@@ -93,7 +92,7 @@ static void end_cell(struct table *table)
 	size_t len = table->data.len - table->start;
 	uint32_t width;
 
-	/* Nothing that a terminal would obey gets through. */
+	/* Nothing that a terminal obeys gets through. */
 	if (len)
 		len = text_clean(text, len);
 	table->data.len = table->start + len;
@@ -156,7 +155,7 @@ static char *put_spaces(char *p, size_t n)
 	return p + n;
 }
 
-/* As much of the text as width - 1 columns take, and an ellipsis. */
+/* Put as much of the text as fits width - 1 columns, and an ellipsis. */
 static char *put_cut(char *p, const char *text, size_t len, uint32_t width)
 {
 	static const char ellipsis[] = "…";
@@ -192,7 +191,7 @@ static const char *put_row(struct buf *out, const struct table *table,
                            const uint32_t *width, const char *text,
                            const struct cell *cell)
 {
-	size_t most = 4; /* an ellipsis and the newline */
+	size_t most = 4; /* for an ellipsis and the newline */
 	char *line, *p;
 
 	for (size_t i = 0; i < table->ncols; i++)
@@ -241,7 +240,7 @@ static void put_header(struct buf *out, const struct table *table,
 	free(cell);
 }
 
-/* How wide each column is to be; ret has ncols entries. */
+/* Decide how wide each column is; ret has ncols entries. */
 static void choose_widths(const struct table *table, bool header,
                           uint32_t limit, uint32_t *ret)
 {

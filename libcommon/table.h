@@ -1,9 +1,9 @@
 /*
- * table.h - columns for people
+ * table.h - print columns
  *
  * Rows are collected, then printed with each column as wide as its widest
- * value.  On a terminal the last column is cut with an ellipsis at the edge;
- * into a pipe nothing is ever cut.  Fast: 100,000 rows of eight columns take
+ * value. On a terminal the last column is cut with an ellipsis at the edge;
+ * into a pipe nothing is ever cut. Fast: 100,000 rows of eight columns take
  * tens of milliseconds.
  */
 #ifndef LIBCOMMON_TABLE_H
@@ -19,13 +19,13 @@ struct table;
 struct table *table_new(size_t ncols, const char *const *header,
                         const bool *right);
 
-/* Whole lines of values between tabs, as a listing brings them; tabs, newlines
- * and backslashes in values come as \t \n \\.  What a terminal would obey is
- * shown as '?'.  Parts may end anywhere, the rest comes with the next. */
+/* Add lines of values between tabs, as in listings; tabs, newlines and
+ * backslashes in values come as \t \n \\. What a terminal would obey is shown
+ * as '?'. data may end anywhere; the rest comes with the next call. */
 void table_add_tsv(struct table *table, const char *data, size_t len);
 
-/* Show the values of a column in colours: fn says which escape sequence goes
- * before a value, at most 8 bytes, or NULL. */
+/* Show the values of a column in colours: fn returns the escape sequence before
+ * a value, at most 8 bytes, or NULL. */
 typedef const char *table_colour_fn(const char *value, size_t len);
 void table_colour(struct table *table, size_t column, table_colour_fn *fn);
 
@@ -35,7 +35,7 @@ size_t table_rows(const struct table *table);
 void table_print(const struct table *table, FILE *out, bool header, int width);
 void table_free(struct table *table);
 
-/* Width of stdout's terminal, 0 when it is none. */
+/* Returns the width of stdout's terminal, 0 if it is none. */
 int terminal_width(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* topology.c - what --topology says: "zone,rack:preferred" */
+/* topology.c - parse --topology: "zone,rack:preferred" */
 #include "libcommon/topology.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * topology.h - what --topology says: "zone,rack:preferred"
+ * topology.h - parse --topology: "zone,rack:preferred"
  */
 #ifndef LIBCOMMON_TOPOLOGY_H
 #define LIBCOMMON_TOPOLOGY_H
@@ -12,17 +12,17 @@
 /* Levels of the configuration, by index; -1: none. */
 struct topology {
 	int need; /* all tasks in one domain of this level */
-	int like; /* and of this one, if that can be had */
+	int like; /* and of this one, if possible */
 };
 
 /*
- * levels: those of the configuration; NULL: any name counts as level 0.
- * Fails with EINVAL, with ENOENT if there is no such level.
+ * levels: of the configuration; NULL: any name counts as level 0. Fails with
+ * EINVAL, or with ENOENT if there is no such level.
  */
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);
 
-/* The value of --numa: 0 any (NULL), 1 prefer, 2 strict; -1: invalid. */
+/* Parse --numa: 0 any (NULL), 1 prefer, 2 strict; -1: invalid. */
 int numa_parse(const char *s);
 
 #endif

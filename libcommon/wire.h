@@ -48,9 +48,9 @@ void frame_head_put(unsigned char ret[WIRE_HEAD],
                     const struct frame_head *head);
 
 /*
- * Refuses what is too long before anything is allocated for it.
- * Fails: EPROTO (not ours, unknown kind), EPROTONOSUPPORT (version; the text
- * names both), EMSGSIZE (over LIMIT_CRED, LIMIT_JSON, LIMIT_RAW).
+ * Refuses a frame that is too long before anything is allocated for it. Fails
+ * with EPROTO (not ours, unknown kind), EPROTONOSUPPORT (version; the text
+ * names both), or EMSGSIZE (over LIMIT_CRED, LIMIT_JSON, LIMIT_RAW).
  */
 int frame_head_get(struct frame_head *ret, const unsigned char *data,
                    struct err *err);
@@ -60,8 +60,8 @@ void frame_digest(unsigned char ret[WIRE_DIGEST], enum frame_kind kind,
                   uint32_t part, const void *json, size_t json_len,
                   const void *raw, size_t raw_len);
 
-/* The same for bodies that arrive piece by piece: begin, then add the JSON
- * and the raw bytes in any pieces, then end. */
+/* Likewise for bodies that arrive piece by piece: begin, then add the JSON and
+ * the raw bytes in any pieces, then end. */
 struct frame_hash {
 	SHA2_CTX sha;
 };

@@ -150,8 +150,8 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 	return true;
 }
 
-/* Call it after the commit, with which ended jobs leave the state. What the
- * slice does not reach is for the next turn, where it comes first. */
+/* Call it after the commit, with which ended jobs leave the state. Waiters that
+ * the slice does not reach come first in the next turn. */
 void daemon_check_waiters(struct daemon *d)
 {
 	uint64_t until = steps_so_far + STEPS_SLICE;

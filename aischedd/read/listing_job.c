@@ -288,7 +288,7 @@ static void j_command(struct row_view *v)
 	buf_free(&text);
 }
 
-/* Who did what to the job: a list; in a column, the last act. */
+/* The acts on the job: a list; in a column, the last act. */
 static void j_acts(struct row_view *v)
 {
 	const char *at = v->job->acts;

@@ -143,8 +143,8 @@ const struct field listing_queue_fields[] = {
 FIELD(put_held, put_amounts, v->share->held)
 FIELD(put_held_text, put_amounts_text, v->share->held)
 
-/* What the queue holds divided by its fair share: the largest ratio of all
- * resources that it rations. null if it holds something and its share is 0. */
+/* Use by fair share of the queue: the largest ratio of all resources that it
+ * rations. null if it uses something and its share is 0. */
 static void put_ratio(struct row_view *v)
 {
 	const int64_t *share = state_queue_share(v->state, v->index);

@@ -124,8 +124,8 @@ static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 	json_decref(in->body);
 }
 
-/* What is kept of a request until it is answered is about as large as its
- * JSON. */
+/* A request that waits for its answer keeps about as much as its JSON is
+ * long. */
 static char *take_body_from(struct ask *ask)
 {
 	char *body = ask->body;
@@ -215,7 +215,7 @@ static void hand_over(struct conn *conn)
 		event_active(all->go, EV_TIMEOUT, 0);
 }
 
-/* What stops reading a frame. */
+/* The reasons to stop reading a frame. */
 enum wait { WAIT_NOT, WAIT_PEER, WAIT_US };
 
 static int check_head(const struct conn *conn, const struct frame_head *head,

@@ -32,7 +32,7 @@ enum log_lines_at {
 struct log_lines {
 	bool keep_times; /* set it to pass times on */
 
-	/* What was read. */
+	/* The lines read so far. */
 	bool any;
 	int64_t last_us;  /* latest time of a line */
 	uint64_t had[2];  /* complete lines in its second, in the one before */

@@ -90,7 +90,7 @@ struct adoption {
 	const char *why;         /* why not, then */
 };
 
-/* What became of it. */
+/* The result of an adoption, or the state of the job later. */
 struct adopted {
 	const char *uid;      /* NULL: as told for this job before */
 	uint64_t job;         /* 0: it was refused */
@@ -224,9 +224,9 @@ struct runner_ops {
 	 * will be replaced.
 	 */
 	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
-	/* Read what is there; with follow, until the task has ended. What
-	 * `lines` has read before is not passed on again; the caller keeps
-	 * it. */
+	/* Read what is there; with follow, until the task has ended. Text
+	 * that `lines` has read before is not passed on again; the caller
+	 * keeps it. */
 	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,
 	                            bool follow, struct log_lines *lines,
 	                            const struct run_reader *reader);
@@ -237,7 +237,8 @@ struct runner_ops {
 	 * next call. NULL: this runner needs nothing of it. */
 	void (*reconf)(struct runner *r, const struct conf *conf,
 	               const struct conf_pool *pool);
-	/* What this machine cannot enforce, one sentence each; "": nothing. */
+	/* Returns the limits that this machine cannot enforce, one sentence
+	 * each; "": it can enforce all. */
 	const char *(*shortcomings)(struct runner *r);
 	void (*free)(struct runner *r); /* jobs run on */
 };

@@ -70,7 +70,7 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* What is used at present, or once all evicted jobs have ended. */
+/* Use at present, or once all evicted jobs have ended. */
 static int64_t in_use(bool now, int64_t used, int64_t late)
 {
 	return now && late > 0 ? used + late : used;

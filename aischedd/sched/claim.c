@@ -14,7 +14,7 @@ struct claim_holder {
 	const uint32_t *node;
 	uint32_t n;
 	uint32_t index; /* in the order of the snapshot */
-	/* What it asks for each task. */
+	/* The request of each task. */
 	bool typed, strict;
 	int64_t gpus, cpus;
 	bool over; /* it starts now, or its claim is void */

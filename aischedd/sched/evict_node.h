@@ -1,8 +1,8 @@
 /*
  * evict_node.h - clear one node for a claimant, and at what cost
  *
- * Victims go in their order; in a trial of moves, the smaller ones first.  What
- * is taken is part of the trial.
+ * Victims go in their order; in a trial of moves, the smaller ones first. They
+ * are part of the trial.
  */
 #ifndef AISCHEDD_SCHED_EVICT_NODE_H
 #define AISCHEDD_SCHED_EVICT_NODE_H

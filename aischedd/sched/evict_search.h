@@ -19,7 +19,7 @@ enum { LOOKS_MAX = 400000 };
 /*
  * Find nodes for all tasks of the claimant: in the domain where it costs least,
  * if the claimant needs or prefers one domain; else in the first pool in which
- * they fit.  What is found is part of the trial.
+ * they fit. They are part of the trial.
  */
 bool evict_search_find(struct evictor *e);
 

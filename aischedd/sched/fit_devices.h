@@ -2,7 +2,7 @@
  * fit_devices.h - which GPUs and CPUs of a node a task gets
  *
  * Whole GPUs that are linked, or the fullest that is shared; CPUs of whole
- * cores near the GPUs.  What is left should be of most use to other tasks.  The
+ * cores near the GPUs. The rest should be of most use to other tasks. The
  * caller knows that the task fits (fit.h).
  */
 #ifndef AISCHEDD_SCHED_FIT_DEVICES_H

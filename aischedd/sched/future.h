@@ -23,7 +23,8 @@ enum future_dim {
 	FUTURE_N
 };
 
-/* Who may use a node at a time: the index of a reservation, or one of these. */
+/* The users of a node at a time: the index of a reservation, or one of
+ * these. */
 #define FUTURE_ANYBODY SNAP_NONE
 #define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there at present */
 

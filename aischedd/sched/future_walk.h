@@ -21,7 +21,7 @@ struct future_added {
 	uint32_t next; /* of the node, + 1; 0: none */
 };
 
-/* What is known of a node; all zero: nothing yet. */
+/* The future of one node; all zero: not worked out yet. */
 struct future_view {
 	int64_t *at;
 	struct future_point *point;

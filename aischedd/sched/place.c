@@ -190,8 +190,8 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 	return promise_allows(p->promises, req, node, n);
 }
 
-/* Of a job on so many nodes, each gets its tasks at once; one that grows stays
- * on those that it has. */
+/* A job on an exact number of nodes puts all tasks of a node there at once;
+ * one that grows stays on its nodes. */
 static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 {
 	return !p->snap->req.nodes[req] || p->grows == (own > 0);

@@ -8,8 +8,8 @@ typedef __int128 wide;
 /* Above this worth a CPU hardly matters. */
 static const int64_t WORTH_MOST = (int64_t)1 << 36;
 
-/* What a node had free when it was put on the index, and its sort keys, least
- * first, by the order of its pool. */
+/* The free amounts of a node when it was put on the index, and its sort keys,
+ * least first, by the order of its pool. */
 struct leaf {
 	uint32_t kid[2];
 	uint32_t rank; /* parents have the higher one */

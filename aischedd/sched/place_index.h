@@ -31,7 +31,7 @@ enum {
 	IN_PART = 1 << TREE_PART
 };
 
-/* What a node must have free; necessary, not sufficient. */
+/* The amounts that a node must have free; necessary, not sufficient. */
 struct place_need {
 	int64_t cpu, mem, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */

@@ -129,8 +129,8 @@ struct snap_reqs {
 	const int64_t *cpus, *mem, *gpus;  /* per task */
 	const uint32_t *gpu_type;          /* word, SNAP_NONE: any */
 	const uint64_t *pools;             /* bit i: pool i */
-	/* 1: no other job on its nodes. What is free and used only counts what
-	 * was asked for. */
+	/* 1: no other job on its nodes. Free and used amounts only count its
+	 * request. */
 	const uint8_t *exclusive;
 	const uint8_t *one_process;  /* all tasks' share to one on each node */
 	const int64_t *time_limit;   /* seconds, SNAP_NEVER: none */
@@ -151,8 +151,8 @@ struct snap_license_use {
 };
 
 /*
- * What an earlier pass, which stopped before all rows had their turn, decided
- * for a row. The next pass goes on from there and does not ask again.
+ * The decision of an earlier pass for a row, if that pass stopped before all
+ * rows had their turn. The next pass goes on from there and does not ask again.
  */
 enum judged {
 	JUDGED_NO,

@@ -8,7 +8,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/names.h"
 
-/* What is short or limited, beyond enum resource. */
+/* Things that can be short or limited, beyond enum resource. */
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
 	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */

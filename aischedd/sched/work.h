@@ -61,7 +61,7 @@ struct work {
 	size_t ntrail, trail_cap;
 };
 
-/* Of a user in a queue; the late ones are as in struct work. */
+/* Counters of a user in a queue; the late ones are as in struct work. */
 enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 
 struct work *work_new(const struct snap *snap, const struct tally *tally,

@@ -2,11 +2,11 @@
  * job.h - one job, as the daemon remembers it
  *
  * A record is one job: a plain one, one task of an array, or that part of an
- * array which has not started (tasks not empty), whatever its size.  A part
- * gives up the tasks that start, or that are treated apart, to new records.
+ * array which has not started (tasks not empty), whatever its size. Tasks of a
+ * part that start, or that are treated apart, become new records.
  *
- * What the user asked for is kept packed, only the fields that were given,
- * because a million jobs may wait.
+ * The request is kept packed, with the given fields only, because a million
+ * jobs may wait.
  */
 #ifndef AISCHEDD_STATE_JOB_H
 #define AISCHEDD_STATE_JOB_H

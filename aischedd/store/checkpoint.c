@@ -34,7 +34,7 @@ static void *run(void *arg)
 		}
 		c->due = false;
 		pthread_mutex_unlock(&c->lock);
-		/* What is blocked by readers now is tried again next time. */
+		/* Pages that readers block now are moved next time. */
 		sqlite3_wal_checkpoint_v2(
 		    db.sql, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 		pthread_mutex_lock(&c->lock);

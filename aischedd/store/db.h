@@ -1,10 +1,10 @@
 /*
  * db.h - SQLite with prepared statements and one error at the end
  *
- * A statement remembers its first failed bind or step, so that a function
- * reads as columns and one check.  Statements are prepared once, by their
- * number in the caller's table of SQL.  What SQLite does for them counts as
- * steps of the thread that asks.
+ * A statement remembers its first failed bind or step, so that a function reads
+ * as columns and one check. Statements are prepared once, by their number in
+ * the caller's table of SQL. The work of SQLite counts as steps of the calling
+ * thread.
  */
 #ifndef AISCHEDD_STORE_DB_H
 #define AISCHEDD_STORE_DB_H

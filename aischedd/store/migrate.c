@@ -70,8 +70,8 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN replaced INTEGER DEFAULT 0;",
 	/* How long jobs ran before they were evicted. */
 	"ALTER TABLE job ADD COLUMN served INTEGER DEFAULT 0;",
-	/* Attempts; each ended job counts as one, of which nobody knows what it
-	 * held. Who did what to jobs, nodes, queues. */
+	/* Attempts, one for each ended job, without the amounts it held, which
+	 * nobody knows. Acts on jobs, nodes, queues. */
 	"CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT UNIQUE);"
 	"CREATE TABLE attempt (job INTEGER, attempt INTEGER,"
 	" array_id INTEGER, array_task INTEGER, uid INTEGER, user INTEGER,"

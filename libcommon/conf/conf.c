@@ -21,7 +21,7 @@ static const struct conf_class standard_classes[] = {
 	{ "inference", 125, false },
 };
 
-/* The host's name up to the first dot. */
+/* The host name up to the first dot. */
 static char *default_cluster(struct arena *arena)
 {
 	char name[256] = "";
@@ -232,7 +232,8 @@ struct conf *conf_parse(const char *text, const char *name,
 	return load(name, text, warnings, err);
 }
 
-/* Of a folder that is still to be made: where it will be. */
+/* Returns the disk of a path; if it does not exist yet, of the place where it
+ * will be made. */
 static dev_t disk_of(const char *path)
 {
 	char *at = xstrdup(path);
@@ -268,7 +269,7 @@ struct conf *conf_load(const char *path, struct buf *warnings, struct err *err)
 	conf = load(path, NULL, warnings, err);
 	if (!conf)
 		return NULL;
-	/* Not resolved any further: the name may be a link that is swapped. */
+	/* Links are not resolved: they may be replaced for a reload. */
 	if (*path != '/')
 		dir = get_current_dir_name();
 	absolute = xasprintf("%s%s%s", dir ? dir : "", dir ? "/" : "", path);

@@ -1,11 +1,11 @@
 /*
  * conf.h - etc/aischedd.conf as plain data
  *
- * conf_load() reads, completes and checks a whole file (and what it
- * includes); the result never changes afterwards, so that a reload is: load
- * another one, then swap the pointer.  One table of keys (conf_keys.c) gives
- * the parser, the defaults, `aischedd --print-config` and the man-page check.
- * Everything belongs to the conf and lives until conf_free().
+ * conf_load() reads, completes and checks a whole file with its includes; the
+ * result never changes, so a reload loads another one and swaps the pointer.
+ * One table of keys (conf_keys.c) gives the parser, the defaults, `aischedd
+ * --print-config` and the man-page check. Everything belongs to the conf and
+ * lives until conf_free().
  */
 #ifndef LIBCOMMON_CONF_CONF_H
 #define LIBCOMMON_CONF_CONF_H
@@ -18,12 +18,17 @@
 #include "libcommon/err.h"
 #include "libcommon/runner_kind.h"
 
-#define CONF_NONE      (-1) /* a number that was not given: no restriction */
+#define CONF_NONE      (-1) /* a number that is not given: no restriction */
 #define CONF_UNLIMITED (-1) /* a time without end */
 
 struct arena;
 
-enum resource { RES_CPU, RES_MEM, RES_GPU, RES_N }; /* milli, MiB, milli */
+enum resource {
+	RES_CPU,
+	RES_MEM,
+	RES_GPU,
+	RES_N
+}; /* thousandths, MiB, thousandths */
 
 struct strlist {
 	size_t n;
@@ -69,8 +74,9 @@ struct conf_pool {
 	const char *name;
 	enum runner_kind runner;
 	enum node_order order;
-	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: ratio of its nodes */
-	/* kubernetes only */
+	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: as much as its nodes
+	                                   have */
+	/* of kubernetes only */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	struct strlist allow_mounts, image_pull_secrets;
@@ -78,11 +84,11 @@ struct conf_pool {
 	bool run_as_root;
 };
 
-/* One declared node; a title like "n[000-127]" is expanded, one each. */
+/* One node of a node section; titles like "n[000-127]" are expanded. */
 struct conf_node {
 	const char *name;
 	int pool;             /* index */
-	int64_t cpus;         /* CPUs; CONF_NONE: as the runner found */
+	int64_t cpus;         /* CPUs; CONF_NONE: as the runner reports */
 	int64_t memory;       /* MiB; CONF_NONE likewise */
 	int64_t gpus;         /* devices; CONF_NONE likewise */
 	const char *gpu_type; /* NULL likewise */
@@ -97,9 +103,9 @@ struct conf_node {
 enum preempt_how { PREEMPT_SUSPEND, PREEMPT_REQUEUE, PREEMPT_CANCEL };
 
 /*
- * Parents stand before their children.  Restrictions (limit, max_*, users,
- * pools, state) hold for all queues below; default_time, grace, class and
- * the other manners of a queue are its parent's where it says nothing.
+ * Parents come before their children. Restrictions (limit, max_*, users, pools,
+ * state) also hold for all queues below; default_time, grace, class and the
+ * like are inherited if not given.
  */
 struct conf_queue {
 	const char *name;
@@ -107,15 +113,15 @@ struct conf_queue {
 	bool leaf;
 	int64_t quota[RES_N], limit[RES_N]; /* CONF_NONE: not rationed */
 	int64_t weight, priority;
-	uint64_t pools; /* bit i: conf pool i; all when none were given */
+	uint64_t pools; /* bit i: pool i; all if none is given */
 	struct strlist users, operators; /* "name" or "@group"; empty: all */
 	int64_t max_time, default_time, assumed_time; /* s; CONF_NONE: none */
-	int64_t max_jobs, max_jobs_per_user;          /* running at once */
-	int64_t max_submit, max_submit_per_user;      /* not ended at once */
+	int64_t max_jobs, max_jobs_per_user;          /* at a time */
+	int64_t max_submit, max_submit_per_user;      /* not ended, at a time */
 	int64_t max_gpus_per_user;                    /* milli */
 	int64_t max_wait, min_runtime, grace;         /* s */
 	enum preempt_how preempt;
-	bool closed;       /* state = closed: as after `aictl queue close` */
+	bool closed;       /* state = closed: like `aictl queue close` */
 	const char *class; /* of jobs that name none */
 	int line;
 };
@@ -129,13 +135,13 @@ struct conf_scheduling {
 	bool backfill, consolidate;
 	enum job_order order;
 	int64_t backfill_depth, age_weight, size_weight, fairshare_weight;
-	int64_t hold_after; /* s; a queue's max_wait stands before it */
+	int64_t hold_after; /* s; the max_wait of a queue has precedence */
 	int64_t fairshare_half_life, resume_cooldown, max_evictions_per_hour;
 	int64_t start_timeout, evict_timeout, node_timeout; /* s */
 };
 
 struct conf {
-	struct arena *arena; /* owns all of it */
+	struct arena *arena; /* owns everything here */
 	const char *path;    /* absolute; NULL for the built-in configuration */
 	const char *cluster, *state_dir, *tmp_dir;
 	const char *http, *munge_socket, *default_queue;
@@ -160,40 +166,41 @@ struct conf {
 };
 
 /*
- * Read path.  NULL means /etc/aisched/aischedd.conf for root, if it exists,
- * else the built-in configuration of one machine (one local pool, one open
- * queue "default", the caller's own state folder and socket).  Only one
- * thread may load at a time, because the parser is global.
- * Warnings (suspicious values, keys without effect yet) go to warnings, one
- * a line, `file:line: text`.
- * Fails with EINVAL, "file:line: what is wrong", or with an errno of open.
+ * Load path. NULL means /etc/aisched/aischedd.conf for root, if it exists, else
+ * the built-in configuration of one machine (one local pool, one open queue
+ * "default", the caller's own state folder and socket). Only one thread may
+ * load at a time, because the parser is global. Warnings (suspicious values,
+ * keys without effect yet) are appended to warnings, one a line, `file:line:
+ * text`. Fails with EINVAL, "file:line: what is wrong", or with an errno of
+ * open.
  */
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
 
-/* Append a line for each folder that is on a disk where it should not be. */
+/* Append a warning for each folder that is on the wrong disk. */
 void conf_check_disks(const struct conf *conf, struct buf *warnings);
 
-/* The same from text, which names itself `name` in errors; for tests. */
+/* Likewise from text, called `name` in errors; for tests. */
 struct conf *conf_parse(const char *text, const char *name,
                         struct buf *warnings, struct err *err);
-void conf_free(struct conf *conf); /* NULL is fine */
+void conf_free(struct conf *conf); /* NULL is allowed */
 
-/* Every value in force, as a file that conf_load() takes again. */
+/* Append all values in force as a file that conf_load() accepts. */
 void conf_print(const struct conf *conf, struct buf *out);
 
-/* Index of the queue, pool or class of this name, or -1. */
+/* Returns the index of the queue, pool or class of this name, or -1. */
 int conf_queue_find(const struct conf *conf, const char *name);
 int conf_pool_find(const struct conf *conf, const char *name);
 int conf_class_find(const struct conf *conf, const char *name);
 
-/* The queue of a job that names none, or -1. */
+/* Returns the queue of a job that names none, or -1. */
 int conf_default_queue(const struct conf *conf);
 
-/* The default socket of this uid's daemon, which tools try unasked. */
+/* Returns the default socket of this uid's daemon, which tools try if none is
+ * given. */
 char *conf_default_socket(void);
 
-/* The keys as "section.key" ("queue.max_time", "cluster"), NULL-terminated,
- * for the test that the man page names each. */
+/* Returns the keys as "section.key" ("queue.max_time", "cluster"),
+ * NULL-terminated, for the test of the man page. */
 const char *const *conf_key_names(void);
 
 #endif

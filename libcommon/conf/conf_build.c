@@ -1,4 +1,4 @@
-/* conf_build.c - from the tree of a file to struct conf: any section */
+/* conf_build.c - build struct conf from the tree of a file: any section */
 #include "libcommon/conf/conf_build.h"
 
 #include <stdarg.h>

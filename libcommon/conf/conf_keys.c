@@ -351,7 +351,7 @@ static void add_names(struct names *names, const char *prefix,
 
 const char *const *conf_key_names(void)
 {
-	static struct names names; /* the same whenever it is asked for */
+	static struct names names; /* the same for all calls */
 
 	if (!names.n)
 		add_names(&names, "", &top_table);

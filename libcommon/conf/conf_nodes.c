@@ -9,7 +9,7 @@
 struct nodes {
 	struct conf_build *b;
 	struct conf_node *node;
-	const struct conf_value **at; /* the section of each */
+	const struct conf_value **at; /* by node: its section */
 	size_t n, cap, at_cap;
 };
 
@@ -32,7 +32,7 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 	return 0;
 }
 
-/* Nodes of no pool are those of the only one. */
+/* Nodes without pool are in the only one. */
 static int check_pool(struct nodes *nodes, cfg_t *section,
                       struct conf_node *node)
 {
@@ -47,7 +47,7 @@ static int check_pool(struct nodes *nodes, cfg_t *section,
 	return 0;
 }
 
-/* 0: one of them is empty. */
+/* Returns 0 if one of them is empty. */
 static size_t count_parts(const char *path)
 {
 	size_t n = 0;
@@ -161,7 +161,7 @@ static int add_section(struct nodes *nodes, cfg_t *section)
 	return status;
 }
 
-/* Nodes of one name are in order of the file. */
+/* Nodes of the same name in order of the file. */
 static int by_name(const void *a, const void *b)
 {
 	const struct conf_node *x = *(const struct conf_node *const *)a;
@@ -171,7 +171,8 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* The first node of the file whose name an earlier node has, or NULL. */
+/* Returns the first node of the file whose name an earlier node has, or
+ * NULL. */
 static const struct conf_node *find_twice(const struct nodes *nodes)
 {
 	const struct conf_node **sorted =
@@ -206,7 +207,7 @@ static int check_names(struct conf_build *b, const struct conf_value *at)
 	return 0;
 }
 
-/* Whether labels of nodes may say where these are. */
+/* Whether labels of nodes may say where they are. */
 static bool may_have_labels(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->npools; i++)
@@ -215,7 +216,7 @@ static bool may_have_labels(const struct conf *conf)
 	return false;
 }
 
-/* Each level has some node. */
+/* Check that each level has a node. */
 static int check_levels(struct conf_build *b)
 {
 	const struct conf *conf = b->conf;

@@ -1,4 +1,4 @@
-/* conf_print.c - a configuration as a file again */
+/* conf_print.c - print a configuration as a file */
 #include <string.h>
 
 #include "libcommon/conf/conf_keys.h"
@@ -85,7 +85,7 @@ static void print_section(struct printer *p, const char *what,
 	buf_puts(p->out, "}\n");
 }
 
-/* Whether all but the names of two nodes is the same. */
+/* Whether two nodes differ in nothing but their names. */
 static bool is_same_node(struct printer *p, const struct conf_node *a,
                          const struct conf_node *b)
 {
@@ -94,7 +94,7 @@ static bool is_same_node(struct printer *p, const struct conf_node *a,
 	bool same = true;
 
 	for (size_t i = 0; same && i < table->n; i++) {
-		/* The last byte is whether there is a value. */
+		/* The last byte says whether there is a value. */
 		x.len = y.len = 0;
 		buf_addc(&x, key_format(&table->key[i], a, p->conf, &x));
 		buf_addc(&y, key_format(&table->key[i], b, p->conf, &y));

@@ -4,12 +4,12 @@
 #include "libcommon/conf/conf_build.h"
 #include "libcommon/limits.h"
 
-/* A queue as it stands in the file. */
+/* A queue as written in the file. */
 struct file_queue {
 	cfg_t *section;
 	const char *name;
-	int parent; /* entry; -1: the root */
-	int index;  /* in conf->queues; -1: not taken yet */
+	int parent; /* index in entry; -1: the root */
+	int index;  /* in conf->queues; -1: not placed yet */
 };
 
 static const char *const resource[RES_N] = {
@@ -23,7 +23,7 @@ struct queues {
 	struct file_queue *entry;
 	size_t n;
 	struct conf_queue *queue; /* [n], parents first */
-	cfg_t **section;          /* of each queue */
+	cfg_t **section;          /* by queue: its section */
 	size_t ntaken;
 };
 
@@ -74,7 +74,7 @@ static int check_circles(const struct queues *q)
 		const struct file_queue *e = &q->entry[i];
 		size_t steps = 0;
 
-		/* A queue may lead into a circle without being part of it. */
+		/* A queue may lead to a circle without being part of it. */
 		for (int up = e->parent; up >= 0 && steps++ < q->n;
 		     up = q->entry[up].parent)
 			if (up == (int)i)
@@ -137,7 +137,8 @@ static int check_queue(struct queues *q, size_t i)
 		                  "queue '%s': default_time is more than "
 		                  "max_time",
 		                  queue->name);
-	queue->default_time = queue->max_time; /* it was the parent's */
+	queue->default_time =
+	    queue->max_time; /* the inherited default is above the maximum */
 	return 0;
 }
 
@@ -200,7 +201,7 @@ static int take_all(struct queues *q)
 	return 0;
 }
 
-/* Without any queue there is one that everybody may use. */
+/* Without any queue add one that everybody may use. */
 static void add_standard(struct queues *q)
 {
 	build_defaults(q->b, "queue", q->queue);

@@ -1,4 +1,4 @@
-/* conf_read.c - a configuration file and what it includes, as a tree */
+/* conf_read.c - read a configuration file and its includes as a tree */
 #include "libcommon/conf/conf_read.h"
 
 #include <assert.h>
@@ -14,14 +14,15 @@
 #include "libcommon/limits.h"
 
 enum {
-	KINDS = 4,            /* of sections with titles */
-	MAX_DEPTH = 8,        /* of includes */
-	MAX_FILES = 1000,     /* included by one configuration */
+	KINDS = 4,            /* kinds of sections with titles */
+	MAX_DEPTH = 8,        /* nesting of includes */
+	MAX_FILES = 1000,     /* files of one configuration */
 	MAX_BYTES = 16 << 20, /* of one file */
-	FLAG_VALUE = 1 << 24, /* it had a value; libconfuse's flags are below */
+	/* it has a value; libconfuse's flags are lower bits */
+	FLAG_VALUE = 1 << 24,
 };
 
-/* The sections of one kind that are complete. */
+/* The complete sections of one kind. */
 struct kept {
 	cfg_opt_t *opt;
 	cfg_value_t **value;
@@ -30,7 +31,7 @@ struct kept {
 
 struct reader {
 	struct arena *arena;
-	const char *file; /* the one being read */
+	const char *file; /* being read now */
 	int depth, nfiles;
 	struct kept kept[KINDS];
 	struct err err; /* of the step that failed last */
@@ -38,7 +39,7 @@ struct reader {
 
 static const char unknown[] = "no such option '%s'";
 
-/* libconfuse hands nothing of ours to its callbacks.  NULL between reads. */
+/* libconfuse's callbacks have no argument. NULL: nothing is being read. */
 static struct reader *reading;
 
 __attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg,
@@ -68,7 +69,7 @@ static bool has_control(const char *s)
 	return false;
 }
 
-/* Called for each value; opt already counts it. */
+/* Called for each value; opt counts it already. */
 static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *ret)
 {
 	struct conf_value *value =
@@ -95,7 +96,7 @@ static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *ret)
 	return 0;
 }
 
-/* The whole file as a heap string. */
+/* Returns the whole file as a heap string. */
 static char *read_file(const char *path, size_t *ret_len, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -112,7 +113,7 @@ static char *read_file(const char *path, size_t *ret_len, struct err *err)
 		        path);
 		goto out;
 	}
-	buf_puts(&buf, ""); /* a file may be empty */
+	buf_puts(&buf, ""); /* the file may be empty */
 	do {
 		n = read(fd, buf_room(&buf, 65536), 65536);
 		if (n > 0)
@@ -133,7 +134,7 @@ out:
 	return NULL;
 }
 
-/* Let libconfuse read on in this text, then return to where it was. */
+/* Let libconfuse read this text at the current place. */
 static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 {
 	const char *was = reading->file;
@@ -150,7 +151,8 @@ static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 	reading->file = file;
 	status = cfg_parse_fp(cfg, fp);
 	if (status != CFG_SUCCESS && !reading->err.code)
-		cfg_error(cfg, unknown, ""); /* the one that has no error */
+		cfg_error(cfg, unknown,
+		          ""); /* if it reported no error itself */
 	reading->file = was;
 	cfg->line = line;
 	fclose(fp);
@@ -176,7 +178,7 @@ static int include_file(cfg_t *cfg, const char *path)
 	return status;
 }
 
-/* A missing folder has no files; any other error counts. */
+/* A missing folder matches no files; other errors count. */
 static int on_glob_error(const char *path, int code)
 {
 	(void)path;
@@ -184,7 +186,7 @@ static int on_glob_error(const char *path, int code)
 	return code != ENOENT && code != ENOTDIR;
 }
 
-/* The pattern, relative to the folder of the file being read. */
+/* Returns the pattern, relative to the folder of the current file. */
 static char *resolve(const char *pattern)
 {
 	const char *slash = strrchr(reading->file, '/');
@@ -202,15 +204,15 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 	int status;
 
 	(void)opt;
-	assert(pattern); /* conf_text_clean() saw to it */
+	assert(pattern); /* ensured by conf_text_clean() */
 	if (reading->depth == MAX_DEPTH) {
 		cfg_error(cfg, "includes are nested more than %d deep",
 		          MAX_DEPTH);
 		free(pattern);
 		return -1;
 	}
-	/* NOMAGIC: a plain name that does not exist is found, and then
-	 * cannot be opened, while a pattern may match nothing. */
+	/* GLOB_NOMAGIC: a plain name is kept if it does not exist, and then
+	 * cannot be opened; a pattern may match nothing. */
 	status = glob(pattern, GLOB_NOMAGIC, on_glob_error, &found);
 	if (status && status != GLOB_NOMATCH)
 		cfg_error(cfg, "cannot read the folder of '%s': %s", pattern,
@@ -227,9 +229,9 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 }
 
 /*
- * Called after each section with a title.  libconfuse compares a new title
- * with all before it, which takes minutes for 65,536 nodes, so it is left
- * with none of them until the end.
+ * Called after each section with a title. libconfuse compares a new title with
+ * all before it, which takes minutes for 65,536 nodes; so take the sections
+ * away from it until the end.
  */
 static int on_section(cfg_t *cfg, cfg_opt_t *opt)
 {
@@ -249,7 +251,7 @@ static void put_back(struct kept *kept)
 {
 	cfg_opt_t *opt = kept->opt;
 
-	/* After an error an incomplete section may still be there. */
+	/* After an error an incomplete section may be left. */
 	if (opt->nvalues) {
 		kept->value = GROW(kept->value, kept->n, &kept->cap);
 		kept->value[kept->n++] = opt->values[0];
@@ -259,7 +261,8 @@ static void put_back(struct kept *kept)
 	opt->nvalues = (unsigned)kept->n;
 }
 
-/* Pointers into an array of sections; equal titles in order of the array. */
+/* Compares pointers into an array of sections; equal titles in order of the
+ * array. */
 static int by_title(const void *a, const void *b)
 {
 	cfg_value_t *const *x = *(cfg_value_t *const *const *)a;
@@ -295,9 +298,10 @@ static int check_titles(const struct kept *kept)
 }
 
 /*
- * libconfuse's options of a table.  It remembers where a section ends, not
- * where it begins; but it parses the default of an option then, so one with
- * a name that nobody can write, option 0, brings on_value() the line.
+ * Returns libconfuse's options for a table. libconfuse remembers where a
+ * section ends, not where it begins; but at its beginning it parses the
+ * defaults of options. So option 0 has a name that cannot be written, and its
+ * default brings on_value() the line.
  */
 static cfg_opt_t *make_options(const struct conf_key_table *table, bool top)
 {
@@ -366,7 +370,7 @@ bool conf_entry(cfg_t *section, size_t i, const char **ret_name,
 	return true;
 }
 
-/* The whole tree of this text, which is overwritten. */
+/* Returns the whole tree of this text, which is overwritten. */
 static cfg_t *read_tree(const char *file, char *text, size_t len)
 {
 	cfg_t *cfg =

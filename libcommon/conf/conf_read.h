@@ -1,9 +1,9 @@
 /*
- * conf_read.h - a configuration file and what it includes, as a tree
+ * conf_read.h - read a configuration file and its includes as a tree
  *
- * The tree is libconfuse's; its values are struct conf_value, which know
- * where they stand.  The options of a section are in the order of its table
- * of keys.  libconfuse's scanner is global: one thread reads at a time.
+ * The tree is libconfuse's; its values are struct conf_value, which know their
+ * place. The options of a section are in the order of its table of keys.
+ * libconfuse's scanner is global: only one thread may read at a time.
  */
 #ifndef LIBCOMMON_CONF_CONF_READ_H
 #define LIBCOMMON_CONF_CONF_READ_H
@@ -15,7 +15,7 @@
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 
-/* A value as written, and where: what an error about it names. */
+/* A value as written, and its place for errors. */
 struct conf_value {
 	const char *file;
 	int line;
@@ -23,24 +23,24 @@ struct conf_value {
 };
 
 /*
- * Read the text, which errors call `file`; if text is NULL, the file of that
- * path.  The caller frees the tree with cfg_free(); strings live in the arena.
- * Fails with EINVAL, `file:line: what`, or with an errno of open.
+ * Read the text, called `file` in errors; if text is NULL, read the file of
+ * that path. The caller frees the tree with cfg_free(); strings are in the
+ * arena. Fails with EINVAL, `file:line: what`, or with an errno of open.
  */
 cfg_t *conf_read(const char *file, const char *text, struct arena *arena,
                  struct err *err);
 
-/* Where the section begins. */
+/* Returns where the section begins. */
 const struct conf_value *conf_place(cfg_t *section);
 
-/* Option i of the table's; cfg_opt_size() says how many values it has. */
+/* Returns option i of the table; cfg_opt_size() says how many values it has. */
 cfg_opt_t *conf_option(cfg_t *section, size_t i);
 const struct conf_value *conf_value(cfg_opt_t *opt, unsigned i);
 
-/* Whether the option was given at all, be it an empty list. */
+/* Whether the option is given, even as an empty list. */
 bool conf_is_given(const cfg_opt_t *opt);
 
-/* Entry i of a section with free keys; false past the last. */
+/* Get entry i of a section with free keys; returns false after the last. */
 bool conf_entry(cfg_t *section, size_t i, const char **ret_name,
                 const char **ret_text);
 

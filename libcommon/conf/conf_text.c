@@ -14,7 +14,7 @@ struct scan {
 	int line;
 	int prev, before;     /* the last token and the one before it */
 	bool include;         /* the last word was include */
-	int depth, open_line; /* braces; line of the outermost open one */
+	int depth, open_line; /* open braces; line of the outermost one */
 	struct err *err;
 };
 
@@ -50,7 +50,8 @@ static int blank_block(struct scan *s)
 	return 0;
 }
 
-/* Double quotes: \" \\ \$ are escapes, ${NAME} is the environment's. */
+/* Skip a string in double quotes: \" \\ \$ are escapes, ${NAME} is a
+ * variable. */
 static int skip_double(struct scan *s)
 {
 	for (s->p++; *s->p != '"'; s->p++) {
@@ -100,7 +101,7 @@ static void skip_word(struct scan *s)
 	s->include = s->p - start == 7 && !memcmp(start, "include", 7);
 }
 
-/* include("PATTERN"), from the parenthesis to the one that closes. */
+/* Skip include("PATTERN"), from one parenthesis to the other. */
 static int skip_include(struct scan *s)
 {
 	static const char usage[] = "use include(\"PATTERN\")";

@@ -1,4 +1,4 @@
-/* conf_value.c - values of the configuration: from text, and back */
+/* conf_value.c - parse and format values of the configuration */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,7 +22,7 @@ static const struct unit time_units[] = {
 	{ "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }
 };
 
-/* Exact, in the largest unit that is. */
+/* Append the exact value in the largest unit possible. */
 static void put_units(struct buf *out, int64_t value, const struct unit *unit)
 {
 	while (value % unit->size || (value == 0 && unit->size > 1))
@@ -146,7 +146,7 @@ static int set_list(const struct conf_key *key, struct strlist *ret,
 	return 0;
 }
 
-/* The index of the word; -1 and an error that names all: none. */
+/* Returns the index of the word, or -1 with an error that names all. */
 static int find_word(const struct conf_key *key, const char *s, struct err *err)
 {
 	struct buf all = { 0 };

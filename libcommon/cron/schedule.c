@@ -1,4 +1,4 @@
-/* schedule.c - the times of recurring work */
+/* schedule.c - schedules of recurring work */
 #include "libcommon/cron/schedule.h"
 
 #include <ctype.h>
@@ -259,7 +259,7 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 		int64_t local;
 
 		if (!(s->months >> c.month & 1)) {
-			/* To the last day of the month. */
+			/* Go on with the last day of the month. */
 			days += civil_month_days(c.year, c.month) - c.day;
 			continue;
 		}
@@ -287,7 +287,8 @@ static int64_t next_in_stretch(const struct schedule *s,
 		local = local_from(s, local, before + offset);
 		if (local == SCHEDULE_NEVER)
 			return SCHEDULE_NEVER;
-		/* A fixed schedule has run when the clock showed it before. */
+		/* A fixed schedule ran when the clock first showed this
+		 * time. */
 		if (!s->fixed || (zone_first(zone, local, &first) &&
 		                  first == local - offset))
 			return local - offset;

@@ -22,7 +22,7 @@
 #include "libcommon/cron/zone.h"
 #include "libcommon/err.h"
 
-/* A schedule must have a time within so many years: 29 February in 2096 and
+/* A schedule must have a time within this many years: 29 February in 2096 and
  * 2104 are 8 apart. */
 #define SCHEDULE_YEARS 8
 #define SCHEDULE_NEVER INT64_MAX
@@ -31,9 +31,9 @@ struct schedule {
 	uint64_t minutes;             /* bit n: minute n */
 	uint32_t hours, days, months; /* likewise; days and months from 1 */
 	uint8_t weekdays;             /* bit 0: Sunday */
-	bool either_day; /* both day fields are restricted: one is enough */
+	bool either_day; /* both day fields are restricted: one must match */
 	bool fixed;
-	int64_t every_s; /* of @every; 0: the fields count */
+	int64_t every_s; /* of @every; 0: use the fields */
 };
 
 /*

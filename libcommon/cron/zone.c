@@ -19,16 +19,16 @@ enum {
 	MAX_TEXT = 255,     /* of the rule, and of a name */
 	HEAD = 44,
 	DAY_S = 24 * 60 * 60,
-	/* No clock is further from UTC, and no gap longer, than this. */
+	/* No clock is further from UTC, and no gap is longer, than this. */
 	SPAN_S = 26 * 60 * 60
 };
 
 struct zone {
 	size_t n;
 	int64_t *at;     /* [n] transitions, ascending */
-	int32_t *offset; /* [n] from then on */
-	int32_t first;   /* before all of them */
-	bool has_rule;   /* after them */
+	int32_t *offset; /* [n] offset from then on */
+	int32_t first;   /* offset before all of them */
+	bool has_rule;   /* a rule follows the last one */
 	struct zone_rule rule;
 };
 
@@ -301,7 +301,7 @@ bool zone_first(const struct zone *zone, int64_t local, int64_t *ret)
 {
 	int64_t at = local - SPAN_S;
 
-	/* Each stretch with one offset shows the time once at most. */
+	/* Each stretch with one offset shows the time at most once. */
 	while (at <= local + SPAN_S) {
 		int64_t next = zone_next(zone, at);
 

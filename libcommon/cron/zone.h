@@ -29,17 +29,18 @@ struct zone *zone_load(const char *name, struct err *err);
 
 /* The same from the bytes of a file.  Fails with EINVAL. */
 struct zone *zone_parse(const void *data, size_t len, struct err *err);
-void zone_free(struct zone *zone); /* NULL is fine */
+void zone_free(struct zone *zone); /* NULL is allowed */
 
-/* The local clock at an instant, in seconds east of UTC. */
+/* Returns the offset of the local clock at an instant, in seconds east of
+ * UTC. */
 int32_t zone_offset(const struct zone *zone, int64_t at);
 
-/* The first transition after an instant, or ZONE_NEVER.  The offset may be
- * the same before and after. */
+/* Returns the first transition after an instant, or ZONE_NEVER. The offset may
+ * be the same before and after. */
 int64_t zone_next(const struct zone *zone, int64_t after);
 
-/* The first instant at which the local clock shows this time; false: the
- * clock skips it. */
+/* Get the first instant at which the local clock shows this time; returns false
+ * if the clock skips it. */
 bool zone_first(const struct zone *zone, int64_t local, int64_t *ret);
 
 /* Write "2027-03-28T03:00:00+02:00". */

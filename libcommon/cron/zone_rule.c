@@ -9,7 +9,7 @@
 
 enum { DAY_S = 24 * 60 * 60, MAX_HOURS = 167 };
 
-/* Take a number up to max; false if there is none. */
+/* Take a number up to max; returns false if there is none. */
 static bool take_number(const char **s, int max, int *ret)
 {
 	if (!isdigit((unsigned char)**s))
@@ -130,7 +130,7 @@ static int64_t day_of(const struct zone_date *date, int64_t year)
 	bool leap = civil_month_days(year, 2) == 29;
 
 	switch (date->kind) {
-	case DATE_JULIAN: /* counts no 29 February */
+	case DATE_JULIAN: /* does not count 29 February */
 		return jan1 + date->day - 1 + (leap && date->day > 59);
 	case DATE_DAY:
 		return jan1 + date->day;

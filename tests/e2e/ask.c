@@ -1,14 +1,14 @@
 /*
- * ask.c - one request as it is, for tests
+ * ask.c - send one request unchanged, for tests
  *
  *	ask '{"op": "status"}' [<RAW]
  *	ask @FILE [<RAW]
  *	ask --ops
  *	ask --notified SOCKET
  *
- * Prints the answer, or "refused: TEXT" and exits with 1.  --ops prints each
- * request and the least role that it takes; --notified waits for what a
- * daemon tells systemd and prints it.
+ * Prints the answer, or "refused: TEXT" and exits with 1. --ops prints each
+ * request and its least role; --notified waits for what a daemon tells systemd
+ * and prints it.
  */
 #include <err.h>
 #include <jansson.h>

@@ -18,12 +18,12 @@
 
 enum {
 	NWORKERS = 4,
-	JOBS_FIRST = 40,      /* may be submitted before the first kill */
-	JOBS_A_KILL = 10,     /* and more with each */
-	LIVE_MS = 120,        /* at most, from ready to killed */
-	RECOVER_PERCENT = 35, /* are killed before they are ready */
+	JOBS_FIRST = 40,      /* submissions allowed before the first kill */
+	JOBS_A_KILL = 10,     /* further ones after each */
+	LIVE_MS = 120,        /* longest time from ready to kill */
+	RECOVER_PERCENT = 35, /* of the kills come before the daemon is ready */
 	LOOK_EVERY = 5,       /* of those that got ready, states are compared */
-	READY_S = 60,         /* a daemon that takes longer is stuck */
+	READY_S = 60,         /* a daemon that takes longer hangs */
 	DRAIN_S = 120,
 	PROBLEMS_SHOWN = 20
 };
@@ -32,10 +32,10 @@ enum {
 struct victim {
 	char **argv;
 	pid_t pid;
-	double ready_ms; /* how long it took to get ready, of late */
+	double ready_ms; /* recent time to get ready */
 };
 
-/* --- what went wrong ----------------------------------------------------- */
+/* --- problems ---------------------------------------------------------- */
 
 size_t nproblems;
 static size_t nreported;
@@ -96,7 +96,7 @@ static bool is_ready(void)
 	return ready;
 }
 
-/* Nothing can go on without it. */
+/* Ends the test if the daemon does not get ready. */
 static void victim_await(struct victim *v)
 {
 	double began = clock_fine_ms();
@@ -209,8 +209,8 @@ static json_t *active(struct client **client)
 	return list;
 }
 
-/* Those that can never start are told by their reason; the rest must end.
- * False: they do not. */
+/* Wait until all jobs have ended that can start; their reason tells which
+ * cannot. Returns false if they do not end. */
 static bool drain(struct client **client)
 {
 	double began = clock_fine_ms();

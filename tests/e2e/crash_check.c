@@ -1,4 +1,4 @@
-/* crash_check.c - what must be so, however often the daemon was killed */
+/* crash_check.c - check what must hold however often the daemon was killed */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -18,7 +18,7 @@
 
 /* "begin w1-17 23.1 -1 0 RUNID": name, job and attempt, array task, rank. */
 struct line {
-	size_t at; /* its place in the file: the order in time */
+	size_t at; /* line of the file: the order in time */
 	bool end;
 	uint64_t job;
 	uint32_t attempt, proc;
@@ -26,7 +26,7 @@ struct line {
 };
 
 struct ran {
-	struct line *line; /* by job, attempt, rank; begin before end */
+	struct line *line; /* sorted by job, attempt, rank; begin before end */
 	size_t n, cap;
 };
 
@@ -77,7 +77,7 @@ void ran_free(struct ran *ran)
 	free(ran);
 }
 
-/* The first line of this job; those that follow may be of another. */
+/* Returns the first line of this job; following lines may be of another. */
 static const struct line *ran_job(const struct ran *ran, uint64_t job)
 {
 	size_t low = 0, high = ran->n;
@@ -193,7 +193,7 @@ static struct rows rows_get(void)
 	return rows;
 }
 
-/* The rows of one submission: a part of the array. */
+/* Returns the rows of one submission: a part of the array. */
 static struct rows rows_named(const struct rows *rows, const char *name)
 {
 	size_t low = 0, high = rows->n, n = 0;
@@ -241,7 +241,7 @@ static void check_final(struct finals *finals, const struct seen_row *row)
 		        (void *)((uintptr_t)row->state + 1));
 }
 
-/* Whether it began and did not end, the last time that it ran. */
+/* Whether its last run began and did not end. */
 static bool was_running(const struct ran *ran, uint64_t job)
 {
 	bool runs = false;
@@ -256,8 +256,8 @@ static void check_sub(const struct sub *sub, const struct rows *rows,
 {
 	bool held = sub->held && !sub->released && !sub->cancelled;
 
-	/* A listing reads what runs, then what has ended: a requeue between
-	 * the two hides a job from both. */
+	/* A listing reads running jobs, then ended ones: a requeue between the
+	 * two hides a job from both. */
 	if (!rows->n && !sub->requeues)
 		problem("%s: lost; its id was %" PRIu64, sub->name, sub->id);
 	for (size_t i = 0; i < rows->n; i++) {
@@ -305,9 +305,9 @@ void check_restart(struct crash *crash, const struct ran *before,
 	free(known);
 }
 
-/* --- when all has ended -------------------------------------------------- */
+/* --- at the end ---------------------------------------------------------- */
 
-/* The rest of an array that was cancelled is one row. */
+/* Whether the row is the unstarted rest of a cancelled array. */
 static bool is_rest(const struct seen_row *row)
 {
 	return row->array && row->task < 0;
@@ -344,11 +344,11 @@ static void check_ids(const struct rows *rows)
 	map_free(&seen);
 }
 
-/* What a job left in the file, summed up. */
+/* The lines of one job in the file, summed up. */
 struct runs {
 	uint32_t attempts, twice;
-	uint32_t begun, ended; /* processes, of the last attempt */
-	size_t first, last;    /* places in the file */
+	uint32_t begun, ended; /* processes of the last attempt */
+	size_t first, last;    /* lines of the file */
 };
 
 static struct runs runs_of(const struct ran *ran, const struct seen_row *row)
@@ -397,7 +397,7 @@ static void check_runs(const struct sub *sub, const struct seen_row *row,
 		        runs.begun, runs.ended);
 }
 
-/* The jobs of the submission that it waits for: only the first is named. */
+/* Returns the jobs that it depends on: only the first is named. */
 static struct rows needed(const struct sub *sub, const struct rows *all)
 {
 	struct rows rows = rows_named(all, sub->after->name);
@@ -440,8 +440,8 @@ static void check_order(const struct sub *sub, const struct seen_row *row,
 	struct runs runs = runs_of(ran, row);
 	struct rows before;
 
-	/* An ended job that is requeued waits for nobody, and may run after
-	 * the jobs that waited for it. */
+	/* A requeued job has no dependency, and may run after the jobs that
+	 * depended on it. */
 	if (!sub->need || !runs.attempts || sub->requeues ||
 	    sub->after->requeues)
 		return;
@@ -498,7 +498,7 @@ void check_end(struct crash *crash)
 	ran_free(ran);
 }
 
-/* --- what is left -------------------------------------------------------- */
+/* --- leftovers ----------------------------------------------------------- */
 
 static bool file_has(const char *dir, const char *name, const char *text)
 {
@@ -542,7 +542,7 @@ static void check_run_dir(const char *run_dir)
 	verdict("no directory of an attempt is left");
 }
 
-static const struct ran *cgroups_of; /* for nftw(), which takes no argument */
+static const struct ran *cgroups_of; /* nftw() passes no argument */
 
 static int look_at_cgroup(const char *path, const struct stat *st, int flag,
                           struct FTW *ftw)

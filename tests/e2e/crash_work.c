@@ -1,4 +1,4 @@
-/* crash_work.c - what goes on while the daemon is killed */
+/* crash_work.c - the requests made while the daemon is killed */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "tests/e2e/crash.h"
 
 enum {
-	RECENT = 12,   /* submissions that are still meddled with */
-	PAUSE_MS = 25, /* at most, between two requests */
+	RECENT = 12,   /* newest submissions that are still changed */
+	PAUSE_MS = 25, /* longest pause between two requests */
 	LOOK_AGAIN_MS = 5
 };
 
@@ -42,7 +42,7 @@ void pause_ms(uint64_t ms)
 	nanosleep(&ts, NULL);
 }
 
-/* What a client sees while the daemon is away or dies. */
+/* Whether the error means that the daemon is away or dies. */
 static bool is_away(const struct err *err)
 {
 	return err->code == ENOENT || err->code == ECONNREFUSED ||
@@ -123,7 +123,7 @@ static json_t *request_of(const struct sub *sub, struct buf *ret_raw)
 	                 (int)sizeof(script) - 1, "env_len", (int)sizeof(env));
 }
 
-/* Of the newest: its jobs may wait, run or have ended. */
+/* Returns one of the newest: its jobs may wait, run or have ended. */
 static struct sub *recent(struct worker *w)
 {
 	size_t n = w->nmine < RECENT ? w->nmine : RECENT;
@@ -199,7 +199,7 @@ static void send_sub(struct worker *w, struct sub *sub)
 	buf_free(&raw);
 }
 
-/* Gone before the answer comes: taken or not, but never in part. */
+/* Disconnect before the answer: accepted or not, but never in part. */
 static void abandon_sub(struct sub *sub)
 {
 	struct buf raw = { 0 };
@@ -232,7 +232,7 @@ static void submit(struct worker *w)
 	w->mine[w->nmine++] = sub;
 }
 
-/* --- what is done to jobs ------------------------------------------------ */
+/* --- requests about jobs ------------------------------------------------- */
 
 static json_t *ids_of(const struct sub *sub)
 {
@@ -248,7 +248,7 @@ static json_t *ids_of(const struct sub *sub)
 	return ids;
 }
 
-/* Repeated until it is answered: that must do no harm. */
+/* Repeat it until it is answered, which must be harmless. */
 static void control(struct worker *w, const struct sub *sub, const char *action)
 {
 	json_t *req = json_pack("{s:s, s:s, s:o}", "op", "control", "action",
@@ -281,7 +281,7 @@ static void cancel(struct worker *w, struct sub *sub)
 	json_decref(req);
 }
 
-/* Sent once: each requeue that is heard is another attempt. */
+/* Send it once: each accepted requeue is another attempt. */
 static void requeue(struct worker *w, struct sub *sub)
 {
 	json_t *req = json_pack("{s:s, s:s, s:o}", "op", "control", "action",
@@ -326,7 +326,7 @@ static void meddle(struct worker *w, struct sub *sub)
 		control(w, sub, "resume");
 		break;
 	case 5:
-		send_sub(w, sub); /* the same token: nothing happens */
+		send_sub(w, sub); /* the same token has no effect */
 		break;
 	}
 }
@@ -364,7 +364,7 @@ void *worker_main(void *arg)
 			submit(w);
 		pause_ms(random_below(&w->random, PAUSE_MS));
 	}
-	/* What is held now would wait for ever. */
+	/* Release the held jobs, which would wait for ever. */
 	for (size_t i = 0; i < w->nmine; i++)
 		release(w, w->mine[i]);
 	client_close(w->client);

@@ -1,13 +1,13 @@
 /*
- * hostile.c - users who mean harm, and one who does not, for hostile.t
+ * hostile.c - hostile users, and a harmless one, for hostile.t
  *
- *	hostile attack SECONDS PORT	as an ordinary user: all that holds
- *					up others
- *	hostile use SECONDS		submit, list, cancel; prints how often,
+ *	hostile attack SECONDS PORT	as an ordinary user: do all that may
+ *					delay others
+ *	hostile use SECONDS		submit, list, cancel; print how often,
  *					and the slowest, in ms: request, round
  *					trip to munged, fsync, 20 ms of CPU
  *
- * Both talk to the daemon of $AISCHED_SOCKET, attackers to that of PORT, too.
+ * Both talk to the daemon of $AISCHED_SOCKET, attackers also to that of PORT.
  */
 #include <err.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static bool is_over(void)
 
 /* --- requests ------------------------------------------------------------ */
 
-/* NULL: refused; what it lost is opened again. */
+/* Returns NULL if refused; reopens a lost connection. */
 static json_t *ask(json_t *req, const char *raw)
 {
 	json_t *answer = NULL;
@@ -78,7 +78,7 @@ static json_t *spec(const char *key, const char *value)
 	                 "cpus", 1000, "mem", 1, "hold", 1, key, value);
 }
 
-/* The id of the first of n, or 0. */
+/* Returns the id of the first of n jobs, or 0. */
 static json_int_t submit(json_t *specs)
 {
 	static const char script[] = "#!/bin/sh\n";
@@ -110,7 +110,7 @@ static json_t *names(size_t n)
 	return list;
 }
 
-/* Many ways to name tasks of one array. */
+/* Name tasks of one array in many ways. */
 static json_t *tasks(size_t n, json_int_t array)
 {
 	json_t *list = json_array();
@@ -132,7 +132,7 @@ static void long_filters(void)
 	try(json_pack("{s:s, s:o}", "op", "cancel", "names", names(LIMIT_IDS)));
 }
 
-/* An array of one's own, and whatever others have. */
+/* Name an array of one's own, and whatever others have. */
 static void repeated_ids(void)
 {
 	static json_int_t array;
@@ -178,7 +178,7 @@ static void dependencies(void)
 	try(json_pack("{s:s, s:[s]}", "op", "cancel", "names", "hostile"));
 }
 
-/* Lists within lists of nothing: the most memory for its length. */
+/* Lists within empty lists take most memory for their length. */
 static void large_json(void)
 {
 	json_t *list = json_array();
@@ -208,7 +208,7 @@ static int dial(bool tcp)
 	return fd;
 }
 
-/* Connections that say nothing, or begin a long frame of nobody. */
+/* Connections that send nothing, or begin a long frame without credential. */
 static void strangers(void)
 {
 	const struct frame_head head = { FRAME_REQUEST, 1, 7, 0, LIMIT_RAW };
@@ -244,7 +244,7 @@ static void many_waits(void)
 	free(id);
 }
 
-/* Those of a group are one process. */
+/* Each group runs in one process. */
 static void (*const attacks[][5])(void) = {
 	{ long_filters, repeated_ids, large_json, wide_arrays },
 	{ dependencies },
@@ -258,7 +258,7 @@ static void attack(size_t group)
 			attacks[group][i]();
 }
 
-/* --- the one who means no harm ------------------------------------------- */
+/* --- the harmless user --------------------------------------------------- */
 
 struct slowest {
 	int64_t request, munge, fsync, work;
@@ -277,7 +277,7 @@ static json_t *timed(json_t *req, struct slowest *slowest)
 	int64_t began = clock_ms();
 	json_t *answer;
 
-	client_close(client); /* as each call of a tool */
+	client_close(client); /* a new connection, as for each tool */
 	client = NULL;
 	answer = ask(req, NULL);
 	if (!answer)
@@ -286,7 +286,7 @@ static json_t *timed(json_t *req, struct slowest *slowest)
 	return answer;
 }
 
-/* What a request cannot be faster than. */
+/* No request can be faster than this. */
 static void time_munge(struct slowest *slowest)
 {
 	unsigned char digest[WIRE_DIGEST] = { 0 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns 0; what must not happen is an assertion or a sanitizer's report. */
+/* Returns 0; a failure is an assertion or a sanitizer's report. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif

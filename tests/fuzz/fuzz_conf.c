@@ -8,7 +8,7 @@
 
 enum { MANY = 200 };
 
-/* Whatever is taken is printed such that it is taken again, as the same. */
+/* An accepted file, printed, must be accepted again with the same result. */
 static void print_again(const struct conf *conf)
 {
 	struct buf once = { 0 }, twice = { 0 };
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { 0 };
 	struct conf *conf;
 
-	/* Other files are no part of the input. */
+	/* Other files are not part of the input. */
 	if (strstr(text, "include")) {
 		free(text);
 		return 0;
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	conf = conf_parse(text, "f", &warnings, &err);
 	if (!conf)
 		assert(err.code && !strncmp(err.text, "f:", 2));
-	else if (conf->nnodes < MANY) /* a short line can be 65,536 nodes */
+	else if (conf->nnodes < MANY) /* a short line can give 65,536 nodes */
 		print_again(conf);
 	conf_free(conf);
 	buf_free(&warnings);

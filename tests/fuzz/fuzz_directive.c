@@ -4,8 +4,8 @@
 #include "libcommon/spec_opt.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A script: whatever its lines say, either an error with a line or a spec
- * that resolves or not, and warnings of whole lines. */
+/* A script: whatever its lines say, the result is an error with a line, or a
+ * spec that resolves or not, and warnings of whole lines. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena *arena = arena_new();

@@ -1,4 +1,4 @@
-/* All of parse.h, not durations alone: each takes one short string. */
+/* Everything in parse.h, not only durations: each takes a short string. */
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void try_time(const char *s)
 		return;
 	assert(value >= 0);
 	format_time(&text, value);
-	/* Four digits of a year are read back. */
+	/* Only years of four digits can be read back. */
 	if (value < 253402300800)
 		assert(!parse_time(text.data, 0, &again, &err) &&
 		       again == value);
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *s = xstrndup((const char *)data, size);
 
-	/* Local time that is the same everywhere and has no hour twice. */
+	/* A local time that is the same everywhere, without repeated hours. */
 	setenv("TZ", "UTC0", 1);
 	try_duration(s);
 	try_time(s);

@@ -1,9 +1,9 @@
 /*
- * fuzz_frame.c - bytes of a stranger against a connection of the server
+ * fuzz_frame.c - send a stranger's bytes to a connection of the server
  *
- * The first byte chooses where the rest is cut in two and whether the
- * connection is one over TCP.  There is no munged, so whatever carries a
- * credential is refused and only a ping can reach the handler.
+ * The first byte chooses where the rest is cut in two, and whether the
+ * connection is a TCP one. There is no munged, so every credential is refused
+ * and only a ping can reach the handler.
  */
 #include <assert.h>
 #include <event2/event.h>
@@ -15,7 +15,7 @@
 #include "aischedd/rpc/conn.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { MOST = 16 * 1024 }; /* so that socket buffers hold all */
+enum { MOST = 16 * 1024 }; /* fits into socket buffers */
 
 static struct conns all;
 static char cluster[] = "fuzz";
@@ -49,7 +49,7 @@ static void set_up(void)
 	    (struct rpc_limits){ 10000, 10000, 10000, 10000, 1 << 20, 0, 0 };
 }
 
-/* A head that is accepted is made of the very bytes it came from. */
+/* An accepted head must encode to the same bytes. */
 static void check_head(const unsigned char *data, size_t size)
 {
 	unsigned char again[WIRE_HEAD];
@@ -61,8 +61,8 @@ static void check_head(const unsigned char *data, size_t size)
 	assert(!memcmp(again, data, WIRE_HEAD));
 }
 
-/* Hello, then answers in order: one a ping, and at most one refusal that
- * ends it all besides those that do not. */
+/* Check for a hello, then answers in order: at most one ping, and at most one
+ * refusal that ends the connection. */
 static void check_answers(int fd)
 {
 	static unsigned char out[1 << 20];

@@ -6,7 +6,7 @@
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What is printed is the same set again, and taking it leaves nothing. */
+/* The printed set must read as the same set; taking it must leave nothing. */
 static void check_set(struct idset *set)
 {
 	struct buf text = { 0 };
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!idset_parse(&set, &at_once, s, &err)) {
 		assert(set.n && idset_max(&set) < LIMIT_ARRAY);
-		/* A million ids one by one would be all that is tried. */
+		/* A million ids one by one would take all the time. */
 		if (idset_count(&set) < 10000)
 			check_set(&set);
 		idset_free(&set);

@@ -10,7 +10,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .user_annotation = "aisched.io/user" };
 static const struct kube_home home = { &pool, "c1", "store1", 600 };
 
-/* Whatever a Job says, what comes of it is a request that could be sent. */
+/* Any accepted Job must give a request that could be sent. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *obj = json_loadb((const char *)data, size, 0, NULL);

@@ -4,7 +4,8 @@
 #include "aischedd/run/kube/client/kubeconfig.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What is taken has all that a connection needs, and reads the same again. */
+/* An accepted file must have all that a connection needs, and read the same
+ * again. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;

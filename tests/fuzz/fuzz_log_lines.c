@@ -4,8 +4,8 @@
 #include "aischedd/run/log_lines.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Sources one after the other, parted by zero bytes, in chunks of so many
- * bytes; 0: each at once. */
+/* Feed sources, separated by zero bytes, in chunks of this size; 0: each at
+ * once. */
 static int feed(const char *data, size_t size, size_t chunk, struct buf *out)
 {
 	struct log_lines lines = { 0 };
@@ -32,7 +32,7 @@ static int feed(const char *data, size_t size, size_t chunk, struct buf *out)
 	return log_lines_end(&lines, &err);
 }
 
-/* Where chunks end makes no difference, and nothing is made up. */
+/* Chunk borders must make no difference, and no text may be invented. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf once = { 0 };

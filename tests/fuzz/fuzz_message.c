@@ -1,4 +1,4 @@
-/* fuzz_message.c - the JSON of a request, as far as no daemon is needed */
+/* fuzz_message.c - decode the JSON of a request, without a daemon */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "libcommon/spec.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Whatever an error quotes, the answer that carries it is JSON. */
+/* An answer must be valid JSON, whatever its error quotes. */
 static void check_refusal(const struct err *err)
 {
 	char *json = answer_refusal(err);

@@ -7,7 +7,7 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A plan of a million starts is lawful too, but takes its time. */
+/* A plan of a million starts is lawful, too, but takes long. */
 static bool is_small(const struct snap *s)
 {
 	uint64_t tasks = 0;
@@ -25,7 +25,8 @@ static bool is_small(const struct snap *s)
 	return tasks < 20000;
 }
 
-/* The plan is lawful, every refusal has a text; the plan as text. */
+/* Check that the plan is lawful and every refusal has a text; returns it as
+ * text. */
 static char *plan_text(const struct snap *snap)
 {
 	struct arena *arena = arena_new();
@@ -47,7 +48,7 @@ static char *plan_text(const struct snap *snap)
 	return buf_take(&text);
 }
 
-/* What was read and written reads as the same, and plans as the same. */
+/* A snapshot written and read again must give the same text and plan. */
 static void check(const struct snap *snap, struct arena *arena)
 {
 	struct buf once = { 0 }, twice = { 0 };
@@ -79,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct snap *snap;
 	struct err err;
 
-	/* Scenarios are fine seeds; their plans are not for the reader. */
+	/* Scenarios are good seeds; cut off their plans. */
 	if (plan)
 		plan[1] = 0;
 	snap = snap_read(text, arena, &err);

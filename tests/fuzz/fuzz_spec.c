@@ -3,7 +3,8 @@
 #include "libcommon/spec.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A job of a submit request: what is taken is the same when sent again. */
+/* A job of a submit request: an accepted one must be the same when sent
+ * again. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *obj = json_loadb((const char *)data, size,

@@ -16,7 +16,7 @@
 	"queue b { parent = top limit { gpus = 6 } }\n"               \
 	"default_queue = \"a\"\n"
 
-enum { SECONDS = 2000 }; /* simulated of each input */
+enum { SECONDS = 2000 }; /* simulated seconds of each input */
 
 static int no_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 {
@@ -27,7 +27,7 @@ static int no_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 	return 0;
 }
 
-/* What can be read can be run, and every plan on the way is lawful. */
+/* Every trace that can be read must run, with lawful plans only. */
 static void run(struct sim *sim, const char *text, size_t size)
 {
 	const char *end = text + size, *eol;

@@ -8,7 +8,8 @@
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The folder of tests/fuzz/fuzz_NAME, perhaps run as .../lt-fuzz_NAME. */
+/* Returns the folder of tests/fuzz/fuzz_NAME, which may run as
+ * .../lt-fuzz_NAME. */
 static char *corpus_of(const char *program)
 {
 	const char *name = strstr(program, "fuzz_");
@@ -22,7 +23,7 @@ static char *corpus_of(const char *program)
 	                 name + strlen("fuzz_"));
 }
 
-/* Exactly as large as the file, so that a sanitizer sees one byte more. */
+/* Exactly as large as the file, so that a sanitizer notices one byte more. */
 static void replay(const char *path)
 {
 	FILE *file = fopen(path, "rb");

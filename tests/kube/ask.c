@@ -1,14 +1,14 @@
 /*
- * ask.c - what our client of the Kubernetes API gets, for tests
+ * ask.c - make calls with our client of the Kubernetes API, for tests
  *
  *	ask KUBECONFIG METHOD PATH [BODY]	one request
  *	ask KUBECONFIG watch PATH		until it is killed
  *	ask KUBECONFIG many COUNT PATH BODY	POSTs, %d in BODY is counted
  *
- * METHOD is get, post, put, delete, merge, strategic or json.  Prints the
- * status and the answer, or the status and what is wrong; the news of a watch
- * a line each.  "trouble: …" and "well" are about the server as a whole; who
- * does not watch gives up.
+ * METHOD is get, post, put, delete, merge, strategic or json. Prints the status
+ * and the answer, or the status and the error; the news of a watch, one a line.
+ * "trouble: …" and "well" are about the server as a whole; on trouble, all but
+ * watches give up.
  */
 #include <err.h>
 #include <event2/event.h>

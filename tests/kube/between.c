@@ -57,16 +57,17 @@ struct rule {
 
 static const char *url, *folder, *rule_file, *log_file;
 
-/* Of this process: its two ends, and the call that is under way. */
+/* This process's two ends, and the current call. */
 static int client;
 static CURL *server;
 static curl_socket_t server_fd;
 static char call[512];
-static int lock = -1; /* held until an effect is answered */
-static long number;   /* which of the log it is */
+static int lock =
+    -1;             /* held until the answer to a call that changes something */
+static long number; /* its number in the log */
 static bool muted;
 
-/* --- what is to happen --- */
+/* --- rules --- */
 
 static struct rule rule_read(void)
 {
@@ -103,7 +104,7 @@ static bool is_effect(void)
 	return strncmp(call, "GET ", 4) != 0 && !strstr(call, "/leases");
 }
 
-/* Into the log; others wait until unlock(). */
+/* Write it to the log; others wait until unlock(). */
 static void count(void)
 {
 	char line[sizeof(call) + 1];
@@ -125,7 +126,7 @@ static void count(void)
 	fclose(f);
 }
 
-/* Nothing more of what the server says is handed on. */
+/* Do not pass on anything more from the server. */
 static void mute(void)
 {
 	FILE *f = fopen(log_file, "a");
@@ -144,7 +145,7 @@ static void unlock(void)
 	lock = -1;
 }
 
-/* Whoever gets the lock of the log after us finds it dead. */
+/* The next process that gets the lock of the log finds the daemon dead. */
 static void kill_daemon(const struct rule *rule)
 {
 	int fd = (int)syscall(SYS_pidfd_open, (pid_t)rule->pid, 0);
@@ -156,7 +157,7 @@ static void kill_daemon(const struct rule *rule)
 	exit(0);
 }
 
-/* --- reading and writing --- */
+/* --- read and write --- */
 
 static void to_client(const char *data, size_t len)
 {
@@ -208,9 +209,9 @@ static void connect_server(void)
 		exit(0); /* as if this connection had failed */
 }
 
-/* --- a call --- */
+/* --- one call --- */
 
-/* A whole one, with its body; false: there will be none. */
+/* Read a whole call, with its body; returns false at the end. */
 static bool read_call(struct buf *in)
 {
 	char data[16384];
@@ -268,8 +269,9 @@ static void hear_client(struct buf *in)
 		usleep((useconds_t)rule.n * 1000);
 	if (is_effect()) {
 		count();
-		rule = rule_read(); /* it may have been some time */
-		/* What it had sent by then comes to nothing, too. */
+		rule = rule_read(); /* it may have changed since */
+		/* Kill now, so that what it sent meanwhile has no effect
+		 * either. */
 		if (rule.kind == RULE_KILL && number >= rule.n + rule.after)
 			kill_daemon(&rule);
 	}

@@ -60,8 +60,8 @@ void kube_adopt_ask_free_all(struct kube *kube)
 
 /* --- answers --- */
 
-/* The watch tells if the pod is gone or bound. What a rule of the cluster
- * forbids is final. */
+/* The watch tells if the pod is gone or bound. A refusal by a rule of the
+ * cluster is final. */
 static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
                      const struct err *err)
 {

@@ -45,7 +45,7 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Of several pods with one index the newest that stays counts. They may arrive
+/* If several pods have one index, the newest that stays counts. They may arrive
  * in any order: a pod that is over is older than one that is not. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)

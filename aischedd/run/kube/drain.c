@@ -12,7 +12,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* What matters of a node here. */
+/* A node and its wanted and actual state. */
 struct drain_node {
 	char *node;
 	char *reason;  /* NULL: not drained */

@@ -88,7 +88,7 @@ static void kept_free(struct kube_kept *k)
 	free(k);
 }
 
-/* The log is read, or given up (err says why). What was read is kept. */
+/* The log is read, or given up (err says why); keep what there is of it. */
 static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;

@@ -9,7 +9,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* What a foreign pod takes of its node. */
+/* A foreign pod, and its use of a node. */
 struct other_pod {
 	char *node;
 	struct kube_amount use;

@@ -26,7 +26,7 @@ enum cgroup_tree {
 	CG_NTREES
 };
 
-/* What this machine lets us use; found once, by the daemon. */
+/* The cgroups that this machine lets us use; found once, by the daemon. */
 struct cgroup_ways {
 	const char *base[CG_NTREES]; /* parent of all attempts' directories;
 	                                NULL: none */

@@ -19,7 +19,7 @@
  * has: the v2 of cgroup_ways. */
 #define NURSERY_SCOPE "scope"
 
-/* What a new shepherd gets. */
+/* The start of a new shepherd. */
 struct birth {
 	char dir[PATH_MAX]; /* state_dir/run/JOB.ATTEMPT */
 	int conn, order_fd, lock_fd;

@@ -26,7 +26,7 @@
 #define EXEC_MS 20000 /* for a task to become the script */
 #define SAY_MS  2000  /* for a line of ours to be written */
 
-/* What a process that cannot become a task reports before it ends. */
+/* The last report of a process that cannot become a task. */
 struct failure {
 	enum start_fault fault;
 	struct err err;

@@ -14,7 +14,7 @@ enum {
 	VICTIMS_MAX = 8 /* evictions that are tried without */
 };
 
-/* What is free. */
+/* The amounts that are free. */
 struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
@@ -112,7 +112,7 @@ static void take_placed(const struct audit *a, const struct free_room *r,
 	}
 }
 
-/* What is free when all evicted jobs have ended. */
+/* The amounts that are free when all evicted jobs have ended. */
 static struct free_room room_then(const struct audit *a)
 {
 	const struct snap *s = a->s;

@@ -80,8 +80,8 @@ struct section {
 extern const struct section snap_section[NSECTIONS];
 
 /*
- * What would be free if only the jobs of the snapshot took anything: the text
- * has only what differs from it.
+ * The amounts that would be free if only the jobs of the snapshot took
+ * anything: the text has only differences from them.
  */
 struct snap_free {
 	int64_t *cpu, *mem, *slot; /* by node */

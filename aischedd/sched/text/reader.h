@@ -65,7 +65,7 @@ struct snap_reader {
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
-	/* What is left of devices after the running tasks read so far. */
+	/* Left of devices after the running tasks read so far. */
 	struct buf gpu_left, thread_left;
 };
 

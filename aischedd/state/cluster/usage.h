@@ -83,8 +83,8 @@ struct usage *usage_find(const struct state *state, uint32_t queue,
                          uint32_t user);
 struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);
 
-/* What a job with a place keeps from others: milli-CPUs, MiB, milli-GPUs; no
- * CPUs while it is suspended. */
+/* Returns what a job with a place keeps from others: milli-CPUs, MiB,
+ * milli-GPUs; no CPUs while it is suspended. */
 void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N]);
 
 /* Charge the job for what it holds from now on: call it after each change of

@@ -12,8 +12,8 @@
 struct arena;
 struct state;
 
-/* What is kept of the last plan: its verdicts, and a snapshot without jobs that
- * has the names in them. */
+/* Kept of the last plan: its verdicts, and a snapshot without jobs that has the
+ * names in them. */
 struct last_plan {
 	struct arena *arena;
 	const struct snap *names;

@@ -20,7 +20,7 @@
 
 /* --- test-only --------------------------------------------------------- */
 
-/* What a plan decides for one pending job, the last of its row. */
+/* A plan's decision for one pending job, the last of its row. */
 struct outlook {
 	const struct state *state;
 	const struct snap *snap;

@@ -48,7 +48,7 @@ static void teardown(void)
 	conf_free(conf);
 }
 
-/* Read the text as a file of its kind, which errors call F. */
+/* Read the text as a file of its kind, called F in errors. */
 static int read_text(int (*read)(struct trace *, struct err *),
                      const char *text, struct err *err)
 {
@@ -68,7 +68,7 @@ static int read_text(int (*read)(struct trace *, struct err *),
 	return rc;
 }
 
-/* --- what is wrong ----------------------------------------------------- */
+/* --- errors ------------------------------------------------------------ */
 
 static const struct {
 	const char *text, *want;

@@ -1,4 +1,4 @@
-/* test_buf.c - bytes that grow */
+/* test_buf.c - growing buffers */
 #include "libcommon/buf.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ START_TEST(text_grows)
 }
 END_TEST
 
-/* Around the length at which printing is done a second time. */
+/* Around the length at which it has to print twice. */
 START_TEST(printf_of_any_length)
 {
 	static const int len[] = { 0, 1, 126, 127, 128, 129, 5000 };
@@ -82,7 +82,7 @@ static const struct {
 	  "\"a" NO_UTF8 "b\"" },
 	{ "\xc3", "\"" NO_UTF8 "\"" },             /* cut */
 	{ "\xe2\x82", "\"" NO_UTF8 NO_UTF8 "\"" }, /* cut */
-	{ "\xc0\xaf", "\"" NO_UTF8 NO_UTF8 "\"" }, /* a longer '/' */
+	{ "\xc0\xaf", "\"" NO_UTF8 NO_UTF8 "\"" }, /* an overlong '/' */
 	{ "\xed\xa0\x80", "\"" NO_UTF8 NO_UTF8 NO_UTF8 "\"" }, /* surrogate */
 	{ "\xf4\x90\x80\x80", "\"" NO_UTF8 NO_UTF8 NO_UTF8 NO_UTF8 "\"" },
 };

@@ -1,4 +1,4 @@
-/* test_clean.c - texts that others wrote, for a terminal */
+/* test_clean.c - make foreign text safe for a terminal */
 #include "libcommon/clean.h"
 
 #include <stdlib.h>

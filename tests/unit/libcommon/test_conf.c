@@ -19,7 +19,8 @@ static struct conf *must_parse(const char *text, struct buf *warnings)
 	return conf;
 }
 
-/* --- files that are refused ---------------------------------------------- */
+/* --- refused files
+ * --------------------------------------------------------- */
 
 static const struct {
 	const char *name, *text, *want;
@@ -224,12 +225,14 @@ START_TEST(bad_case)
 	ck_assert_msg(!strcmp(err.text, bad[_i].want), "%s: got %s",
 	              bad[_i].name, err.text);
 
-	/* libconfuse's scanner is global: the next file must not notice. */
+	/* libconfuse's scanner is global: the next file must not be
+	 * affected. */
 	conf_free(must_parse("cluster = next", NULL));
 }
 END_TEST
 
-/* --- files that are suspicious ------------------------------------------- */
+/* --- suspicious files
+ * ------------------------------------------------------ */
 
 #define INERT " has no effect yet in this version\n"
 
@@ -354,7 +357,7 @@ START_TEST(values_are_as_written)
 	ck_assert_int_eq(conf->pools[0].default_memory_per_cpu, 1536);
 	ck_assert_str_eq(conf->pools[1].allow_mounts.s[1], "/");
 
-	/* Parents come first, and then the order of the file holds. */
+	/* Parents come first, then the order of the file. */
 	ck_assert_uint_eq(conf->nqueues, 4);
 	ck_assert_str_eq(q[0].name, "a");
 	ck_assert_str_eq(q[1].name, "b1");
@@ -523,7 +526,7 @@ START_TEST(parents_may_be_deep)
 	struct buf text = { 0 };
 	struct conf *conf;
 
-	/* Each stands before its parent. */
+	/* Each comes before its parent. */
 	for (int i = LIMIT_QUEUES - 1; i > 0; i--)
 		buf_printf(&text, "queue q%d { parent = q%d }\n", i, i - 1);
 	buf_puts(&text, "queue q0 { }");
@@ -760,7 +763,8 @@ START_TEST(no_such_file)
 }
 END_TEST
 
-/* --- what goes along with it --------------------------------------------- */
+/* --- man page and sample
+ * --------------------------------------------------- */
 
 static char *read_source(const char *name)
 {
@@ -778,7 +782,7 @@ static char *read_source(const char *name)
 	return buf_take(&text);
 }
 
-/* The part of the page under ".Ss section", or all before the first. */
+/* Returns the part of the page under ".Ss section", or all before the first. */
 static char *part_of_page(const char *page, const char *section)
 {
 	char *heading = xasprintf("\n.Ss %s\n", section);
@@ -826,7 +830,7 @@ START_TEST(example_is_good)
 	ck_assert_msg(conf != NULL, "%s", err.text);
 	ck_assert_msg(warnings.len == 0, "%s", warnings.data);
 
-	/* It shows every key, be it in a comment. */
+	/* The sample must show every key, if only in a comment. */
 	for (const char *const *name = conf_key_names(); *name; name++) {
 		const char *dot = strrchr(*name, '.');
 

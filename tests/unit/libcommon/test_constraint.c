@@ -9,7 +9,7 @@
 
 enum { CAP = 200 };
 
-/* Words are one letter here: a is 0. */
+/* Each word is one letter: a is 0. */
 static int32_t letter(const char *word, size_t len, void *arg)
 {
 	(void)arg;
@@ -87,7 +87,7 @@ START_TEST(errors_say_where)
 }
 END_TEST
 
-/* A letter for a word, a digit for a count. */
+/* Show a letter for a word, a digit for a count. */
 static void in_letters(const int32_t *rule, size_t n, char *ret)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -130,7 +130,7 @@ START_TEST(too_long)
 }
 END_TEST
 
-/* "a|b&(" so many times: the most values that wait at once. */
+/* "a|b&(" repeated: the most values on the stack. */
 static int parse_nested(int levels, int32_t *rule, size_t *n, struct err *err)
 {
 	char text[1000];

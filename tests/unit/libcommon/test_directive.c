@@ -1,4 +1,4 @@
-/* test_directive.c - options on the lines of a script */
+/* test_directive.c - read #AISUB and #SBATCH lines of a script */
 #include "libcommon/directive.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static enum directive_takes takes(const char *option, bool slurm, void *arg)
 	return DIRECTIVE_UNKNOWN;
 }
 
-/* "2s:--time=10;": line, whose line, option and value */
+/* Record "2s:--time=10;": line, ours or Slurm's, option and value. */
 static int option(const struct directive *d, void *arg, struct err *err)
 {
 	struct buf *out = arg;

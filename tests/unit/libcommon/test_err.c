@@ -1,4 +1,4 @@
-/* test_err.c - how functions say why they failed */
+/* test_err.c - why a function failed */
 #include "libcommon/err.h"
 
 #include <stdlib.h>

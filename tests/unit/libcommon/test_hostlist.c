@@ -8,8 +8,8 @@
 #include "tests/unit/check.h"
 
 static const struct {
-	const char *text, *names; /* all, in the order written */
-	const char *again;        /* as it is printed */
+	const char *text, *names; /* all names, in the order written */
+	const char *again;        /* the list as printed */
 } cases[] = {
 	{ "n1", "n1", "n1" },
 	{ "login", "login", "login" },

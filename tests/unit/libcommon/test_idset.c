@@ -96,7 +96,7 @@ static struct idset set_of(const char *text)
 	return set;
 }
 
-/* What the set is, as text; and it is freed. */
+/* Returns the set as text, and frees it. */
 static const char *text_of(struct idset *set)
 {
 	static char text[200];
@@ -216,7 +216,7 @@ START_TEST(copies_are_separate)
 }
 END_TEST
 
-/* An array starts in order: its set stays one range to the end. */
+/* An array starts in order: its set must stay one range to the end. */
 START_TEST(a_million_tasks_are_one_range)
 {
 	struct idset set = set_of("0-999999");
@@ -266,7 +266,7 @@ static void check_same(const struct idset *set, const bool *has)
 	ck_assert_uint_eq(idset_count(set), count);
 }
 
-/* Against an array of flags, in every order that chance brings. */
+/* Compare with an array of flags, in random orders. */
 START_TEST(behaves_as_flags_do)
 {
 	struct idset set = { 0 }, other = { 0 }, both;

@@ -1,4 +1,4 @@
-/* test_jobid.c - the three ways to name jobs */
+/* test_jobid.c - parse the three forms of job ids */
 #include "libcommon/jobid.h"
 
 #include <string.h>

@@ -33,7 +33,7 @@ static void give_stderr_back(void)
 	fclose(file);
 }
 
-/* All that was logged. */
+/* Returns all that was logged. */
 static const char *logged(void)
 {
 	static char text[20000];

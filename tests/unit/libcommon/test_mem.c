@@ -1,4 +1,4 @@
-/* test_mem.c - memory that cannot run out, and arenas */
+/* test_mem.c - allocation that does not fail, and arenas */
 #include "libcommon/mem.h"
 
 #include <signal.h>

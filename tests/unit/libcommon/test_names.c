@@ -41,7 +41,7 @@ START_TEST(reasons_are_read_back)
 }
 END_TEST
 
-/* psij and others split squeue's lines at spaces. */
+/* Tools like psij split squeue's lines at spaces. */
 START_TEST(names_have_no_spaces)
 {
 	for (int i = 0; i < WHY_NREASONS; i++)
@@ -76,7 +76,7 @@ START_TEST(requests_need_roles)
 		ck_assert_int_eq(op_role(roles[i].op), roles[i].least);
 	ck_assert_int_eq(action_role(ACTION_hold), ROLE_USER);
 	ck_assert_int_eq(action_role(ACTION_top), ROLE_OPERATOR);
-	/* Nothing but the sign of life is for those without a name. */
+	/* Only a ping is allowed without a credential. */
 	for (int i = 0; i < OP_N; i++)
 		ck_assert(i == OP_ping || op_role(i) > ROLE_NOBODY);
 }

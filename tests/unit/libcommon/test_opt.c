@@ -1,4 +1,4 @@
-/* test_opt.c - command lines from a table */
+/* test_opt.c - parse command lines by a table */
 #include "libcommon/opt.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test_parse.c - text to values and back */
+/* test_parse.c - parse and format values */
 #include "libcommon/parse.h"
 
 #include <signal.h>
@@ -282,7 +282,7 @@ START_TEST(value)
 		              (long long)got, err.text);
 		return;
 	}
-	/* What was refused is named, and nothing is written. */
+	/* The error must name the value, and nothing be written. */
 	snprintf(quoted, sizeof(quoted), "'%s'", text);
 	ck_assert_msg(rc == -1 && got == 77, "row %d, '%s': taken as %lld", _i,
 	              text, (long long)got);

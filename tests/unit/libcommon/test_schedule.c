@@ -1,4 +1,4 @@
-/* test_schedule.c - when recurring work is due */
+/* test_schedule.c - schedules of recurring work */
 #include "libcommon/cron/schedule.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "tests/unit/dice.h"
 
 /*
- * A day in a zone, and all that runs on it: the number, and the first times
- * by the clock there.
+ * A day in a zone, and its times: how many, and the first ones by the clock
+ * there.
  */
 static const struct {
 	const char *zone, *from, *to; /* to: midnight after it */
@@ -198,7 +198,7 @@ END_TEST
 static bool matches(const struct schedule *s, int64_t local)
 {
 	static struct tm tm;
-	static int64_t day = -1; /* that tm is of */
+	static int64_t day = -1; /* day of tm */
 	int64_t minute = local / 60 % 1440;
 	bool in_month, in_week;
 
@@ -216,9 +216,9 @@ static bool matches(const struct schedule *s, int64_t local)
 enum { WALK = 40 * 1440 };
 
 /*
- * Walk all minutes of 40 days: an interval is due whenever the clock matches,
- * a fixed schedule only when the clock shows a time for the first time; and
- * at a jump for each matching time that is jumped over.
+ * Walk through all minutes of 40 days. An interval is due whenever the clock
+ * matches. A fixed schedule is due only when the clock shows a time for the
+ * first time, and at a jump for each matching time that is skipped.
  */
 static bool walk_due(const struct schedule *s, const struct zone *zone,
                      int64_t t, int64_t *seen)

@@ -1,4 +1,4 @@
-/* test_spec.c - specs as JSON, and what they resolve to */
+/* test_spec.c - specs as JSON, and their resolution */
 #include "libcommon/spec.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "libcommon/limits.h"
 #include "tests/unit/check.h"
 
-/* What every job needs, and more fields. */
+/* The fields that every job needs, and more fields. */
 #define JOB(more) "{\"name\":\"x\",\"output\":\"o\",\"workdir\":\"/w\"" more "}"
 
-/* The spec of a text in JSON; NULL and *err when it is refused. */
+/* Returns the spec of a text in JSON, or NULL and *err if it is refused. */
 static struct spec *from_text(struct arena *arena, const char *text,
                               struct err *err)
 {
@@ -34,7 +34,7 @@ START_TEST(every_field_has_a_range)
 }
 END_TEST
 
-/* Every field with a value of its own survives the way there and back. */
+/* Every field, each with another value, must survive the round trip. */
 START_TEST(round_trip)
 {
 	struct arena *arena = arena_new();
@@ -145,8 +145,8 @@ START_TEST(text_limit)
 }
 END_TEST
 
-/* What is asked, then "tasks/min nodes per_node cpus mem gpus" or why not;
- * 100 MiB are the default for a CPU. */
+/* A request, then "tasks/min nodes per_node cpus mem gpus" or its error; 100
+ * MiB are the default for a CPU. */
 static const struct {
 	const char *name, *json, *want;
 } resolved[] = {

@@ -1,4 +1,4 @@
-/* test_spec_opt.c - where options come from, and which of them wins */
+/* test_spec_opt.c - merge options of command line, variables and script */
 #include "libcommon/spec_opt.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static size_t words(char *text, char *ret[MAX_WORDS + 1])
 	return n;
 }
 
-/* "time=10 hold": as the command line gives them. */
+/* Take "time=10 hold" as from the command line. */
 static int take_options(struct places *p, const char *options, struct err *err)
 {
 	char *copy = arena_strdup(p->arena, options), *word[MAX_WORDS + 1];
@@ -159,7 +159,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* "name:value,..." of what is given */
+/* Returns "name:value,..." of the given fields. */
 static char *describe(struct spec *spec)
 {
 	struct buf out = { 0 };

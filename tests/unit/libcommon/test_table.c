@@ -1,4 +1,4 @@
-/* test_table.c - columns for people */
+/* test_table.c - print columns */
 #include "libcommon/table.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static const struct {
 	  "    1  a     x\n" },
 };
 
-/* The table as text; tsv comes in parts of so many bytes. */
+/* Returns the table as text; tsv is added in parts of this size. */
 static char *print(const char *tsv, size_t part, bool with_header, int width)
 {
 	struct table *table = table_new(ARRAY_SIZE(header), header, right);
@@ -112,7 +112,7 @@ START_TEST(colours_take_no_room)
 }
 END_TEST
 
-/* More than is written at once. */
+/* More rows than are written at once. */
 START_TEST(many_rows)
 {
 	struct table *table = table_new(ARRAY_SIZE(header), header, right);

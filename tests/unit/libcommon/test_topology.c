@@ -1,4 +1,4 @@
-/* test_topology.c - what --topology and --numa say */
+/* test_topology.c - parse --topology and --numa */
 #include "libcommon/topology.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "libcommon/wire.h"
 #include "tests/unit/check.h"
 
-/* A frame saved when version 1 was defined: it must stay as it is. */
+/* A frame saved when version 1 was defined: it must stay valid. */
 static const unsigned char saved[WIRE_HEAD] = {
 	'A', 'I', 'S', 'C', 1, 2, 0x01, 0x02, 0, 0,
 	0,   7,   0,   0,   1, 0, 0,    1,    0, 0,

@@ -1,4 +1,4 @@
-/* test_zone.c - time zones against glibc, and files that lie */
+/* test_zone.c - time zones against glibc, and malformed files */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *const names[] = {
 	"Pacific/Chatham",  "Etc/GMT+12",         "EST5EDT",
 };
 
-/* glibc reads the same files: it is the judge. */
+/* Compare with glibc, which reads the same files. */
 START_TEST(as_glibc_sees_it)
 {
 	struct dice dice = { 7 + (uint64_t)_i };
@@ -55,7 +55,7 @@ START_TEST(transitions_change_the_clock)
 	struct zone *zone = zone_load("Europe/Berlin", &err);
 	char text[ZONE_TEXT];
 
-	/* 2100, long after the last one that is listed */
+	/* 2100, long after the last listed transition */
 	ck_assert_int_eq(zone_next(zone, 4102444800), 4109878800);
 	zone_format(zone, 4109878800 - 1, text);
 	ck_assert_str_eq(text, "2100-03-28T01:59:59+01:00");

@@ -1,8 +1,8 @@
 /*
  * munged.h - a private munged for a test
  *
- * With a key and a socket of its own in a new folder; $AISCHED_MUNGE_SOCKET
- * points at it.  It dies with the test.
+ * It has a key and a socket of its own in a new folder; $AISCHED_MUNGE_SOCKET
+ * is set to it. It dies with the test.
  */
 #ifndef TESTS_UNIT_RPC_MUNGED_H
 #define TESTS_UNIT_RPC_MUNGED_H
@@ -14,7 +14,7 @@ struct munged {
 	char *dir, *socket;
 };
 
-/* Returns once it answers; fails the test when it does not. */
+/* Returns once it answers; fails the test if it does not. */
 void munged_start(struct munged *munged);
 void munged_stop(struct munged *munged); /* removes the folder too */
 

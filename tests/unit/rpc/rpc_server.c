@@ -1,4 +1,4 @@
-/* rpc_server.c - a server to try things on, and what tests say to it */
+/* rpc_server.c - a server for tests, and their requests */
 #include "tests/unit/rpc/rpc_server.h"
 
 #include <event2/event.h>
@@ -20,7 +20,7 @@
 struct munged munged;
 struct server server;
 
-static struct ask *held; /* the newest wait */
+static struct ask *held; /* the newest wait request */
 static pthread_t thread;
 static int wake_pipe[2];
 static struct event *woken;
@@ -34,7 +34,7 @@ const struct rpc_limits patient = {
 	.body_user = LIMIT_JSON + LIMIT_RAW,
 };
 
-/* Pieces of a long listing, each when the last is nearly gone. */
+/* A long listing, sent in pieces as it drains. */
 struct test_listing {
 	int64_t left, n;
 };
@@ -191,7 +191,7 @@ void server_start(const struct rpc_limits *limits)
 	pthread_create(&thread, NULL, serve, server.base);
 }
 
-/* What it has answered it still sends. */
+/* Answers already given are still sent. */
 void server_stop(void)
 {
 	ck_assert_int_eq(write(wake_pipe[1], "", 1), 1);

@@ -1,10 +1,9 @@
 /*
- * rpc_server.h - a server to try things on, and what tests say to it
+ * rpc_server.h - a server for tests, and their requests
  *
- * The server runs in a thread of its own in the test's process, with a
- * munged of its own.  It answers ping, submit (who asks and what came),
- * jobs ("bytes" of a listing), wait (not, until release_held()) and status,
- * and refuses everything else.
+ * The server runs in a thread of the test's process, with its own munged. It
+ * answers ping, submit (who asks and what came), jobs ("bytes" of a listing),
+ * wait (only after release_held()) and status, and refuses everything else.
  */
 #ifndef TESTS_UNIT_RPC_RPC_SERVER_H
 #define TESTS_UNIT_RPC_RPC_SERVER_H
@@ -27,12 +26,12 @@ extern struct server {
 	char *path, *tcp; /* its addresses */
 	struct event_base *base;
 	struct rpc *rpc;
-	atomic_int asked, gone; /* requests, and how many were forgotten */
-	atomic_int waiting;     /* how many are held */
-	atomic_bool admins;     /* who connects from now on */
+	atomic_int asked, gone; /* requests received; asks reported as gone */
+	atomic_int waiting;     /* wait requests held */
+	atomic_bool admins;     /* peers that connect from now on are admins */
 } server;
 
-/* Nothing takes too long for it. */
+/* Limits without deadlines. */
 extern const struct rpc_limits patient;
 
 /* Checked fixtures */
@@ -43,15 +42,15 @@ void server_start(const struct rpc_limits *limits);
 void server_stop(void);
 void server_restart(const struct rpc_limits *limits);
 
-/* Another one of the same kind, which nobody serves. */
+/* Another server of the same kind, which nobody runs. */
 struct rpc *listen_at(const char *const *address, size_t n, struct err *err);
 char *free_port(void); /* "tcp://127.0.0.1:N", free a moment ago */
 
-/* Until *what is n; some seconds at most. */
+/* Wait until *what is n; some seconds at most. */
 void wait_until(const atomic_int *what, int n);
 void allow_files(rlim_t n);
 
-/* A client must be let in; the answer must be good, or a refusal. */
+/* The connection must succeed; the answer must be good, or a refusal. */
 struct client *open_client(const char *address);
 json_t *ask(struct client *client, const char *op);
 struct err refused(struct client *client, const char *op);
@@ -59,15 +58,15 @@ struct err refused(struct client *client, const char *op);
 int64_t number(json_t *answer, const char *key); /* takes the answer */
 unsigned sum(const void *data, size_t len);
 void ping_works(void);
-void release_held(void); /* the newest wait */
+void release_held(void); /* answer the newest wait */
 
-/* A connection for frames made by hand. */
+/* A connection for handmade frames. */
 struct raw {
 	int fd;
 	char nonce[WIRE_NONCE + 1];
 };
 
-/* Be this user from now on, if root runs the test. */
+/* Change to this user for good, if root runs the test. */
 void as_uid(uid_t uid);
 
 struct raw raw_open(void);

@@ -1,4 +1,4 @@
-/* test_client.c - the client, when there is no daemon or a false one */
+/* test_client.c - the client without a daemon, or with a false one */
 #include "libcommon/client.h"
 
 #include <netinet/in.h>
@@ -62,12 +62,12 @@ START_TEST(ping_needs_no_munged)
 }
 END_TEST
 
-/* A daemon made by hand, on TCP, for one request: it says hello, reads the
- * request, and answers. */
+/* A handmade daemon on TCP, for one request: it says hello, reads the request,
+ * and answers. */
 struct impostor {
 	int listen_fd;
 	char *address;
-	const char *hello; /* bytes; NULL: as it should be */
+	const char *hello; /* bytes; NULL: a correct one */
 	bool refuses;      /* hello is the JSON of a refusal */
 	enum { NO_PROOF, OTHER_BODY, OTHER_PART, STRANGER, PROOF } proof;
 	pthread_t thread;
@@ -177,7 +177,7 @@ static void impostor_stop(struct impostor *imp)
 }
 
 static const struct {
-	const char *text; /* NULL: the answer is good */
+	const char *text; /* NULL: the answer is accepted */
 	int proof;
 } impostors[] = {
 	{ "carries no credential", NO_PROOF },
@@ -239,7 +239,7 @@ START_TEST(client_does_not_take_any_hello)
 }
 END_TEST
 
-/* What it says is shown, but neither believed nor obeyed. */
+/* Its text is shown, but neither believed nor obeyed. */
 START_TEST(refusal_instead_of_hello_is_not_proven)
 {
 	struct impostor imp = {
@@ -270,7 +270,7 @@ static void *hang_up(void *listen_fd)
 	return NULL;
 }
 
-/* Who listens at the default socket of uid 65534, and how far that one gets */
+/* The owner of uid 65534's default socket, and how far the client gets. */
 static const struct {
 	uid_t owner;
 	int code;
@@ -289,7 +289,7 @@ START_TEST(default_socket_must_be_ours_or_roots)
 	struct err err;
 
 	if (geteuid() != 0)
-		return; /* only root can be several people */
+		return; /* only root can change users */
 	setenv("XDG_RUNTIME_DIR", munged.dir, 1);
 	ck_assert_int_eq(chown(munged.dir, 65534, 65534), 0);
 	ck_assert_int_eq(mkdir(folder, 0755), 0);
@@ -299,7 +299,7 @@ START_TEST(default_socket_must_be_ours_or_roots)
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	ck_assert_int_eq(chmod(path, 0666), 0);
-	become(owners[_i].owner); /* at the time of listen() */
+	become(owners[_i].owner); /* owner of the socket at listen() */
 	ck_assert_int_eq(listen(fd, 1), 0);
 	pthread_create(&thread, NULL, hang_up, &fd);
 	become(65534);

@@ -106,7 +106,7 @@ START_TEST(refusal_has_its_code_and_text)
 }
 END_TEST
 
-/* More in flight than the server takes in, and more than buffers hold */
+/* More in flight than the server accepts and than buffers hold. */
 START_TEST(answers_come_in_order_of_requests)
 {
 	enum { N = 300 };
@@ -171,7 +171,7 @@ START_TEST(handler_is_told_who_left)
 }
 END_TEST
 
-/* Everything that a daemon which ends has answered is still received. */
+/* All answers given before the daemon ends must arrive. */
 START_TEST(stop_sends_what_was_answered)
 {
 	struct client *client = open_client(address_of(_i));

@@ -1,4 +1,4 @@
-/* test_rpc_bad.c - the server with clients that do not behave */
+/* test_rpc_bad.c - the server with clients that misbehave */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ static char *make_cred(enum frame_kind kind, const char *cluster,
 	return cred;
 }
 
-/* The request by hand, up to its raw bytes, which are zero */
+/* Send a handmade request, up to its raw bytes, which are zero. */
 static void send_request(const struct raw *raw, const char *json,
                          size_t raw_len)
 {
@@ -74,11 +74,11 @@ static void send_request(const struct raw *raw, const char *json,
 static const char request[] = "{\"op\":\"submit\"}";
 static const char other_request[] = "{\"op\":\"submit\",\"evil\":1}";
 
-/* What the credential is made over, and what is sent with it */
+/* The values in the credential, and those sent with it. */
 static const struct forgery {
 	const char *name;
 	enum frame_kind kind;
-	const char *cluster, *nonce; /* NULL: the connection's */
+	const char *cluster, *nonce; /* NULL: those of the connection */
 	uint32_t seq;
 	const char *json;
 } forgeries[] = {
@@ -175,7 +175,7 @@ START_TEST(credential_is_taken_once)
 }
 END_TEST
 
-/* Frames without any credential that is worth something */
+/* Frames without a valid credential. */
 static const struct bad {
 	const char *name;
 	unsigned char version; /* 0: only the body is sent */
@@ -288,7 +288,8 @@ START_TEST(only_submit_takes_raw_bytes)
 }
 END_TEST
 
-/* --- patience and room ---------------------------------------------------- */
+/* --- patience and memory
+ * --------------------------------------------------- */
 
 START_TEST(hung_munged_delays_no_ping)
 {
@@ -391,7 +392,7 @@ START_TEST(peer_that_never_closes_is_closed)
 	raw = raw_open();
 	send_bad(raw.fd, &bad[0]);
 	raw_refused(raw.fd, bad[0].code, bad[0].text);
-	raw_closed(raw.fd); /* to us; for us it is still open */
+	raw_closed(raw.fd); /* by the server; our end is still open */
 	while (send(raw.fd, "", 1, MSG_NOSIGNAL) == 1)
 		;
 	/* ECONNRESET first, if the server closed with bytes of ours unread. */
@@ -423,7 +424,7 @@ START_TEST(stranger_makes_room_for_newcomer)
 }
 END_TEST
 
-/* Those over TCP and those of other users have connections of their own. */
+/* Strangers over TCP and those of other users have their own connections. */
 START_TEST(strangers_push_out_their_own_kind)
 {
 	enum { N = LIMIT_STRANGERS + 20 };
@@ -460,8 +461,8 @@ static void let_wait(struct client *client)
 	wait_until(&server.waiting, waiting + 1);
 }
 
-/* Connections that have all authenticated: the longest idle one goes, and
- * when none is idle the newcomer is told so. */
+/* All connections have authenticated: the longest idle one is closed; if none
+ * is idle, the new one is refused. */
 START_TEST(user_has_so_many_connections)
 {
 	static struct client *client[LIMIT_CONNS_USER];
@@ -499,8 +500,8 @@ START_TEST(user_has_so_many_connections)
 }
 END_TEST
 
-/* When users hold all connections that are theirs, an admin is served beside
- * them, and a user who has few in the place of one who has many. */
+/* When users hold all connections for users, an admin is still served, and a
+ * user who has few replaces one who has many. */
 START_TEST(greedy_user_makes_room)
 {
 	enum { USERS = 4, N = LIMIT_CONNS - LIMIT_CONNS_KEPT };
@@ -555,7 +556,7 @@ START_TEST(request_has_so_many_values)
 }
 END_TEST
 
-/* The head of the longest request, and a credential that is none */
+/* Send the head of the longest request, with an invalid credential. */
 static void put_stranger(int fd)
 {
 	const struct bad longest = {
@@ -567,7 +568,8 @@ static void put_stranger(int fd)
 	send_bad(fd, &longest);
 }
 
-/* Zeros, until the server takes no more for 0.2 s; how many it took */
+/* Send zeros until the server stops reading for 0.2 s; returns how many it
+ * took. */
 static size_t send_zeros(int fd, size_t len)
 {
 	static const char zero[65536];
@@ -586,7 +588,7 @@ static size_t send_zeros(int fd, size_t len)
 	return sent;
 }
 
-/* With the longest JSON held, the longest raw does not fit any more. */
+/* While the longest JSON is held, the longest raw does not fit. */
 START_TEST(large_request_waits_for_memory)
 {
 	struct raw first = raw_open(), second = raw_open();
@@ -606,7 +608,7 @@ START_TEST(large_request_waits_for_memory)
 	began = clock();
 	sent = send_zeros(second.fd, LIMIT_RAW);
 	ck_assert_uint_lt(sent, 1 << 20);
-	/* Nor does the server run in circles meanwhile. */
+	/* Nor may the server busy-loop meanwhile. */
 	ck_assert_int_lt(clock() - began, CLOCKS_PER_SEC / 10);
 	release_held();
 	while (sent < LIMIT_RAW)
@@ -618,7 +620,7 @@ START_TEST(large_request_waits_for_memory)
 }
 END_TEST
 
-/* A user's requests that are under way hold up no one else's. */
+/* Requests of one user that are stuck delay no other user. */
 START_TEST(stalled_request_delays_its_user_alone)
 {
 	struct rpc_limits limits = patient;
@@ -649,8 +651,8 @@ START_TEST(stalled_request_delays_its_user_alone)
 }
 END_TEST
 
-/* Once refused all of it is taken and thrown away: the peer may not listen
- * before it has sent it. */
+/* After a refusal the rest is read and dropped: the peer may send all of it
+ * before it reads. */
 START_TEST(large_request_of_a_stranger_is_not_kept)
 {
 	struct raw raw = raw_open();

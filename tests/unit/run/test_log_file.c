@@ -30,7 +30,7 @@ static void tear_down(void)
 	ck_assert_int_eq(rmdir(dir), 0);
 }
 
-/* Its lines, without their times, and how much is missing. */
+/* Returns its lines, without their times; *ret_omitted: how much is missing. */
 static char *read_back(const struct log_id *id, int64_t *ret_omitted)
 {
 	struct log_reader *r = log_reader_open(dir, id, NULL);
@@ -214,7 +214,7 @@ START_TEST(a_damaged_file_is_an_error)
 }
 END_TEST
 
-/* As on a full disk. */
+/* Simulates a full disk. */
 START_TEST(no_space_is_an_error)
 {
 	struct log_writer *w = log_writer_new(dir, &first, 1 << 30, NULL);

@@ -6,7 +6,7 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Node n0, what one task asks for, then the tasks that fit one by one: the
+/* Node n0, the request of one task, then the tasks that fit one by one: the
  * numbers of their GPUs, a colon, the numbers of their CPUs. */
 static const struct {
 	const char *name, *node, *task, *want;

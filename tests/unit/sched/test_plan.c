@@ -1,11 +1,11 @@
-/* test_plan.c - refusals at submission, and a verifier that sees */
+/* test_plan.c - refusals at submission, and the verifier of plans */
 #include <string.h>
 
 #include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Whether a job could ever fit, and what is said if not. */
+/* Whether a job could ever fit, and the error if not. */
 static const struct {
 	const char *jobs, *why;
 } fits[] = {
@@ -15,7 +15,7 @@ static const struct {
 	{ "pend 10 want=n1", NULL }, /* down is not never */
 	{ "run 9 cpus=8 on=c0\npend 10 cpus=8", NULL },
 	{ "run 9 suspended cpus=99 on=c0\npend 9 cpus=99 resumes", NULL },
-	{ "pend 10 gpus=99 pools=k", NULL }, /* nobody knows what is there */
+	{ "pend 10 gpus=99 pools=k", NULL }, /* nobody knows its nodes */
 	{ "pend 10 cpus=9 pools=p",
 	  "needs 9 CPUs on one node; the largest that it may use has 8 (c0)" },
 	{ "pend 10 gpus=4 pools=p",
@@ -67,9 +67,9 @@ START_TEST(could_fit)
 }
 END_TEST
 
-/* A GPU is free on each node, two are asked for, and nobody can move; thousands
- * that differ by their memory ask.  The last one may take from somebody: the
- * pass has not lost patience before. */
+/* A GPU is free on each node, two are asked for, and no job can move; thousands
+ * of rows that differ in memory ask. The last one may evict a job: the pass
+ * must not run out of looks before. */
 START_TEST(many_ask_in_vain_for_others_to_move)
 {
 	enum { NODES = 200, ROWS = 4000 };
@@ -274,7 +274,7 @@ START_TEST(verifier_sees)
 }
 END_TEST
 
-/* The same plan, held against a snapshot that forbids it. */
+/* The same plan, checked against a snapshot that forbids it. */
 static const struct {
 	const char *line, *why;
 } forbidding[] = {
@@ -326,7 +326,7 @@ START_TEST(verifier_forbids)
 }
 END_TEST
 
-/* The same for plans that take from some for others: whoever leaves is 12. */
+/* Likewise for plans with evictions: the victim is job 12. */
 #define PREEMPT "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
 #define RECLAIM                                                  \
 	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
@@ -484,7 +484,7 @@ START_TEST(verifier_protects)
 }
 END_TEST
 
-/* More of everything than any array begins with. */
+/* Exceeds the initial size of every array. */
 START_TEST(many_jobs)
 {
 	struct arena *arena = arena_new();
@@ -503,7 +503,7 @@ START_TEST(many_jobs)
 	ck_assert_msg(snap != NULL, "%s", why.text);
 	plan = sched_plan(snap, arena);
 	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
-	ck_assert_uint_eq(plan->nstarts, 404); /* 305 has no room */
+	ck_assert_uint_eq(plan->nstarts, 404); /* 305 does not fit */
 	arena_free(arena);
 }
 END_TEST

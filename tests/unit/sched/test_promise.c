@@ -1,11 +1,10 @@
 /*
  * test_promise.c - promised starts, in simulated worlds
  *
- * Jobs arrive and end, and after each of these all that the plan starts is
- * started.  What was promised once is never put off: to the first job that
- * waits on any cluster, to all on one node of which nobody takes parts of
- * devices.  Where there is nothing but CPUs, with one promise, the starts are
- * those of EASY backfill.
+ * Jobs arrive and end, and after each of these events the plan's starts are
+ * carried out. A promise is never put off: to the first waiting job on any
+ * cluster, to all on one node if no job takes parts of devices. With nothing
+ * but CPUs and one promise, the starts are those of EASY backfill.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,20 +25,22 @@ struct test_job {
 	char shape[160];
 	char on[600];
 	int64_t arrives, lasts, start; /* lasts 0: for ever */
-	int64_t limit;                 /* what it says; 0: nothing */
-	int64_t promised;              /* SNAP_NEVER: nothing */
+	int64_t limit;                 /* its time limit; 0: none */
+	int64_t promised;              /* SNAP_NEVER: none */
 	uint32_t cpus;                 /* EASY */
 };
 
 struct promise_world {
 	struct dice d;
-	bool all; /* look after all promises, not only the first one's */
+	bool all; /* check all promises, not only that of the first job */
 	struct buf base, text;
 	int64_t now, wake;
-	struct test_job job[JOBS]; /* their ids are 1, 2, ..., as they arrive */
+	/* their ids are 1, 2, ..., in order of arrival */
+	struct test_job job[JOBS];
 };
 
-/* --- what the world is like -------------------------------------------- */
+/* --- the world
+ * ------------------------------------------------------------- */
 
 static void add_nodes(struct promise_world *w)
 {
@@ -126,7 +127,7 @@ static void write_world(struct promise_world *w)
 	}
 }
 
-/* "start 12 n0:g0-3": all of the plan. */
+/* Carry out "start 12 n0:g0-3" and the like. */
 static void begin_jobs(struct promise_world *w, const char *plan)
 {
 	for (const char *line = plan; line && *line;) {
@@ -198,7 +199,8 @@ static void plan_world(struct promise_world *w)
 	arena_free(arena);
 }
 
-/* --- time goes by ------------------------------------------------------ */
+/* --- time
+ * -------------------------------------------------------------------- */
 
 static int64_t next_event(const struct promise_world *w)
 {
@@ -268,7 +270,8 @@ static int64_t limit_end(const struct test_job *job)
 	return job->start + job->limit;
 }
 
-/* CPUs that are free at a time if all take as long as they may. */
+/* Returns the CPUs that are free at a time if all jobs take their whole
+ * limits. */
 static uint32_t free_at(const struct promise_world *w, int64_t at)
 {
 	uint32_t n = EASY_CPUS;
@@ -281,7 +284,7 @@ static uint32_t free_at(const struct promise_world *w, int64_t at)
 	return n;
 }
 
-/* When so many CPUs are free, at the end of one that runs. */
+/* Returns when so many CPUs are free, at the end of a running job. */
 static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 {
 	int64_t first = INT64_MAX;
@@ -296,8 +299,8 @@ static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 	return first;
 }
 
-/* The textbook: in order until one does not fit; then whoever is done in time
- * or takes what that one will not need. */
+/* As in the textbook: start in order until one does not fit; then start jobs
+ * that end in time or use what that one will not need. */
 static void begin_easy(struct promise_world *w)
 {
 	const struct test_job *head = NULL;

@@ -1,8 +1,8 @@
 /*
- * test_random.c - whatever the snapshot, the plan is lawful
+ * test_random.c - plans of random snapshots are lawful
  *
  * Random clusters and jobs, as text, so that one that fails can be put into
- * tests/scenario as it is.
+ * tests/scenario.
  */
 #include <string.h>
 
@@ -78,7 +78,7 @@ static void add_queues(struct dice *d, struct buf *t)
 
 static void add_shape(struct dice *d, struct buf *t)
 {
-	/* Some ask for little: who is evicted had to fit in the first place. */
+	/* Some ask for little: a victim must have fitted in the first place. */
 	if (!roll(d, 3)) {
 		buf_printf(t, " cpus=%s gpus=%s queue=%s user=%s",
 		           PICK(d, "1", "2", "3"), PICK(d, "0", "0", "1"),
@@ -103,7 +103,7 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
-/* Jobs that run or leave, on any nodes: whether they fit there or not. */
+/* Add jobs that run or are ending, on any nodes, whether they fit or not. */
 static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 {
 	uint32_t nruns = roll(d, 10);
@@ -144,7 +144,7 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 	for (uint32_t i = 0; i < nrows; i++) {
 		uint32_t n = roll(d, 5) ? 1 + roll(d, 5) : 0;
 
-		/* One that has a claim is alone. */
+		/* A row with a claim has one member. */
 		buf_printf(t, "pend %u", (unsigned)job++);
 		if (!n)
 			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));

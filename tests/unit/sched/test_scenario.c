@@ -1,8 +1,8 @@
 /*
  * test_scenario.c - tests/scenario: snapshot in, plan out
  *
- * Each file is a snapshot, a line of three hyphens and the plan that must
- * come out, to the letter.  To see what comes out instead, run the test.
+ * Each file is a snapshot, a line of three hyphens and the exact plan that must
+ * come out. Run the test to see what comes out instead.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void write_plan(const struct snap *snap, struct buf *out)
 	arena_free(arena);
 }
 
-/* What was written reads as the same snapshot: same text, same plan. */
+/* A written snapshot must read as the same: same text, same plan. */
 static void check_text(const struct snap *snap, const struct buf *plan)
 {
 	struct arena *arena = arena_new();

@@ -1,4 +1,4 @@
-/* test_snap.c - a snapshot that is not whole is refused */
+/* test_snap.c - refuse snapshots that are not consistent */
 #include <stddef.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static const char whole[] =
     "pend 10,11 rule=f,t,& want=n0 avoid=n1 licenses=lic:2\n"
     "pend 12 claim=n0\n";
 
-/* One number of it that makes it wrong. */
+/* A number in it that makes it wrong. */
 static const struct {
 	const char *why;
 	size_t column, size;
@@ -95,8 +95,8 @@ static const struct {
 #undef AT
 };
 
-/* The first bytes of element i: enough for a number, and for the first field
- * of a struct. */
+/* Overwrite the first bytes of element i: a number, or the first field of a
+ * struct. */
 static void put(char *column, size_t size, uint32_t i, int64_t value)
 {
 	size_t n = size > sizeof(value) ? sizeof(uint32_t) : size;
@@ -226,7 +226,7 @@ START_TEST(empty_is_whole)
 }
 END_TEST
 
-/* As snap_write() has it, and each line differs from the defaults. */
+/* As snap_write() writes it; each line differs from the defaults. */
 static const char everything[] =
     "now 1000\n"
     "gen 7\n"

@@ -1,11 +1,11 @@
 /*
- * test_soak.c - plan after plan, until nothing moves any more
+ * test_soak.c - plan after plan, until nothing moves any longer
  *
- * Random clusters, queues and jobs; each plan is checked and carried out, as
- * text for the next one: who is evicted leaves at once or some rounds later,
- * claims are carried on.  When nothing arrives or ends any more, the plans
- * must come to rest: nobody is evicted for ever, whoever holds a claim has
- * started, and no claim was ever given up.
+ * Random clusters, queues and jobs. Each plan is checked and carried out, as
+ * text for the next one: evicted jobs end at once or some rounds later, claims
+ * are carried on. When nothing arrives or ends any longer, the plans must come
+ * to rest: no job is evicted for ever, each job with a claim has started, and
+ * no claim was ever given up.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,14 +17,14 @@
 
 enum {
 #ifdef __SANITIZE_ADDRESS__
-	WORLDS = 8, /* ten times as slow */
+	WORLDS = 8, /* sanitizers are ten times as slow */
 #else
-	WORLDS = 40, /* a test */
+	WORLDS = 40, /* in one test */
 #endif
-	TESTS = 16, /* of them */
+	TESTS = 16, /* of these */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
-	QUIET_ROUNDS = 4, /* the last of these */
+	QUIET_ROUNDS = 4, /* without changes at the end */
 	JOBS_MAX = 160,
 	TASKS_MAX = 16,
 	NODES_MAX = 6,
@@ -40,19 +40,20 @@ struct place_of {
 
 struct soak_job {
 	enum phase phase;
-	uint32_t batch; /* jobs of one are alike */
+	uint32_t batch; /* jobs of one batch are alike */
 	int64_t since, start, served;
-	uint32_t leave_in, evicted; /* rounds; times */
+	uint32_t leave_in,
+	    evicted; /* rounds until it ends; times it was evicted */
 	struct place_of task[TASKS_MAX];
 	uint32_t ntasks;
 	uint32_t claim[TASKS_MAX], nclaims;
 };
 
 struct batch {
-	struct buf shape; /* the words of the request, and of the queue */
+	struct buf shape; /* words of its request and queue */
 	bool preemptible, freezable;
 	int64_t lasts;  /* 0: for ever */
-	int64_t served; /* before it came */
+	int64_t served; /* seconds served before it came */
 };
 
 struct soak {
@@ -61,13 +62,13 @@ struct soak {
 	char leaf[QUEUES_MAX][8];
 	uint32_t nleaves, nnodes, max_delay;
 	int64_t now, cooldown;
-	int64_t rest;     /* since then nothing arrives or ends */
-	bool time_passes; /* also when nothing arrives any more */
+	int64_t rest;     /* round since which nothing arrives or ends */
+	bool time_passes; /* even if nothing arrives any longer */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
 	uint32_t njobs;
-	uint32_t run[2 * JOBS_MAX], nruns; /* jobs, by index in the snapshot */
+	uint32_t run[2 * JOBS_MAX], nruns; /* jobs by index in the snapshot */
 	struct buf text;
 };
 
@@ -175,10 +176,10 @@ static void finish(struct soak *w)
 	buf_free(&w->text);
 }
 
-/* --- what a plan looks at ---------------------------------------------- */
+/* --- snapshot ---------------------------------------------------------- */
 
-/* At rest nobody has run for longer than the others: turns would be taken,
- * rarely, but for ever. */
+/* At rest all jobs count the same service: turns would be taken, rarely, but
+ * for ever. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;
@@ -195,7 +196,7 @@ static void write_claim(struct soak *w, const struct soak_job *job)
 		           i ? "," : " claim=", (unsigned)job->claim[i]);
 }
 
-/* Those of its tasks that stay, or that leave. */
+/* Write those of its tasks that stay, or those that are ending. */
 static void write_part(struct soak *w, uint32_t i, bool leaves)
 {
 	const struct soak_job *job = &w->job[i];
@@ -273,7 +274,7 @@ static void write_world(struct soak *w)
 	}
 }
 
-/* --- what a plan does -------------------------------------------------- */
+/* --- plan -------------------------------------------------------------- */
 
 static struct soak_job *job_of_run(struct soak *w, uint32_t run)
 {
@@ -338,7 +339,7 @@ static void do_evictions(struct soak *w, const struct snap *s,
 			job->phase = ENDS;
 			job->evicted++;
 		}
-		/* Those of the run, in their order, are what stayed so far. */
+		/* Tasks of the run, in order, are those that stayed so far. */
 		for (uint32_t t = 0, k = 0; t < job->ntasks; t++) {
 			if (job->task[t].leaves)
 				continue;
@@ -403,7 +404,7 @@ static void do_claims(struct soak *w, const struct snap *s,
 	}
 }
 
-/* Who was told to leave leaves, in time; who is done ends. */
+/* Evicted jobs end in time; finished jobs end. */
 static void pass_time(struct soak *w, bool busy)
 {
 	for (uint32_t i = 0; i < w->njobs; i++) {
@@ -431,7 +432,7 @@ static void pass_time(struct soak *w, bool busy)
 	}
 }
 
-/* Plan once; returns how many are evicted. */
+/* Plan once; returns how many jobs are evicted. */
 static uint32_t plan_once(struct soak *w)
 {
 	struct arena *arena = arena_new();

@@ -1,4 +1,4 @@
-/* test_admission.c - who may submit what, and what is refused */
+/* test_admission.c - submissions that are allowed or refused */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +39,8 @@ static bool in_staff(const char *group, const void *arg)
 	return *(const bool *)arg && !strcmp(group, "staff");
 }
 
-/* Options; what is said, NULL: taken.  The world has n0: 4 CPUs, 4000 MiB,
- * 2 GPUs. */
+/* Options; the error, NULL: accepted. The world has n0: 4 CPUs, 4000 MiB, 2
+ * GPUs. */
 static const struct {
 	const char *name, *options, *want;
 	int code;
@@ -270,7 +270,7 @@ START_TEST(while_nodes_are_not_known_all_is_taken)
 }
 END_TEST
 
-/* Jobs of one request count before they are taken. */
+/* Jobs of one request count before they are submitted. */
 START_TEST(a_request_is_counted_as_a_whole)
 {
 	struct world w;
@@ -292,7 +292,7 @@ START_TEST(a_request_is_counted_as_a_whole)
 }
 END_TEST
 
-/* --- what if ----------------------------------------------------------- */
+/* --- test-only --------------------------------------------------------- */
 
 static const struct {
 	const char *name, *before, *options, *want;
@@ -352,7 +352,7 @@ START_TEST(trial)
 }
 END_TEST
 
-/* MiB for a CPU of a job that is submitted now and does not say. */
+/* Returns the MiB for a CPU of a new job that asks for no memory. */
 static int64_t memory_given(struct world *w)
 {
 	return state_job(w->state, world_submit(w, ""))->mem_default;
@@ -380,8 +380,8 @@ START_TEST(memory_of_a_job_that_does_not_say)
 }
 END_TEST
 
-/* Of a thousand jobs that are alike each is told its position; beyond these one
- * more needs no pass. */
+/* A thousand jobs that are alike get a position each; beyond these one more
+ * needs no pass. */
 START_TEST(one_more_that_waits_needs_no_pass)
 {
 	struct world w;

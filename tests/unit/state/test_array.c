@@ -107,7 +107,7 @@ START_TEST(counters_are_right_to_the_end)
 }
 END_TEST
 
-/* What is written: one row for all that waits, and what dissolved. */
+/* The changes have one row for all that waits, and the ids that are gone. */
 START_TEST(records_that_dissolve_are_forgotten)
 {
 	struct changes changes;

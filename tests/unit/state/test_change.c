@@ -1,4 +1,4 @@
-/* test_change.c - jobs, nodes, queues and configurations that change */
+/* test_change.c - changes of jobs, nodes, queues and configurations */
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,7 +147,7 @@ START_TEST(change_case)
 }
 END_TEST
 
-/* A pass over much takes a while, on a thread of its own. */
+/* A large pass takes a while, on a thread of its own. */
 START_TEST(a_plan_of_before_starts_nothing_that_changed)
 {
 	struct arena *arena = arena_new();
@@ -189,7 +189,8 @@ START_TEST(a_queue_gives_its_manners)
 }
 END_TEST
 
-/* Whether it is there, then what is wrong with it; what is shown of that. */
+/* Let the node appear, up or down with this reason; returns the reason
+ * shown. */
 static const char *n0_seen(struct world *w, bool down, const char *reason)
 {
 	struct node_info info = { .name = "n0",
@@ -242,7 +243,7 @@ START_TEST(a_queue_is_closed_with_all_below)
 }
 END_TEST
 
-/* --- another configuration --------------------------------------------- */
+/* --- reload ------------------------------------------------------------ */
 
 static const struct {
 	const char *name, *before;

@@ -182,7 +182,7 @@ START_TEST(depend_case)
 }
 END_TEST
 
-/* --- how much work it is ------------------------------------------------- */
+/* --- work -------------------------------------------------------------- */
 
 enum { MANY = 400 };
 
@@ -194,7 +194,7 @@ static void put_ids(struct buf *out, const char *before, int n)
 		buf_printf(out, ":%d", i);
 }
 
-/* What one call did must fit into a turn. */
+/* The work of one call must fit into a turn. */
 static void check_steps(uint64_t *before)
 {
 	ck_assert_uint_lt(steps_so_far - *before, 2 * STEPS_SLICE);
@@ -211,7 +211,7 @@ static void tell_all(struct world *w)
 	}
 }
 
-/* Many jobs that each wait for the same many. */
+/* Many jobs each depend on the same many jobs. */
 START_TEST(many_hear_of_many_in_slices)
 {
 	struct world w;
@@ -239,7 +239,7 @@ START_TEST(many_hear_of_many_in_slices)
 }
 END_TEST
 
-/* Jobs that the store alone knows are asked for once. */
+/* The store is asked once for each job that only it knows. */
 START_TEST(what_has_gone_is_asked_for_once)
 {
 	struct world w;

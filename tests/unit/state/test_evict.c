@@ -1,4 +1,4 @@
-/* test_evict.c - what becomes of a plan that takes from some for others */
+/* test_evict.c - apply plans with evictions */
 #include <stdlib.h>
 
 #include "aischedd/state/cluster/pool.h"
@@ -36,7 +36,7 @@ static const struct {
 	{ "who asks for something else, has no claim",
 	  { "submit", "decide claim 1 n0", "update 1 cpus-per-task=2",
 	    "jobs => 1 PD Unevaluated" } },
-	{ "who is put elsewhere keeps what is held for him",
+	{ "a job that moves keeps the nodes held for it",
 	  { "submit", "run", "tell", "submit",
 	    "decide evict 1 all consolidate 2; hold 1 n0; claim 2 n0",
 	    "effects => stop 1.1", "snap run => run 1 *ending*claim=n0",
@@ -51,7 +51,7 @@ static const struct {
 	  { "submit", "run", "tell", "submit", "look", "cancel 1", "tell",
 	    "decide evict 1 all reclaim 2; claim 2 n0", "effects =>",
 	    "jobs => 1 CG, 2 PD Preempting" } },
-	{ "who left meanwhile keeps what is held for him",
+	{ "a job that ended meanwhile keeps the nodes held for it",
 	  { "submit", "run", "submit",
 	    "decide evict 1 all consolidate 2; hold 1 n0; claim 2 n0", "look",
 	    "end 1 0", "decide hold 1 n0; claim 2 n0",
@@ -73,7 +73,7 @@ static const struct {
 	  { "submit", "run", "submit array=0-3%1",
 	    "decide evict 1 all reclaim 2; claim 2 n0",
 	    "snap pend => *pend 2?3/0 *pend 3 *claim=n0*" } },
-	{ "who only lends his CPUs goes on by himself",
+	{ "a job that only lends its CPUs resumes by itself",
 	  { "submit", "run", "tell", "submit",
 	    "decide evict 1 all preempt 2 suspend", "effects => suspend 1.1",
 	    "jobs => 1 S Preempted, 2 PD Resources", "wants => yes",
@@ -150,7 +150,7 @@ static const struct {
 	    "end 1 0",
 	    "run",
 	    "snap run => run * safe=4610 *" } },
-	{ "whoever failed to start says so until he starts",
+	{ "a job that failed to start says so until it starts",
 	  { "submit", "plan", "start_failed",
 	    "why => StartFailed: cannot fork; next try in 0:01", "+1",
 	    "why => Unevaluated: *", "decide",
@@ -177,7 +177,7 @@ START_TEST(evict_case)
 }
 END_TEST
 
-/* It starts with less and wants to be looked at again. */
+/* It starts with less than it wants and asks for another pass. */
 START_TEST(elastic_jobs_grow_in_the_next_pass)
 {
 	static const char *const steps[] = { "submit tasks=3 min-tasks=2",
@@ -197,7 +197,7 @@ START_TEST(elastic_jobs_grow_in_the_next_pass)
 }
 END_TEST
 
-/* Plans do not speak of what is held there. */
+/* Plans leave out the pool; claims there are kept. */
 START_TEST(claims_outlive_a_runner_that_is_away)
 {
 	static const char *const held[] = { "submit", "decide claim 1 n0",
@@ -218,7 +218,7 @@ START_TEST(claims_outlive_a_runner_that_is_away)
 }
 END_TEST
 
-/* The answer of a runner to an older request frees nothing. */
+/* A runner's answer to an older request frees nothing. */
 START_TEST(answers_that_were_overtaken)
 {
 	struct event_in ev = { .kind = EV_shrunk, .resize = 1 };

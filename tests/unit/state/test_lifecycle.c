@@ -11,7 +11,7 @@
 #define PLAY(w, ...) \
 	world_play(w, "", (const char *const[]){ __VA_ARGS__, NULL })
 
-/* How a job is brought into a state: events one after the other. */
+/* The events, one after the other, that bring a job into a state. */
 static const struct {
 	enum job_state state;
 	const char *how[4];
@@ -30,10 +30,9 @@ static const struct {
 };
 
 /*
- * The state afterwards, "." nothing happens, "!" refused.  Columns:
- * hold release start started start_failed ended lost unknown suspend resume
- * resumed requeue preempt signal cancel time_limit deadline shrink shrunk grow
- * replaced noted
+ * The state afterwards; ".": unchanged, "!": refused. Columns: hold release
+ * start started start_failed ended lost unknown suspend resume resumed requeue
+ * preempt signal cancel time_limit deadline shrink shrunk grow replaced noted
  */
 static const struct {
 	enum job_state state;
@@ -63,7 +62,7 @@ static void job_in(struct world *w, enum job_state state)
 	ck_assert_int_eq(state_job(w->state, 1)->state, state);
 }
 
-/* Where tasks go, for events that carry it. */
+/* A placement for events that have one. */
 static struct placement *somewhere(void)
 {
 	const struct snap_task task[2] = { { .node = 0 }, { .cpu_first = 1 } };
@@ -298,7 +297,7 @@ START_TEST(replaced_tasks_are_counted)
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_uint_eq(job->replaced, 2);
 	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
-	/* The runner says it again. */
+	/* The runner repeats it. */
 	ev.replaced = 1;
 	ev.text = "task 1 failed";
 	state_event(w.state, job, &ev, NULL);
@@ -333,7 +332,7 @@ START_TEST(what_holds_it_up_is_told)
 }
 END_TEST
 
-/* Two jobs that failed to start there make a node suspect, else. */
+/* Otherwise failed starts of two jobs make a node suspect. */
 START_TEST(what_is_wrong_with_a_pool_is_no_fault_of_a_node)
 {
 	struct event_in ev = { .kind = EV_start_failed,

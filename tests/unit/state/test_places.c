@@ -1,4 +1,4 @@
-/* test_places.c - where nodes are, and what jobs ask of that */
+/* test_places.c - the topology of nodes, and requests about it */
 #include <string.h>
 
 #include "aischedd/state/cluster/node.h"
@@ -29,7 +29,7 @@ static void all_nodes(struct world *w)
 		node(w, name[i]);
 }
 
-/* What a pass sees of the tree, then of jobs. */
+/* The tree as a pass sees it, then jobs. */
 static const struct {
 	const char *name;
 	const char *step[12];
@@ -46,7 +46,7 @@ static const struct {
 	    "submit topology=rack:preferred", "submit tasks=2 topology=zone",
 	    "snap pend => pend 1 *need=rack; pend 2 *need=zone like=rack; "
 	    "pend 3 *like=rack; pend 4 *need=zone" } },
-	{ "a wider wish is met anyhow",
+	{ "a wider wish is met, too",
 	  { "submit topology=rack,zone:preferred",
 	    "snap pend => pend 1 *need=rack" } },
 	{ "alignment",
@@ -103,7 +103,7 @@ END_TEST
 
 #define BARE "pool here { runner = local }\nqueue batch { }\n"
 
-/* A node of which the runner only counts the CPUs. */
+/* Add a node of which the runner only counts the CPUs. */
 static void counted_node(struct world *w)
 {
 	static const uint8_t zero[8];

@@ -29,7 +29,7 @@ static const struct {
 	    "jobs => 1 PD Reservation",
 	    "why => Reservation: reservation 'r' begins in 1m",
 	    "next => 60", "+60", "wants => yes", "run", "jobs => 1 R" } },
-	{ "and in vain when it is over",
+	{ "and for ever once it is over",
 	  { "reserve r 0 60 n0 u", "submit reservation=r hold", "+60",
 	    "reservations =>", "release", "wants => yes",
 	    "why => Reservation: reservation 'r' is over; `aictl update 1 "
@@ -131,7 +131,7 @@ START_TEST(reserve_case)
 }
 END_TEST
 
-/* Whatever a plan was begun with is void. */
+/* A plan begun before is void. */
 START_TEST(a_plan_that_does_not_know_it_is_void)
 {
 	static const char *const before[] = { "submit", "look", NULL };

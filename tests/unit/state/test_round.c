@@ -1,8 +1,8 @@
-/* test_round.c - passes that go on where the one before stopped */
+/* test_round.c - passes that go on where the last one stopped */
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
-/* One job that has all, then others of which no two are alike. */
+/* One job has everything, and no two of the others are alike. */
 #define FULL                                                                  \
 	"submit cpus-per-task=4", "run", "tell",                              \
 	    "submit cpus-per-task=1 nice=1", "submit cpus-per-task=2 nice=1", \

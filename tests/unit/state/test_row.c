@@ -1,9 +1,9 @@
 /*
- * test_row.c - which fields of a request a row's key has
+ * test_row.c - which fields of a request are in a row's key
  *
  * Jobs with equal keys form one row, which is planned once: a field that
  * matters to the scheduler and is missing from the key would merge jobs that
- * differ.  So each field of a request says here what another value changes.
+ * differ. So each field of a request says here what another value changes.
  */
 #include "aischedd/state/pass/row.h"
 
@@ -18,13 +18,13 @@
 
 enum effect_on {
 	ALIKE, /* nothing that the scheduler sees */
-	WAITS, /* whether the job may be planned, not its key */
+	WAITS, /* whether the job may be planned, but not its key */
 	ROW    /* the key, and what the scheduler sees */
 };
 
 /* clang-format off */
 
-/* A new field needs a line here; another value than that of base_spec(). */
+/* A new field needs a line here with a value other than that of base_spec(). */
 #define OTHER_name            ALIKE, "other"
 #define OTHER_queue           ROW,   "other"
 #define OTHER_account         ALIKE, "other"
@@ -99,8 +99,7 @@ static const char conf[] =
     "node \"n[0-1]\" { pool = here topology = z1/r1 }\n"
     "queue batch { }\nqueue other { }\n";
 
-/* What the daemon makes of the request: the key of its row, and what the
- * scheduler sees. */
+/* The daemon's view of a request: the key of its row, and the snapshot. */
 struct seen {
 	struct buf key, snap;
 };
@@ -134,7 +133,7 @@ static struct seen look(struct world *w, const struct spec *spec)
 	return seen;
 }
 
-/* Another job that waits first makes a dependency hold. */
+/* Another waiting job keeps a dependency unmet. */
 static void begin(struct world *w)
 {
 	struct spec first;

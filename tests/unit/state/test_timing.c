@@ -95,7 +95,7 @@ START_TEST(timing_case)
 }
 END_TEST
 
-/* Jobs that end long before their limits leave no heap of alarms. */
+/* Alarms of jobs that ended long before their limits must go. */
 START_TEST(alarms_of_ended_jobs_go)
 {
 	struct world w;

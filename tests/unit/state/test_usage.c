@@ -22,7 +22,7 @@ static int64_t usage_after(int64_t half_life, int64_t rate, int64_t seconds,
 	return usage_at(&u, half_life, 1000 + seconds);
 }
 
-/* amount is how far off it may be, in parts of a billion. */
+/* amount: the allowed error, in billionths. */
 static void about(const char *what, int64_t got, int64_t want, int64_t amount)
 {
 	__int128 far = got > want ? got - want : want - got;
@@ -96,10 +96,10 @@ START_TEST(news_may_be_late)
 	ck_assert_int_eq(late.rate, u.rate);
 	ck_assert_int_eq(late.at, u.at);
 	about("late", late.amount, u.amount, 1);
-	/* It never becomes less than nothing. */
+	/* It never falls below zero. */
 	usage_change(&late, WEEK, -EIGHTH, -100 * DAY);
 	ck_assert_int_eq(late.amount, 0);
-	/* And the clock may be set back. */
+	/* The clock may be set back, too. */
 	ck_assert_int_eq(usage_at(&u, WEEK, 0), u.amount);
 }
 END_TEST
@@ -144,7 +144,8 @@ END_TEST
 	"pool here { runner = local }\nqueue a { }\nqueue b { }\n" \
 	"default_queue = \"a\"\n" more
 
-/* "a ada 0.500 + 2.000, ...": rate and usage of a pool, by queue and user. */
+/* Returns "a ada 0.500 + 2.000, ...": rate and usage of a pool, by queue and
+ * user. */
 static const char *usages(struct world *w)
 {
 	const struct state *state = w->state;
@@ -214,7 +215,7 @@ START_TEST(a_job_is_charged_while_it_holds)
 }
 END_TEST
 
-/* What is told to leave, leaves for others: it is theirs from then on. */
+/* Tasks being evicted are charged to the claimant from then on. */
 START_TEST(an_elastic_job_is_charged_what_it_has)
 {
 	struct world w;
@@ -273,7 +274,7 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 }
 END_TEST
 
-/* What a job ran counts when it comes back from making room, else not. */
+/* The time a job ran counts when an eviction ended it, else not. */
 START_TEST(served_is_what_ran_before_others_needed_the_room)
 {
 	struct world w;
@@ -335,7 +336,7 @@ START_TEST(another_configuration)
 	                    "scheduling { fairshare_half_life = 2s }\n");
 	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
 	w.now += 2;
-	/* Half of 2000, and what two seconds of a half make then. */
+	/* Half of 2000, and what two seconds of a half add. */
 	ck_assert_str_eq(usages(&w), "a ada 500 + 1721");
 	world_check(&w);
 	world_fini(&w);

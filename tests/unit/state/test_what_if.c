@@ -1,4 +1,4 @@
-/* test_what_if.c - what --test-only says is what aiq says after a submission */
+/* test_what_if.c - --test-only says what aiq says after a submission */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static const char *const confs[] = {
 	"queue other { quota { cpus = 4 } max_jobs = 3 class = soft }\n",
 };
 
-/* What one is told of a job. */
+/* The answers to a user about a job. */
 struct told {
 	bool starts;
 	enum reason why;
@@ -145,7 +145,7 @@ static void random_event(struct world *w, struct dice *d)
 		world_event(w, id, EV_cancel);
 }
 
-/* All that would follow in this second. */
+/* Run all that would follow in this second. */
 static void settle(struct world *w)
 {
 	for (int i = 0; i < 20 && state_wants_plan(w->state); i++)
@@ -206,7 +206,7 @@ START_TEST(a_test_is_a_submission_that_is_undone)
 }
 END_TEST
 
-/* A sweep: each job is told its own turn. */
+/* A sweep of jobs: each has its own position. */
 static const struct {
 	const char *name;
 	const char *step[24];
@@ -239,7 +239,7 @@ static bool in_team(const char *group, const void *arg)
 	return !strcmp(group, "team");
 }
 
-/* Whoever may use a reservation through a group is told when it begins. */
+/* A user who may use a reservation through a group learns when it begins. */
 START_TEST(a_reservation_for_a_group)
 {
 	static const char *const steps[] = { "reserve mine 0 3600 n0 @team",

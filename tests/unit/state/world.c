@@ -37,7 +37,7 @@ static bool is_meant(const struct over *o, uint64_t job, uint32_t task)
 	       (o->task == task || idset_has(&o->tasks, task));
 }
 
-/* The worst of those that are meant, as the store has it. */
+/* Returns the worst of the meant jobs, like the store. */
 int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 {
 	const struct world *w = arg;
@@ -374,7 +374,7 @@ const char *world_why(struct world *w, uint64_t id)
 	return done(w);
 }
 
-/* "2 at 600": its place among those that wait, and its start if it is known */
+/* Returns "2 at 600": its position, and its start if it is known. */
 static const char *turn(struct world *w, const struct job *job)
 {
 	int64_t expected;
@@ -531,7 +531,7 @@ static void forget_past(struct world *w)
 		idset_free(&w->over[--w->nover].tasks);
 }
 
-/* A verb, what it is done to, and what is left of the line. */
+/* Play a verb with its object and the rest of the line. */
 static const char *play(struct world *w, const char *verb, const char *object,
                         char *rest)
 {
@@ -597,7 +597,7 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	return play_event(w, verb, id);
 }
 
-/* The lines of the snapshot that begin with the keyword, as one. */
+/* Returns the lines of the snapshot that begin with the keyword, joined. */
 static const char *snap_lines(struct world *w, const char *keyword)
 {
 	struct arena *arena = arena_new();
@@ -651,11 +651,11 @@ void world_play(struct world *w, const char *name, const char *const *step)
 	}
 }
 
-/* --- counted again ----------------------------------------------------- */
+/* --- count again ------------------------------------------------------- */
 
 struct counts {
 	uint64_t state[JOB_NSTATES];
-	uint64_t jobs[64], running[64]; /* of each queue */
+	uint64_t jobs[64], running[64]; /* by queue */
 	size_t placed, holders;
 };
 

@@ -2,8 +2,8 @@
  * world.h - a state with a machine and a clock, for tests
  *
  * Jobs are submitted as texts of aisub's options ("tasks=2 hold"), passes and
- * runners happen when the test says so, and what there is comes back as one
- * line of text.  Every step checks the counters against the jobs.
+ * runners act when the test says so, and results are one line of text. Every
+ * step compares the counters with the jobs.
  */
 #ifndef TESTS_UNIT_STATE_WORLD_H
 #define TESTS_UNIT_STATE_WORLD_H
@@ -34,26 +34,26 @@ struct world {
 	struct buf text;
 	struct over *over;
 	size_t nover, over_cap;
-	struct arena *looked; /* holds what was seen then, or NULL */
+	struct arena *looked; /* owns the last snapshot, or NULL */
 	const struct snap *seen;
 };
 
 /* One local pool, one queue. */
 #define WORLD_CONF "pool here { runner = local }\nqueue batch { }\n"
 
-/* NULL: WORLD_CONF.  The clock stands at 1000; there are no nodes yet. */
+/* conf NULL: WORLD_CONF. The clock begins at 1000; there are no nodes yet. */
 void world_init(struct world *w, const char *conf);
 void world_init_past(struct world *w, const char *conf, past_fn *past,
                      void *arg);
 void world_fini(struct world *w);
 struct conf *world_conf(const char *text);
 
-/* The same with node n0: 4 CPUs, 4000 MiB, 2 GPUs. */
+/* Likewise with node n0: 4 CPUs, 4000 MiB, 2 GPUs. */
 void world_with_node(struct world *w, const char *conf);
 void world_node(struct world *w, const char *name, uint32_t cpus,
                 int64_t mem_mib, uint32_t gpus);
 
-/* Ids count from 1.  0: refused, see w->err. */
+/* Submit; ids count from 1. Returns 0 if refused, see w->err. */
 uint64_t world_submit(struct world *w, const char *options);
 struct spec world_spec(struct world *w, const char *options);
 
@@ -88,7 +88,7 @@ int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 /* All that has not been committed away, in order of ids, until the next call:
  * "1 R, 2 PD Priority, 3_[1-4] PD Dependency, 3_0 CD". */
 const char *world_jobs(struct world *w);
-/* What the runner would be told: "start 1.1, stop 2.1, forget 3.1". */
+/* The effects for runners: "start 1.1, stop 2.1, forget 3.1". */
 const char *world_effects(struct world *w);
 /* "JobHeldUser: it was ..." */
 const char *world_why(struct world *w, uint64_t job);
@@ -112,7 +112,7 @@ const char *world_event_name(enum event_kind kind);
  */
 void world_play(struct world *w, const char *name, const char *const *step);
 
-/* Everything is where the counters say. */
+/* Check that everything agrees with the counters. */
 void world_check(const struct world *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* world_decide.c - plans that a test makes, in the scheduler's place */
+/* world_decide.c - plans made by a test instead of the scheduler */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static char *word(char **rest)
 	return s;
 }
 
-/* Of a job that waits; *ret_row: its row. */
+/* Find a waiting job; *ret_row: its row. */
 static uint32_t find_member(const struct decision *d, const char *job,
                             uint32_t *ret_row)
 {
@@ -67,7 +67,7 @@ static uint32_t find_node(const struct decision *d, const char *name)
 	return (uint32_t)node;
 }
 
-/* "n0,n1", to the plan's tasks; how many. */
+/* Add "n0,n1" to the plan's tasks; returns how many. */
 static uint32_t add_tasks(struct decision *d, char *nodes)
 {
 	uint32_t first = d->ntasks;

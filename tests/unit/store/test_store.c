@@ -1,4 +1,4 @@
-/* test_store.c - what is written comes back */
+/* test_store.c - the store returns what was written */
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/lifecycle.h"
@@ -24,7 +24,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
-/* A state and the store that it is written to, in a folder of their own. */
+/* A state and its store, in a folder of their own. */
 struct disk {
 	char dir[64];
 	struct store *store;
@@ -40,7 +40,7 @@ static void disk_start(struct disk *d, const char *conf)
 	world_init_past(&d->w, conf, store_past, d->store);
 }
 
-/* In memory where that can be: each commit waits for a disk. */
+/* In memory if possible: each commit waits for the disk. */
 static void disk_init(struct disk *d)
 {
 	*d = (struct disk){ 0 };
@@ -95,7 +95,7 @@ static void load(struct disk *d)
 	world_check(&d->w);
 }
 
-/* As the daemon does when it begins anew, with nodes not seen yet. */
+/* Restart like the daemon, with nodes not seen yet. */
 static void again(struct disk *d, const char *conf)
 {
 	int64_t now = d->w.now;
@@ -113,7 +113,7 @@ static void play(struct disk *d, const char *const *step)
 
 #define PLAY(d, ...) play(d, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* SQL at its back, while it is closed. */
+/* Change the closed database behind its back. */
 static void sql(const struct disk *d, const char *text)
 {
 	char *path = xasprintf("%s/aisched.db", d->dir), *why = NULL;
@@ -134,7 +134,7 @@ static int keep_number(void *arg, int n, char **value, char **name)
 	return 0;
 }
 
-/* The statement that gives the database its version again. */
+/* Returns the statement that restores the database's version. */
 static char *version_undo(const struct disk *d)
 {
 	char *path = xasprintf("%s/aisched.db", d->dir), *version, *undo;
@@ -246,7 +246,7 @@ static const char *all_jobs(struct disk *d)
 	return d->text.data;
 }
 
-/* Save, forget, load: all is as it was. */
+/* Save, forget, load: all must be as before. */
 static void come_back(struct disk *d, const char *name)
 {
 	uint64_t next_id = state_next_id(d->w.state);
@@ -327,13 +327,13 @@ START_TEST(comes_back)
 
 	disk_init(&d);
 	play(&d, cases[_i].step);
-	save(&d); /* what has ended is gone */
+	save(&d); /* ended jobs are gone */
 	come_back(&d, cases[_i].name);
 	disk_fini(&d);
 }
 END_TEST
 
-/* A job with a value of its own in each field. */
+/* A job with a different value in each field. */
 START_TEST(every_field_comes_back)
 {
 	struct disk d;
@@ -397,7 +397,7 @@ START_TEST(what_is_judged_again_ends_well)
 }
 END_TEST
 
-/* What had ended while nobody was told is judged when it is loaded. */
+/* A dependency that was met unnoticed is judged at the load. */
 START_TEST(tasks_are_divided_while_loading)
 {
 	struct disk d;
@@ -498,7 +498,7 @@ START_TEST(nodes_and_queues)
 }
 END_TEST
 
-/* --- what a load refuses ----------------------------------------------- */
+/* --- loads that are refused ---------------------------------------------- */
 
 static const struct {
 	const char *name, *sql, *want;
@@ -577,7 +577,7 @@ static int add_column(void *arg, int n, char **value, char **name)
 	return 0;
 }
 
-/* -1: the database refuses it by itself. */
+/* Returns -1 if the database itself refuses it. */
 static int try_sql(const struct disk *d, const char *text,
                    int (*fn)(void *, int, char **, char **), void *arg)
 {
@@ -594,7 +594,7 @@ static int try_sql(const struct disk *d, const char *text,
 
 static int whole_history(struct disk *d);
 
-/* Open it and use it as the daemon does.  -1: refused, d->err says why. */
+/* Open and use it like the daemon. Returns -1 if refused, with d->err. */
 static int use(struct disk *d)
 {
 	int result;
@@ -613,8 +613,8 @@ static int use(struct disk *d)
 	return result;
 }
 
-/* Whatever a disk or a person made of a row: it is refused, or lived with;
- * bytes in place of a number are refused by name. */
+/* Whatever a disk or a person made of a row: it is refused, or accepted without
+ * harm; bytes instead of a number are refused by name. */
 static void use_with(struct disk *d, const char *table, const char *column,
                      const char *type, const char *value)
 {
@@ -678,7 +678,7 @@ START_TEST(no_value_ends_it)
 }
 END_TEST
 
-/* --- databases that are none of ours ----------------------------------- */
+/* --- foreign databases --------------------------------------------------- */
 
 static const struct {
 	const char *name, *sql, *want;
@@ -711,7 +711,7 @@ START_TEST(foreign_databases)
 	undo = version_undo(&d);
 	sql(&d, foreign[_i].sql);
 	refused_by_open(&d, foreign[_i].name, foreign[_i].want);
-	/* And it was left as it was. */
+	/* And it was not changed. */
 	sql(&d, undo);
 	sql(&d, "PRAGMA application_id = 1634300771");
 	free(undo);
@@ -756,9 +756,9 @@ START_TEST(damaged_databases)
 }
 END_TEST
 
-/* --- databases that lack something -------------------------------------- */
+/* --- databases that lack commits ----------------------------------------- */
 
-/* PATH in the folder gets another name. */
+/* Rename PATH in the folder. */
 static void move_file(const struct disk *d, const char *from, const char *to)
 {
 	char *a = xasprintf("%s/%s", d->dir, from);
@@ -804,7 +804,7 @@ START_TEST(a_log_that_is_gone_is_noticed)
 	copy_file(&d, "aisched.db-wal", "old-wal");
 	PLAY(&d, "submit");
 	save(&d);
-	/* As a kill leaves it, and without the last of its log. */
+	/* As after a kill, without the last part of its log. */
 	disk_stop(&d);
 	move_file(&d, "aisched.db", "new");
 	move_file(&d, "old", "aisched.db");
@@ -816,7 +816,7 @@ START_TEST(a_log_that_is_gone_is_noticed)
 	accept_loss(&d);
 	ck_assert_str_eq(world_jobs(&d.w), "1 PD Unevaluated");
 	disk_stop(&d);
-	/* That was for once and for all. */
+	/* One --accept-loss is enough. */
 	disk_start(&d, NULL);
 	disk_fini(&d);
 }
@@ -917,10 +917,10 @@ START_TEST(tokens_are_known)
 }
 END_TEST
 
-/* --- the past ---------------------------------------------------------- */
+/* --- ended jobs ---------------------------------------------------------- */
 
-/* Job 1 FAILED with 3, array 2 with task 0 COMPLETED, 1 killed by 9, 2-4 and
- * 6 cancelled before they began, 5 that runs; all at times of their own. */
+/* Job 1 FAILED with 3; array 2: task 0 COMPLETED, 1 killed by 9, 2-4 and 6
+ * cancelled before they began, 5 running; all at different times. */
 static void make_past(struct disk *d)
 {
 	const struct outcome killed = { .signal = 9, .end = 1030 };
@@ -969,7 +969,7 @@ START_TEST(past_jobs)
 }
 END_TEST
 
-/* "STATE EXIT SIGNAL" of those tasks, "" none. */
+/* Returns "STATE EXIT SIGNAL" of those tasks, "" if there are none. */
 static const char *ended(struct disk *d, uint64_t job, const char *tasks)
 {
 	struct idset set = { 0 };
@@ -1015,7 +1015,7 @@ static void put_id(const struct past_job *past, void *arg)
 	ck_assert((past->place != NULL) == (past->job.start != NO_TIME));
 }
 
-/* What is asked for; 0: nothing.  task counts from 1. */
+/* A query; 0: any. task counts from 1. */
 struct asked {
 	uint64_t id, task;
 	int64_t since, until, after;
@@ -1111,7 +1111,7 @@ static const char *rows(struct disk *d, const char *query)
 	" exit_code, held_cpu_ms, held_mem_mib_s, held_gpu_ms, q.text, nodes" \
 	" FROM attempt a JOIN name q ON q.id = queue ORDER BY job, attempt"
 
-/* An array of many tasks, all of which have ended. */
+/* Add an array of many tasks, all of which have ended. */
 static void add_history(struct disk *d)
 {
 	static const char sql[] =
@@ -1127,7 +1127,7 @@ static void add_history(struct disk *d)
 	sqlite3_close(sql_db);
 }
 
-/* One question about task (NO_TASK: all) of a job, in all ways. */
+/* Query task (NO_TASK: all) of a job in all ways. */
 static void ask_all(struct disk *d, uint64_t job, uint32_t task)
 {
 	char text[16] = "";
@@ -1184,7 +1184,7 @@ START_TEST(each_attempt_has_a_row)
 	world_node(&d.w, "n0", 4, 4000, 2);
 	PLAY(&d, "run", "+5", "suspend", "+7", "resume", "plan", "+3");
 	save(&d);
-	again(&d, NULL); /* what it held is not forgotten */
+	again(&d, NULL); /* what it held is still known */
 	world_node(&d.w, "n0", 4, 4000, 2);
 	PLAY(&d, "end 1 0");
 	save(&d);
@@ -1280,7 +1280,7 @@ START_TEST(an_elastic_job_held_what_it_had)
 }
 END_TEST
 
-/* Milliseconds, where somebody knows them. */
+/* Milliseconds where they are known. */
 START_TEST(short_jobs_are_not_noise)
 {
 	int64_t ms = 1000400;
@@ -1391,7 +1391,7 @@ START_TEST(the_last_acts_stay_with_a_job)
 	ck_assert(acts_last(job->acts, "hold", &act));
 	ck_assert_int_eq(act.time, 1000 + ACTS_KEPT + 2);
 	ck_assert_str_eq(act.user, "a b");
-	PLAY(&d, "split 1 2-3"); /* both parts remember */
+	PLAY(&d, "split 1 2-3"); /* both parts keep the acts */
 	come_back(&d, "acts");
 	ck_assert(strstr(all_jobs(&d), "acts=1003 hold a b\n") != NULL);
 	disk_fini(&d);
@@ -1416,8 +1416,8 @@ START_TEST(totals_add_up)
 	save(&d);
 	buf_clear(&d.text);
 	ck_assert_int_eq(store_totals(d.store, put_total, &d.text, &d.err), 0);
-	/* 10 s on 2 CPUs, two tasks of 10 s, 7 s of a gang; seven jobs, four
-	 * of which never began. */
+	/* 10 s on 2 CPUs, two tasks of 10 s, 7 s of a gang; seven jobs, four of
+	 * which never began. */
 	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
 	disk_fini(&d);
 }
@@ -1457,7 +1457,7 @@ START_TEST(what_is_old_is_forgotten)
 	ck_assert_uint_eq(gone, 1);
 	ck_assert_int_eq(store_past(2, 3, &past, d.store), -1);
 	ck_assert_int_eq(store_past(2, 0, &past, d.store), 0);
-	/* Blobs that no job has, and those that one has. */
+	/* Blobs without a job are gone, the other is kept. */
 	ck_assert_int_eq(store_blob_get(d.store, 3, &got, NULL), -1);
 	ck_assert_int_eq(store_blob_get(d.store, 1, &got, NULL), 0);
 	buf_free(&got);
@@ -1518,7 +1518,7 @@ START_TEST(old_schemas_are_read)
 	ck_assert_str_eq(history(&d, &(struct asked){ 0 }),
 	                 "1:batch 2_[2-4,6]:batch 2_0:batch 2_1:batch ");
 	ck_assert_uint_eq(state_next_id(d.w.state), 10);
-	/* Ended jobs of before are an attempt each. */
+	/* Ended jobs of old schemas become one attempt each. */
 	ck_assert_str_eq(
 	    rows(&d, "SELECT job, attempt, began_ms, ended_ms, ran_ms, state,"
 	             " held_cpu_ms, text FROM attempt JOIN name ON id = user"),

@@ -7,7 +7,7 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* The daemon: rows in parts of a size, then how it ends. */
+/* The daemon: rows in parts of this size, then its last answer. */
 static const char *sent_rows, *sent_missing;
 static size_t part_size;
 static json_t *asked;
@@ -209,7 +209,7 @@ START_TEST(bad_format)
 }
 END_TEST
 
-/* Fields that no daemon knows are refused when somebody asks for them. */
+/* Unknown fields would be refused by every daemon. */
 START_TEST(columns_are_fields)
 {
 	static const char *const fields[] = {

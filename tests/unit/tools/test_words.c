@@ -1,4 +1,4 @@
-/* test_words.c - lines of aictl into words */
+/* test_words.c - split lines of aictl into words */
 #include <string.h>
 
 #include "aictl/aictl.h"

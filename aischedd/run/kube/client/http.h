@@ -125,8 +125,8 @@ struct kube_call *kube_http_send(struct kube_http *http,
 void kube_http_cancel(struct kube_call *call);
 
 /*
- * Stop or resume calling data(); allowed in data() itself. What the server
- * sends meanwhile is not read.
+ * Stop or resume calling data(); allowed in data() itself. Meanwhile nothing is
+ * read from the server.
  */
 void kube_http_pause(struct kube_call *call, bool pause);
 

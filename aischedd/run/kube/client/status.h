@@ -22,7 +22,7 @@ enum kube_method {
 	KUBE_JSON_PATCH /* PATCH: operations on paths */
 };
 
-/* What to do about a refusal. */
+/* How to go on after a refusal. */
 enum kube_refusal {
 	KUBE_FINAL,    /* final: a second try would get the same answer */
 	KUBE_AGAIN,    /* try this request again a little later */

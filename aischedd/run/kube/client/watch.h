@@ -5,10 +5,10 @@
  * off, falls silent or is too old goes on or begins again by itself. Objects
  * are handed over one at a time and not kept here.
  *
- * What the receiver does: at KUBE_RESET mark all it has; at KUBE_ADDED and
+ * The receiver should: at KUBE_RESET mark all it has; at KUBE_ADDED and
  * KUBE_MODIFIED replace or add (the same object may come again) and unmark; at
- * KUBE_DELETED remove; at KUBE_SYNCED remove what is still marked. Between a
- * reset and its sync it knows less than the server does. The uid tells an
+ * KUBE_DELETED remove; at KUBE_SYNCED remove all that are still marked. Between
+ * a reset and its sync it knows less than the server does. The uid tells an
  * object from an earlier one of the same name.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_WATCH_H

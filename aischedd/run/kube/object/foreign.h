@@ -2,9 +2,9 @@
  * foreign.h - read a Job that others made as a request
  *
  * Pure. A Job made with kubectl, suspended, with a queue in its label
- * aisched.io/queue and our schedulerName, is a job like any other. What its
- * pods request, counted as Kubernetes counts, is what a task asks for; labels
- * or annotations aisched.io/OPTION stand for options of aisub.
+ * aisched.io/queue and our schedulerName, is a job like any other. A task asks
+ * for as much as its pods request, counted as Kubernetes counts; labels or
+ * annotations aisched.io/OPTION stand for options of aisub.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_FOREIGN_H
 #define AISCHEDD_RUN_KUBE_OBJECT_FOREIGN_H
@@ -39,7 +39,7 @@ struct kube_foreign {
 	const char *reason, *message; /* of its end, or "" */
 	uint32_t width;               /* pods that run at once at its start */
 	int64_t rest; /* pods still to succeed; INT64_MAX: any number */
-	/* What a daemon that took it has written on it. */
+	/* Written on it by a daemon that took it. */
 	bool taken, ours;
 	uint64_t job; /* if ours: its job, 0: none */
 };

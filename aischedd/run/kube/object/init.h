@@ -4,9 +4,9 @@
  * Pure. It is a shell that runs the script as its child: a first process gets
  * no signal that it does not trap, and does not pass signals on. So this shell
  * sends TERM to all processes in the container, and ends as the script has
- * ended. What only it knows it writes to the container's termination message,
- * as lines that begin with a mark: why the script did not run at all, or what
- * was used. If it is killed, there is no message.
+ * ended. To the container's termination message it writes, as lines that begin
+ * with a mark, why the script did not run at all, or how much was used. If it
+ * is killed, there is no message.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_INIT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_INIT_H

@@ -194,7 +194,7 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	if (kube_output_all_files(job))
 		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
 		                    json_string("true"));
-	/* What a failed pod means for the others we decide; but only the
+	/* We decide what a failed pod means for the others; but only the
 	 * controller can make another pod of its index. */
 	json_object_set_new(
 	    obj, "spec",

@@ -80,9 +80,9 @@ void kube_object_own(json_t *obj, const char *name, const char *uid);
 
 /*
  * Whether the object (a Job or a pod) is of this store and pool. Anybody who
- * may make Jobs there can copy our labels. That only gets their object deleted:
- * while we know the uid of a Job no other object counts as ours. After a
- * restart an attempt has started only if its pods ran, and only we bind pods,
+ * may make Jobs there can copy our labels, which only gets their object
+ * deleted: while we know the uid of a Job no other object counts as ours. After
+ * a restart an attempt has started only if its pods ran, and only we bind pods,
  * with a Secret that went with the first Job.
  */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,

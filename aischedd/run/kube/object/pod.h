@@ -30,7 +30,7 @@ struct kube_pod {
 	enum kube_phase phase;
 	bool deleting;
 	char *reason, *message; /* of the pod's end; or "" */
-	/* Of the only container of our pods. */
+	/* The state of the only container of our pods. */
 	bool ran;                /* it runs or has run */
 	char *waits, *waits_why; /* "ErrImagePull"; or "" */
 	bool ended, oom;

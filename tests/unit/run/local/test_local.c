@@ -1,9 +1,9 @@
 /*
  * test_local.c - the runner of this machine with real jobs
  *
- * Each test runs in three ways: as who runs the tests; as root with a job of
- * another user; and unprivileged, where there are no cgroups to rely on.
- * Tests wait for events, pipes and ends of processes, never for time.
+ * Each test runs in three ways: as the user who runs the tests; as root with a
+ * job of another user; and unprivileged, without cgroups. Tests wait for
+ * events, pipes and ends of processes, never for time.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -42,7 +42,7 @@
 #define MAX_SEEN  1024
 #define MANY      400
 #define MAX_TASKS 4
-/* Longer than the address of a socket can be. */
+/* Longer than a socket address. */
 #define STATE                                                              \
 	"state-of-a-daemon-in-a-folder-whose-name-is-so-long-that-it-was-" \
 	"surely-made-up-by-someone-who-wants-to-see-what-happens"
@@ -61,7 +61,7 @@ struct seen {
 
 struct local_world {
 	enum mode mode;
-	char dir[64]; /* STATE is the daemon's, work the job's */
+	char dir[64]; /* STATE below it is the daemon's, work the job's */
 	struct arena *arena;
 	struct event_base *base;
 	struct runner *r;
@@ -78,11 +78,11 @@ struct local_job {
 	const char *script;
 	const char *env, *args, *output, *error, *input, *workdir, *rlimits;
 	uint32_t tasks; /* 1 unless given */
-	uint32_t most;  /* that it may come to have; as tasks unless given */
+	uint32_t most;  /* the most tasks; equal to tasks unless given */
 	uint32_t resize;
 	const char *on_task_failure;
 	int64_t cpus_milli, mem_mib, grace;
-	uint32_t cpu; /* the first of its CPUs */
+	uint32_t cpu; /* its first CPU */
 	bool whole;   /* one process with the whole allocation */
 	bool append;
 	uint64_t array_job;
@@ -124,8 +124,8 @@ static void give_up(evutil_socket_t fd, short what, void *arg)
 	w->gave_up = true;
 }
 
-/* The next event that was not taken yet; others than of a job are skipped
- * when the kind asked for is one of a job. */
+/* Returns the next event not taken yet; for a kind of event about a job, skips
+ * those about nodes and the like. */
 static const struct seen *next(struct local_world *w)
 {
 	struct timeval patience = { .tv_sec = PATIENCE };
@@ -189,7 +189,7 @@ static void be_nobody(void)
 	ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
 }
 
-/* Not from a folder that is root's alone. */
+/* Other users may be unable to reach the build folder. */
 static bool nobody_reaches_shepherd(void)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64];
@@ -203,7 +203,7 @@ static bool nobody_reaches_shepherd(void)
 	return access(path, X_OK) == 0;
 }
 
-/* False: this mode is not possible here. */
+/* Returns false if this mode is not possible here. */
 static bool begin(struct local_world *w, int mode)
 {
 	char path[256];
@@ -329,7 +329,7 @@ static const struct seen *run_job(struct local_world *w,
 	return expect(w, RUN_ENDED, j->id);
 }
 
-/* What is in a file of the job's folder; "" when there is none. */
+/* Returns the contents of a file in the job's folder; "" if there is none. */
 static const char *content(struct local_world *w, const char *name)
 {
 	static char text[8192];
@@ -372,7 +372,7 @@ static void copy_file(const char *from, const char *to)
 	close(out);
 }
 
-/* A pipe in the job's folder, by which it says how far it is. */
+/* Make a pipe in the job's folder, through which it reports. */
 static void make_pipe(struct local_world *w, const char *name)
 {
 	char path[160];
@@ -397,7 +397,7 @@ static void start_ready(struct local_world *w, const struct local_job *j)
 	hear(w, "pipe");
 }
 
-/* Wait until no process has this pipe open for writing any more. */
+/* Wait until no process has this pipe open for writing. */
 static void wait_closed(struct local_world *w, const char *name)
 {
 	char path[160], c;
@@ -434,7 +434,7 @@ static void wait_gone(pid_t pid)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	if (fd < 0)
-		return; /* it has */
+		return; /* ended */
 	ck_assert_int_eq(poll(&p, 1, PATIENCE * 1000), 1);
 	close(fd);
 }
@@ -545,7 +545,7 @@ START_TEST(input_and_arguments_arrive)
 	                                 .output = "out2",
 	                                 .args = "[\"a b\", \"\"]" });
 	ck_assert_str_eq(content(&w, "out2"), "hello\n2:a b:\n");
-	/* Without an input there is nothing to read. */
+	/* Without an input it reads an end of file. */
 	run_job(&w, &(struct local_job){ .id = 3, .script = "cat; echo end" });
 	ck_assert_str_eq(content(&w, "out"), "end\n");
 	finish(&w);
@@ -758,7 +758,7 @@ START_TEST(nothing_is_left_when_the_script_ends)
 }
 END_TEST
 
-/* It has a moment for that, which on a busy machine may pass without it. */
+/* It gets a moment, which on a busy machine may be too short. */
 START_TEST(what_still_writes_may_finish)
 {
 	struct local_world w;
@@ -936,7 +936,7 @@ START_TEST(a_task_that_succeeds_ends_nobody)
 	if (!begin(&w, _i))
 		return;
 	make_pipe(&w, "go");
-	/* The first is gone when the second begins to wait. */
+	/* The first one is gone when the second one begins to wait. */
 	start(&w, &(struct local_job){ .id = 1,
 	                               .tasks = 2,
 	                               .cpus_milli = 500,
@@ -953,7 +953,7 @@ START_TEST(a_task_that_succeeds_ends_nobody)
 }
 END_TEST
 
-/* What it left behind is gone by then, though it began its own session. */
+/* Processes it left behind are killed first, even in a session of their own. */
 START_TEST(a_task_that_failed_is_replaced_alone)
 {
 	const struct seen *s;
@@ -1020,9 +1020,9 @@ START_TEST(as_many_are_replaced_as_may_be)
 }
 END_TEST
 
-/* A child says on a pipe that the task is there: it ends of a signal at any
- * time, as what a shell has only just forked may not.  And wait sleeps only if
- * no signal has come by then; what else a shell waits in looks before it. */
+/* A child reports on a pipe that the task is there: signals end it at any time,
+ * but not always what a shell has only just forked. And wait sleeps only if no
+ * signal has come by then; other commands that wait would check before. */
 #define ELASTIC                                          \
 	"trap 'echo $RANK left >>log; exit 0' TERM; "    \
 	"echo $RANK/$WORLD_SIZE >>log; "                 \
@@ -1073,7 +1073,7 @@ START_TEST(tasks_come_and_the_highest_leave)
 	hear(&w, "pipe2");
 	resize(&w, 2, 3);
 	ck_assert_str_eq(content(&w, "log"), "0/1\n1/2\n2/3\n2 left\n");
-	/* The next daemon says it again. */
+	/* The next daemon repeats it. */
 	daemon_ends(&w);
 	daemon_begins(&w);
 	recover(&w, 1, &(uint64_t){ 1 });
@@ -1101,7 +1101,7 @@ START_TEST(who_leaves_a_suspended_job_hears_of_it)
 	w.r->ops->suspend(w.r, 1, 1);
 	resize(&w, 1, 1);
 	ck_assert_ptr_nonnull(strstr(content(&w, "log"), "1 left\n"));
-	/* The other has stood still, and ends as soon as it goes on. */
+	/* The other stood still, and ends as soon as it resumes. */
 	w.r->ops->signal(w.r, 1, 1, SIGTERM, false);
 	resize(&w, 1, 2);
 	ck_assert_ptr_null(strstr(content(&w, "log"), "0 left\n"));
@@ -1186,7 +1186,7 @@ START_TEST(it_goes_on_with_other_cpus)
 	expect(&w, RUN_STARTED, 1);
 	snprintf(first, sizeof(first), "%s", hear(&w, "pipe"));
 	w.r->ops->suspend(w.r, 1, 1);
-	/* The next daemon hears that it is suspended. */
+	/* The next daemon learns that it is suspended. */
 	daemon_ends(&w);
 	daemon_begins(&w);
 	recover(&w, 1, &(uint64_t){ 1 });
@@ -1225,7 +1225,7 @@ START_TEST(a_suspended_job_can_be_stopped)
 }
 END_TEST
 
-/* --- the daemon goes and comes --- */
+/* --- the daemon restarts --- */
 
 static bool attempt_exists(struct local_world *w, uint64_t job)
 {
@@ -1269,7 +1269,7 @@ START_TEST(jobs_outlive_the_daemon)
 		                                        : RUN_UNKNOWN);
 	}
 	expect(&w, RUN_SYNCED, 0);
-	/* Asked again to start what runs, it runs once. */
+	/* A repeated start of a running job has no effect. */
 	start(&w, &(struct local_job){ .id = 2, .script = "echo again" });
 	w.r->ops->stop(w.r, 2, 1, STOP_CANCEL, 0);
 	expect(&w, RUN_ENDED, 2);
@@ -1436,7 +1436,7 @@ START_TEST(what_nobody_asks_about_is_ended)
 }
 END_TEST
 
-/* Kill it if it is our own child; who is not our child is not the nursery. */
+/* Kill it if it is our own child: the nursery is. */
 static void kill_child(pid_t pid, void *arg)
 {
 	siginfo_t info;
@@ -1560,7 +1560,7 @@ START_TEST(what_it_used_is_counted)
 }
 END_TEST
 
-/* The kernel took the shepherd; nobody else knows where its folder is. */
+/* The kernel killed the shepherd; nobody else knows where its folder is. */
 START_TEST(the_folder_of_a_killed_shepherd_goes_too)
 {
 	struct local_world w;
@@ -1585,10 +1585,10 @@ START_TEST(the_folder_of_a_killed_shepherd_goes_too)
 }
 END_TEST
 
-/* --- before it is the script --- */
+/* --- before exec --- */
 
-/* A copy of the shell that nobody else can run for a while: who tries waits
- * until the lease is given back, or for 45 s.  Returns the lease. */
+/* Make a copy of the shell that nobody else can run for a while: exec waits
+ * until the lease is given back, or for 45 s. Returns the lease. */
 static int lease_shell(struct local_world *w)
 {
 	char path[160];
@@ -1644,7 +1644,7 @@ START_TEST(a_start_that_hangs_ends_by_itself)
 	struct local_world w;
 	int lease;
 
-	/* It takes its time, and the mode makes no difference. */
+	/* It takes long, and the mode makes no difference. */
 	if (_i != MODE_SELF || !begin(&w, _i))
 		return;
 	lease = lease_shell(&w);
@@ -1719,7 +1719,7 @@ START_TEST(input_shows_nothing_of_the_shepherd)
 }
 END_TEST
 
-/* A key that can be seen only by who possesses its keyring. */
+/* A key that only processes with this keyring can see. */
 START_TEST(a_job_does_not_possess_the_keys_of_the_daemon)
 {
 	const uint32_t possessor = 0x3f000000;

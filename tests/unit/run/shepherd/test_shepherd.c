@@ -261,7 +261,7 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 }
 END_TEST
 
-/* It may be alone for now; others will come, and are told of it. */
+/* It may be alone for now; it learns of tasks that come later. */
 START_TEST(a_task_of_an_elastic_job_has_its_rank)
 {
 	struct fixture f;
@@ -302,29 +302,30 @@ START_TEST(the_submitters_variables_go_along)
 	fixture_init(&f);
 	f.order.job.env = theirs;
 	f.order.job.env_len = sizeof(theirs) - 1;
-	check(&f, (const char *const[][2]){
-		      { "A", "1" },
-		      { "PATH", "/p" },
-		      { "EMPTY", "" },
-		      { "SLURM_CONF", "/c" },
-		      { "AISCHED_SOCKET", "/s" },
-		      { "RANK", "5" },
-		      { "SLURM_JOB_ID", "40017" }, /* ours */
-		      { "TMPDIR", "/t" },
-		      { "SLURM_ARRAY_TASK_ID", "unset" }, /* of another job */
-		      { "nonsense", "unset" },
-		      { "cut", "unset" },
-		      { "HOME", "/home/alice" }, /* where they sent none */
-		      { "USER", "alice" },
-		      { "LOGNAME", "alice" },
-		      { "SHELL", "/bin/sh" },
-		      { NULL, NULL } });
+	check(&f,
+	      (const char *const[][2]){
+		  { "A", "1" },
+		  { "PATH", "/p" },
+		  { "EMPTY", "" },
+		  { "SLURM_CONF", "/c" },
+		  { "AISCHED_SOCKET", "/s" },
+		  { "RANK", "5" },
+		  { "SLURM_JOB_ID", "40017" }, /* ours */
+		  { "TMPDIR", "/t" },
+		  { "SLURM_ARRAY_TASK_ID", "unset" }, /* of another job */
+		  { "nonsense", "unset" },
+		  { "cut", "unset" },
+		  { "HOME", "/home/alice" }, /* if the submitter sent none */
+		  { "USER", "alice" },
+		  { "LOGNAME", "alice" },
+		  { "SHELL", "/bin/sh" },
+		  { NULL, NULL } });
 }
 END_TEST
 
 #define MANY_VARS 200000
 
-/* To compare each with all others would take minutes. */
+/* Comparing each with all others would take minutes. */
 START_TEST(an_environment_may_be_large)
 {
 	struct arena *arena = arena_new();
@@ -537,7 +538,7 @@ static void folder_fini(struct folder *d)
 	ck_assert_int_eq(access(d->path, F_OK), -1);
 }
 
-/* As another process sees it: our own lock is none to us. */
+/* Look from another process: our own lock does not show to us. */
 static enum record_state state_of(struct folder *d)
 {
 	struct record rec;
@@ -690,7 +691,7 @@ START_TEST(processes_are_found_below_and_by_environment)
 		       (char *[]){ (char[]){ "MARK=x1" }, NULL });
 		_exit(127);
 	}
-	/* It carries the variable once it is the other program. */
+	/* It has the variable once exec is done. */
 	while (!proc_with_env("MARK", "x1", kill_it, &found))
 		;
 	ck_assert_int_eq(found, child);
@@ -733,7 +734,7 @@ START_TEST(a_tree_is_removed_but_not_what_it_points_to)
 }
 END_TEST
 
-/* A chain of folders; each is entered, so that no path is too long. */
+/* Make a chain of folders; enter each, so that no path is too long. */
 static void make_deep(int at, int levels)
 {
 	int fd = dup(at);

@@ -1,4 +1,4 @@
-/* server.c - an API server that says what a test tells it to */
+/* server.c - an API server that answers as a test tells it to */
 #include "tests/unit/run/kube/client/server.h"
 
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ struct kube_server {
 	TAILQ_HEAD(, reply) replies;
 	TAILQ_HEAD(, served) conns;
 	struct served *stream;
-	struct buf pushed; /* before the stream was there */
+	struct buf pushed; /* before the stream began */
 	size_t nreplies;
 	unsigned nrequests, nconns;
 	char *head, *body, *user;
@@ -206,7 +206,7 @@ static void serve(struct served *conn)
 	free(reply);
 }
 
-/* Take a whole request, if there is one. */
+/* Take a complete request, if there is one. */
 static bool take_request(struct served *conn)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
@@ -284,7 +284,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd,
 	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
 }
 
-/* --- for tests --- */
+/* --- called by tests --- */
 
 struct kube_server *server_new(struct event_base *base, int port, bool tls)
 {
@@ -368,7 +368,7 @@ void server_json(struct kube_server *s, const char *start, int code,
 
 void server_stream(struct kube_server *s, const char *start)
 {
-	s->stream = NULL; /* what is pushed now is for this one */
+	s->stream = NULL; /* later pushes are for the next one */
 	add_reply(s, start,
 	          xstrdup("HTTP/1.1 200 OK\r\n"
 	                  "Transfer-Encoding: chunked\r\n\r\n"),

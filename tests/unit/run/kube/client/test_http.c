@@ -128,7 +128,7 @@ END_TEST
 
 /* --- many at once --- */
 
-/* Ask, and wait until the request is with the server, which keeps it. */
+/* Send it, and wait until the server has it without an answer. */
 static void occupy(struct result *r)
 {
 	unsigned had = server_requests(w.server);
@@ -192,7 +192,7 @@ START_TEST(so_many_at_a_time)
 	world_wait(&w, 50);
 	ck_assert_uint_eq(server_requests(w.server), 4);
 	ck_assert_uint_eq(kube_http_backlog(w.http), 2);
-	/* What is cancelled makes room. */
+	/* A cancelled call makes room. */
 	kube_http_cancel(r[0].call);
 	while (server_requests(w.server) < 5)
 		event_base_loop(w.base, EVLOOP_ONCE);
@@ -201,7 +201,7 @@ START_TEST(so_many_at_a_time)
 }
 END_TEST
 
-/* --- a server that cannot now --- */
+/* --- a server in trouble --- */
 
 START_TEST(all_wait_as_long_as_the_server_asks)
 {
@@ -213,7 +213,7 @@ START_TEST(all_wait_as_long_as_the_server_asks)
 	server_json(w.server, "GET /one", 429, "Retry-After: 1\r\n", "{}");
 	server_json(w.server, "GET /one", 200, "", "{}");
 	server_json(w.server, "GET /other", 200, "", "{}");
-	begin = clock_boot_ms(); /* the server speaks later */
+	begin = clock_boot_ms(); /* the time at which the server answers */
 	result_send(&w, &one, (struct kube_request){ .path = "/one" });
 	while (!server_requests(w.server))
 		event_base_loop(w.base, EVLOOP_ONCE);
@@ -230,11 +230,11 @@ START_TEST(all_wait_as_long_as_the_server_asks)
 }
 END_TEST
 
-/* First something else than an answer, then one. */
+/* First a broken answer, then a valid one. */
 static const struct {
 	const char *name, *bytes;
 	enum reply_then then;
-	bool trouble; /* for all */
+	bool trouble; /* of the whole server */
 } bads[] = {
 	{ "503",
 	  "HTTP/1.1 503 X\r\nContent-Length: 3\r\nRetry-After: 0\r\n\r\nbad",
@@ -454,7 +454,7 @@ START_TEST(the_lease_does_not_wait_for_others)
 	world_run(&w, &lease.done);
 	ck_assert_int_eq(lease.err.code, 0);
 	result_clear(&lease);
-	/* And what it found out is good news for all. */
+	/* A success of one ends the trouble of all. */
 	server_json(w.server, "GET /other", 200, "", "{}");
 	world_run(&w, &other.done);
 	result_clear(&other);
@@ -481,7 +481,7 @@ START_TEST(the_lease_leaves_an_absent_server_some_peace)
 }
 END_TEST
 
-/* --- only as long as we may --- */
+/* --- guarded calls --- */
 
 static int64_t guard(void *arg)
 {
@@ -511,8 +511,8 @@ START_TEST(what_is_guarded_waits_while_it_may)
 }
 END_TEST
 
-/* As in a process that was stopped for so long that its turn comes before its
- * timers do. */
+/* Like a process that was stopped so long that its turn comes before its
+ * timers. */
 START_TEST(what_may_not_go_out_does_not)
 {
 	struct result r;
@@ -614,7 +614,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	return 0;
 }
 
-/* result_send() gives its result as arg: the stream lies behind it. */
+/* result_send() passes its result as arg: the stream follows it in memory. */
 static struct {
 	struct result r;
 	struct stream s;
@@ -693,8 +693,8 @@ START_TEST(a_paused_stream_gives_nothing)
 	st.s.got = false;
 	server_push(w.server, "two\n");
 	server_json(w.server, "GET /x", 200, "", "{}");
-	result_get(&w, &r, "/x"); /* so there was time to come */
-	world_wait(&w, 500);      /* nor is the silence its own */
+	result_get(&w, &r, "/x"); /* so it had time to arrive */
+	world_wait(&w, 500);      /* nor does its silence count */
 	ck_assert_str_eq(st.s.text.data, "one\n");
 	ck_assert(!st.r.done);
 	st.s.pause = false;
@@ -710,7 +710,7 @@ START_TEST(a_paused_stream_gives_nothing)
 }
 END_TEST
 
-/* Such as the log of a pod whose node is down. */
+/* For instance the log of a pod whose node is down. */
 START_TEST(what_a_node_does_not_say_is_no_trouble_of_the_server)
 {
 	struct result r;
@@ -742,7 +742,7 @@ START_TEST(a_stream_that_gave_nothing_is_tried_again)
 	server_push(w.server, "one\n");
 	world_run(&w, &st.s.got);
 	ck_assert_uint_eq(server_requests(w.server), 2);
-	/* But not one that did: its bytes would come twice. */
+	/* A call with output is not repeated: its bytes would come twice. */
 	server_end(w.server, THEN_RESET);
 	world_run(&w, &st.r.done);
 	ck_assert_int_eq(st.r.err.code, ECONNRESET);
@@ -806,8 +806,8 @@ END_TEST
 /* --- names --- */
 
 /*
- * The whole program's, libcurl's too: it takes as long as the test wants, as
- * one does whose name server is away.
+ * Replaces the program's, also for libcurl: it takes as long as the test wants,
+ * like a look-up without a name server.
  */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 

@@ -8,8 +8,8 @@
 
 enum { BAD = -77 };
 
-/* As ParseQuantity(), MilliValue() and Value() of apimachinery have it, except
- * that these overflow where ours stop, and take "" before a suffix for 0. */
+/* Like ParseQuantity(), MilliValue() and Value() of apimachinery, except that
+ * these overflow where ours saturate, and take "" before a suffix as 0. */
 static const struct {
 	const char *text;
 	int64_t milli, whole;

@@ -40,7 +40,7 @@ static struct kube_config *parse_entry(const char *cluster, const char *user,
 
 static const struct {
 	const char *name, *cluster,
-	    *want; /* host port prefix tls, or why not */
+	    *want; /* host port prefix tls, or the error */
 } servers[] = {
 	{ "default port", "server: 'https://h'", "h 443  1" },
 	{ "port", "server: 'https://h:6443/'", "h 6443  1" },
@@ -100,7 +100,7 @@ END_TEST
 #define EXEC "exec: {apiVersion: client.authentication.k8s.io/v1, command: x"
 
 static const struct {
-	const char *name, *user, *want; /* what was read, or why not */
+	const char *name, *user, *want; /* what was read, or the error */
 } users[] = {
 	{ "nothing", "", "" },
 	{ "token", "token: abc", "token=abc " },

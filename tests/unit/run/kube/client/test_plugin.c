@@ -17,7 +17,8 @@
 #define KEY  "-----BEGIN PRIVATE KEY-----\\n"
 
 static const struct {
-	const char *name, *text, *want; /* token cert key expires, or why not */
+	const char *name, *text,
+	    *want; /* token cert key expires, or the error */
 } outputs[] = {
 	{ "token", "{" HEAD ", \"status\": {\"token\": \"t\"}}", "t - - 0" },
 	{ "token with a newline",
@@ -82,7 +83,7 @@ START_TEST(output_case)
 }
 END_TEST
 
-/* --- running one --- */
+/* --- run a program --- */
 
 struct plugin_world {
 	struct event_base *base;
@@ -142,7 +143,7 @@ static void run_script(const char *script, int64_t deadline_ms,
 	if (kube_plugin_start(w->base, config, deadline_ms, on_result, w,
 	                      &w->err))
 		event_base_dispatch(w->base);
-	/* One that was killed is still to be buried. */
+	/* A killed program is still to be reaped. */
 	while (event_base_loop(w->base, EVLOOP_ONCE) == 0)
 		;
 	event_base_free(w->base);

@@ -6,7 +6,7 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* want: what is cut out, then the list without it, then why it stopped */
+/* want: the objects, then the list without them, then the error */
 static const struct {
 	const char *name;
 	bool list;

@@ -20,7 +20,7 @@ static void tear_down(void)
 	world_end(&w);
 }
 
-/* Ask once, with whatever answer the server has. */
+/* Send one request, whatever the answer. */
 static void ask(struct result *r)
 {
 	result_send(&w, r,
@@ -53,7 +53,7 @@ START_TEST(the_name_may_be_another_than_the_address)
 }
 END_TEST
 
-/* It is refused, nothing was sent, and it works once it is mended. */
+/* Expect a refusal without anything sent, and success once it is mended. */
 static void expect_refused(const char *why)
 {
 	struct result r;
@@ -250,7 +250,7 @@ END_TEST
 
 /* --- a program --- */
 
-/* The program prints "T1", then "T2" …; more is put into its status. */
+/* The program prints "T1", then "T2" …; more is added to its status. */
 static void set_plugin(const char *more)
 {
 	char *script = xasprintf(

@@ -15,7 +15,7 @@
 
 static struct kube_world w;
 static struct kube_watch *watch;
-static struct buf story;    /* what was told, a word each */
+static struct buf story;    /* what was told, one word each */
 static const char *free_at; /* the watch is freed when this is told */
 
 static void note(enum kube_news news, json_t *obj, const struct err *err,
@@ -39,7 +39,7 @@ static void note(enum kube_news news, json_t *obj, const struct err *err,
 	}
 }
 
-/* Run until the end of the story is this. */
+/* Run until the story ends with this. */
 static void until(const char *end)
 {
 	int64_t begin = clock_boot_ms();
@@ -88,7 +88,7 @@ static void begin(void)
 	"{\"type\": \"ERROR\", \"object\": {\"kind\": \"Status\", " \
 	"\"code\": " code ", \"message\": \"no more\"}}\n"
 
-/* A list of one page with these items, and then a watch. */
+/* Serve a list of one page with these items, then a watch. */
 static void serve_list(const char *version, const char *items)
 {
 	char *json = xasprintf(
@@ -163,8 +163,8 @@ START_TEST(a_watch_that_ends_goes_on_from_there)
 }
 END_TEST
 
-/* How a watch may be cut after an event of version 8: the next one begins
- * there, and nothing is said about it. */
+/* How a watch may be cut off after an event of version 8: the next one begins
+ * there, without a message. */
 static const struct {
 	const char *name, *last;
 	enum reply_then then;
@@ -228,14 +228,14 @@ START_TEST(a_list_that_expires_on_the_way_is_taken_whole)
 	server_stream(w.server, WATCH "9&");
 	begin();
 	until("reset +a reset +b synced ");
-	/* The next time in pages again. */
+	/* Next time in pages again. */
 	serve_list("20", "");
 	server_push(w.server, ERROR("410"));
 	until("synced reset synced ");
 }
 END_TEST
 
-/* What ends a watch with a word about why; then it goes on. */
+/* Ends of a watch that have a message; then it goes on. */
 static const struct {
 	const char *name, *push, *want;
 } wrongs[] = {
@@ -324,7 +324,7 @@ START_TEST(a_list_that_is_cut_begins_anew)
 }
 END_TEST
 
-/* Where the receiver may say that it has had enough. */
+/* Where the receiver may free the watch. */
 static const char *const ends[] = { "reset", "+a", "synced", "+b" };
 
 START_TEST(the_receiver_may_leave_at_any_time)
@@ -337,7 +337,7 @@ START_TEST(the_receiver_may_leave_at_any_time)
 	begin();
 	while (watch)
 		event_base_loop(w.base, EVLOOP_ONCE);
-	/* The others do not mind. */
+	/* Other requests are not affected. */
 	server_json(w.server, "GET /x", 200, "", "{}");
 	result_get(&w, &r, "/x");
 	ck_assert_int_eq(r.err.code, 0);

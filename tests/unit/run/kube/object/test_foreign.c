@@ -12,7 +12,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .user_annotation = "example.org/who" };
 static const struct kube_home home = { &pool, "c1", "store1", 600 };
 
-/* What differs from a Job that can be taken, as a merge patch. */
+/* Returns a valid Job changed by a merge patch. */
 static json_t *job_with(const char *patch)
 {
 	static const char plain[] =
@@ -44,7 +44,7 @@ static json_t *job_with(const char *patch)
 	return obj;
 }
 
-/* Of a pod: spec.template.spec, by a patch that is put in there. */
+/* Likewise with a patch of spec.template.spec. */
 static json_t *job_of(const char *pod)
 {
 	struct buf text = { 0 };
@@ -119,7 +119,7 @@ START_TEST(counts_as_kubernetes_counts)
 }
 END_TEST
 
-/* As the API server says of pods, but not yet of templates. */
+/* As the API server fills in for pods, but not for templates. */
 START_TEST(what_is_only_limited_is_asked_for)
 {
 	must_read(job_of("{'containers': [{'resources': {'limits': {'cpu': '2',"
@@ -142,7 +142,7 @@ START_TEST(leaves_to_the_queue_what_is_not_said)
 }
 END_TEST
 
-/* Its pods at a time, of so many in all. */
+/* How many pods run at once, and in all. */
 static const struct {
 	const char *patch;
 	int64_t tasks;

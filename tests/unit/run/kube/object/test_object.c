@@ -13,7 +13,8 @@
 
 #define GPU "nvidia.com/gpu"
 
-/* --- what is made of a job ----------------------------------------------- */
+/* --- objects of a job
+ * ------------------------------------------------------ */
 
 static const char *const allowed[] = { "pvc:data*", "/data" };
 static const struct conf_pool pool = { .name = "gpu",
@@ -167,7 +168,7 @@ START_TEST(asks_for_what_the_job_asks_for)
 }
 END_TEST
 
-/* The volume that is mounted at a path of the pod's only container. */
+/* Returns the volume mounted at a path of the pod's only container. */
 static const json_t *volume_at(const json_t *pod, const char *path)
 {
 	const json_t *main =
@@ -244,7 +245,7 @@ END_TEST
 static const struct {
 	const char *mount, *workdir;
 	uint32_t uid;
-	const char *refused; /* NULL: it is not */
+	const char *refused; /* NULL: it is accepted */
 } asked[] = {
 	{ "/data", "/w", 1000, NULL },
 	{ "/data/sets:/mnt:ro", "/w", 1000, NULL },
@@ -281,7 +282,7 @@ START_TEST(what_is_allowed)
 }
 END_TEST
 
-/* "PATH/SUBPATH" of what is mounted at /mnt. */
+/* "PATH/SUBPATH" of the mount at /mnt. */
 static const struct {
 	const char *mount, *folder, *sub; /* sub: NULL: the whole folder */
 } links[] = {
@@ -294,8 +295,8 @@ static const struct {
 	{ "/scratch1/x:/mnt", "/", "scratch1/x" },
 };
 
-/* Of links that users have made below an allowed folder the kubelet makes sure
- * that they do not lead out of it: if it knows which folder that is. */
+/* The kubelet makes sure that links made by users do not lead out of an allowed
+ * folder, if it knows which folder that is. */
 START_TEST(links_below_an_allowed_folder_stay_in_it)
 {
 	static const char *const these[] = { "/data", "/home/*",
@@ -366,7 +367,7 @@ START_TEST(root_keeps_the_rights_of_a_container)
 }
 END_TEST
 
-/* The kubelet puts in values of variables. */
+/* The kubelet expands variables. */
 START_TEST(arguments_are_what_was_said)
 {
 	json_t *obj, *args;
@@ -417,7 +418,7 @@ START_TEST(secret_is_text)
 }
 END_TEST
 
-/* The name of the Secret of that task; *ret is its Job. */
+/* Returns the name of that task's Secret; *ret is its Job. */
 static char *share(uint32_t task, json_t **ret)
 {
 	char *own, *name;
@@ -478,7 +479,8 @@ START_TEST(secrets_of_others_are_not_shared)
 }
 END_TEST
 
-/* --- what a pod says ------------------------------------------------------ */
+/* --- pods
+ * ------------------------------------------------------------------ */
 
 #define ASKS(cpu, more) \
 	"{'resources': {'requests': {'cpu': '" cpu "'}}" more "}"

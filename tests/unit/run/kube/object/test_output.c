@@ -47,7 +47,7 @@ static char *told(void)
 
 static const struct {
 	const char *name, *mount, *output, *error, *told;
-	bool all; /* nothing is left to keep */
+	bool all; /* nothing is left for the daemon */
 } cases[] = {
 	{ "no mount", NULL, "/data/x", NULL, IN JOIN ANEW, false },
 	{ "below one", "/data", "/data/%j-%x", NULL,
@@ -84,7 +84,7 @@ START_TEST(where_output_goes)
 }
 END_TEST
 
-/* Of whom else the lines in a file may be. */
+/* Which other pods may write to the same file. */
 START_TEST(what_is_made_anew)
 {
 	char *text;
@@ -130,7 +130,8 @@ START_TEST(where_a_file_is_outside)
 }
 END_TEST
 
-/* --- what a shell makes of it -------------------------------------------- */
+/* --- what a shell does
+ * ----------------------------------------------------- */
 
 static char dir[] = "/tmp/test_kube_output.XXXXXX";
 
@@ -139,7 +140,7 @@ static char *in_dir(const char *name)
 	return xasprintf("%s/%s", dir, name);
 }
 
-/* As the first process of a container would, for task 1. */
+/* Run it like the first process of a container, for task 1. */
 static void run_shell(const char *what)
 {
 	struct buf text = { 0 };
@@ -204,7 +205,7 @@ START_TEST(files_are_opened)
 	spec.input = "a/e";
 	write_old("x", 5000000000);
 	run_shell("true");
-	expect("x", ""); /* it was made anew */
+	expect("x", ""); /* it was truncated */
 	job.append = true;
 	run_shell("cat <\"$aisched_in\"");
 	expect("x", "err\n");

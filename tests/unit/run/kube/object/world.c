@@ -1,4 +1,4 @@
-/* world.c - a client and the API server that it talks to, on one loop */
+/* world.c - a client and its API server on one loop */
 #include "tests/unit/run/kube/object/world.h"
 
 #include <check.h>
@@ -33,7 +33,7 @@ void world_begin(struct kube_world *w, bool tls)
 		                              .backoff_max_ms = 20,
 		                              .reload_ms = 60000,
 		                              .body = 4096 } };
-	log_init(LOG_ERR_); /* plain HTTP is warned about */
+	log_init(LOG_ERR_); /* plain HTTP logs a warning */
 	ck_assert_ptr_nonnull(mkdtemp(w->folder));
 	snprintf(w->conf, sizeof(w->conf), "%s/conf", w->folder);
 	w->server = server_new(w->base, 0, tls);
