@@ -198,7 +198,7 @@ static bool has_quota(const struct conf *conf)
 	return false;
 }
 
-/* What jobs may use of this machine: as configured, else as found. */
+/* Get the amounts of this machine for jobs: as configured, else as found. */
 static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
 {
 	struct arena *arena = arena_new();

@@ -15,7 +15,7 @@ enum {
 	ADVISE_N = JOB_NORDERS * ADVISE_HOLDS
 };
 
-/* What one replay adds up to, of the jobs that ended. */
+/* Sums of one replay, over the jobs that ended. */
 struct advise_sums {
 	size_t jobs, ended;
 	double wait_mean, wait_p95; /* s from arrival to end without running */

@@ -269,7 +269,7 @@ VALUE(v_cpus)
 	buf_i64(out, job_cpus(row));
 }
 
-/* Of each node, at least those of a task. */
+/* The least CPUs of a node: those of one task. */
 VALUE(v_min_cpus)
 {
 	UNUSED;

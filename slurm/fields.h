@@ -10,7 +10,7 @@
 
 #include "slurm/format.h"
 
-/* Of squeue's -o and -O; ends with a field without a header. */
+/* Fields of squeue's -o and -O; ends with a field without a header. */
 extern const struct slurm_field job_fields[];
 
 /* Parts of values, for what writes them otherwise. */
@@ -28,7 +28,7 @@ void put_job_tres(const json_t *row, const struct style *style,
                   struct buf *out);
 /* "100M", "2G": the largest unit of which it is a whole number. */
 void put_mib(int64_t mib, const struct style *style, struct buf *out);
-/* What it asked for: "100M", or "100Mc" a CPU. */
+/* Print the request: "100M", or "100Mc" per CPU. */
 void put_job_memory(const json_t *row, const struct style *style,
                     struct buf *out);
 void put_group(int64_t gid, struct buf *out);

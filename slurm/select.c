@@ -127,7 +127,7 @@ static bool has(const json_t *list, const char *text)
 	return !list;
 }
 
-/* What the request did not say, or that it says otherwise than Slurm. */
+/* Apply filters that the request lacks or that differ from Slurm's. */
 static bool fits(const struct select *by, const json_t *row)
 {
 	int64_t end = row_int(row, "end_time");

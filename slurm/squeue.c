@@ -51,7 +51,7 @@ static int set_ids(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Of -o and -O the last counts. */
+/* The last one of all -o and -O counts. */
 static int set_letters(void *ctx, const struct opt *opt, const char *value,
                        struct err *err)
 {
@@ -164,7 +164,7 @@ static const struct command_line line = {
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* What has not started of an array, as a row for each of its tasks. */
+/* Split the waiting part of an array into a row for each of its tasks. */
 static json_t *split_arrays(json_t *rows)
 {
 	json_t *ret = json_array(), *row;
@@ -315,7 +315,7 @@ static int print_once(const struct squeue *q, struct client *client,
 	json_decref(fields);
 	if (rc < 0)
 		return -1;
-	/* Of several ids those that are not known are left out. */
+	/* Unknown ids among several are ignored, as in Slurm. */
 	if (missing && json_array_size(q->by.ids) == 1 &&
 	    !json_array_size(rows)) {
 		json_decref(rows);

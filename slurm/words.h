@@ -13,8 +13,8 @@
 /* Whether no daemon answered. */
 bool words_is_unreachable(const struct err *err);
 
-/* What Slurm says of a request about a job that was refused for this reason;
- * our own text if Slurm has no word for it. */
+/* Returns Slurm's text for a refused request about a job; our own text if Slurm
+ * has none. */
 const char *words_of_job(const struct err *err);
 
 /* The same of a job that was not taken.  *ret_first is a line that comes before

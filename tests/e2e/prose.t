@@ -128,7 +128,7 @@ read_text "$tmp/bad.1" >"$tmp/bad"
 broken "$tmp/bad" | grep -q 'bad.1:1: jobs are it'
 result $? "text is found by paragraph"
 
-for folder in aicancel aictl aiq aischedd aisim aisub bench libcommon tests; do
+for folder in aicancel aictl aiq aischedd aisim aisub bench libcommon slurm tests; do
 	find "$folder" -name '*.[ch]' | sort >"$tmp/files"
 	# shellcheck disable=SC2046 # names have no blanks
 	read_c $(cat "$tmp/files") >"$tmp/texts"
