@@ -55,7 +55,7 @@ struct pass_stats {
 	uint32_t rows; /* that the last one looked at */
 };
 
-/* What became of a request. */
+/* Result of a request. */
 enum ask_result { ASK_OK, ASK_REFUSED, ASK_FAILED, ASK_RESULTS };
 
 struct pool_runner {

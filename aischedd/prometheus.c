@@ -26,7 +26,7 @@ enum {
 	SERIES_OF_QUEUE = 75
 };
 
-/* What the nodes of a pool are in, by state of the node. */
+/* States that divide what the nodes of a pool have. */
 enum part {
 	PART_ALLOCATED,
 	PART_RESERVED,
@@ -57,14 +57,14 @@ enum sum_kind {
 	SUMS
 };
 
-/* What jobs held of a pool up to now: seconds, byte seconds. */
+/* Sums of what jobs held of a pool up to now: seconds, byte seconds. */
 struct held_sum {
 	uint32_t queue, pool;
 	const char *gpu_type; /* "": none */
 	double s[SUMS];
 };
 
-/* What the families read, of one moment. */
+/* Figures of one moment, which the families print. */
 struct prom {
 	const struct daemon *d;
 	struct buf *out;
@@ -520,7 +520,7 @@ static struct pool_parts *parts_of(struct prom *p, uint32_t pool,
 	return parts;
 }
 
-/* What becomes of what no job holds of the node. */
+/* State of what no job holds of the node. */
 static enum part rest_of(const struct prom *p, uint32_t i)
 {
 	const struct node *node = state_node(p->d->state, i);

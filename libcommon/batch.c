@@ -61,8 +61,8 @@ int batch_read(int fd, const char *name, struct buf *ret, struct err *err)
 	}
 }
 
-/* What `aiq JOB` shows as the command: on one line, and cut when it is long.
- * NULL: the script came from standard input, or its name is not UTF-8. */
+/* Text that `aiq JOB` shows as the command: on one line, and cut when it is
+ * long. NULL: the script came from standard input, or its name is not UTF-8. */
 static const char *command_of(const struct submit *submit, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;

@@ -22,7 +22,7 @@ int batch_open(const char *name);
  * E2BIG or as read(). */
 int batch_read(int fd, const char *name, struct buf *ret, struct err *err);
 
-/* What is known of a job beside its options. */
+/* Facts about a job beside its options. */
 struct batch_job {
 	const char *name;    /* unless an option gives one */
 	const char *command; /* for people; NULL: none */

@@ -17,7 +17,7 @@ struct acct_field {
 /* In the order of their names; ends with a field without a name. */
 extern const struct acct_field acct_fields[];
 
-/* What the rows must have for all of them. */
+/* Fields that the rows must have for all of them. */
 extern const char acct_needs[];
 
 #endif

@@ -48,7 +48,7 @@ VALUE(v_as_is)
 		buf_puts(out, row_text(row, field->needs));
 }
 
-/* What only jobs have. */
+/* Fields that only jobs have. */
 VALUE(v_of_job)
 {
 	if (!is_batch(row))
@@ -80,7 +80,7 @@ VALUE(v_group)
 		put_group(row_int(row, "gid"), out);
 }
 
-/* Who cancelled it, or whose it is. */
+/* The user who cancelled it, else its owner. */
 static int64_t canceller(const json_t *row)
 {
 	const json_t *acts = json_object_get(row, "acts"), *act;

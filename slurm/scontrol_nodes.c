@@ -49,7 +49,7 @@ static char *clock_of(int64_t seconds, const char *none)
 
 /* --- partitions ----------------------------------------------------------- */
 
-/* What the nodes of a partition have together. */
+/* Sums over the nodes of a partition. */
 struct node_sum {
 	int64_t n, cpus, mem_mib, gpus;
 	char *names;

@@ -171,7 +171,7 @@ static bool wants_node(const struct sinfo *s, const json_t *node)
 	        has(s->states, node_state(node, false)));
 }
 
-/* What nodes of one row have in common, as text. */
+/* Values that nodes of one row have in common, as text. */
 static char *key_of(const struct sinfo *s, const struct slurm_format *format,
                     const json_t *row)
 {

@@ -9,7 +9,7 @@
 
 #include "slurm/format.h"
 
-/* Of -o and -O; ends with a field without a header. */
+/* Fields of -o and -O; ends with a field without a header. */
 extern const struct slurm_field node_fields[];
 
 /* Whether the value is one of all nodes of a group together, so that nodes with

@@ -9,12 +9,12 @@
  *
  * The last makes equal users come to equal shares however old their jobs are:
  * otherwise the user with the oldest backlog has more for as long as it lasts.
- * Of the jobs of one user it changes nothing.
+ * The order among jobs of one user is the same with and without it.
  *
  * The highest goes first.  Points are in thousandths.  By default these are
  * all there is.  A policy may have another order, by the least rank: then the
  * priority alone gives points, and rank decides among equals (here, or
- *order_service.h).
+ * in order_service.h).
  */
 #ifndef AISCHEDD_SCHED_ORDER_SCORE_H
 #define AISCHEDD_SCHED_ORDER_SCORE_H

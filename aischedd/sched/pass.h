@@ -16,8 +16,8 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/promise.h"
 
-/* Of a row: so many of its jobs start at most, for the sake of the job `by`
- * (0: any number), which would evict the others; rehearse.h. */
+/* Limits of a row: so many of its jobs start at most, for the sake of the job
+ * `by` (0: any number), which would evict the others; rehearse.h. */
 struct vain {
 	uint32_t most;
 	uint64_t by;

@@ -2,10 +2,10 @@
  * rehearse.h - a plan whose starts the next plan would evict is not made
  *
  * A job that starts in a pass cannot be evicted in it, so an entitled job that
- * found no room takes it in the next pass, in the same second: a start in vain.
- * The next pass is therefore rehearsed, on the snapshot as the plan leaves it.
- * Jobs that it evicts do not start in this pass; another pass, in which those
- * that are entitled run, is due at once.
+ * found no room takes it in the next pass, in the same second, and the start
+ * was for nothing. The next pass is therefore rehearsed, on the snapshot as the
+ * plan leaves it. Jobs that it evicts do not start in this pass; another pass,
+ * in which those that are entitled run, is due at once.
  */
 #ifndef AISCHEDD_SCHED_REHEARSE_H
 #define AISCHEDD_SCHED_REHEARSE_H

@@ -24,7 +24,7 @@
 #include "aischedd/run/shepherd/proc.h"
 
 #define GIVE_UP_S 60
-/* Of /proc in one turn of the loop. */
+/* Processes of /proc that one turn of the loop looks at. */
 #define SCAN_PIDS  256
 #define SCAN_BYTES ((size_t)1 << 20)
 

@@ -5,8 +5,8 @@
 
 #include "libcommon/mem.h"
 
-/* Of the machine, or of a file server; any other is the user's: a full disk
- * and a quota, too, and more outputs than files may be open. */
+/* Errors of the machine or of a file server.  All others are the user's, a full
+ * disk, a quota and too many open files included. */
 static const int system_codes[] = { EIO,    ENFILE,    ENOMEM,
 	                            ESTALE, EHOSTDOWN, ETIMEDOUT };
 

@@ -117,7 +117,7 @@ int open_input(const struct shepherd *s, uint32_t rank,
 
 /* --- in the process that opens --- */
 
-/* What it says of each file, with its descriptors unless it failed. */
+/* Report on each file, with its descriptor unless it failed. */
 struct reply {
 	bool failed;
 	enum start_fault fault;
@@ -214,7 +214,7 @@ static int check_user_side(struct shepherd *s, enum start_fault *ret_fault,
 	return 0;
 }
 
-/* Of the tasks from first to end, in the order in which they are awaited. */
+/* The tasks from first to end, in the order in which they are awaited. */
 struct opening {
 	uint32_t first, end;
 	bool check; /* whether the job can run at all, too */

@@ -34,13 +34,14 @@ struct failure {
 
 /* --- one task --- */
 
-/* What a task executes. */
+/* Program and arguments of a task. */
 struct image {
 	char **argv, **env;
 	const struct rlimits *limits; /* NULL: those that it has from us */
 };
 
-/* What has the limits of its submitter lacks memory for their sake. */
+/* A process that has the limits of its submitter lacks memory because of
+ * them. */
 static enum start_fault exec_failed(const struct image *image, struct err *err)
 {
 	enum start_fault fault =

@@ -266,7 +266,7 @@ struct one {
 };
 
 /* Whether the second job is surely behind the first in its queue: it came
- * later, and has no more of anything that gives points. */
+ * later, and nothing gives it more points. */
 static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
                       uint32_t member)
 {
@@ -304,7 +304,7 @@ static bool is_there(const struct future_check *f, const struct one *p,
 		return false;
 	if (p->alone && is_behind(f->s, p, it->row, it->member))
 		return false;
-	/* What moves for a job behind it stays where it is. */
+	/* A job that moves for one behind it stays where it is. */
 	if (p->alone && !it->runs && it->run != SNAP_NONE &&
 	    is_behind(f->s, p, f->by_row[it->run], f->by_member[it->run]))
 		return false;
@@ -315,7 +315,7 @@ static bool is_there(const struct future_check *f, const struct one *p,
 
 /* --- amounts ----------------------------------------------------------- */
 
-/* What is left on a node. */
+/* Room that is left on a node. */
 struct left {
 	int64_t cpu, mem, slot, gpu, whole;
 	uint32_t others, sealed; /* tasks of other jobs; of those exclusive */

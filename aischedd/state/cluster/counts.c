@@ -298,7 +298,7 @@ void counts_free(struct state *state)
 	map_free(&t->held_by_key);
 }
 
-/* What jobs are in and what passes found is counted anew. */
+/* Jobs by state and the findings of passes are counted anew. */
 static void move_queues(struct count_table *t, const struct conf *old,
                         const struct conf *conf, const uint32_t *queue_to)
 {

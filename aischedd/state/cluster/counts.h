@@ -1,10 +1,10 @@
 /*
- * counts.h - what has happened in queues and pools since the daemon began
+ * counts.h - counters of queues and pools since the daemon began
  *
- * Counted as it happens, for metrics: to read it, no job is looked at.  What
- * jobs hold is a rate and the sum up to the time of its last change.  What a
- * pass found of the jobs that wait is as of the last pass.  Nothing of this is
- * kept over a restart; Prometheus expects that of counters.
+ * Metrics read them without a look at any job.  An amount that jobs hold is a
+ * rate, and the sum up to the time of its last change.  Findings of a pass are
+ * as of the last pass.  None of it is kept over a restart; Prometheus expects
+ * that of counters.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_COUNTS_H
 #define AISCHEDD_STATE_CLUSTER_COUNTS_H
@@ -34,7 +34,7 @@ enum requeue_why {
 	REQUEUE_KINDS
 };
 
-/* Of one queue, without those below it. */
+/* Counters of one queue, without those below it. */
 struct queue_counts {
 	uint64_t jobs[JOB_NSTATES];    /* now: states that are not final */
 	uint64_t aside[WHY_NREASONS];  /* now: pending, but in no row */
@@ -46,7 +46,7 @@ struct queue_counts {
 	struct histogram wait, run; /* histogram_jobs */
 };
 
-/* What jobs of a queue hold of a pool, on nodes with GPUs of a type. */
+/* Amounts that jobs of a queue hold of a pool, on nodes with GPUs of a type. */
 struct held_counts {
 	uint32_t queue, pool; /* queue COUNTS_GONE: of no queue any longer */
 	char *gpu_type;       /* NULL: none */
@@ -72,7 +72,7 @@ const struct queue_counts *state_queue_counts(const struct state *state,
                                               uint32_t queue);
 const struct count_table *state_count_table(const struct state *state);
 
-/* What was held up to now: unit seconds. */
+/* Returns the unit seconds held up to now. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
 
 /* --- for this folder ---------------------------------------------------- */

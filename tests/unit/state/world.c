@@ -710,7 +710,7 @@ static void check_rows(const struct state *state)
 	}
 }
 
-/* What is counted for metrics is what a look at all jobs finds. */
+/* Counters for metrics agree with a look at all jobs. */
 static void check_happened(struct state *state)
 {
 	size_t nqueues = state->conf->nqueues;
