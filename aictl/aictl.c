@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aictl/command.h"
+#include "aictl/words.h"
 #include "libcommon/mem.h"
 
 /* Run one line of a script; returns its exit status. */

@@ -70,45 +70,8 @@ int run_reserve(struct ctl *ctl, int argc, char **argv);
 extern const struct opt cron_opts[];
 int run_cron(struct ctl *ctl, int argc, char **argv);
 
-/* For commands: send req (taken) and print the answer if JSON is wanted; NULL:
- * failed and reported. ctl_finish() takes an answer and returns the exit
- * status. */
-json_t *ctl_ask(struct ctl *ctl, json_t *req);
-int ctl_finish(struct ctl *ctl, json_t *answer);
-
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct opt_prog aictl_prog;
-
-const struct command *command_find(const char *name); /* or NULL */
-char *commands_help(void); /* a line for each; owns: the caller, free() */
-/* Print the help of one; returns the exit status. */
-int command_help(const struct ctl *ctl, const char *name);
-
-/* Run argv[0 .. argc-1], argc > 0; reorders argv. Reports failures. Returns the
- * exit status. */
-int command_run(struct ctl *ctl, int argc, char **argv);
-
-/* Print one line on stderr, with the script's line number if there is one. */
-void ctl_warn(const struct ctl *ctl, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Send one request, connecting if need be; a connection that fails is closed,
- * so that the next request makes a new one. */
-json_t *ctl_call(struct ctl *ctl, json_t *req, client_part_fn *part, void *arg,
-                 struct err *err);
-void ctl_disconnect(struct ctl *ctl);
-
-/*
- * Split a line as a shell does: blanks, '', "", \, and # for a comment at the
- * beginning of a word. Owns: the caller, words_free(). Fails with EINVAL for a
- * quote without end.
- */
-struct words {
-	char **word; /* NULL-terminated */
-	size_t n, cap;
-};
-int words_split(struct words *ret, const char *line, struct err *err);
-void words_free(struct words *words);
 
 /* Run commands typed by a user, until the end of input. */
 void prompt_run(struct ctl *ctl);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "aictl/aictl.h"
+#include "aictl/command.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"

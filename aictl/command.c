@@ -1,4 +1,6 @@
 /* command.c - parse and run a command: its options, help and answer */
+#include "aictl/command.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

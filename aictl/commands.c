@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "aictl/aictl.h"
+#include "aictl/command.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/jobid.h"

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "aictl/aictl.h"
+#include "aictl/command.h"
 #include "libcommon/cron/schedule.h"
 #include "libcommon/cron/zone.h"
 #include "libcommon/mem.h"

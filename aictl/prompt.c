@@ -9,6 +9,8 @@
 #include <readline/readline.h>
 
 #include "aictl/aictl.h"
+#include "aictl/command.h"
+#include "aictl/words.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "aictl/aictl.h"
+#include "aictl/command.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"

@@ -1,4 +1,6 @@
 /* words.c - split a line into words as a shell does */
+#include "aictl/words.h"
+
 #include <stdlib.h>
 
 #include "aictl/aictl.h"

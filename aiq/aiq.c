@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "aiq/aiq.h"
+#include "aiq/columns.h"
+#include "aiq/list.h"
 #include "libcommon/follow.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"

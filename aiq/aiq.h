@@ -64,17 +64,6 @@ struct format {
 	char *after;      /* text after the last column */
 };
 
-/*
- * Parse "name,state,+limit" or squeue's template; NULL is the view's standard.
- * Fails with EINVAL; says what is not known, and what is.
- */
-int format_parse(struct format *ret, const struct view *view, const char *text,
-                 struct err *err);
-void format_free(struct format *format);
-
-/* The fields to ask the daemon for, in the order of its values. */
-json_t *format_fields(const struct format *format, bool json);
-
 /* The command line; strings are argv's. */
 struct aiq {
 	const char *socket;
@@ -92,29 +81,11 @@ struct aiq {
 
 extern const struct opt_prog aiq_prog;
 
-/*
- * List what the command line asks for to out, as a table at most width wide (0:
- * any), a template or JSON. Also fails if a named job is not known; the known
- * ones are listed.
- */
-int list_print(const struct aiq *aiq, struct client *client,
-               const struct format *format, FILE *out, int width,
-               struct err *err);
-
 /* Show everything about the named jobs; fails as list_print(). */
 int show_jobs(const struct aiq *aiq, struct client *client, struct err *err);
 
 /* Repeat list_print() on the whole terminal, until q or Ctrl-C. */
 int watch_run(const struct aiq *aiq, const struct format *format,
               struct err *err);
-
-/* Returns the request of this command line; format NULL: whole objects. */
-json_t *list_request(const struct aiq *aiq, const struct format *format);
-
-/* Fails with ENOENT and the ids that the answer calls missing, if any. */
-int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err);
-
-/* Print foreign text without bytes that a terminal would obey. */
-void put_clean(FILE *out, const char *s, size_t len);
 
 #endif

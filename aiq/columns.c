@@ -1,4 +1,6 @@
 /* columns.c - what can be listed, and the formats of -o */
+#include "aiq/columns.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

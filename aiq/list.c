@@ -1,9 +1,12 @@
 /* list.c - print rows of the daemon as tables, templates or JSON */
+#include "aiq/list.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aiq/aiq.h"
+#include "aiq/columns.h"
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
 #include "libcommon/filter_opt.h"

@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include "aiq/aiq.h"
+#include "aiq/list.h"
 #include "aiq/show.h"
+#include "aiq/show_array.h"
 #include "libcommon/buf.h"
 #include "libcommon/job_fields.h"
 #include "libcommon/mem.h"

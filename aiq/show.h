@@ -10,8 +10,6 @@
 
 #include "aiq/aiq.h"
 
-/* show.c */
-
 /* Values of a row; NULL or false if null or absent. */
 const char *show_text_of(const json_t *job, const char *key);
 bool show_int_of(const json_t *job, const char *key, int64_t *ret);
@@ -28,18 +26,5 @@ void show_owner(const json_t *job);
 void show_request(const json_t *job);
 void show_files(const json_t *job);
 void show_job(const json_t *job);
-
-/* show_array.c */
-
-/* Arrays that the command line names as a whole, without --tasks. */
-struct arrays;
-
-struct arrays *arrays_new(const struct aiq *aiq);
-void arrays_free(struct arrays *arrays);
-/* Add a row to the sum of its array; returns false if it is to be shown by
- * itself. */
-bool arrays_take(struct arrays *arrays, json_t *job);
-/* Print the sums; first: nothing was printed before. */
-void arrays_show(const struct arrays *arrays, bool first);
 
 #endif

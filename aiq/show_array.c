@@ -1,7 +1,10 @@
 /* show_array.c - show the sum of an array's jobs */
+#include "aiq/show_array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "aiq/list.h"
 #include "aiq/show.h"
 #include "libcommon/buf.h"
 #include "libcommon/idset.h"

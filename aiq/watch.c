@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aiq/aiq.h"
+#include "aiq/list.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"

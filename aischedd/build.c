@@ -10,6 +10,7 @@
 
 #include "aischedd/daemon.h"
 #include "aischedd/run/log_file.h"
+#include "aischedd/store/ended.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"

@@ -11,6 +11,7 @@
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/pass/why.h"
+#include "aischedd/store/blob.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"

@@ -9,6 +9,8 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/pass/why.h"
+#include "aischedd/store/blob.h"
+#include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"

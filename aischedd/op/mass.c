@@ -12,6 +12,7 @@
 #include "aischedd/state/life/split.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/update.h"
+#include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 #include "libcommon/jobid.h"
 #include "libcommon/mem.h"

@@ -2,6 +2,7 @@
 #include "aischedd/op/requeue.h"
 
 #include "aischedd/state/life/requeue.h"
+#include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 
 /* Rows of one task: its own, and the parts of its array that never started. */

@@ -1,5 +1,6 @@
 /* script.c - show the script of a job */
 #include "aischedd/op/op.h"
+#include "aischedd/store/blob.h"
 #include "libcommon/jobid.h"
 
 struct found_script {

@@ -6,6 +6,7 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/pass/what_if.h"
+#include "aischedd/store/blob.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/op/op.h"
+#include "aischedd/store/ended.h"
 #include "libcommon/jobid.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"

@@ -6,6 +6,7 @@
 
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/cluster/used.h"
+#include "aischedd/store/ended.h"
 #include "libcommon/mem.h"
 
 static struct share_row *add(struct shares *s, uint32_t queue, const char *user)

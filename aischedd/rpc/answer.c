@@ -7,13 +7,14 @@
  * Answers to a ping and to unknown peers carry none either, as munged may be
  * what is broken.
  */
-#include "aischedd/rpc/conn.h"
+#include "aischedd/rpc/answer.h"
 
 #include <assert.h>
 #include <event2/buffer.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/rpc/conn.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "aischedd/rpc/answer.h"
 #include "config.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"

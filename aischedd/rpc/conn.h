@@ -163,10 +163,4 @@ void receive(struct conn *conn);
 int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
                   enum op *ret_op, struct err *err);
 
-/* answer.c */
-void answer_flush(struct conn *conn);        /* send what is ready, in order */
-void answer_drained(struct conn *conn);      /* when little is left to send */
-void answer_free(struct ask *ask);           /* its frames */
-char *answer_refusal(const struct err *err); /* JSON, on the heap */
-
 #endif

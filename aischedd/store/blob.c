@@ -1,10 +1,11 @@
 /* blob.c - scripts and environments by content, submissions by token */
-#include "aischedd/store/own.h"
+#include "aischedd/store/blob.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/store/own.h"
 #include "libcommon/mem.h"
 
 int64_t store_blob(struct store *store, const void *data, size_t len,

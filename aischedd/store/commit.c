@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/store/blob.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/row.h"
 #include "libcommon/clock.h"

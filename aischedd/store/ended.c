@@ -1,6 +1,7 @@
 /* ended.c - queries about ended jobs, and their removal */
-#include "aischedd/store/own.h"
+#include "aischedd/store/ended.h"
 
+#include "aischedd/store/own.h"
 #include "libcommon/idset.h"
 #include "libcommon/limits.h"
 

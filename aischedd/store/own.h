@@ -117,8 +117,4 @@ int attempt_put(struct store *store, const struct state *state,
                 const struct attempt_row *row, struct err *err);
 void attempt_forget_names(struct store *store);
 
-/* Write what waits for the commit; forget it once that is done. */
-int blob_put_new(struct store *store, struct err *err);
-void blob_forget_new(struct store *store);
-
 #endif

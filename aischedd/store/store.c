@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/store/blob.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/migrate.h"
 #include "aischedd/store/row.h"

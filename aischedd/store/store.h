@@ -44,14 +44,6 @@ int store_load(struct store *store, struct state *state, int64_t now,
 
 /* --- during a turn: kept for store_commit() ----------------------------- */
 
-/* Returns the id of these bytes, which are copied unless they are known. */
-int64_t store_blob(struct store *store, const void *data, size_t len,
-                   struct err *err);
-
-/* Note that the submission with this token has these ids. */
-void store_token(struct store *store, const char *token, uint32_t uid,
-                 uint64_t first_id, uint32_t count, int64_t now);
-
 /*
  * Write all of it and what changed in the state, and tell the state
  * (state_committed()). On failure nothing is written and everything is kept for
@@ -62,39 +54,8 @@ int store_commit(struct store *store, struct state *state, struct err *err);
 
 /* --- queries ----------------------------------------------------------- */
 
-/* Fails with ENOENT. */
-int store_blob_get(struct store *store, int64_t id, struct buf *ret,
-                   struct err *err);
-
-/* Whether there was a submission with this token, committed or not. */
-bool store_token_find(struct store *store, const char *token, uint32_t uid,
-                      uint64_t *ret_first, uint32_t *ret_count);
-
-/* A past_fn for the state; arg is the store. */
-int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
-
 /* Whether there is an ended job, or an array with an ended task, of this id. */
 bool store_has(struct store *store, uint64_t id);
-
-/* How an ended job ended, or the worst of an array's tasks: the one with the
- * highest exit status or 128 + signal. */
-struct ended {
-	bool found;
-	enum job_state state;
-	int exit_code, signal;
-	uint32_t from; /* tasks below are looked at */
-};
-
-/*
- * Look at some more tasks of an array (those of the set; all if it is empty),
- * or at a job that is none. All of *e is zero before the first call. Returns
- * whether nothing is left to look at.
- */
-bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
-                 struct ended *e);
-
-/* Whether another job of the array ended in a state other than COMPLETED. */
-bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
 
 /* An ended job from the store. */
 struct past_job {
@@ -144,24 +105,6 @@ int store_attempts(const char *path, const struct history_query *query,
                    past_attempt_fn *fn, void *arg, struct err *err);
 
 const char *store_path(const struct store *store);
-
-/* Lifetime totals of a user's ended jobs in a queue. */
-struct total {
-	const char *user, *queue;
-	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
-	int64_t jobs;
-};
-int store_totals(struct store *store,
-                 void (*fn)(const struct total *total, void *arg), void *arg,
-                 struct err *err);
-
-/* List the jobs that store_purge() would forget. */
-int store_old(struct store *store, int64_t before, size_t limit,
-              void (*fn)(uint64_t job, void *arg), void *arg, struct err *err);
-
-/* Forget at most `limit` jobs that ended before then; *ret_gone: how many. */
-int store_purge(struct store *store, int64_t before, size_t limit,
-                size_t *ret_gone, struct err *err);
 
 struct store_stats {
 	uint64_t commits;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/rpc/answer.h"
 #include "aischedd/rpc/conn.h"
 #include "libcommon/spec.h"
 #include "tests/fuzz/fuzz.h"

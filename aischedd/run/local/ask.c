@@ -4,13 +4,17 @@
  * A start costs the loop no file and no wait: the nursery is sent one end of a
  * socket pair and a memory file with the order, and forks the shepherd.
  */
+#include "aischedd/run/local/ask.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "aischedd/run/local/attempt.h"
 #include "aischedd/run/local/local.h"
+#include "aischedd/run/local/nursery.h"
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
 

@@ -1,4 +1,6 @@
 /* attempt.c - one attempt of a job: messages from and to its shepherd */
+#include "aischedd/run/local/attempt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

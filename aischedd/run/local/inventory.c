@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/shepherd/cgroup.h"
+#include "aischedd/run/shepherd/cgroup_find.h"
 #include "libcommon/limits.h"
 
 #define PCI_CLASS_DISPLAY     0x03

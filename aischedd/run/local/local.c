@@ -14,7 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/run/local/ask.h"
+#include "aischedd/run/local/attempt.h"
+#include "aischedd/run/local/nursery.h"
+#include "aischedd/run/local/recover.h"
 #include "aischedd/run/shepherd/cgroup_file.h"
+#include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
 

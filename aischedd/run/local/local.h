@@ -99,71 +99,10 @@ static inline struct local *local_of(struct runner *r)
 	                                offsetof(struct local, runner));
 }
 
-/* --- attempt.c --- */
-
-void local_name(char ret[48], uint64_t job, uint32_t attempt);
-struct attempt *attempt_find(struct local *l, uint64_t job, uint32_t attempt);
-struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt);
-void attempt_free(struct attempt *a);
-/* Begin or stop talking over fd. */
-void attempt_connect(struct attempt *a, int fd);
-void attempt_hang_up(struct attempt *a);
-void attempt_send(struct attempt *a, json_t *msg);
-/* Send msg, or keep it in *kept until its shepherd is found again. */
-void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
-/* Handle it at the next tick. */
-void attempt_queue(struct attempt *a);
-/* Fill in job and attempt and deliver; answers of recover() are counted. */
-void attempt_tell(struct attempt *a, struct run_event *ev);
-/* Its last event was told; remove it if it is stray or forgotten. */
-void attempt_done(struct attempt *a);
-/* Do one step of the removal. Returns true once the attempt is freed. */
-bool attempt_remove(struct attempt *a);
-
-/* --- ask.c: see runner.h --- */
-
-void local_start(struct runner *r, const struct run_job *job);
-/* Hand it to the nursery; returns false if that has no room now. */
-bool attempt_launch(struct attempt *a);
-void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
-                enum stop_why why, int64_t grace);
-void local_signal(struct runner *r, uint64_t job, uint32_t attempt, int signo,
-                  bool script_only);
-void local_suspend(struct runner *r, uint64_t job, uint32_t attempt);
-void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
-                  uint32_t ntasks, const struct snap_task *task,
-                  const struct snap_cpu_use *cpu_use);
-void local_resize(struct runner *r, const struct run_job *job);
-void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
-
-/* --- nursery.c --- */
-
-/* Also finds the cgroups that are available. */
-int nursery_open(struct local *l, struct err *err);
-void nursery_close(struct local *l);
-/* Hand over child_fd and order_fd. Returns 1 if done, 0 if there is no room
- * now, -1 on failure. */
-int nursery_send(struct local *l, const struct attempt *a, struct err *err);
-
-/* --- recover.c --- */
-
-/*
- * Each shepherd inherits the daemon's lock and releases it once it has claimed
- * its attempt. So whoever gets the lock knows that no start of an earlier
- * daemon is still in progress.
- */
-bool local_lock(struct local *l);
-void local_recover(struct runner *r, size_t n, const uint64_t *job,
-                   const uint32_t *attempt);
-/* Find directories of attempts that the daemon did not name. */
-void local_find_strays(struct local *l);
 /*
  * Look at some processes of the machine, and kill those of attempts that are
  * dying.  One scan of /proc is for all of them, and is spread over turns.
  */
 void local_scan(struct local *l);
-/* Do one step for an unclear or dying attempt; returns true once it is
- * settled. */
-bool attempt_settle(struct attempt *a);
 
 #endif

@@ -5,6 +5,8 @@
  * manager delegates: its cgroup outlives the session and the daemon, and has
  * controllers.
  */
+#include "aischedd/run/local/nursery.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -17,7 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aischedd/run/local/attempt.h"
 #include "aischedd/run/local/local.h"
+#include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/nursery.h"
 
 #define SCOPE_PATIENCE_MS 5000

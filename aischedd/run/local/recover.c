@@ -6,6 +6,8 @@
  * shepherd was killed or the machine went down: what is left of the job is
  * found by its cgroup or its run id, and killed.
  */
+#include "aischedd/run/local/recover.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/local/attempt.h"
 #include "aischedd/run/local/local.h"
 #include "aischedd/run/shepherd/proc.h"
 

@@ -1,4 +1,6 @@
 /* cgroup_find.c - find the cgroups that this machine lets us use */
+#include "aischedd/run/shepherd/cgroup_find.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

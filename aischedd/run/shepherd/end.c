@@ -1,4 +1,6 @@
 /* end.c - signals, memory and the end */
+#include "aischedd/run/shepherd/end.h"
+
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/gang.h"
 #include "aischedd/run/shepherd/shepherd.h"
+#include "aischedd/run/shepherd/task.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"

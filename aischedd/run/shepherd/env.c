@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "aischedd/run/shepherd/vars.h"
 #include "libcommon/map.h"
 
 /*

@@ -29,23 +29,6 @@ struct env_of {
 	const char *home, *shell; /* of the user; used if env has none */
 };
 
-/* --- vars.c --- */
-
-/* Returns the number of processes: one for each task, or one for all. */
-uint32_t env_nprocs(const struct run_job *job);
-
-/* Append the devices of one process, ascending, as "0,2". */
-void env_gpus(const struct env_of *e, struct buf *out);
-
-/* All names that the table can set, NULL-terminated. */
-const char *const *env_names(void);
-
-/* Call fn for each variable that is set for this process. */
-typedef void env_set_fn(void *arg, const char *name, const char *value);
-void env_each(const struct env_of *e, env_set_fn *fn, void *arg);
-
-/* --- env.c --- */
-
 /*
  * Returns the submitter's environment, without variables that only we set, and
  * then ours; a NULL-terminated array in the arena.

@@ -5,6 +5,8 @@
  * change. A new place is dealt out to the running tasks, the lowest rank first,
  * so that the highest ranks leave. A new task gets the lowest free rank.
  */
+#include "aischedd/run/shepherd/gang.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,8 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/limit.h"
 #include "aischedd/run/shepherd/shepherd.h"
+#include "aischedd/run/shepherd/task.h"
 #include "libcommon/clock.h"
 
 #define LINGER_MS         200 /* for processes left when a task has ended */

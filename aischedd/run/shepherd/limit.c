@@ -1,10 +1,13 @@
 /* limit.c - limits and binding of the processes of a job */
+#include "aischedd/run/shepherd/limit.h"
+
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/buf.h"
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/cgroup_find.h"
 #include "libcommon/mem.h"
 
 /* Receive one request: its directory and descriptors. Returns 0 if the daemon

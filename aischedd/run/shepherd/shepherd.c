@@ -21,7 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/end.h"
+#include "aischedd/run/shepherd/gang.h"
 #include "aischedd/run/shepherd/nursery.h"
+#include "aischedd/run/shepherd/task.h"
 #include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"

@@ -1,5 +1,5 @@
 /* task.c - from the order to running processes */
-#include "aischedd/run/shepherd/shepherd.h"
+#include "aischedd/run/shepherd/task.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +16,11 @@
 #include "aischedd/run/keyring.h"
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/fault.h"
+#include "aischedd/run/shepherd/limit.h"
 #include "aischedd/run/shepherd/open.h"
+#include "aischedd/run/shepherd/shepherd.h"
 #include "aischedd/run/shepherd/user.h"
+#include "aischedd/run/shepherd/vars.h"
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
 #include "libcommon/clock.h"

@@ -1,9 +1,10 @@
 /* vars.c - the variables that we set, and their values */
-#include "aischedd/run/shepherd/env.h"
+#include "aischedd/run/shepherd/vars.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/parse.h"
 

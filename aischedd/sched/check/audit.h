@@ -43,9 +43,6 @@ int check_promises(struct audit *a);
  * a run keeps so many of the tasks that it loses. */
 bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks);
 
-int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* A claimant, or a job named in an eviction. */
 struct party {
 	uint32_t req, queue, user;
@@ -59,11 +56,6 @@ struct party {
 int64_t check_standing_of_row(const struct snap *s, uint32_t row);
 int64_t check_standing_of_run(const struct snap *s, uint32_t run);
 int64_t check_standing_as_victim(const struct snap *s, uint32_t run);
-
-struct party check_claimant(const struct audit *a, const struct plan_claim *c);
-
-/* The claim of the job for which others are evicted, or NULL. */
-const struct plan_claim *check_claim_of(const struct audit *a, uint64_t job);
 
 static inline uint32_t check_ntasks(const struct snap *s, uint32_t run)
 {
@@ -88,17 +80,5 @@ static inline uint32_t check_stays(const struct audit *a, uint32_t run)
 	return check_ntasks(a->s, run) -
 	       (a->out[run] ? a->out[run]->nlosses : 0);
 }
-
-/* Returns why the request may not run on a node, or NULL. */
-const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
-
-/* The domain of this level that contains the node, or SNAP_NONE. */
-uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
-
-/* Check that a job may have these nodes, one a task; and that a run may have
- * the nodes by which it grows. */
-int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
-                const struct snap_task *t, uint32_t n);
-int check_growth(const struct audit *a, uint32_t run);
 
 #endif

@@ -1,4 +1,6 @@
 /* lists.c - evictions, growth and claims of a plan, one by one */
+#include "aischedd/sched/check/lists.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 

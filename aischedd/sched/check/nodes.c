@@ -1,5 +1,8 @@
 /* nodes.c - whether the nodes of a job are those that it asks for */
+#include "aischedd/sched/check/nodes.h"
+
 #include "aischedd/sched/check/audit.h"
+#include "aischedd/sched/check/lists.h"
 
 static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 {

@@ -10,6 +10,8 @@
 #include "aischedd/sched/check/plan_check.h"
 
 #include "aischedd/sched/check/audit.h"
+#include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/nodes.h"
 
 /* How many of the rows that wait for room are checked again. */
 enum { LOOK_AGAIN = 16 };

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include "aischedd/sched/check/audit.h"
+#include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/nodes.h"
 
 static const int64_t FOREVER = INT64_MAX;
 

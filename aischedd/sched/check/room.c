@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "aischedd/sched/check/audit.h"
+#include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/nodes.h"
 
 enum {
 	TRIES = 4096,   /* to pack tasks onto the devices of a node */

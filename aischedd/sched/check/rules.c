@@ -6,6 +6,7 @@
  * used at the time.
  */
 #include "aischedd/sched/check/audit.h"
+#include "aischedd/sched/check/lists.h"
 
 /* Use by queues, each with all queues below it. */
 struct use {

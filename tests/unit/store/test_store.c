@@ -18,6 +18,8 @@
 #include "aischedd/state/acts.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/store/audit.h"
+#include "aischedd/store/blob.h"
+#include "aischedd/store/ended.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec.h"
 #include "libcommon/steps.h"

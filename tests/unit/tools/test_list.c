@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "aiq/aiq.h"
+#include "aiq/columns.h"
+#include "aiq/list.h"
 #include "libcommon/job_fields.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"

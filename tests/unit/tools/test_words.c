@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "aictl/aictl.h"
+#include "aictl/words.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"

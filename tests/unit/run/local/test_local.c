@@ -29,6 +29,7 @@
 
 #include "aischedd/run/runner.h"
 #include "aischedd/run/shepherd/cgroup.h"
+#include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/proc.h"
 #include "aischedd/run/shepherd/record.h"
 #include "aischedd/run/shepherd/tree.h"

@@ -1,4 +1,4 @@
-/* row_job.c - a job record as a row: one table of columns */
+/* row.c - a job record as a row: one table of columns */
 #include <string.h>
 
 #include "aischedd/state/cluster/ledger.h"

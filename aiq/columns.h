@@ -1,0 +1,20 @@
+/*
+ * columns.h - what can be listed, and the columns that -o names
+ */
+#ifndef AIQ_COLUMNS_H
+#define AIQ_COLUMNS_H
+
+#include "aiq/aiq.h"
+
+/*
+ * Parse "name,state,+limit" or squeue's template; NULL is the view's standard.
+ * Fails with EINVAL; says what is not known, and what is.
+ */
+int format_parse(struct format *ret, const struct view *view, const char *text,
+                 struct err *err);
+void format_free(struct format *format);
+
+/* The fields to ask the daemon for, in the order of its values. */
+json_t *format_fields(const struct format *format, bool json);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * ask.h - what the daemon may ask of the runner; see runner.h
+ */
+#ifndef AISCHEDD_RUN_LOCAL_ASK_H
+#define AISCHEDD_RUN_LOCAL_ASK_H
+
+#include "aischedd/run/local/local.h"
+
+void local_start(struct runner *r, const struct run_job *job);
+/* Hand it to the nursery; returns false if that has no room now. */
+bool attempt_launch(struct attempt *a);
+void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
+                enum stop_why why, int64_t grace);
+void local_signal(struct runner *r, uint64_t job, uint32_t attempt, int signo,
+                  bool script_only);
+void local_suspend(struct runner *r, uint64_t job, uint32_t attempt);
+void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
+                  uint32_t ntasks, const struct snap_task *task,
+                  const struct snap_cpu_use *cpu_use);
+void local_resize(struct runner *r, const struct run_job *job);
+void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * nursery.h - the daemon's side of the nursery
+ */
+#ifndef AISCHEDD_RUN_LOCAL_NURSERY_H
+#define AISCHEDD_RUN_LOCAL_NURSERY_H
+
+#include "aischedd/run/local/local.h"
+
+/* Also finds the cgroups that are available. */
+int nursery_open(struct local *l, struct err *err);
+void nursery_close(struct local *l);
+/* Hand over child_fd and order_fd. Returns 1 if done, 0 if there is no room
+ * now, -1 on failure. */
+int nursery_send(struct local *l, const struct attempt *a, struct err *err);
+
+#endif

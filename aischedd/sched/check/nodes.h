@@ -1,0 +1,21 @@
+/*
+ * nodes.h - the nodes that a plan gives to a job
+ */
+#ifndef AISCHEDD_SCHED_CHECK_NODES_H
+#define AISCHEDD_SCHED_CHECK_NODES_H
+
+#include "aischedd/sched/check/audit.h"
+
+/* Returns why the request may not run on a node, or NULL. */
+const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
+
+/* The domain of this level that contains the node, or SNAP_NONE. */
+uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
+
+/* Check that a job may have these nodes, one a task; and that a run may have
+ * the nodes by which it grows. */
+int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
+                const struct snap_task *t, uint32_t n);
+int check_growth(const struct audit *a, uint32_t run);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * ended.h - questions about jobs that have ended, and their removal
+ */
+#ifndef AISCHEDD_STORE_ENDED_H
+#define AISCHEDD_STORE_ENDED_H
+
+#include "aischedd/store/store.h"
+
+/* A past_fn for the state; arg is the store. */
+int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
+
+/* How an ended job ended, or the worst of an array's tasks: the one with the
+ * highest exit status or 128 + signal. */
+struct ended {
+	bool found;
+	enum job_state state;
+	int exit_code, signal;
+	uint32_t from; /* tasks below are looked at */
+};
+
+/*
+ * Look at some more tasks of an array (those of the set; all if it is empty),
+ * or at a job that is none. All of *e is zero before the first call. Returns
+ * whether nothing is left to look at.
+ */
+bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
+                 struct ended *e);
+
+/* Whether another job of the array ended in a state other than COMPLETED. */
+bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
+
+/* Lifetime totals of a user's ended jobs in a queue. */
+struct total {
+	const char *user, *queue;
+	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
+	int64_t jobs;
+};
+int store_totals(struct store *store,
+                 void (*fn)(const struct total *total, void *arg), void *arg,
+                 struct err *err);
+
+/* List the jobs that store_purge() would forget. */
+int store_old(struct store *store, int64_t before, size_t limit,
+              void (*fn)(uint64_t job, void *arg), void *arg, struct err *err);
+
+/* Forget at most `limit` jobs that ended before then; *ret_gone: how many. */
+int store_purge(struct store *store, int64_t before, size_t limit,
+                size_t *ret_gone, struct err *err);
+
+#endif
