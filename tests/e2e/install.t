@@ -24,7 +24,8 @@ for file in $programs \
 	share/bash-completion/completions/aisub \
 	share/man/man1/aisub.1 share/man/man1/aiq.1 share/man/man1/aicancel.1 \
 	share/man/man1/aictl.1 share/man/man5/aischedd.conf.5 \
-	share/man/man7/aisched.7 share/man/man7/slurm.7 share/man/man8/aischedd.8; do
+	share/man/man7/aisched.7 share/man/man7/aisched-metrics.7 \
+	share/man/man7/slurm.7 share/man/man8/aischedd.8; do
 	ok "$file is there" test -s "$installed/$file"
 done
 is "each command of Slurm is a link" "$(cd "$installed/libexec/aisched/slurm/bin" &&
