@@ -341,13 +341,15 @@ static void put_evictions(struct prom *p)
 static void put_wait(struct prom *p)
 {
 	EACH_QUEUE(p, q, c)
-	put_histogram(p, &c->wait, histogram_jobs, queue_name(p, q));
+	if (c->wait.n)
+		put_histogram(p, &c->wait, histogram_jobs, queue_name(p, q));
 }
 
 static void put_run(struct prom *p)
 {
 	EACH_QUEUE(p, q, c)
-	put_histogram(p, &c->run, histogram_jobs, queue_name(p, q));
+	if (c->run.n)
+		put_histogram(p, &c->run, histogram_jobs, queue_name(p, q));
 }
 
 static void put_slip(struct prom *p)
