@@ -25,7 +25,8 @@ id=$(sleeper --reservation mine -t 10)
 becomes "jobs that name it run" "$id" RUNNING
 fails "one that is not there" 1 "there is no reservation 'other'" \
 	aisub --reservation other --wrap true
-fails "a job that is too long" 1 "which lasts 1:00:00" \
+# It began when it was made, perhaps a second after `now` was said.
+fails "a job that is too long" 1 "longer than reservation 'mine', which lasts " \
 	aisub --reservation mine -t 61 --wrap true
 later=$(submit --reservation mine -H --wrap true)
 kill_daemon
