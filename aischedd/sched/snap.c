@@ -384,6 +384,9 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 	if (p->claim_first[i] < p->claim_first[i + 1] &&
 	    (to - from != 1 || run != SNAP_NONE))
 		return bad(err, "row", i, "more than one job has the claim");
+	if (p->claim_first[i + 1] - p->claim_first[i] > s->req.tasks[p->req[i]])
+		return bad(err, "row", i,
+		           "its claim has more nodes than tasks");
 	if (run == SNAP_NONE)
 		return 0;
 	if (run >= s->run.n || !s->run.suspended[run] || to - from != 1 ||
