@@ -1,4 +1,5 @@
 /* read.c - text to snapshots */
+#include <errno.h>
 #include <string.h>
 
 #include "aischedd/sched/text/reader.h"
@@ -439,6 +440,31 @@ static void reader_fini(struct snap_reader *r)
 	map_free(&r->shapes);
 }
 
+/* Check that each job stands once: it runs, or it waits in one row. */
+static int check_jobs(const struct snap *s, struct err *err)
+{
+	const struct snap_pend *p = &s->pend;
+	struct map seen = { 0 };
+	int status = 0;
+
+	for (uint32_t i = 0; i < s->run.n; i++)
+		map_set(&seen, s->run.job[i], &seen);
+	for (uint32_t i = 0; i < p->n && status == 0; i++)
+		for (uint32_t m = p->member_first[i];
+		     m < p->member_first[i + 1] && status == 0; m++) {
+			uint64_t job = s->member[m].job;
+
+			if (p->resumes[i] == SNAP_NONE && map_find(&seen, job))
+				status = err_set(
+				    err, EINVAL,
+				    "snapshot: job %llu runs or waits already",
+				    (unsigned long long)job);
+			map_set(&seen, job, &seen);
+		}
+	map_free(&seen);
+	return status;
+}
+
 const struct snap *snap_read(const char *text, struct arena *arena,
                              struct err *err)
 {
@@ -458,6 +484,8 @@ const struct snap *snap_read(const char *text, struct arena *arena,
 		derive_free(&r);
 		status = snap_check(r.snap, err);
 	}
+	if (status == 0)
+		status = check_jobs(r.snap, err);
 	reader_fini(&r);
 	return status < 0 ? NULL : r.snap;
 }
