@@ -354,9 +354,10 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 
 	state_forget_plan(state);
 	keep_verdicts(state, snap, plan);
-	if (plan->gen == state->gen)
+	if (plan->gen == state->gen) { /* else queues may be others by now */
 		apply_all(&a);
-	counts_plan(state, snap, plan);
+		counts_plan(state, snap, plan);
+	}
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
 	/* That time may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;

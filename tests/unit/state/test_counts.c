@@ -1,4 +1,5 @@
 #include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/reconf.h"
 
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
@@ -104,8 +105,33 @@ START_TEST(what_a_pass_found_is_said_of_all_of_a_row)
 }
 END_TEST
 
+START_TEST(a_plan_of_other_queues_counts_nothing)
+{
+	static const char *const before[] = { "submit queue=b cpus-per-task=4",
+		                              "run",
+		                              "submit queue=b cpus-per-task=4",
+		                              "look", NULL };
+	static const char *const after[] = { "decide wake 60", NULL };
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = local }\n"
+	                    "queue a { }\nqueue b { }\n");
+	world_play(&w, "before", before);
+	w.old_conf = w.conf;
+	w.conf = world_conf("pool here { runner = local }\n"
+	                    "queue b { }\nqueue a { }\n");
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_play(&w, "after", after);
+	for (int why = 0; why < WHY_NREASONS; why++)
+		ck_assert_uint_eq(state_queue_counts(w.state, 1)->judged[why],
+		                  0); /* of a */
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(counts)
 {
+	tcase_add_test(tc, a_plan_of_other_queues_counts_nothing);
 	tcase_add_test(tc, each_attempt_is_a_start_but_one_wait);
 	tcase_add_test(tc, what_is_held_is_summed_until_now);
 	tcase_add_test(tc, evictions_are_counted_with_what_they_cost);
