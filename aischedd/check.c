@@ -91,6 +91,13 @@ static void check_names(const struct conf *conf, const char *file,
 
 	add_names(names, &conf->admins, "admins");
 	add_names(names, &conf->operators, "operators");
+	for (size_t i = 0; i < conf->nclasses; i++) {
+		const struct conf_class *c = &conf->classes[i];
+		char *place = xasprintf("class '%s': users", c->name);
+
+		add_names(names, &c->users, place);
+		free(place);
+	}
 	for (size_t i = 0; i < conf->nqueues; i++) {
 		const struct conf_queue *q = &conf->queues[i];
 		char *place = xasprintf("queue '%s': users", q->name);

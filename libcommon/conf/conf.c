@@ -16,9 +16,9 @@
 #define SYSTEM_FILE "/etc/aisched/aischedd.conf"
 
 static const struct conf_class standard_classes[] = {
-	{ "train", 50, true },
-	{ "interactive", 100, false },
-	{ "inference", 125, false },
+	{ .name = "train", .priority = 50, .preemptible = true },
+	{ .name = "interactive", .priority = 100 },
+	{ .name = "inference", .priority = 125 },
 };
 
 /* The host name up to the first dot. */
@@ -306,6 +306,21 @@ int conf_class_find(const struct conf *conf, const char *name)
 	for (size_t i = 0; i < conf->nclasses; i++)
 		if (!strcmp(conf->classes[i].name, name))
 			return (int)i;
+	return -1;
+}
+
+int conf_queue_without_class(const struct conf *conf, int queue,
+                             const char *class)
+{
+	for (; queue >= 0; queue = conf->queues[queue].parent) {
+		const struct strlist *classes = &conf->queues[queue].classes;
+		size_t i = 0;
+
+		while (i < classes->n && strcmp(classes->s[i], class) != 0)
+			i++;
+		if (classes->n && i == classes->n)
+			return queue;
+	}
 	return -1;
 }
 

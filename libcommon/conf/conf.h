@@ -39,6 +39,7 @@ struct conf_class {
 	const char *name;
 	int64_t priority;
 	bool preemptible;
+	struct strlist users; /* "name" or "@group"; empty: all */
 };
 
 /* X(symbol, name in the configuration and in the text of snapshots) */
@@ -104,8 +105,8 @@ enum preempt_how { PREEMPT_SUSPEND, PREEMPT_REQUEUE, PREEMPT_CANCEL };
 
 /*
  * Parents come before their children. Restrictions (limit, max_*, users, pools,
- * state) also hold for all queues below; default_time, grace, class and the
- * like are inherited if not given.
+ * classes, state) also hold for all queues below; default_time, grace, class
+ * and the like are inherited if not given.
  */
 struct conf_queue {
 	const char *name;
@@ -121,8 +122,9 @@ struct conf_queue {
 	int64_t max_gpus_per_user;                    /* milli */
 	int64_t max_wait, min_runtime, grace;         /* s */
 	enum preempt_how preempt;
-	bool closed;       /* state = closed: like `aictl queue close` */
-	const char *class; /* of jobs that name none */
+	bool closed;            /* state = closed: like `aictl queue close` */
+	const char *class;      /* of jobs that name none */
+	struct strlist classes; /* that jobs may name; empty: all */
 	int line;
 };
 
@@ -191,6 +193,11 @@ void conf_print(const struct conf *conf, struct buf *out);
 int conf_queue_find(const struct conf *conf, const char *name);
 int conf_pool_find(const struct conf *conf, const char *name);
 int conf_class_find(const struct conf *conf, const char *name);
+
+/* Returns the queue, this one or one above it, whose `classes` lack the class;
+ * -1 if there is none. */
+int conf_queue_without_class(const struct conf *conf, int queue,
+                             const char *class);
 
 /* Returns the queue of a job that names none, or -1. */
 int conf_default_queue(const struct conf *conf);

@@ -139,6 +139,7 @@ static const struct conf_key class_keys[] = {
 	KEY("priority", INT, priority, .initial = "0",
 	    RANGE(-MAX_WEIGHT, MAX_WEIGHT)),
 	KEY("preemptible", BOOL, preemptible, .initial = "no"),
+	KEY("users", LIST, users, .check = check_user),
 };
 #undef AT
 
@@ -228,6 +229,7 @@ static const struct conf_key queue_keys[] = {
 	    .inherited = true),
 	KEY("class", TEXT, class, .initial = "train", .check = conf_check_name,
 	    .inherited = true),
+	KEY("classes", LIST, classes, .check = conf_check_name),
 };
 #undef AT
 

@@ -120,15 +120,40 @@ static int take_entry(struct queues *q, struct file_queue *e)
 	return build_keys(q->b, "queue", e->section, queue);
 }
 
+static int check_classes(struct queues *q, size_t i)
+{
+	const struct conf *conf = q->b->conf;
+	const struct conf_queue *queue = &q->queue[i];
+	cfg_t *section = q->section[i];
+	int not_in;
+
+	if (conf_class_find(conf, queue->class) < 0)
+		return build_fail(q->b, build_place(section, "class"),
+		                  "queue '%s': there is no class '%s'",
+		                  queue->name, queue->class);
+	for (size_t k = 0; k < queue->classes.n; k++)
+		if (conf_class_find(conf, queue->classes.s[k]) < 0)
+			return build_fail(q->b, build_place(section, "classes"),
+			                  "queue '%s': classes: there is no "
+			                  "class '%s'",
+			                  queue->name, queue->classes.s[k]);
+	not_in = conf_queue_without_class(conf, (int)i, queue->class);
+	if (queue->leaf && not_in >= 0)
+		return build_fail(q->b, build_place(section, "class"),
+		                  "queue '%s': its class '%s' is not among "
+		                  "the classes of queue '%s'",
+		                  queue->name, queue->class,
+		                  q->queue[not_in].name);
+	return 0;
+}
+
 static int check_queue(struct queues *q, size_t i)
 {
 	struct conf_queue *queue = &q->queue[i];
 	cfg_t *section = q->section[i];
 
-	if (conf_class_find(q->b->conf, queue->class) < 0)
-		return build_fail(q->b, build_place(section, "class"),
-		                  "queue '%s': there is no class '%s'",
-		                  queue->name, queue->class);
+	if (check_classes(q, i) < 0)
+		return -1;
 	if (queue->max_time == CONF_NONE ||
 	    queue->default_time <= queue->max_time)
 		return 0;

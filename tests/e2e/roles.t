@@ -16,6 +16,7 @@ admins = {\"$boss\"}
 pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }
 queue default { grace = \"1s\" }
+class kept { users = {\"games\"} }
 queue third { }
 queue led { operators = {\"$lead\"}  grace = \"1s\" }"
 start_daemon
@@ -27,7 +28,8 @@ may()
 {
 	case $(as_user "$1" ask "$2" </dev/null) in
 	*" takes an operator "* | *" takes a"*"; you are '$1'"* | \
-		*": you are '$1' and no operator"* | *"is not yours"*) echo no ;;
+		*": you are '$1' and no operator"* | *"is not yours"* | \
+		*"may not use class"*) echo no ;;
 	*) echo yes ;;
 	esac
 }
@@ -73,6 +75,9 @@ update "comment":"x" yes/no/no yes/no/yes yes/yes/yes
 update "priority":"999999" no/no/no no/no/yes yes/yes/yes
 update "nice":"-5" no/no/no no/no/yes yes/yes/yes
 update "nice":"5" yes/no/no yes/no/yes yes/yes/yes
+update "class":"kept" no/no/no no/no/yes yes/yes/yes
+update "queue":"led","class":"kept" no/no/no no/no/yes yes/yes/yes
+update "class":"kept","queue":"third" no/no/no no/no/no yes/yes/yes
 update "queue":"third" yes/no/no yes/no/yes yes/yes/yes
 update "queue":"third","priority":"999999" no/no/no no/no/no yes/yes/yes
 update "priority":"999999","queue":"third" no/no/no no/no/no yes/yes/yes
@@ -95,9 +100,11 @@ for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
 	# shellcheck disable=SC2086 # three words
 	set -- $line
 	eval "user=\$$1"
-	as_user "$user" aisub -H -q "$2" --nice=-5 -o /dev/null --wrap true \
-		>/dev/null 2>&1 && got=yes || got=no
-	is "a new job of negative nice in $2 by $1" "$got" "$3"
+	for what in --nice=-5 --class=kept; do
+		as_user "$user" aisub -H -q "$2" $what -o /dev/null --wrap true \
+			>/dev/null 2>&1 && got=yes || got=no
+		is "a new job with $what in $2 by $1" "$got" "$3"
+	done
 done
 
 # What was done to whom is for operators of that queue, and for admins.

@@ -37,8 +37,8 @@ static int check_kind(const struct job *job, const struct spec *spec,
 }
 
 static int check_queue(struct state *state, const struct requeue *what,
-                       const struct submitter *owner, uint32_t *ret,
-                       struct err *err)
+                       const struct spec *spec, const struct submitter *owner,
+                       uint32_t *ret, struct err *err)
 {
 	int q = conf_queue_find(state->conf, what->queue);
 
@@ -49,7 +49,8 @@ static int check_queue(struct state *state, const struct requeue *what,
 		               (unsigned long long)what->job->id, what->queue);
 	*ret = (uint32_t)q;
 	if (what->who->uid == owner->uid &&
-	    submit_check_access(state, *ret, what->who, err) < 0)
+	    (submit_check_access(state, *ret, what->who, err) < 0 ||
+	     submit_check_class(state, spec, *ret, what->who, err) < 0))
 		return -1;
 	return submit_check_counts(state, *ret, owner, 1, err);
 }
@@ -115,7 +116,7 @@ int requeue_ended(struct state *state, const struct requeue *what, int64_t now,
 
 	spec_unpack(&spec, old->packed);
 	if (check_kind(old, &spec, now, err) < 0 ||
-	    check_queue(state, what, &owner, &queue, err) < 0)
+	    check_queue(state, what, &spec, &owner, &queue, err) < 0)
 		return -1;
 	job = make_again(state, old, &spec, &owner, queue, now);
 	if (state_check_fit(state, job, err) < 0) {

@@ -80,6 +80,31 @@ int submit_check_access(const struct state *state, uint32_t queue,
 	return 0;
 }
 
+int submit_check_class(const struct state *state, const struct spec *spec,
+                       uint32_t queue, const struct submitter *who,
+                       struct err *err)
+{
+	const struct conf *conf = state->conf;
+	const char *name = state_class(state, spec, queue);
+	int class = conf_class_find(conf, name);
+	int q = conf_queue_without_class(conf, (int)queue, name);
+
+	if (class < 0)
+		return err_set(err, ENOENT, "there is no class '%s'", name);
+	if (q >= 0)
+		return err_set(err, EACCES,
+		               "queue '%s' takes no jobs of class '%s'",
+		               conf->queues[q].name, name);
+	if (!who->operator_ && !listed(&conf->classes[class].users, who))
+		return err_set(err, EACCES,
+		               "user '%s' may not use class '%s'%s", who->user,
+		               name,
+		               spec->class ? ""
+		                           : ", that of the queue: name "
+		                             "another one with --class");
+	return 0;
+}
+
 /* Counts the user's jobs in this queue and all below it. */
 static uint64_t user_jobs(const struct state *state, uint32_t queue,
                           uint32_t user)
@@ -415,6 +440,7 @@ int state_check_submit(struct state *state, const struct spec *spec,
 
 	if (submit_queue(state, spec, &queue, err) < 0 ||
 	    submit_check_access(state, queue, who, err) < 0 ||
+	    submit_check_class(state, spec, queue, who, err) < 0 ||
 	    submit_check_grace(state, spec, queue, who, err) < 0 ||
 	    submit_check_spec(state, spec, who, queue, now, err) < 0 ||
 	    submit_check_counts(state, queue, who, *ahead + count, err) < 0)

@@ -39,6 +39,10 @@ int submit_queue(const struct state *state, const struct spec *spec,
 /* Check that the submitter may use the queue and all above it. */
 int submit_check_access(const struct state *state, uint32_t queue,
                         const struct submitter *who, struct err *err);
+/* Check that the queue allows the class and the submitter may use it. */
+int submit_check_class(const struct state *state, const struct spec *spec,
+                       uint32_t queue, const struct submitter *who,
+                       struct err *err);
 /* Check that max_jobs and the limits of the queues allow this many more
  * jobs. */
 int submit_check_counts(struct state *state, uint32_t queue,

@@ -289,6 +289,9 @@ static int check_pending(struct change *c, struct err *err)
 	if (check_grace(c, err) < 0)
 		return -1;
 	who = asking(c);
+	if (other_priority(c) &&
+	    submit_check_class(c->state, &spec, c->queue, &who, err) < 0)
+		return -1;
 	return submit_check_spec(c->state, &spec, &who, c->queue, c->now, err);
 }
 

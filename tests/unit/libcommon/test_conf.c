@@ -154,6 +154,14 @@ static const struct {
 	  "t:1: queue 'q': pools: there is no pool 'x'" },
 	{ "an unknown class", "queue q { class = fast }",
 	  "t:1: queue 'q': there is no class 'fast'" },
+	{ "an unknown class among several",
+	  "queue q {\n classes = {train, fast} }",
+	  "t:2: queue 'q': classes: there is no class 'fast'" },
+	{ "a class that a queue above does not allow",
+	  "queue p { classes = {train} }\n"
+	  "queue q { parent = p  class = inference }",
+	  "t:2: queue 'q': its class 'inference' is not among the classes of "
+	  "queue 'p'" },
 	{ "more time than allowed",
 	  "queue q { max_time = 1h\n default_time = 2h }",
 	  "t:2: queue 'q': default_time is more than max_time" },
@@ -547,6 +555,8 @@ static const char *const printed[] = {
 	"node \"n[1-3],m2\" { cpus = 1 } node z { }",
 	"node \"n2,n1\" { }",
 	"class train { preemptible = no } class z { priority = -3 }",
+	"class z { users = {ada, \"@staff\"} } "
+	"queue q { class = z  classes = {train, z} }",
 	"admins = {} operators = \"a\\\\b\" listen = {\"/a\\\"b\\${x}\"}",
 	"queue q { limit { cpus = 0 memory = 1025M } max_time = 61 }",
 	"pool a { } pool b { default_memory_per_cpu = 1T } queue q { }",

@@ -21,6 +21,7 @@ static const char conf[] = "max_jobs = 50\n"
 			   "pool here { runner = local }\n"
 			   "pool there { }\n"
 			   "class gold { priority = 200 }\n"
+			   "class kept { users = {\"eve\", \"@staff\"} }\n"
 			   "node \"n0\" { pool = here features = {\"ib\"} }\n"
 			   "queue batch { max_submit = 30 }\n"
 			   "queue short { max_time = \"10m\" "
@@ -32,7 +33,11 @@ static const char conf[] = "max_jobs = 50\n"
 			   "max_time = \"1h\" }\n"
 			   "queue left { parent = \"top\" }\n"
 			   "queue right { parent = \"top\" class = \"gold\" "
-			   "pools = {\"here\"} }\n";
+			   "pools = {\"here\"} }\n"
+			   "queue grove { classes = {\"train\", \"gold\"} }\n"
+			   "queue trees { parent = grove }\n"
+			   "queue plain { classes = train }\n"
+			   "queue vault { class = kept }\n";
 
 static bool in_staff(const char *group, const void *arg)
 {
@@ -83,6 +88,18 @@ static const struct {
 	{ "more licences than there are", "licenses=matlab:3", "*matlab*",
 	  EINVAL },
 	{ "no such class", "class=lead", "there is no class 'lead'", ENOENT },
+	{ "a class of others", "class=kept",
+	  "user 'ada' may not use class 'kept'", EACCES },
+	{ "a queue whose class is others'", "queue=vault",
+	  "user 'ada' may not use class 'kept', that of the queue: name "
+	  "another one with --class",
+	  EACCES },
+	{ "another class there", "queue=vault class=train", NULL, 0 },
+	{ "a class that the queue allows", "queue=trees class=gold", NULL, 0 },
+	{ "one that it does not allow", "queue=plain class=inference",
+	  "queue 'plain' takes no jobs of class 'inference'", EACCES },
+	{ "nor does the one above", "queue=trees class=inference",
+	  "queue 'grove' takes no jobs of class 'inference'", EACCES },
 	{ "a lower priority", "priority=10", NULL, 0 },
 	{ "a higher priority", "priority=51",
 	  "priority 51 is above the class's 50: that takes an operator of "
@@ -140,6 +157,15 @@ START_TEST(groups_count)
 	ck_assert_uint_eq(world_submit(&w, "queue=team"), 0);
 	w.who.user = "eve";
 	ck_assert_uint_eq(world_submit(&w, "queue=team"), 2);
+	PLAY(&w, "submit class=kept", "update 3 class=train");
+	w.who.user = "ada";
+	PLAY(&w, "update 3 class=kept => ! user 'ada' may not use class 'kept'",
+	     "update 2 comment=x");
+	w.who.operator_ = true;
+	PLAY(&w, "update 3 class=kept", "update 3 queue=plain;class=train",
+	     "update 3 class=kept => ! queue 'plain' takes no jobs of class "
+	     "'kept'");
+	w.who.operator_ = false;
 	world_fini(&w);
 }
 END_TEST
