@@ -215,7 +215,8 @@ static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
 	int status;
 
 	for (size_t i = 0; i < conf->nnodes; i++)
-		if (is_this_machine(&conf->nodes[i]))
+		if (is_local(conf, &conf->nodes[i]) &&
+		    is_this_machine(&conf->nodes[i]))
 			node = &conf->nodes[i];
 	status = machine_discover(&machine, node, arena, &err);
 	if (status == 0) {

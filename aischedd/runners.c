@@ -133,7 +133,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;
-	int n = state_node_find(state, info->name);
+	int n = state_node_of(state, p->pool, info->name);
 	struct node was = { .gone = true };
 
 	if (n >= 0)
@@ -314,13 +314,14 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 	}
 }
 
-static const struct conf_node *this_host(const struct conf *conf)
+static const struct conf_node *this_host(const struct conf *conf, uint32_t pool)
 {
 	char name[256] = "";
 
 	gethostname(name, sizeof(name) - 1);
 	for (size_t i = 0; i < conf->nnodes; i++)
-		if (!strcmp(conf->nodes[i].name, name))
+		if (conf->nodes[i].pool == (int)pool &&
+		    !strcmp(conf->nodes[i].name, name))
 			return &conf->nodes[i];
 	return NULL;
 }
@@ -334,7 +335,7 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 		.max_processes = d->conf->max_processes,
 		.rlimits = d->conf->rlimits,
 		.files = d->files,
-		.node = this_host(d->conf),
+		.node = this_host(d->conf, p->pool),
 	};
 
 	return runner_local_new(d->base, &conf, run_event, p, err);

@@ -24,13 +24,13 @@ static int find_nodes(struct daemon *d, const struct hostlist *list,
 static int drain(struct daemon *d, const struct hostlist *list, bool drained,
                  const char *reason, struct err *err)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		int node = state_node_find(d->state, list->name[i]);
-
-		if (state_drain(d->state, (uint32_t)node, drained, reason,
-		                err) < 0)
-			return -1;
-	}
+	for (size_t i = 0; i < list->n; i++)
+		for (int node = state_node_find(d->state, list->name[i]);
+		     node >= 0;
+		     node = state_node_next(d->state, list->name[i], node))
+			if (state_drain(d->state, (uint32_t)node, drained,
+			                reason, err) < 0)
+				return -1;
 	return 0;
 }
 

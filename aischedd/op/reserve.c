@@ -81,7 +81,7 @@ int op_reserve(struct daemon *d, struct ask *ask, const struct request_in *in,
 		size_t last = state_nreservations(d->state) - 1;
 
 		state_reservation_nodes(
-		    d->state, state_reservation(d->state, last), &nodes);
+		    d->state, state_reservation(d->state, last), false, &nodes);
 		daemon_answer(d, ask, json_pack("{s:s}", "nodes", nodes.data));
 	}
 	buf_free(&users);
@@ -125,7 +125,7 @@ static json_t *show_reservation(const struct state *state,
 	int64_t now = clock_wall_s();
 	json_t *shown;
 
-	state_reservation_nodes(state, r, &nodes);
+	state_reservation_nodes(state, r, false, &nodes);
 	shown = json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:s}", "name",
 	                  r->name, "start_time", (json_int_t)r->start,
 	                  "end_time", (json_int_t)r->end, "active",

@@ -114,9 +114,8 @@ void listing_job(const struct listing *l, const struct state *state,
 		v.nnodes = p->ntasks;
 		v.node = xcalloc(p->ntasks, sizeof(*v.node));
 		for (uint32_t i = 0; i < p->ntasks; i++)
-			v.node[i] = (char *)(uintptr_t)state_node(
-					state, p->task[i].node)
-			                ->name;
+			v.node[i] = (char *)(uintptr_t)state_node_label(
+			    state, p->task[i].node);
 		qsort(v.node, v.nnodes, sizeof(*v.node), by_name);
 	}
 	write_job(l, &v);

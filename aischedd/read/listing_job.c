@@ -229,12 +229,19 @@ static void j_exit_code(struct row_view *v)
 		put_null(v);
 }
 
+/* Returns the name of its first node, without the pool; "" if it has none. */
+static const char *first_host(const struct row_view *v)
+{
+	const char *slash = v->nnodes ? strchr(v->node[0], '/') : NULL;
+
+	return slash ? slash + 1 : v->nnodes ? v->node[0] : "";
+}
+
 static void put_file(struct row_view *v, bool error)
 {
 	struct buf text = { 0 };
 
-	listing_output(v->job, v->user, v->nnodes ? v->node[0] : "", 0, error,
-	               &text);
+	listing_output(v->job, v->user, first_host(v), 0, error, &text);
 	put_buf(v, &text);
 }
 
@@ -350,7 +357,7 @@ static struct ledger_sum total_of(const struct row_view *v)
 static void j_batch_host(struct row_view *v)
 {
 	if (v->nnodes && state_of(v) != JOB_PENDING)
-		put_text(v, v->node[0]);
+		put_text(v, first_host(v));
 	else
 		put_null(v);
 }

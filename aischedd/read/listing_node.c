@@ -86,7 +86,7 @@ static void n_topology(struct row_view *v)
 }
 
 /* clang-format off */
-FIELD(n_name,            put_text,   node_of(v)->name)
+FIELD(n_name,            put_text,   state_node_label(v->state, v->index))
 FIELD(n_pool,            put_text,   pool_of(v))
 FIELD(n_cpus,            put_milli,  node_of(v)->cpu_milli)
 FIELD(n_cpus_free,       put_milli,  v->left->free[RES_CPU])

@@ -13,7 +13,11 @@ static bool placed_on(const char *place, const struct filter *nodes)
 	for (const char *s = place; s && *s;) {
 		const char *end = strchr(s, ';');
 
-		if (filter_has_part(nodes, s, strcspn(s, ":")))
+		size_t len = strcspn(s, ":"), pool = strcspn(s, "/:");
+
+		if (filter_has_part(nodes, s, len) ||
+		    (pool < len &&
+		     filter_has_part(nodes, s + pool + 1, len - pool - 1)))
 			return true;
 		s = end ? end + 1 : NULL;
 	}

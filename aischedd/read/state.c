@@ -46,10 +46,11 @@ static bool fits_active(const struct reading *r, const struct job *job)
 		return false;
 	for (uint32_t i = 0; !there && job->place && i < job->place->ntasks;
 	     i++) {
-		const char *name =
-		    state_node(state, job->place->task[i].node)->name;
+		const struct node *node =
+		    state_node(state, job->place->task[i].node);
 
-		there = filter_has(&r->by.nodes, name);
+		there = filter_has(&r->by.nodes, node->name) ||
+		        filter_has(&r->by.nodes, node->full);
 	}
 	return there;
 }
@@ -114,9 +115,13 @@ static void take_nodes(struct reading *r)
 
 	r->left = xcalloc(n + 1, sizeof(*r->left));
 	state_nodes_left(state, r->left);
-	for (uint32_t i = 0; i < n; i++)
-		if (filter_has(&r->by.names, state_node(state, i)->name))
+	for (uint32_t i = 0; i < n; i++) {
+		const struct node *node = state_node(state, i);
+
+		if (!node->removed && (filter_has(&r->by.names, node->name) ||
+		                       filter_has(&r->by.names, node->full)))
 			take_active(r, i);
+	}
 }
 
 static void take_queues(struct reading *r)

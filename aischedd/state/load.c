@@ -49,7 +49,7 @@ static int claim_parse(struct state *state, const char *text, struct held **ret,
 		size_t len = strcspn(s, ",*");
 		char *name = xstrndup(s, len), *end;
 		unsigned long times = 1;
-		uint32_t index = node_intern(state, name, 0);
+		uint32_t index = node_intern(state, name);
 
 		free(name);
 		s += len;
@@ -161,16 +161,19 @@ void state_load_array(struct state *state, const struct array *array)
 	map_set(&state->records.arrays, copy->id, copy);
 }
 
-uint32_t state_load_node(struct state *state, const char *name,
-                         const char *pool, bool drained, const char *reason)
+void state_load_node(struct state *state, const char *name, const char *pool,
+                     bool drained, const char *reason)
 {
-	int p = conf_pool_find(state->conf, pool);
-	uint32_t n = node_intern(state, name, p < 0 ? 0 : (uint32_t)p);
+	char *full = xasprintf("%s%s%s", pool, *pool ? "/" : "", name);
+	uint32_t n;
 
-	state->nodes.node[n].drained = drained;
-	if (drained && reason)
-		state->nodes.node[n].drain_reason = xstrdup(reason);
-	return n;
+	if (!*pool || conf_pool_find(state->conf, pool) >= 0) {
+		n = node_intern(state, full);
+		state->nodes.node[n].drained = drained;
+		if (drained && reason)
+			text_set(&state->nodes.node[n].drain_reason, reason);
+	}
+	free(full);
 }
 
 void state_load_queue(struct state *state, const char *name, bool open,

@@ -28,8 +28,11 @@ struct job_texts {
 int state_load_job(struct state *state, struct job **job,
                    const struct job_texts *texts, struct err *err);
 void state_load_array(struct state *state, const struct array *array);
-uint32_t state_load_node(struct state *state, const char *name,
-                         const char *pool, bool drained, const char *reason);
+
+/* pool: "" if it was not known yet. Nodes of pools that are no longer
+ * configured are left out. */
+void state_load_node(struct state *state, const char *name, const char *pool,
+                     bool drained, const char *reason);
 
 /* configured: what the configuration said when `open` was stored; if it says
  * otherwise now, the configuration wins. */

@@ -9,13 +9,15 @@
 #include "libcommon/mem.h"
 
 void state_placement_format(const struct state *state,
-                            const struct placement *place, struct buf *out)
+                            const struct placement *place, bool by_pool,
+                            struct buf *out)
 {
 	for (uint32_t i = 0; i < place->ntasks; i++) {
 		const struct snap_task *t = &place->task[i];
 
 		buf_printf(out, "%s%s:%llx:%u:", i ? ";" : "",
-		           state->nodes.node[t->node].name,
+		           by_pool ? state->nodes.node[t->node].full
+		                   : state_node_label(state, t->node),
 		           (unsigned long long)t->gpus, t->gpu_milli);
 		for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
 			buf_printf(out, "%s%u/%u", c > t->cpu_first ? "," : "",
@@ -34,7 +36,7 @@ static int task_parse(struct state *state, const char **s,
 	if (!colon)
 		return -1;
 	name = xstrndup(*s, (size_t)(colon - *s));
-	task->node = node_intern(state, name, 0);
+	task->node = node_intern(state, name);
 	free(name);
 	task->gpus = strtoull(colon + 1, &end, 16);
 	if (*end++ != ':')

@@ -11,9 +11,11 @@
 struct state;
 
 /* Format NODE:GPUS:MILLI:CPU/MILLI,... joined by ';', one for each task; GPUS
- * is a hexadecimal mask. */
+ * is a hexadecimal mask. by_pool: each NODE is "POOL/NAME", as
+ * state_placement_parse() needs it where pools have nodes of the same name. */
 void state_placement_format(const struct state *state,
-                            const struct placement *place, struct buf *out);
+                            const struct placement *place, bool by_pool,
+                            struct buf *out);
 
 /* Parse that; unknown nodes are added, as gone. Returns NULL with EINVAL. */
 struct placement *state_placement_parse(struct state *state, const char *text,

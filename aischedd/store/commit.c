@@ -100,11 +100,18 @@ static int put_nodes(struct store *store, const struct state *state,
 		const struct node *node = state_node(state, i);
 		struct stmt s;
 
-		if (!node->dirty)
+		if (!node->dirty || node->removed)
 			continue;
+		s = db_use(&store->db, DROP_EXPECTED);
+		db_text(&s, 1, node->name);
+		if (!node->expected && db_run(&store->db, &s, err) < 0)
+			return -1;
 		s = db_use(&store->db, PUT_NODE);
 		db_text(&s, 1, node->name);
-		db_text(&s, 2, state_conf(state)->pools[node->pool].name);
+		db_text(&s, 2,
+		        node->expected
+		            ? ""
+		            : state_conf(state)->pools[node->pool].name);
 		db_i64(&s, 3, node->drained);
 		db_text(&s, 4, node->drain_reason);
 		if (db_run(&store->db, &s, err) < 0)
@@ -159,7 +166,7 @@ static int put_reservation(struct store *store, const struct state *state,
 	struct buf nodes = { 0 };
 	int result;
 
-	state_reservation_nodes(state, r, &nodes);
+	state_reservation_nodes(state, r, true, &nodes);
 	db_text(&s, 1, r->name);
 	db_i64(&s, 2, r->start);
 	db_i64(&s, 3, r->end);

@@ -100,6 +100,13 @@ static const char *const steps[] = {
 	" owner TEXT, text TEXT);"
 	"CREATE INDEX audit_time ON audit (time_ms);"
 	"CREATE INDEX audit_job ON audit (job) WHERE job IS NOT NULL;",
+	/* Nodes of the same name in several pools. */
+	"CREATE TABLE pool_node (name TEXT, pool TEXT, drained INTEGER,"
+	" reason TEXT, PRIMARY KEY (pool, name)) WITHOUT ROWID;"
+	"INSERT INTO pool_node SELECT name, pool, drained, reason FROM node"
+	" WHERE pool IS NOT NULL;"
+	"DROP TABLE node;"
+	"ALTER TABLE pool_node RENAME TO node;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -207,7 +207,7 @@ static void put_text(const struct state *state, const struct job *job,
 		break;
 	case T_PLACE:
 		if (job->place)
-			state_placement_format(state, job->place, out);
+			state_placement_format(state, job->place, true, out);
 		break;
 	case T_DEPEND:
 		if (job->deps)
@@ -215,7 +215,7 @@ static void put_text(const struct state *state, const struct job *job,
 		break;
 	case T_LEAVING:
 		if (job->leaving)
-			state_placement_format(state, job->leaving, out);
+			state_placement_format(state, job->leaving, true, out);
 		break;
 	case T_CLAIM:
 		state_claim_format(state, job->claim, out);

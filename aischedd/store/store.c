@@ -38,6 +38,7 @@ static const char *const fixed_sql[NSQL] = {
 	[GET_META] = "SELECT value FROM meta WHERE key = ?",
 	[PUT_NODE] = "INSERT OR REPLACE INTO node (name, pool, drained,"
 		     " reason) VALUES (?,?,?,?)",
+	[DROP_EXPECTED] = "DELETE FROM node WHERE name = ? AND pool = ''",
 	[LOAD_NODES] = "SELECT name, pool, drained, reason FROM node",
 	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"
 		      " VALUES (?,?,?)",

@@ -98,6 +98,7 @@ struct conf_node {
 	struct strlist features, taints;
 	int64_t reserve_cpus;   /* milli; 0: none */
 	int64_t reserve_memory; /* MiB; 0: none */
+	bool by_pool;           /* its section is called "POOL/NAME" */
 	int line;
 };
 

@@ -122,9 +122,18 @@ static int add_names(struct nodes *nodes, cfg_t *section,
 		return build_fail(nodes->b, at, "more than %d nodes",
 		                  LIMIT_NODES);
 	for (size_t i = 0; i < list->n; i++) {
+		const char *pool = nodes->b->conf->pools[common->pool].name;
+		const char *name = list->name[i], *slash = strchr(name, '/');
+		size_t len = slash ? (size_t)(slash - name) : 0;
 		struct conf_node *node;
 
-		if (conf_check_node_name(list->name[i], nodes->b->err) < 0)
+		if (slash && (strlen(pool) != len || memcmp(pool, name, len)))
+			return build_fail(nodes->b, at,
+			                  "node '%s': its pool is '%s'", name,
+			                  pool);
+		if (slash)
+			name = slash + 1;
+		if (conf_check_node_name(name, nodes->b->err) < 0)
 			return err_wrap(nodes->b->err, "%s:%d", at->file,
 			                at->line);
 		nodes->node = GROW(nodes->node, nodes->n, &nodes->cap);
@@ -132,7 +141,8 @@ static int add_names(struct nodes *nodes, cfg_t *section,
 		nodes->at[nodes->n] = at;
 		node = &nodes->node[nodes->n++];
 		*node = *common;
-		node->name = arena_strdup(nodes->b->conf->arena, list->name[i]);
+		node->by_pool = slash != NULL;
+		node->name = arena_strdup(nodes->b->conf->arena, name);
 	}
 	if (!common->topology)
 		return 0;
@@ -168,6 +178,8 @@ static int by_name(const void *a, const void *b)
 	const struct conf_node *y = *(const struct conf_node *const *)b;
 	int order = strcmp(x->name, y->name);
 
+	if (!order)
+		order = (x->pool > y->pool) - (x->pool < y->pool);
 	return order ? order : (x > y) - (x < y);
 }
 
@@ -184,6 +196,7 @@ static const struct conf_node *find_twice(const struct nodes *nodes)
 	qsort(sorted, nodes->n, sizeof(*sorted), by_name);
 	for (size_t i = 1; i < nodes->n; i++)
 		if (!strcmp(sorted[i - 1]->name, sorted[i]->name) &&
+		    sorted[i - 1]->pool == sorted[i]->pool &&
 		    (!found || sorted[i] < found))
 			found = sorted[i];
 	free(sorted);

@@ -105,6 +105,22 @@ static bool is_same_node(struct printer *p, const struct conf_node *a,
 	return same;
 }
 
+/* Returns how a section names the node. */
+static const char *node_title(const struct printer *p,
+                              const struct conf_node *node)
+{
+	const char *pool = p->conf->pools[node->pool].name;
+	struct buf text = { 0 };
+	const char *title;
+
+	if (!node->by_pool)
+		return node->name;
+	buf_printf(&text, "%s/%s", pool, node->name);
+	title = arena_strdup(p->arena, text.data);
+	buf_free(&text);
+	return title;
+}
+
 /* Print nodes a up to b as one section, if the hostlist keeps their order. */
 static bool print_nodes_as_one(struct printer *p, size_t a, size_t b,
                                const void *initial)
@@ -116,7 +132,7 @@ static bool print_nodes_as_one(struct printer *p, size_t a, size_t b,
 	bool same;
 
 	for (size_t i = a; i < b; i++)
-		name[i - a] = node[i].name;
+		name[i - a] = node_title(p, &node[i]);
 	hostlist_format(name, b - a, &title);
 	same = hostlist_parse(&list, title.data, NULL) == 0 && list.n == b - a;
 	for (size_t i = 0; same && i < list.n; i++)
@@ -141,8 +157,8 @@ static void print_nodes(struct printer *p)
 		if (print_nodes_as_one(p, a, b, initial))
 			continue;
 		for (size_t i = a; i < b; i++)
-			print_section(p, "node", node[i].name, &node[i],
-			              initial);
+			print_section(p, "node", node_title(p, &node[i]),
+			              &node[i], initial);
 	}
 }
 

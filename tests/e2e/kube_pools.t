@@ -110,7 +110,7 @@ fails "but not so many of it" 1 "pool 'two' has not listed its nodes yet" \
 	aictl reserve create more --start "$(date -d +2days +%FT%T)" \
 	--duration 1h --pool two --count 1 --maintenance
 ok "one that is not there, too" aictl drain nowhere -r "new disk"
-is "nothing of it runs" "$(aiq -h -w two-0 -o id)" ""
+is "nothing of it runs" "$(aiq -h -w two-0 -o job_id)" ""
 # shellcheck disable=SC2119
 apiserver_start
 ok "it is back: the job runs there" wait_for is_state "$id" RUNNING
@@ -124,6 +124,52 @@ fails "now it is known that there is none" 1 "there is no node 'nowhere2'" \
 aictl undrain two-0
 aictl reserve delete later
 aicancel --wait "$id"
+
+# --- nodes of the same name ----------------------------------------------------
+
+# NODE: its state.
+node_state()
+{
+	aiq --nodes -h -o name,state | awk -v node="$1" '$1 == node { print $2 }'
+}
+
+# NODE STATE [NODE STATE]...: they are.
+nodes_are()
+{
+	while [ $# -gt 0 ]; do
+		[ "$(node_state "$1")" = "$2" ] || return
+		shift 2
+	done
+}
+
+cluster one
+kube_nodes 1 two 8
+ok "two clusters have a node 'two-0'" wait_for nodes_are \
+	one/two-0 IDLE two/two-0 IDLE
+is "'two-1' is in one alone" "$(node_state two-1)" IDLE
+aictl drain one/two-0 -r "new disk"
+is "one of them is drained" "$(node_state one/two-0) $(node_state two/two-0)" \
+	"DRAINED IDLE"
+id=$(aisub --parsable --pool two --nodelist two-0 --wrap true)
+ok "a job runs on the other" wait_for is_state "$id" RUNNING
+is "which it names" "$(aiq -h -o nodelist "$id")" two/two-0
+is "it is found there" "$(aiq -h -w two/two-0 -o job_id)" "$id"
+is "and not here" "$(aiq -h -w one/two-0 -o job_id)" ""
+stop_daemon
+start_daemon
+ok "the daemon is back" wait_for nodes_are one/two-0 DRAINED two/two-0 MIXED
+is "the job runs where it ran" "$(state_of "$id") $(aiq -h -o nodelist "$id")" \
+	"RUNNING two/two-0"
+aicancel --wait "$id"
+is "the history knows it" "$(aiq --history -h -w two/two-0 -o job_id,nodelist |
+	tr -s ' ')" "$id two/two-0"
+ok "a name alone means both" aictl drain two-0 -r "new disk"
+is "both are drained" "$(node_state one/two-0) $(node_state two/two-0)" \
+	"DRAINED DRAINED"
+aictl undrain two-0
+kube delete node two-0 >/dev/null
+ok "one goes, the other has its name alone" wait_for nodes_are \
+	two-0 IDLE
 
 # --- two daemons -------------------------------------------------------------
 

@@ -22,38 +22,182 @@ static uint64_t name_key(const char *name)
 	return hash_bytes(0, name, strlen(name));
 }
 
-int state_node_find(const struct state *state, const char *name)
+/* Returns the name in a text "NAME" or "POOL/NAME". */
+static const char *name_in(const char *text)
 {
-	/* Indices are stored plus one: the map cannot hold NULL. */
-	uintptr_t known =
-	    (uintptr_t)map_find(&state->nodes.by_name, name_key(name));
+	const char *slash = strchr(text, '/');
 
-	return (int)known - 1;
+	return slash ? slash + 1 : text;
 }
 
-uint32_t node_intern(struct state *state, const char *name, uint32_t pool)
+/* Returns the pool that a text names, or -1 if it names none that there is. */
+static int pool_in(const struct state *state, const char *text)
 {
-	int known = state_node_find(state, name);
+	size_t len = (size_t)(name_in(text) - text);
 
-	if (known >= 0)
-		return (uint32_t)known;
-	state->nodes.node =
-	    GROW(state->nodes.node, state->nodes.n, &state->nodes.cap);
-	state->nodes.node[state->nodes.n] =
-	    (struct node){ .name = xstrdup(name), .pool = pool, .gone = true };
-	map_set(&state->nodes.by_name, name_key(name),
-	        (void *)(uintptr_t)(state->nodes.n + 1));
-	return (uint32_t)state->nodes.n++;
+	for (size_t i = 0; len && i < state->conf->npools; i++) {
+		const char *name = state->conf->pools[i].name;
+
+		if (strlen(name) == len - 1 && !memcmp(name, text, len - 1))
+			return (int)i;
+	}
+	return -1;
 }
 
-int state_node_expect(struct state *state, const char *name)
+static bool is_meant(const struct node *node, const char *text)
+{
+	return !strcmp(name_in(text) == text ? node->name : node->full, text);
+}
+
+/* Returns the first from this one on, a number plus one, that is meant. */
+static int from(const struct state *state, uintptr_t next, const char *text)
+{
+	while (next && !is_meant(&state->nodes.node[next - 1], text))
+		next = state->nodes.node[next - 1].namesake;
+	return (int)next - 1;
+}
+
+int state_node_find(const struct state *state, const char *text)
+{
+	return from(
+	    state,
+	    (uintptr_t)map_find(&state->nodes.by_name, name_key(name_in(text))),
+	    text);
+}
+
+int state_node_next(const struct state *state, const char *text, int after)
+{
+	return from(state, state->nodes.node[after].namesake, text);
+}
+
+int state_node_of(const struct state *state, uint32_t pool, const char *name)
 {
 	int node = state_node_find(state, name);
-	int pool = state_pool_unready(state);
 
-	if (node >= 0 || pool < 0)
+	while (node >= 0 && state->nodes.node[node].pool != pool)
+		node = state_node_next(state, name, node);
+	return node;
+}
+
+const char *state_node_label(const struct state *state, uint32_t n)
+{
+	const struct node *node = &state->nodes.node[n];
+	int other = -1;
+
+	if (state->nodes.namesakes)
+		other = state_node_find(state, node->name);
+	while (other == (int)n || (other >= 0 && state->nodes.node[other].gone))
+		other = state_node_next(state, node->name, other);
+	return other >= 0 ? node->full : node->name;
+}
+
+static void link_name(struct node_table *t, uint32_t n)
+{
+	uint64_t key = name_key(t->node[n].name);
+
+	t->node[n].namesake = (uint32_t)(uintptr_t)map_find(&t->by_name, key);
+	t->namesakes |= t->node[n].namesake != 0;
+	map_set(&t->by_name, key, (void *)(uintptr_t)(n + 1));
+}
+
+static void name_it(struct state *state, struct node *node, const char *name)
+{
+	char *full =
+	    xasprintf("%s/%s", state->conf->pools[node->pool].name, name);
+
+	if (!state->nodes.names)
+		state->nodes.names = arena_new();
+	node->full = arena_strdup(state->nodes.names, full);
+	node->name = name_in(node->full);
+	free(full);
+}
+
+static uint32_t add(struct state *state, const char *name, uint32_t pool)
+{
+	struct node_table *t = &state->nodes;
+	struct node *node;
+
+	t->node = GROW(t->node, t->n, &t->cap);
+	node = &t->node[t->n];
+	*node = (struct node){ .pool = pool, .gone = true };
+	name_it(state, node, name);
+	link_name(t, (uint32_t)t->n);
+	return (uint32_t)t->n++;
+}
+
+uint32_t node_intern(struct state *state, const char *text)
+{
+	const char *name = name_in(text);
+	int pool = pool_in(state, text);
+	int node = pool < 0 ? state_node_find(state, name)
+	                    : state_node_of(state, (uint32_t)pool, name);
+	uint32_t n;
+
+	if (node >= 0)
+		return (uint32_t)node;
+	n = add(state, name, pool < 0 ? 0 : (uint32_t)pool);
+	state->nodes.node[n].expected = pool < 0;
+	return n;
+}
+
+int state_node_expect(struct state *state, const char *text)
+{
+	int node = state_node_find(state, text), pool = pool_in(state, text);
+
+	if (node >= 0)
 		return node;
-	return (int)node_intern(state, name, (uint32_t)pool);
+	if (name_in(text) != text) {
+		if (pool < 0 || state->pools.ready[pool])
+			return -1;
+		return (int)add(state, name_in(text), (uint32_t)pool);
+	}
+	pool = state_pool_unready(state);
+	if (pool < 0)
+		return -1;
+	node = (int)add(state, text, (uint32_t)pool);
+	state->nodes.node[node].expected = true;
+	return node;
+}
+
+/* Returns the node of a pool that has listed it; adds an unknown one. */
+static uint32_t seen(struct state *state, uint32_t pool, const char *name)
+{
+	int n = state_node_of(state, pool, name);
+	struct node *node;
+
+	for (int other = n < 0 ? state_node_find(state, name) : -1; other >= 0;
+	     other = state_node_next(state, name, other))
+		if (state->nodes.node[other].expected)
+			n = other;
+	if (n < 0)
+		return add(state, name, pool);
+	node = &state->nodes.node[n];
+	if (!node->expected)
+		return (uint32_t)n;
+	node->expected = false;
+	node->pool = pool;
+	name_it(state, node, name);
+	if (node->drained)
+		node_tell_drain(state, (uint32_t)n);
+	return (uint32_t)n;
+}
+
+void nodes_reconf(struct state *state, const struct conf *conf)
+{
+	struct node_table *t = &state->nodes;
+
+	map_free(&t->by_name);
+	t->namesakes = false;
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct node *node = &t->node[i];
+		int pool =
+		    conf_pool_find(conf, state->conf->pools[node->pool].name);
+
+		node->removed |= pool < 0;
+		node->pool = pool < 0 ? 0 : (uint32_t)pool;
+		if (!node->removed)
+			link_name(t, i);
+	}
 }
 
 static void *copy(const void *from, size_t n, size_t size)
@@ -140,20 +284,27 @@ static void deal_cpus(struct node *node)
 	}
 }
 
+static uint64_t section_key(uint32_t pool, const char *name)
+{
+	return hash_bytes(pool, name, strlen(name));
+}
+
 void node_index_sections(struct state *state)
 {
 	const struct conf *conf = state->conf;
 
 	map_free(&state->nodes.sections);
 	for (size_t i = 0; i < conf->nnodes; i++)
-		map_set(&state->nodes.sections, name_key(conf->nodes[i].name),
+		map_set(&state->nodes.sections,
+		        section_key((uint32_t)conf->nodes[i].pool,
+		                    conf->nodes[i].name),
 		        (void *)(uintptr_t)(i + 1));
 }
 
 void node_apply_conf(struct state *state, struct node *node)
 {
-	uintptr_t section =
-	    (uintptr_t)map_find(&state->nodes.sections, name_key(node->name));
+	uintptr_t section = (uintptr_t)map_find(
+	    &state->nodes.sections, section_key(node->pool, node->name));
 
 	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
 	node->cpu_milli = node->cpu_found;
@@ -185,7 +336,7 @@ void node_apply_conf(struct state *state, struct node *node)
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info)
 {
-	uint32_t n = node_intern(state, info->name, pool);
+	uint32_t n = seen(state, pool, info->name);
 	struct node *node = &state->nodes.node[n];
 
 	free(node->cpu_numa);
@@ -193,11 +344,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->cpu_reserved);
 	free(node->gpu_numa);
 	free(node->gpu_link);
-	if (node->gone || node->pool != pool)
+	if (node->gone)
 		node->dirty = state->nodes.dirty = true;
-	if (node->drained && node->pool != pool)
-		node_tell_drain(state, n);
-	node->pool = pool;
 	node->gone = info->gone;
 	node->down = info->down;
 	node->cordoned = info->cordoned;
@@ -260,7 +408,6 @@ void nodes_free(struct node_table *nodes)
 	for (size_t i = 0; i < nodes->n; i++) {
 		struct node *node = &nodes->node[i];
 
-		free((char *)node->name);
 		free(node->drain_reason);
 		free(node->seen_reason);
 		free(node->avoid_reason);
@@ -275,6 +422,8 @@ void nodes_free(struct node_table *nodes)
 		free_words(&node->taints);
 	}
 	free(nodes->node);
+	if (nodes->names)
+		arena_free(nodes->names);
 	map_free(&nodes->by_name);
 	map_free(&nodes->sections);
 	map_free(&nodes->fits);

@@ -12,16 +12,22 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/map.h"
+#include "libcommon/mem.h"
 
 struct state;
 
+/* A node is one of its pool: nodes of several pools may have the same name. */
 struct node {
+	const char *full; /* "POOL/NAME"; the table owns it */
 	const char *name;
 	uint32_t pool;
-	bool gone;     /* its runner no longer has it */
-	bool down;     /* by its runner */
-	bool drained;  /* by an admin */
-	bool cordoned; /* by an admin of its cluster */
+	uint32_t namesake; /* another one of this name, plus one; 0: none */
+	bool expected;     /* it was named, and its pool is a guess */
+	bool removed;      /* its pool is no longer configured */
+	bool gone;         /* its runner no longer has it */
+	bool down;         /* by its runner */
+	bool drained;      /* by an admin */
+	bool cordoned;     /* by an admin of its cluster */
 	bool dirty;
 	/* Owned, each NULL or set; node_reason() says which one counts. */
 	char *drain_reason; /* why an admin drained it */
@@ -54,7 +60,9 @@ struct node {
 struct node_table {
 	struct node *node;
 	size_t n, cap;
-	struct map by_name;
+	struct arena *names; /* snapshots refer to them */
+	struct map by_name;  /* the newest of a name, plus one */
+	bool namesakes;      /* some have the name of another one */
 	struct map sections; /* sections of the configuration by node name */
 	struct map fits;     /* hashes of shapes that fit the empty cluster */
 	bool dirty;          /* some nodes are to be written */
@@ -63,12 +71,22 @@ struct node_table {
 size_t state_nnodes(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
 
-/* Returns the index of the node of this name, or -1. */
-int state_node_find(const struct state *state, const char *name);
+/* Nodes that a text means: "NAME" all of that name, "POOL/NAME" that one.
+ * Returns the index of the first of them, or of the next after another, or
+ * -1. */
+int state_node_find(const struct state *state, const char *text);
+int state_node_next(const struct state *state, const char *text, int after);
 
-/* The same, but as long as some pool has not listed its nodes, an unknown one
- * is added, as gone: it may be one of them. */
-int state_node_expect(struct state *state, const char *name);
+/* Returns the index of the node of this pool, or -1. */
+int state_node_of(const struct state *state, uint32_t pool, const char *name);
+
+/* Like state_node_find(), but as long as some pool has not listed its nodes, an
+ * unknown one is added, as gone: it may be one of them. */
+int state_node_expect(struct state *state, const char *text);
+
+/* Returns what to call it: "NAME", or "POOL/NAME" if several pools have such a
+ * node. */
+const char *state_node_label(const struct state *state, uint32_t node);
 
 /* Why the node is down, drained or avoided, or NULL.  If it is down or gone,
  * the admin's reason is kept for later. */
@@ -85,8 +103,13 @@ int state_drain(struct state *state, uint32_t node, bool drained,
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Returns the node of this name; adds an unknown one, as gone. */
-uint32_t node_intern(struct state *state, const char *name, uint32_t pool);
+/* Returns the node that a text of the store means, "POOL/NAME", or "NAME" as
+ * earlier versions wrote; adds an unknown one, as gone. */
+uint32_t node_intern(struct state *state, const char *text);
+
+/* Give each node the number of its pool in a new configuration. Those whose
+ * pool it lacks stay as removed: nothing finds them. */
+void nodes_reconf(struct state *state, const struct conf *conf);
 void node_apply_conf(struct state *state, struct node *node);
 
 /* Returns the socket and the link group of a device: as configured, else as the

@@ -31,10 +31,10 @@ static int remap(const struct state *state, const struct conf *conf,
 			               jobs[q], jobs[q] == 1 ? "" : "s");
 	}
 	for (size_t i = 0; i < state->nodes.n; i++) {
-		const char *pool = old->pools[state->nodes.node[i].pool].name;
+		const struct node *node = &state->nodes.node[i];
+		const char *pool = old->pools[node->pool].name;
 
-		if (conf_pool_find(conf, pool) < 0 &&
-		    !state->nodes.node[i].gone)
+		if (conf_pool_find(conf, pool) < 0 && !node->gone)
 			return err_set(err, EBUSY,
 			               "pool '%s' has nodes: removing it takes "
 			               "a restart",
@@ -73,13 +73,7 @@ static void reconf_pools(struct state *state, const struct conf *conf)
 	bool ready[LIMIT_POOLS] = { false };
 	char *trouble[LIMIT_POOLS] = { NULL };
 
-	for (size_t i = 0; i < state->nodes.n; i++) {
-		struct node *node = &state->nodes.node[i];
-		int pool =
-		    conf_pool_find(conf, state->conf->pools[node->pool].name);
-
-		node->pool = pool < 0 ? 0 : (uint32_t)pool;
-	}
+	nodes_reconf(state, conf);
 	for (size_t i = 0; i < state->conf->npools; i++) {
 		int pool = conf_pool_find(conf, state->conf->pools[i].name);
 

@@ -67,12 +67,14 @@ const struct reservation *state_node_reserved(const struct state *state,
 }
 
 void state_reservation_nodes(const struct state *state,
-                             const struct reservation *r, struct buf *out)
+                             const struct reservation *r, bool by_pool,
+                             struct buf *out)
 {
 	const char **name = xcalloc(r->nnodes + 1, sizeof(*name));
 
 	for (uint32_t i = 0; i < r->nnodes; i++)
-		name[i] = state->nodes.node[r->node[i]].name;
+		name[i] = by_pool ? state->nodes.node[r->node[i]].full
+		                  : state_node_label(state, r->node[i]);
 	hostlist_format(name, r->nnodes, out);
 	free(name);
 }
@@ -152,39 +154,45 @@ static void sort_nodes(struct reservation *r)
 	r->nnodes = n;
 }
 
-static int named_node(struct state *state, struct reservation *r,
+static int named_node(struct state *state, struct reservation *r, size_t *cap,
                       const char *name, struct err *err)
 {
-	int node = state_node_expect(state, name);
 	const struct reservation *other;
+	bool found = false;
 
-	if (node < 0 ||
-	    (state->nodes.node[node].gone &&
-	     state_pool_is_ready(state, state->nodes.node[node].pool)))
-		return err_set(err, ENOENT,
-		               "there is no node '%s'; `aiq --nodes` lists "
-		               "them",
-		               name);
-	other = kept_by(state, (uint32_t)node, window_of(r));
-	if (other)
-		return err_set(err, EBUSY,
-		               "reservation '%s' keeps node '%s' at that time",
-		               other->name, name);
-	r->node[r->nnodes++] = (uint32_t)node;
-	return 0;
+	for (int n = state_node_expect(state, name); n >= 0;
+	     n = state_node_next(state, name, n)) {
+		const struct node *node = &state->nodes.node[n];
+
+		if (node->gone && state_pool_is_ready(state, node->pool))
+			continue;
+		found = true;
+		other = kept_by(state, (uint32_t)n, window_of(r));
+		if (other)
+			return err_set(err, EBUSY,
+			               "reservation '%s' keeps node '%s' at "
+			               "that time",
+			               other->name, name);
+		r->node = GROW(r->node, r->nnodes, cap);
+		r->node[r->nnodes++] = (uint32_t)n;
+	}
+	if (found)
+		return 0;
+	return err_set(err, ENOENT,
+	               "there is no node '%s'; `aiq --nodes` lists them", name);
 }
 
 static int named_nodes(struct state *state, struct reservation *r,
                        const char *text, struct err *err)
 {
 	struct hostlist list;
+	size_t cap = 0;
 	int result = 0;
 
 	if (hostlist_parse(&list, text, err) < 0)
 		return -1;
-	r->node = xcalloc(list.n + 1, sizeof(*r->node));
 	for (size_t i = 0; i < list.n && result == 0; i++)
-		result = named_node(state, r, list.name[i], err);
+		result = named_node(state, r, &cap, list.name[i], err);
 	hostlist_free(&list);
 	if (result == 0 && !r->nnodes)
 		result = err_set(err, EINVAL, "no nodes are named");
@@ -372,7 +380,7 @@ int state_load_reservation(struct state *state, const struct reserve_ask *ask,
 		return err_wrap(err, "reservation '%s'", ask->name);
 	r.node = xcalloc(list.n + 1, sizeof(*r.node));
 	for (size_t i = 0; i < list.n; i++)
-		r.node[r.nnodes++] = node_intern(state, list.name[i], 0);
+		r.node[r.nnodes++] = node_intern(state, list.name[i]);
 	hostlist_free(&list);
 	add(state, &r, ask, guests);
 	return 0;

@@ -69,9 +69,10 @@ int state_unreserve(struct state *state, const char *name, int64_t now,
 size_t state_nreservations(const struct state *state);
 const struct reservation *state_reservation(const struct state *state,
                                             size_t i);
-/* "n[0-3]" */
+/* Append "n[0-3]"; by_pool: "POOL/n[0-3]", as the store keeps them. */
 void state_reservation_nodes(const struct state *state,
-                             const struct reservation *r, struct buf *out);
+                             const struct reservation *r, bool by_pool,
+                             struct buf *out);
 
 /* Returns the reservation that keeps the node at that time, or NULL. */
 const struct reservation *state_node_reserved(const struct state *state,

@@ -37,7 +37,7 @@ static void keep_place(const struct state *state, struct job *job)
 
 	if (!job->place)
 		return;
-	state_placement_format(state, job->place, &text);
+	state_placement_format(state, job->place, false, &text);
 	free(job->last_place);
 	job->last_place = buf_take(&text);
 }

@@ -117,7 +117,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 {
 	const struct node *node = &b->state->nodes.node[i];
 
-	c->name[i] = node->name;
+	c->name[i] = state_node_label(b->state, i);
 	c->pool[i] = node->pool;
 	c->status[i] = node_status(node);
 	c->cpu_total[i] = node->cpu_milli;

@@ -48,13 +48,12 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 
 	if (!*text || hostlist_parse(&list, text, NULL) < 0)
 		return;
-	for (size_t i = 0; i < list.n; i++) {
-		int node = state_node_find(b->state, list.name[i]);
-
-		if (node >= 0)
+	for (size_t i = 0; i < list.n; i++)
+		for (int node = state_node_find(b->state, list.name[i]);
+		     node >= 0;
+		     node = state_node_next(b->state, list.name[i], node))
 			*(uint32_t *)snapshot_push(b, v, sizeof(uint32_t)) =
 			    (uint32_t)node;
-	}
 	hostlist_free(&list);
 }
 

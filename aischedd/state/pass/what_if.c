@@ -53,7 +53,7 @@ static void start_nodes(const struct outlook *o, const struct start *start,
 	for (uint32_t t = 0; t < start->ntasks; t++) {
 		uint32_t node = o->plan->task[start->task_first + t].node;
 
-		name[t] = o->state->nodes.node[node].name;
+		name[t] = state_node_label(o->state, node);
 	}
 	hostlist_format(name, start->ntasks, out);
 	free(name);

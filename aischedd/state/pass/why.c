@@ -199,7 +199,7 @@ static enum reason suspended_why(const struct state *state,
 		buf_printf(text, "job %llu has its place; ",
 		           (unsigned long long)other->id);
 	buf_printf(text, "goes on when its CPUs are free on '%s'",
-	           state->nodes.node[job->place->task[0].node].name);
+	           state_node_label(state, job->place->task[0].node));
 	if (*ret_expected != NO_TIME) {
 		buf_puts(text, ", in ");
 		text_since(text, *ret_expected - now);

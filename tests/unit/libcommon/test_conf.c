@@ -186,8 +186,12 @@ static const struct {
 	{ "a bad host list", "node n[3-1] { }",
 	  "t:1: node: bad host list 'n[3-1]': a range that ends before it "
 	  "begins at character 3" },
-	{ "a bad node name", "node \"a/b\" { }",
-	  "t:1: bad node name 'a/b': use up to 253 letters, digits, '.', '_' "
+	{ "a node of another pool", "node \"a/b\" { }",
+	  "t:1: node 'a/b': its pool is 'here'" },
+	{ "a node twice", "node n { } node here/n { }",
+	  "t:1: node 'n' is declared twice" },
+	{ "a bad node name", "node \"a+b\" { }",
+	  "t:1: bad node name 'a+b': use up to 253 letters, digits, '.', '_' "
 	  "and '-', a letter or digit first" },
 	{ "too many GPUs", "node n { gpus = 65 }",
 	  "t:1: node 'n': gpus: bad number '65': use a whole number from 0 to "
@@ -555,6 +559,8 @@ static const char *const printed[] = {
 	"node \"n[1-3],m2\" { cpus = 1 } node z { }",
 	"node \"n2,n1\" { }",
 	"class train { preemptible = no } class z { priority = -3 }",
+	"pool a { } pool b { } node n1 { pool = a cpus = 1 } "
+	"node \"b/n[1-2]\" { pool = b cpus = 2 } queue q { }",
 	"class z { users = {ada, \"@staff\"} } "
 	"queue q { class = z  classes = {train, z} }",
 	"admins = {} operators = \"a\\\\b\" listen = {\"/a\\\"b\\${x}\"}",

@@ -137,8 +137,11 @@ void world_node(struct world *w, const char *name, uint32_t cpus,
 {
 	uint8_t *zero = xcalloc(cpus + gpus + 1, 1);
 	uint16_t *core = xcalloc(cpus + 1, sizeof(*core));
+	const char *slash = strchr(name, '/');
+	char *pool = xstrndup(name, slash ? (size_t)(slash - name) : 0);
+	int p = slash ? conf_pool_find(w->conf, pool) : 0;
 	struct node_info info = {
-		.name = name,
+		.name = slash ? slash + 1 : name,
 		.ncpus = cpus,
 		.cpu_numa = zero,
 		.cpu_core = core,
@@ -152,10 +155,12 @@ void world_node(struct world *w, const char *name, uint32_t cpus,
 
 	for (uint32_t i = 0; i < cpus; i++)
 		core[i] = (uint16_t)i;
-	state_node_seen(w->state, 0, &info);
-	state_pool_ready(w->state, 0, true);
+	ck_assert_int_ge(p, 0);
+	state_node_seen(w->state, (uint32_t)p, &info);
+	state_pool_ready(w->state, (uint32_t)p, true);
 	free(zero);
 	free(core);
+	free(pool);
 }
 
 void world_with_node(struct world *w, const char *conf)
@@ -467,10 +472,11 @@ static const char *play_node(struct world *w, const char *verb,
 		return "";
 	}
 	ck_assert_int_ge(node, 0);
-	return state_drain(w->state, (uint32_t)node, !strcmp(verb, "drain"),
-	                   rest, &w->err) < 0
-	           ? refused(w)
-	           : "";
+	for (; node >= 0; node = state_node_next(w->state, name, node))
+		if (state_drain(w->state, (uint32_t)node,
+		                !strcmp(verb, "drain"), rest, &w->err) < 0)
+			return refused(w);
+	return "";
 }
 
 static const char *play_queue(struct world *w, const char *name, bool open)
@@ -512,7 +518,7 @@ static const char *reservations(struct world *w)
 		buf_printf(&w->text, "%s%s %lld-%lld ", i ? "; " : "", r->name,
 		           (long long)(r->start - w->now),
 		           (long long)(r->end - w->now));
-		state_reservation_nodes(w->state, r, &w->text);
+		state_reservation_nodes(w->state, r, false, &w->text);
 		buf_printf(&w->text, " %s+%s", r->users, r->guests);
 	}
 	return done(w);

@@ -103,7 +103,7 @@ const char *world_event_name(enum event_kind kind);
  *	budget CLAIMS (of a pass)
  *	look · decide TEXT · wants (a plan?) · snap KEYWORD (its lines)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
- *	drain NODE · undrain NODE · node NAME CPUS
+ *	drain NODE · undrain NODE · node [POOL/]NAME CPUS
  *	reserve NAME START END NODES|COUNT USERS|- [daily|weekly] (seconds from
  *	now on) · unreserve NAME · reservations
  *	jobs · next (alarm, in seconds) · effects · tell (forgets them)

@@ -191,10 +191,10 @@ static void describe(const struct state *state, const struct job *job,
 	idset_format(&job->tasks, out);
 	buf_printf(out, " text=%s place=", job->text ? job->text : "");
 	if (job->place)
-		state_placement_format(state, job->place, out);
+		state_placement_format(state, job->place, true, out);
 	buf_puts(out, " leaving=");
 	if (job->leaving)
-		state_placement_format(state, job->leaving, out);
+		state_placement_format(state, job->leaving, true, out);
 	buf_puts(out, " claim=");
 	state_claim_format(state, job->claim, out);
 	buf_puts(out, " evictions=");
@@ -525,8 +525,9 @@ static const struct {
 	  "database '*': job 1: column 'state' says RUNNING, and *" },
 	{ "an array of no tasks", "UPDATE array SET count = 0",
 	  "database '*': array 1: column 'count' is 0, *" },
-	{ "a node of no pool", "INSERT INTO node VALUES ('n9', NULL, 0, NULL)",
-	  "database '*': node n9: column 'pool' is null, *" },
+	{ "a node that is neither drained nor not",
+	  "INSERT INTO node VALUES ('n9', 'here', NULL, NULL)",
+	  "database '*': node n9: column 'drained' is null, *" },
 	{ "no next id", "UPDATE meta SET value = NULL WHERE key = 'next_id'",
 	  "database '*': meta 'next_id': column 'value' is null, *" },
 	{ "tasks that are none", "UPDATE job SET tasks = 'x'",
@@ -1593,5 +1594,5 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 7);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 8);
 }

@@ -1,0 +1,153 @@
+/* test_node.c - nodes of the same name in several pools */
+#include "aischedd/state/cluster/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/load.h"
+#include "aischedd/state/placement.h"
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+#define POOLS "pool a { runner = local }\npool b { }\npool c { }\n"
+#define CONF  POOLS "queue batch { }\n"
+
+static const struct {
+	const char *name;
+	const char *step[16];
+} plays[] = {
+	{ "each is what its own pool says",
+	  { "node a/n0 2", "node b/n0 6",
+	    "snap node => node a/n0 cpus=2 *; node b/n0 pool=b cpus=6 *",
+	    "submit cpus-per-task=6 pool=b", "run", "jobs => 1 R",
+	    "submit cpus-per-task=3 pool=a => ! *the largest * has 2 (a/n0)" } },
+	{ "a name that one pool has needs no pool",
+	  { "node a/n0 2", "node b/n1 2",
+	    "snap node => node n0 *; node n1 *" } },
+	{ "one is drained",
+	  { "node a/n0 2", "node b/n0 2", "drain b/n0 disk", "submit pool=b",
+	    "submit pool=a", "run", "jobs => 1 PD NodeDown, 2 R",
+	    "undrain b/n0", "run", "jobs => 1 R, 2 R" } },
+	{ "a name alone means all of them",
+	  { "node a/n0 2", "node b/n0 2", "drain n0 disk", "submit pool=b",
+	    "submit pool=a", "run", "jobs => 1 PD NodeDown, 2 PD NodeDown" } },
+	{ "a job may ask for one",
+	  { "node a/n0 2", "node b/n0 2", "node c/n0 2",
+	    "submit cpus-per-task=2 nodelist=b/n0",
+	    "submit cpus-per-task=2 exclude=a/n0,b/n0", "run",
+	    "jobs => 1 R, 2 R", "submit nodelist=n0", "run",
+	    "snap run => run 3 * on=?/n0:*; run 2 * on=c/n0:*; run 1 * "
+	    "on=b/n0:*",
+	    "submit nodelist=d/n0 => ! --nodelist: there is no node 'd/n0'*" } },
+	{ "a reservation is of one",
+	  { "node a/n0 2", "node b/n0 2", "reserve one 10 60 b/n0 ada",
+	    "reservations => one 10-60 b/n0 ada+",
+	    "reserve all 10 60 n0 ada => ! "
+	    "reservation 'one' keeps node 'n0' at that time",
+	    "reserve all 100 160 n0 ada", "unreserve one",
+	    "reservations => all 100-160 a/n0,b/n0 ada+" } },
+};
+
+START_TEST(play_case)
+{
+	struct world w;
+
+	world_init(&w, CONF);
+	world_play(&w, plays[_i].name, plays[_i].step);
+	world_fini(&w);
+}
+END_TEST
+
+static void say(struct world *w, const char *node)
+{
+	world_node(w, node, 4, 4000, 0);
+}
+
+START_TEST(a_node_is_expected_in_no_pool_yet)
+{
+	struct world w;
+	int n;
+
+	world_init(&w, CONF);
+	n = state_node_expect(w.state, "n0");
+	ck_assert_int_eq(n, state_node_expect(w.state, "n0"));
+	ck_assert_int_eq(state_drain(w.state, (uint32_t)n, true, "disk", NULL),
+	                 0);
+	ck_assert_int_lt(state_node_expect(w.state, "d/n0"), 0);
+	/* It is of the pool that lists it first. */
+	say(&w, "c/n0");
+	say(&w, "b/n0");
+	ck_assert_int_eq(state_node_of(w.state, 2, "n0"), n);
+	ck_assert(state_node(w.state, (uint32_t)n)->drained);
+	ck_assert_str_eq(state_node_label(w.state, (uint32_t)n), "c/n0");
+	ck_assert(
+	    !state_node(w.state, (uint32_t)state_node_of(w.state, 1, "n0"))
+		 ->drained);
+	ck_assert_int_lt(state_node_expect(w.state, "b/n1"), 0);
+	ck_assert_int_ge(state_node_expect(w.state, "a/n1"), 0);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_placement_names_the_pool)
+{
+	struct world w;
+	struct buf text = { 0 };
+	struct placement *place;
+	const struct job *job;
+
+	world_init(&w, CONF);
+	say(&w, "a/n0");
+	ck_assert_uint_eq(world_submit(&w, "pool=a"), 1);
+	world_run(&w);
+	say(&w, "b/n0");
+	job = state_job(w.state, 1);
+	state_placement_format(w.state, job->place, true, &text);
+	ck_assert(glob_match("a/n0:*", text.data));
+	place = state_placement_parse(w.state, text.data, NULL);
+	ck_assert_uint_eq(place->task[0].node, job->place->task[0].node);
+	free(place);
+	/* A pool that is no longer configured: by name, as before. */
+	place = state_placement_parse(w.state, "old/n7:0:0:", NULL);
+	ck_assert(state_node(w.state, place->task[0].node)->expected);
+	free(place);
+	buf_free(&text);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(nodes_go_with_their_pool)
+{
+	struct world w;
+	struct node_info gone = { .name = "n0", .gone = true };
+
+	world_init(&w, CONF);
+	say(&w, "a/n0");
+	say(&w, "b/n0");
+	w.old_conf = w.conf;
+	w.conf = world_conf("pool c { }\npool b { }\nqueue batch { }\n");
+	ck_assert_int_lt(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	ck_assert_str_eq(w.err.text,
+	                 "pool 'a' has nodes: removing it takes a restart");
+	state_node_seen(w.state, 0, &gone);
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	ck_assert_int_lt(state_node_of(w.state, 0, "n0"), 0);
+	ck_assert_int_ge(state_node_of(w.state, 1, "n0"), 0);
+	ck_assert_str_eq(state_node_label(w.state, (uint32_t)state_node_of(
+						       w.state, 1, "n0")),
+	                 "n0");
+	/* Nor are they loaded. */
+	state_load_node(w.state, "n5", "a", true, "disk");
+	ck_assert_int_lt(state_node_find(w.state, "n5"), 0);
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(node)
+{
+	tcase_add_loop_test(tc, play_case, 0, ARRAY_SIZE(plays));
+	tcase_add_test(tc, a_node_is_expected_in_no_pool_yet);
+	tcase_add_test(tc, a_placement_names_the_pool);
+	tcase_add_test(tc, nodes_go_with_their_pool);
+}
