@@ -1,6 +1,7 @@
 /* aiq - look at jobs, queues and nodes */
 #include <err.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aiq/aiq.h"
 #include "aiq/columns.h"
@@ -9,6 +10,23 @@
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 #include "libcommon/table.h"
+
+static int check_page(const struct aiq *aiq, bool jobs, struct err *err)
+{
+	if ((aiq->sort || aiq->after || aiq->limit >= 0) &&
+	    (!jobs || aiq->attempts || aiq->noperands))
+		return err_set(err, EINVAL,
+		               "--sort, --limit and --after go with listings "
+		               "of jobs, without JOB");
+	if (aiq->history && aiq->sort && aiq->limit < 0 &&
+	    strcmp(aiq->sort + (*aiq->sort == '-'), "end_time") != 0)
+		return err_set(err, EINVAL,
+		               "--sort with --history takes --limit, unless it "
+		               "is by end_time");
+	if (aiq->after && aiq->limit < 0)
+		return err_set(err, EINVAL, "--after goes with --limit");
+	return 0;
+}
 
 /* Check which options go together. */
 static int check(const struct aiq *aiq, struct err *err)
@@ -48,6 +66,8 @@ static int check(const struct aiq *aiq, struct err *err)
 		return err_set(err, EINVAL,
 		               "--%s takes no JOB and no filter of jobs",
 		               aiq->view->op);
+	if (check_page(aiq, jobs && !file, err) < 0)
+		return -1;
 	if (aiq->watch && aiq->json)
 		return err_set(err, EINVAL,
 		               "--watch and --json exclude each "
@@ -112,10 +132,11 @@ static int run(const struct aiq *aiq, const struct format *format,
 
 int main(int argc, char **argv)
 {
-	struct aiq aiq = { .task = -1 };
+	struct aiq aiq = { .task = -1, .limit = -1 };
 	int first = opt_parse(&aiq_prog, &aiq, argc, argv);
 	struct format format;
 	int status = EXIT_SUCCESS;
+	char *sort = NULL;
 	struct err why;
 
 	aiq.operand = argv + first;
@@ -125,14 +146,17 @@ int main(int argc, char **argv)
 	if (aiq.attempts && aiq.history)
 		aiq.view = &view_attempts;
 	if (check(&aiq, &why) < 0 ||
-	    format_parse(&format, aiq.view, aiq.format, &why) < 0)
+	    format_parse(&format, aiq.view, aiq.format, &why) < 0 ||
+	    (aiq.sort && !(sort = format_sort(aiq.view, aiq.sort, &why))))
 		errx(EXIT_USAGE, "%s\nTry 'aiq --help'.", why.text);
+	aiq.sort = sort;
 	if (run(&aiq, &format, &why) < 0) {
 		fflush(stdout); /* rows come before the error */
 		warnx("%s", why.text);
 		status = EXIT_FAILURE;
 	}
 	format_free(&format);
+	free(sort);
 	json_decref(aiq.users);
 	json_decref(aiq.queues);
 	json_decref(aiq.states);

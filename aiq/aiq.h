@@ -74,8 +74,10 @@ struct aiq {
 	bool all, json, no_header, watch, follow, tasks;
 	const char *format;
 	int64_t since, until; /* 0: not given */
-	int64_t task;         /* -1: not given */
-	char **operand;       /* job ids */
+	const char *sort, *after;
+	int64_t limit;  /* rows; -1: all */
+	int64_t task;   /* -1: not given */
+	char **operand; /* job ids */
 	size_t noperands;
 };
 

@@ -232,22 +232,47 @@ static struct pick *add_pick(struct format *format, const struct column *column)
 	return &format->pick[format->n++];
 }
 
+/* NULL fails with EINVAL. */
+static const struct column *find_name(const struct view *view, const char *name,
+                                      size_t len, struct err *err)
+{
+	for (size_t i = 0; i < view->ncolumns; i++)
+		if (!strncmp(view->columns[i].name, name, len) &&
+		    !view->columns[i].name[len])
+			return &view->columns[i];
+	err_set(err, EINVAL,
+	        "there is no column '%.*s' of %s; aiq(1) lists them", (int)len,
+	        name, view->op);
+	return NULL;
+}
+
+char *format_sort(const struct view *view, const char *text, struct err *err)
+{
+	const char *name = text + (*text == '-');
+	const struct column *column = find_name(view, name, strlen(name), err);
+
+	if (!column)
+		return NULL;
+	if (column->show == SHOW_PRODUCT) {
+		err_set(err, EINVAL,
+		        "jobs cannot be sorted by '%s'; '%s' can be", name,
+		        column->field[0]);
+		return NULL;
+	}
+	return xasprintf("%s%s", *text == '-' ? "-" : "",
+	                 column->field[0] ? column->field[0] : column->name);
+}
+
 static int add_names(struct format *format, const struct view *view,
                      const char *text, struct err *err)
 {
 	for (const char *s = text;; s++) {
-		size_t len = strcspn(s, ","), i = 0;
+		size_t len = strcspn(s, ",");
+		const struct column *column = find_name(view, s, len, err);
 
-		while (i < view->ncolumns &&
-		       (strncmp(view->columns[i].name, s, len) != 0 ||
-		        view->columns[i].name[len]))
-			i++;
-		if (i == view->ncolumns)
-			return err_set(err, EINVAL,
-			               "there is no column '%.*s' of %s; "
-			               "aiq(1) lists them",
-			               (int)len, s, view->op);
-		add_pick(format, &view->columns[i]);
+		if (!column)
+			return -1;
+		add_pick(format, column);
 		s += len;
 		if (!*s)
 			return 0;

@@ -17,4 +17,8 @@ void format_free(struct format *format);
 /* The fields to ask the daemon for, in the order of its values. */
 json_t *format_fields(const struct format *format, bool json);
 
+/* Returns the field that "column" or "-column" sorts by; owns: the caller. NULL
+ * fails with EINVAL. */
+char *format_sort(const struct view *view, const char *text, struct err *err);
+
 #endif

@@ -10,6 +10,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
 #include "libcommon/filter_opt.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
@@ -285,6 +286,12 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 		json_object_set_new(req, "all", json_true());
 	if (aiq->history && !attempts)
 		json_object_set_new(req, "history", json_true());
+	if (aiq->sort)
+		json_object_set_new(req, "sort", json_string(aiq->sort));
+	if (aiq->after)
+		json_object_set_new(req, "after", json_string(aiq->after));
+	if (aiq->limit >= 0 && aiq->json)
+		json_object_set_new(req, "count", json_true());
 	if (aiq->since)
 		json_object_set_new(req, "since", json_integer(aiq->since));
 	if (aiq->until)
@@ -314,6 +321,46 @@ int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err)
 	return -1;
 }
 
+/*
+ * Ask for the rows of all pages; returns the last answer. The daemon sorts at
+ * most LIMIT_PAGE rows for one request.
+ */
+static json_t *call_pages(const struct aiq *aiq, struct client *client,
+                          json_t *req, client_part_fn *fn, void *sink,
+                          struct err *err)
+{
+	int64_t left = aiq->limit < 0 ? INT64_MAX : aiq->limit;
+	bool paged = aiq->sort || aiq->limit >= 0;
+	const json_t *after;
+	json_t *answer;
+
+	for (;;) {
+		int64_t n = left < LIMIT_PAGE ? left : LIMIT_PAGE;
+
+		if (paged)
+			json_object_set_new(req, "limit", json_integer(n));
+		answer = client_call(client, req, NULL, 0, fn, sink, err);
+		after = json_object_get(answer, "after");
+		left -= n;
+		if (!paged || !json_is_string(after) || left <= 0)
+			return answer;
+		json_object_set(req, "after", (json_t *)(uintptr_t)after);
+		json_decref(answer);
+	}
+}
+
+/* How many jobs there are in all, and where the next page begins. */
+static void print_page(const json_t *answer, FILE *out)
+{
+	const json_t *count = json_object_get(answer, "count");
+
+	if (!count)
+		return;
+	fprintf(out, ",\"count\":%lld,\"after\":",
+	        (long long)json_integer_value(count));
+	json_dumpf(json_object_get(answer, "after"), out, JSON_ENCODE_ANY);
+}
+
 static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
                       FILE *out, struct err *err)
 {
@@ -322,10 +369,12 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 	int rc;
 
 	fprintf(out, "{\"%s\":[", aiq->view->op);
-	answer = client_call(client, req, NULL, 0, put_json_part, &sink, err);
+	answer = call_pages(aiq, client, req, put_json_part, &sink, err);
 	if (!answer)
 		return -1;
-	fputs(sink.any ? "\n]}\n" : "]}\n", out);
+	fputs(sink.any ? "\n]" : "]", out);
+	print_page(answer, out);
+	fputs("}\n", out);
 	rc = list_missing(aiq, answer, err);
 	json_decref(answer);
 	return rc;
@@ -417,7 +466,7 @@ static int print_text(const struct aiq *aiq, struct client *client,
 		sink.table = new_table(format, &headers);
 	else if (!aiq->no_header)
 		put_template_header(format, out);
-	answer = client_call(client, req, NULL, 0, add_part, &sink, err);
+	answer = call_pages(aiq, client, req, add_part, &sink, err);
 	if (answer) {
 		if (sink.table)
 			table_print(sink.table, out, !aiq->no_header, width);

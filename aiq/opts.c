@@ -74,6 +74,15 @@ static int set_task(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 0, LIMIT_TASKS - 1, &aiq->task, err);
 }
 
+static int set_limit(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt;
+	return parse_int(value, 0, INT32_MAX, &aiq->limit, err);
+}
+
 #define AT(member) .offset = offsetof(struct aiq, member)
 
 /* clang-format off */
@@ -113,6 +122,11 @@ static const struct opt opts[] = {
 	  opt_set_true, AT(tasks) },
 	{ 0, "watch", NULL, "list on the whole screen every 2 seconds",
 	  opt_set_true, AT(watch) },
+	{ 'S', "sort", "COLUMN", "jobs by this column; -COLUMN downwards",
+	  opt_set_text, AT(sort) },
+	{ 0, "limit", "N", "at most N jobs", .set = set_limit },
+	{ 0, "after", "PLACE", "go on where a listing with --limit ended",
+	  opt_set_text, AT(after) },
 	{ 'o', "format", "FORMAT",
 	  "columns: state,name or +name, or squeue's %i %T",
 	  opt_set_text, AT(format) },

@@ -15,6 +15,7 @@ enum {
 	LIMIT_DEPS = 1024,      /* jobs named by one dependency */
 	LIMIT_HOSTS = 65536,    /* names in one hostlist */
 	LIMIT_BULK = 10000,     /* jobs in one submit request */
+	LIMIT_PAGE = 10000,     /* rows of one page of a listing */
 	LIMIT_IDS = 10000,      /* job ids named by one request */
 	LIMIT_CRED = 4096,      /* bytes of a MUNGE credential */
 	LIMIT_JSON = 8 << 20,   /* bytes of JSON in one frame */

@@ -20,8 +20,11 @@
  *                                                 evicts [n, ..]}, ..]
  * jobs      ids [text], users, queues, states,    parts: rows;
  *           names, nodes [text], all, history,    rows (count),
- *           since, until, fields [name],          missing [id, ..]
- *           format "json" | "tsv"
+ *           since, until, fields [name],          missing [id, ..]; of a page:
+ *           format "json" | "tsv"; a page: sort   after (text or null), count
+ *           (a field; "-" first: downwards),
+ *           after (of the last answer), limit
+ *           (0 to 10000), count (all that fit)
  * attempts  as jobs, but for names, history       the same, of attempts
  * queues    fields, format, names                 parts: rows; rows
  * nodes     fields, format, names                 parts: rows; rows

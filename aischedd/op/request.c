@@ -123,8 +123,9 @@ static const struct {
 	[OP_metrics] = { op_metrics, false, "" },
 	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i" },
 	[OP_jobs] = { op_list, false,
-	              LISTING FILTERS "nodes=l ids=l all=b history=b since=i "
-	                              "until=i" },
+	              LISTING FILTERS
+	              "nodes=l ids=l all=b history=b since=i "
+	              "until=i sort=t after=t limit=i count=b" },
 	[OP_queues] = { op_list, false, LISTING "names=l" },
 	[OP_nodes] = { op_list, false, LISTING "names=l" },
 	[OP_shares] = { op_list, false, LISTING "users=l queues=l" },

@@ -24,6 +24,19 @@ static bool placed_on(const char *place, const struct filter *nodes)
 	return false;
 }
 
+/* Returns the key of a job in the page: without a sort its end. */
+static const char *key_of(struct reading *r, const struct past_job *past)
+{
+	buf_clear(&r->key_text);
+	if (!r->page.sort) {
+		buf_i64(&r->key_text, past->job.end);
+		return r->key_text.data;
+	}
+	listing_past(&r->key, past, &r->key_text);
+	r->key_text.data[--r->key_text.len] = '\0';
+	return r->key_text.data;
+}
+
 /* Runs on the reader's thread: touches nothing but the reading. */
 static void past_row(const struct past_job *past, void *arg)
 {
@@ -43,8 +56,10 @@ static void past_row(const struct past_job *past, void *arg)
 		return;
 	if (!r->by.nodes.all && !placed_on(past->place, &r->by.nodes))
 		return;
+	if (!page_offer(&r->page, key_of(r, past), job->id))
+		return;
 	listing_past(&r->listing, past, &r->out);
-	r->rows++;
+	reading_wrote(r);
 }
 
 static bool was_on(const char *nodes, const struct filter *wanted)
@@ -116,12 +131,24 @@ static void done(struct thread_task *task)
 		reading_free(r);
 		return;
 	}
-	if (r->past_rows < PAST_ROWS) {
-		/* The query has no rows left. */
+	if (r->past_rows < PAST_ROWS || page_is_full(&r->page)) {
+		/* The query has no rows left that are wanted. */
 		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}
 	reading_flush(r);
+}
+
+/* Begin a page of ended jobs behind its cursor, unless all are counted. */
+static void begin_at_cursor(struct reading *r)
+{
+	const struct page *page = &r->page;
+
+	if (!page->begins || page->sort || page->counts ||
+	    r->query.after != NO_TIME || page->after.number < 0)
+		return;
+	r->query.after = (int64_t)page->after.number;
+	r->query.after_id = page->after.id;
 }
 
 void read_past(struct reading *r)
@@ -134,6 +161,7 @@ void read_past(struct reading *r)
 		                    ? idset_min(&id->tasks)
 		                    : NO_TASK;
 	}
+	begin_at_cursor(r);
 	if (!r->store_path)
 		r->store_path = xstrdup(store_path(r->d->store));
 	r->query.ended_only = true;

@@ -1,6 +1,7 @@
 /* read.c - listings, written piece by piece between turns */
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/op/op.h"
 #include "aischedd/read/read.h"
@@ -28,6 +29,8 @@ void reading_free(struct reading *r)
 	free(r->only_user);
 	free(r->store_path);
 	buf_free(&r->out);
+	buf_free(&r->key_text);
+	page_fini(&r->page);
 	json_decref(r->body);
 	free(r);
 }
@@ -54,15 +57,21 @@ void daemon_free_readings(struct daemon *d)
 
 static void finish(struct reading *r)
 {
-	json_t *missing = json_array();
+	json_t *missing = json_array(), *answer;
 
 	for (size_t i = 0; i < r->nwanted; i++)
 		if (!r->wanted[i].found)
 			json_array_append_new(missing,
 			                      json_string(r->wanted[i].text));
+	answer = json_pack("{s:I, s:o}", "rows", (json_int_t)r->rows, "missing",
+	                   missing);
+	if (r->page.asked)
+		json_object_set_new(answer, "after", page_cursor(&r->page));
+	if (r->page.counts)
+		json_object_set_new(answer, "count",
+		                    json_integer((json_int_t)r->page.count));
 	daemon_end_ask(r->d, r->ask);
-	rpc_reply(r->ask, json_pack("{s:I, s:o}", "rows", (json_int_t)r->rows,
-	                            "missing", missing));
+	rpc_reply(r->ask, answer);
 	reading_free(r);
 }
 
@@ -96,8 +105,10 @@ static void step(struct reading *r)
 	r->begun = true;
 	if (read_piece(r) || r->out.len)
 		reading_flush(r);
-	else if (r->past && r->wanted_at < npast)
+	else if (r->past && r->wanted_at < npast && !page_is_full(&r->page))
 		read_past(r);
+	else if (read_sorted(r) || r->out.len)
+		reading_flush(r);
 	else
 		finish(r);
 }
@@ -156,6 +167,36 @@ static int64_t time_of(json_t *body, const char *key)
 	return json_is_integer(value) ? json_integer_value(value) : NO_TIME;
 }
 
+/* Read which page of the listing is wanted. Ended jobs are stored in the order
+ * of their ends, so a page of them in that order is read as it is. */
+static int read_page(struct reading *r, struct err *err)
+{
+	struct err none;
+	json_t *key;
+	int rc;
+
+	if (page_init(&r->page, r->body, err) < 0)
+		return -1;
+	if (r->page.asked && json_object_get(r->body, "ids"))
+		return err_set(err, EINVAL,
+		               "sort, after, limit and count choose among all "
+		               "jobs: leave them out, or the ids");
+	if (!r->page.sort)
+		return 0;
+	key = json_pack("[s]", r->page.sort);
+	rc = listing_new(&r->key, LIST_JOBS, key, "tsv", &none);
+	json_decref(key);
+	if (rc < 0)
+		return err_set(err, EINVAL,
+		               "there is no field '%.40s' to sort by",
+		               r->page.sort);
+	if (r->past_only && !strcmp(r->page.sort, "end_time")) {
+		r->page.sort = NULL;
+		r->query.newest_first = r->page.down;
+	}
+	return 0;
+}
+
 static int read_filters(struct reading *r, const struct request_in *in,
                         struct err *err)
 {
@@ -168,6 +209,8 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	          json_is_true(json_object_get(in->body, "history")) ||
 	          wants_final(&r->by);
 	r->past_only = in->op == OP_attempts || (r->past && r->by.all_states);
+	if (read_page(r, err) < 0)
+		return -1;
 	if (ids) {
 		r->past = true;
 		return wanted_parse(r, ids, err);

@@ -11,6 +11,7 @@
 #include "aischedd/daemon.h"
 #include "aischedd/op/filter.h"
 #include "aischedd/read/listing.h"
+#include "aischedd/read/page.h"
 #include "aischedd/thread.h"
 #include "libcommon/jobid.h"
 #include "libcommon/map.h"
@@ -39,6 +40,9 @@ struct reading {
 	struct filters by;
 	uint64_t rows;
 	struct buf out;
+	struct page page;   /* the part that is wanted */
+	struct listing key; /* the one field that it is sorted by */
+	struct buf key_text;
 
 	uint64_t *active; /* ids of jobs, or indices of nodes and queues */
 	size_t nactive, active_at, active_cap;
@@ -83,6 +87,11 @@ bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue);
 /* Whether the record has some of these tasks of its array; none given: all. */
 bool reading_means(const struct idset *tasks, const struct job *job);
+
+/* A row was written to r->out; a sorted page takes it from there. */
+void reading_wrote(struct reading *r);
+/* Write the next rows of a sorted page; returns whether there is more. */
+bool read_sorted(struct reading *r);
 
 /* past.c */
 /* Query the next rows; reading_flush() is called when they are there. */

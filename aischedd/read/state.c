@@ -8,8 +8,9 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Steps for a row with the reason of its job; steps of one piece. */
-enum { STEPS_ROW = 50, READ_STEPS = STEPS_SLICE / 4 };
+/* Steps for a row with the reason of its job, and for one field of it; steps of
+ * one piece. */
+enum { STEPS_ROW = 50, STEPS_KEY = 20, READ_STEPS = STEPS_SLICE / 4 };
 
 bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue)
@@ -98,6 +99,13 @@ static void take_wanted(struct reading *r, struct wanted *w)
 	}
 }
 
+/* Begin a page without a sort at its cursor; behind one of an ended job there
+ * are only others of these. */
+static void skip_to_cursor(struct reading *r)
+{
+	r->next_job = r->page.after.number < 0 ? r->page.after.id + 1 : 0;
+}
+
 static void take_jobs(struct reading *r)
 {
 	const struct job *first = state_first_job(r->d->state);
@@ -105,6 +113,8 @@ static void take_jobs(struct reading *r)
 	if (r->wanted || r->past_only || !first)
 		return;
 	r->next_job = first->id;
+	if (r->page.begins && !r->page.sort && !r->page.counts)
+		skip_to_cursor(r);
 	r->end_job = state_next_id(r->d->state);
 }
 
@@ -183,6 +193,27 @@ int read_begin(struct reading *r, struct err *err)
 
 /* --- pieces ------------------------------------------------------------ */
 
+void reading_wrote(struct reading *r)
+{
+	r->rows += !r->page.sort;
+	if (r->page.sort)
+		page_keep(&r->page, buf_take(&r->out));
+}
+
+/* Returns the key of a job in the page; without a sort, active jobs come
+ * first. */
+static const char *key_of(struct reading *r, const struct job *job, int64_t now)
+{
+	if (!r->page.sort)
+		return "-1";
+	buf_clear(&r->key_text);
+	listing_job(&r->key, r->d->state, job, now, &r->key_text);
+	r->key_text.data[--r->key_text.len] = '\0';
+	steps_add(STEPS_KEY);
+	return r->key_text.data;
+}
+
+/* Write the row of an active job, or offer it to a sorted page. */
 static void write_job(struct reading *r, const struct job *job, int64_t now)
 {
 	steps_add(1);
@@ -190,11 +221,17 @@ static void write_job(struct reading *r, const struct job *job, int64_t now)
 	    (!job->tasks.n && job->array && job->task == NO_TASK) ||
 	    !fits_active(r, job))
 		return;
-	listing_job(&r->listing, r->d->state, job, now, &r->out);
-	steps_add(STEPS_ROW);
 	if (r->past)
 		map_set(&r->active_told, job->id, r);
-	r->rows++;
+	if (!page_offer(&r->page, key_of(r, job, now), job->id))
+		return;
+	if (r->page.sort && !r->past) {
+		page_keep(&r->page, NULL);
+		return;
+	}
+	listing_job(&r->listing, r->d->state, job, now, &r->out);
+	steps_add(STEPS_ROW);
+	reading_wrote(r);
 }
 
 static void write_active(struct reading *r, uint64_t which)
@@ -231,12 +268,42 @@ static void write_jobs(struct reading *r, uint64_t until)
 	int64_t now = clock_wall_s();
 
 	for (; job && job->id < r->end_job && r->out.len < READ_PIECE &&
-	       steps_so_far < until;
+	       steps_so_far < until && !page_is_full(&r->page);
 	     job = job->all_next) {
 		write_job(r, job, now);
 		r->last_job = job->id;
 	}
-	r->next_job = job && job->id < r->end_job ? job->id : 0;
+	r->next_job = job && job->id < r->end_job && !page_is_full(&r->page)
+	                  ? job->id
+	                  : 0;
+}
+
+bool read_sorted(struct reading *r)
+{
+	uint64_t until = steps_so_far + READ_STEPS;
+	const struct page_row *row;
+	int64_t now = clock_wall_s();
+
+	if (page_sort(&r->page, until))
+		return true;
+	while (r->out.len < READ_PIECE && steps_so_far < until) {
+		const struct job *job;
+
+		row = page_next(&r->page);
+		if (!row)
+			return false;
+		job = row->text ? NULL : state_job(r->d->state, row->id);
+		if (!row->text && !job)
+			continue; /* it has ended meanwhile */
+		if (row->text)
+			buf_puts(&r->out, row->text);
+		else
+			listing_job(&r->listing, r->d->state, job, now,
+			            &r->out);
+		steps_add(STEPS_ROW);
+		r->rows++;
+	}
+	return true;
 }
 
 bool read_piece(struct reading *r)

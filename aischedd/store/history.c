@@ -22,9 +22,12 @@ static char *sql_of(const struct history_query *q)
 	if (q->until != NO_TIME)
 		buf_puts(&sql, " AND end_time <= ?4");
 	if (q->after != NO_TIME)
-		buf_puts(&sql, " AND (end_time, id) > (?5, ?6)");
+		buf_printf(&sql, " AND (end_time, id) %c (?5, ?6)",
+		           q->newest_first ? '<' : '>');
 	if (!q->unordered)
-		buf_puts(&sql, " ORDER BY end_time, id");
+		buf_puts(&sql, q->newest_first
+		                   ? " ORDER BY end_time DESC, id DESC"
+		                   : " ORDER BY end_time, id");
 	buf_puts(&sql, " LIMIT ?7");
 	return buf_take(&sql);
 }

@@ -66,6 +66,7 @@ struct past_job {
 
 struct history_query {
 	bool ended_only;      /* else also active jobs */
+	bool newest_first;    /* by end and id, downwards */
 	bool unordered;       /* rows come as they are found: no sorting */
 	int64_t since, until; /* bounds of the end; NO_TIME: none */
 	uint64_t id;          /* this job, or all of this array; 0: any */
@@ -79,8 +80,8 @@ struct history_query {
 typedef void past_job_fn(const struct past_job *past, void *arg);
 
 /*
- * List rows in order of their end, then id. Thread safe: reads with a
- * connection of its own.
+ * List rows in order of their end, then id, or the other way round. Thread
+ * safe: reads with a connection of its own.
  */
 int store_history(const char *path, const struct history_query *query,
                   past_job_fn *fn, void *arg, struct err *err);

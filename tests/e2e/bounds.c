@@ -128,6 +128,14 @@ static json_t *filtered(const char *op)
 	                 "users", names(), "states", names());
 }
 
+static json_t *page(const char *sort, int limit, const char *after,
+                    bool history)
+{
+	return json_pack("{s:s, s:b, s:b, s:b, s:s, s:i, s:s*}", "op", "jobs",
+	                 "all", 1, "count", 1, "history", history, "sort", sort,
+	                 "limit", limit, "after", after);
+}
+
 /* X(request, how it is made) */
 #define CASES(X)                                                               \
 	X(ping, plain("ping"))                                                 \
@@ -139,6 +147,11 @@ static json_t *filtered(const char *op)
 	X(jobs, with_ids("jobs", same))                                        \
 	X(jobs, json_pack("{s:s, s:b, s:o}", "op", "jobs", "all", 1, "names",  \
 	                  names()))                                            \
+	X(jobs, page("user", 10000, NULL, 0))                                  \
+	X(jobs, page("-reason_text", 10000, "1:x", 0))                         \
+	X(jobs, page("-name", 10000, NULL, 1))                                 \
+	X(jobs, page("-end_time", 10000, "7:9", 1))                            \
+	X(jobs, page("nosuch", -1, ":", 1))                                    \
 	X(queues, json_pack("{s:s, s:o}", "op", "queues", "names", names()))   \
 	X(nodes, json_pack("{s:s, s:o}", "op", "nodes", "names", names()))     \
 	X(shares, json_pack("{s:s, s:o, s:o}", "op", "shares", "users",        \

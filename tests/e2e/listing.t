@@ -185,6 +185,72 @@ told_twice()
 	} | grep -o '"job_id":[0-9]*' | sort | uniq -d
 }
 is "what ends meanwhile is told once" "$(told_twice)" ""
+# --- pages of a listing --------------------------------------------------------
+
+i=0
+for name in cherry apple banana 10 9; do
+	i=$((i + 1))
+	submit -H -J "$name" -n $((6 - i)) -c 0.1 -A sorted --wrap true >/dev/null
+done
+sorted="cherry,apple,banana,10,9"
+is "by name, numbers first" "$(aiq -h -n $sorted -S name -o name | tr '\n' ' ')" \
+	"9 10 apple banana cherry "
+is "downwards" "$(aiq -h -n $sorted --sort -tasks -o name | tr '\n' ' ')" \
+	"cherry apple banana 10 9 "
+is "what has no value comes last" \
+	"$(aiq -h -S start_time --limit 1 -o name)$(aiq -h -S -start_time --limit 1 -o name)" \
+	"manymany"
+is "the first two" "$(aiq -h -n $sorted -S name --limit 2 -o name | tr '\n' ' ')" "9 10 "
+page=$(aiq --json -n $sorted -S name --limit 2 -o name)
+like "says how many there are" "$(echo "$page" | tail -n 1)" '^\],"count":5,"after":"[0-9]+:10"\}$'
+after=$(echo "$page" | sed -n 's/.*"after":"\(.*\)"}/\1/p')
+aicancel -n 10
+is "the next two, though the last is gone" \
+	"$(aiq -h -n $sorted -S name --limit 2 --after "$after" -o name | tr '\n' ' ')" \
+	"apple banana "
+page=$(aiq --json -n $sorted -S name --limit 3 --after "$after" -o name)
+like "no page follows the last" "$page" '"count":4,"after":null\}$'
+is "a page without an order is by id" "$(aiq -h --limit 2 -n $sorted -o name | tr '\n' ' ')" \
+	"cherry apple "
+# Counted, not timed: a page looks at each job, but makes no row for it.
+is "pages together are all" \
+	"$(set --; after=none; while [ "$after" ]; do
+		page=$(aiq --json -n many --limit 700 -o job_id "$@")
+		echo "$page" | grep -o '"job_id":[0-9]*'
+		after=$(echo "$page" | sed -n 's/.*"after":"\(.*\)"}/\1/p')
+		set -- --after "$after"
+	done | sort -u | wc -l)" 5999
+is "more than the daemon sorts at once" "$(aiq -h -S -job_id -o name | sort | uniq -c | sort -n | tail -n 1 | tr -s ' ')" " 5999 many"
+aicancel -n $sorted
+is "the newest of the history" "$(aiq -h --history -S -end_time --limit 2 -o name -n $sorted | sort | wc -l)" 2
+is "the history by name" "$(aiq -h --history -S name -n $sorted --limit 9 -o name | tr '\n' ' ')" \
+	"9 10 apple banana cherry "
+is "those that wait and those that ended, by name" \
+	"$(aiq -h -t PD,CA -S -name -n $sorted,many --limit 3 -o name,state_letter | tr -s ' \n' ' ')" \
+	"many CA many PD many PD "
+page=$(aiq --history --json -S end_time --limit 2 -n $sorted -o name)
+after=$(echo "$page" | sed -n 's/.*"after":"\(.*\)"}/\1/p')
+is "pages of the history" \
+	"$(aiq --history -h -S end_time --limit 9 --after "$after" -n $sorted -o name | wc -l)" 3
+misuse "by a column that is not there" "there is no column 'nosuch' of jobs" aiq --sort nosuch
+misuse "by a product" "'cpus' can be" aiq --sort total_cpus
+misuse "queues in an order" "--sort, --limit and --after go with listings" aiq --queues --sort name
+misuse "a job in an order" "--sort, --limit and --after go with listings" aiq --sort name "$run_id"
+misuse "after without a limit" "--after goes with --limit" aiq --after 1:1
+misuse "a long history by name" "takes --limit" aiq --history --sort name
+fails "after no place" 1 "'x' is no place to go on after" aiq --limit 1 --after x
+ask_jobs()
+{
+	"$top_builddir/tests/e2e/ask" "{\"op\":\"jobs\",$1}"
+}
+like "too long a page" "$(ask_jobs '"limit":10001' 2>&1)" 'limit must be 0 to 10000 rows'
+like "too short a page" "$(ask_jobs '"limit":-1' 2>&1)" 'limit must be 0 to 10000 rows'
+like "by no field" "$(ask_jobs '"sort":"-"' 2>&1)" "no field '' to sort by"
+like "named jobs have no pages" "$(ask_jobs '"ids":["1"],"limit":1' 2>&1)" \
+	'leave them out, or the ids'
+like "only counted" "$(ask_jobs '"names":["many"],"limit":0,"count":true' 2>&1)" \
+	'"rows":0.*"count":5999'
+
 ok "are released" aicancel -n many
 is "are gone" "$(aiq -h -n many)" ""
 is "and in the history" "$(aiq --history -h -n many -t CA -o name | wc -l)" 6000

@@ -1,0 +1,248 @@
+/* page.c - the part of a listing that a request wants */
+#include "aischedd/read/page.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/heap.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+/* --- order ---------------------------------------------------------------- */
+
+/* Bytes of a key that count: no character is cut. */
+static size_t key_len(const char *key)
+{
+	size_t len = strnlen(key, PAGE_KEY + 1);
+
+	if (len <= PAGE_KEY)
+		return len;
+	for (len = PAGE_KEY; len && ((unsigned char)key[len] & 0xc0) == 0x80;)
+		len--;
+	return len;
+}
+
+static struct page_row row_of(const char *key, uint64_t id)
+{
+	size_t len = key_len(key);
+	struct page_row row = { .id = id, .key = xstrndup(key, len) };
+	char *end;
+
+	row.kind = len ? PAGE_WORD : PAGE_EMPTY;
+	/* strtod() would read "inf" and "0x10", which are words. */
+	if (!len || strspn(row.key, "+-.0123456789") != len)
+		return row;
+	row.number = strtod(row.key, &end);
+	if (!*end)
+		row.kind = PAGE_NUMBER;
+	return row;
+}
+
+static void row_free(struct page_row *row)
+{
+	free(row->key);
+	free(row->text);
+	*row = (struct page_row){ 0 };
+}
+
+static int compare_keys(const struct page_row *a, const struct page_row *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->kind == PAGE_NUMBER)
+		return a->number < b->number ? -1 : a->number > b->number;
+	return strcmp(a->key, b->key);
+}
+
+static bool is_before(const struct page *page, const struct page_row *a,
+                      const struct page_row *b)
+{
+	int order = compare_keys(a, b);
+	bool turned =
+	    page->down && a->kind != PAGE_EMPTY && b->kind != PAGE_EMPTY;
+
+	steps_add(1);
+	if (!order)
+		return page->down && !page->sort ? a->id > b->id
+		                                 : a->id < b->id;
+	return turned ? order > 0 : order < 0;
+}
+
+#define AT(page, i)        (page)->row[i]
+#define WORSE(page, a, b)  is_before(page, &(b), &(a))
+#define PUT(page, i, item) ((page)->row[i] = (item))
+HEAP(kept, struct page_row, struct page *, AT, WORSE, PUT)
+
+/* --- the request ---------------------------------------------------------- */
+
+static int read_cursor(struct page *page, const char *text, struct err *err)
+{
+	char *end;
+	uint64_t id;
+
+	errno = 0;
+	id = strtoull(text, &end, 10);
+	if (end == text || *end != ':' || *text == '-' || errno)
+		return err_set(err, EINVAL,
+		               "'%.40s' is no place to go on after: give what "
+		               "the answer before called 'after'",
+		               text);
+	page->after = row_of(end + 1, id);
+	page->begins = true;
+	return 0;
+}
+
+int page_init(struct page *page, const json_t *body, struct err *err)
+{
+	const json_t *limit = json_object_get(body, "limit");
+	const char *sort = json_string_value(json_object_get(body, "sort"));
+	const char *after = json_string_value(json_object_get(body, "after"));
+
+	*page = (struct page){ .limit = UINT64_MAX };
+	page->counts = json_is_true(json_object_get(body, "count"));
+	page->asked = limit || sort || after || page->counts;
+	if (sort) {
+		page->down = *sort == '-';
+		page->sort = sort + page->down;
+		page->limit = LIMIT_PAGE;
+	}
+	if (limit) {
+		json_int_t n = json_integer_value(limit);
+
+		if (n < 0 || n > LIMIT_PAGE)
+			return err_set(err, EINVAL,
+			               "limit must be 0 to %d rows",
+			               LIMIT_PAGE);
+		page->limit = (uint64_t)n;
+	}
+	return after ? read_cursor(page, after, err) : 0;
+}
+
+void page_fini(struct page *page)
+{
+	for (size_t i = 0; i < page->nrows; i++)
+		row_free(&page->row[i]);
+	free(page->row);
+	row_free(&page->after);
+	row_free(&page->last);
+	*page = (struct page){ 0 };
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static void drop_worst(struct page *page)
+{
+	struct page_row gone = page->row[0];
+
+	page->bytes -= gone.text ? strlen(gone.text) : 0;
+	row_free(&gone);
+	page->nrows--;
+	if (page->nrows)
+		kept_sink(page, page->nrows, 0, page->row[page->nrows]);
+}
+
+/* Whether a row is among the best. */
+static bool is_wanted(struct page *page, const struct page_row *row)
+{
+	return page->limit && (page->nrows < page->limit ||
+	                       is_before(page, row, &page->row[0]));
+}
+
+void page_keep(struct page *page, char *text)
+{
+	struct page_row row = page->last;
+
+	page->last = (struct page_row){ 0 };
+	row.text = text;
+	page->bytes += text ? strlen(text) : 0;
+	if (page->nrows >= page->limit)
+		drop_worst(page);
+	page->row = GROW(page->row, page->nrows, &page->cap);
+	page->nrows++;
+	kept_rise(page, page->nrows - 1, row);
+	while (page->bytes > PAGE_TEXT && page->nrows > 1) {
+		drop_worst(page);
+		page->limit = page->nrows; /* what comes later fits less */
+	}
+	page->unsorted = page->nrows;
+}
+
+static bool stream(struct page *page)
+{
+	if (page->taken >= page->limit)
+		return false;
+	page->taken++;
+	return true;
+}
+
+bool page_offer(struct page *page, const char *key, uint64_t id)
+{
+	struct page_row row;
+	bool takes;
+
+	page->count++;
+	if (!page->asked) {
+		page->taken++;
+		return true;
+	}
+	row = row_of(key, id);
+	if (page->begins && !is_before(page, &page->after, &row)) {
+		row_free(&row);
+		return false;
+	}
+	page->beyond++;
+	takes = page->sort ? is_wanted(page, &row) : stream(page);
+	if (takes) {
+		row_free(&page->last);
+		page->last = row;
+	} else {
+		row_free(&row);
+	}
+	return takes;
+}
+
+bool page_is_full(const struct page *page)
+{
+	return !page->sort && !page->counts && page->beyond > page->limit;
+}
+
+bool page_sort(struct page *page, uint64_t until_steps)
+{
+	while (page->unsorted > 1 && steps_so_far < until_steps) {
+		size_t end = --page->unsorted;
+		struct page_row worst = page->row[0];
+
+		kept_sink(page, end, 0, page->row[end]);
+		page->row[end] = worst;
+	}
+	return page->unsorted > 1;
+}
+
+const struct page_row *page_next(struct page *page)
+{
+	const struct page_row *row;
+
+	if (page->told == page->nrows)
+		return NULL;
+	row = &page->row[page->told++];
+	page->taken++;
+	return row;
+}
+
+json_t *page_cursor(const struct page *page)
+{
+	const struct page_row *last = page->sort && page->nrows
+	                                  ? &page->row[page->nrows - 1]
+	                                  : &page->last;
+	json_t *cursor;
+
+	if (page->beyond <= (page->sort ? page->nrows : page->taken) ||
+	    !last->key)
+		return json_null();
+	cursor =
+	    json_sprintf("%llu:%s", (unsigned long long)last->id, last->key);
+	return cursor ? cursor : json_null();
+}
