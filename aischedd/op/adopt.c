@@ -2,6 +2,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/daemon.h"
 #include "aischedd/state/life/adopt.h"
@@ -50,6 +51,19 @@ static void keep(struct daemon *d, const char *uid, uint32_t owner,
 	store_token(d->store, token, owner, job, 1, now);
 }
 
+/* Returns the class that stands for a PriorityClass, or NULL. */
+static const char *class_of(const struct conf *conf, const char *priority_class)
+{
+	for (size_t i = 0; *priority_class && i < conf->nclasses; i++) {
+		const struct conf_class *c = &conf->classes[i];
+
+		if (!strcmp(c->priority_class ? c->priority_class : c->name,
+		            priority_class))
+			return c->name;
+	}
+	return NULL;
+}
+
 static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
                 struct err *err)
 {
@@ -58,6 +72,7 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 		                       .user = a->user,
 		                       .in_group = no_group };
 	int64_t now = clock_wall_s(), nothing;
+	struct spec spec = *a->spec;
 	uint64_t ahead = 0, id;
 	uint32_t queue;
 
@@ -65,15 +80,17 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 		*err = d->full_err;
 		return -1;
 	}
-	if (state_check_submit(d->state, a->spec, &who, now, &ahead, &queue,
+	if (!spec.class)
+		spec.class = class_of(d->conf, a->priority_class);
+	if (state_check_submit(d->state, &spec, &who, now, &ahead, &queue,
 	                       err) < 0 ||
 	    (nothing = store_blob(d->store, "", 0, err)) < 0)
 		return -1;
 	id = state_take_ids(d->state, 1);
-	state_submit(d->state, a->spec, &who, queue, nothing, nothing, id, now);
+	state_submit(d->state, &spec, &who, queue, nothing, nothing, id, now);
 	keep(d, a->uid, owner, id, now);
 	log_info("job adopt job=%llu job_of=%s user=%s queue=%s",
-	         (unsigned long long)id, a->name, a->user, a->spec->queue);
+	         (unsigned long long)id, a->name, a->user, spec.queue);
 	return 0;
 }
 

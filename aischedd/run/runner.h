@@ -86,8 +86,9 @@ struct adoption {
 	const char *uid;  /* by which the cluster knows it */
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
-	const struct spec *spec; /* NULL: it cannot be taken */
-	const char *why;         /* why not, then */
+	const struct spec *spec;    /* NULL: it cannot be taken */
+	const char *priority_class; /* of its pods, or "" */
+	const char *why;            /* why not, then */
 };
 
 /* The result of an adoption, or the state of the job later. */

@@ -39,7 +39,8 @@ struct conf_class {
 	const char *name;
 	int64_t priority;
 	bool preemptible;
-	struct strlist users; /* "name" or "@group"; empty: all */
+	struct strlist users;       /* "name" or "@group"; empty: all */
+	const char *priority_class; /* NULL: the one of its own name */
 };
 
 /* X(symbol, name in the configuration and in the text of snapshots) */
@@ -80,6 +81,7 @@ struct conf_pool {
 	/* of kubernetes only */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
 	const char *gpu_resource, *service_account, *user_annotation;
+	const char *priority_class;
 	struct strlist allow_mounts, image_pull_secrets;
 	int64_t log_limit; /* bytes */
 	bool run_as_root;

@@ -140,6 +140,7 @@ static const struct conf_key class_keys[] = {
 	    RANGE(-MAX_WEIGHT, MAX_WEIGHT)),
 	KEY("preemptible", BOOL, preemptible, .initial = "no"),
 	KEY("users", LIST, users, .check = check_user),
+	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
 };
 #undef AT
 
@@ -158,6 +159,7 @@ static const struct conf_key pool_keys[] = {
 	KEY("gpu_resource", TEXT, gpu_resource, .initial = "nvidia.com/gpu",
 	    .check = check_feature, .special = true),
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
+	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
 	KEY("user_annotation", TEXT, user_annotation),
 	KEY("allow_mounts", LIST, allow_mounts),
 	KEY("image_pull_secrets", LIST, image_pull_secrets,

@@ -100,12 +100,15 @@ ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 4"
 kube create namespace "$ns" >/dev/null
 
 configure "
+class inference { users = {\"nobody\"} }
+class night { priority = 7  priority_class = \"low\" }
 queue default { grace = \"1s\" }
 queue team { grace = \"1s\"  quota { gpus = 8 }  users = {\"k8s:jobs\",
 	\"k8s:user:ann\"} }
 queue others { grace = \"1s\"  users = {\"nobody\"} }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	priority_class = \"aisched-jobs\"
 	user_annotation = \"aisched.io/user\" }
 scheduling { start_timeout = \"30s\" }"
 start_daemon || bail "aischedd does not start"
@@ -136,6 +139,40 @@ has_succeeded()
 	[ "$(job_says "$1" .status.succeeded)" = 1 ]
 }
 ok "and stays to be looked at" wait_for has_succeeded one
+
+# --- priorities ---------------------------------------------------------------
+
+# JOB TEXT: `aiq JOB` has it.
+tells()
+{
+	aiq "$1" | grep -q "$2"
+}
+
+id=$(aisub --parsable -q default --wrap true)
+ok "a job asks for the priority of its pool" wait_for tells "$id" \
+	"no PriorityClass with name aisched-jobs"
+kube apply -f "$top_srcdir/contrib/kubernetes/priority.yaml" >/dev/null
+ok "once there is one, it runs" wait_for is_state "$id" RUNNING
+is "with its priority, evicting nobody" "$($k get pods -l \
+	"aisched.io/job-id=$id" -o \
+	'jsonpath={.items[0].spec.priority} {.items[0].spec.preemptionPolicy}')" \
+	"100000 Never"
+aicancel "$id"
+
+make_job low 0 "" "" '"priorityClassName": "low",'
+id=$(id_of low)
+is "a PriorityClass stands for a class" "$(field "$id" class)" night
+make_job interactive 0 "" "" '"priorityClassName": "interactive",'
+id=$(id_of interactive)
+is "one of the same name, too" "$(field "$id" class)" interactive
+make_job named 0 "" '"aisched.io/class": "train"' \
+	'"priorityClassName": "interactive",'
+id=$(id_of named)
+is "a class that is named counts" "$(field "$id" class)" train
+make_job inference 0 "" "" '"priorityClassName": "inference",'
+ok "a class of others is refused" wait_for says inference Refused
+like "which an Event says" "$note" "user 'k8s:jobs' may not use class 'inference'"
+$k delete job low interactive named inference >/dev/null
 
 make_job bad 1 '"backoffLimit": 0,'
 id=$(id_of bad)

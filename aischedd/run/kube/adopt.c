@@ -169,7 +169,9 @@ static void offer(struct kube_adoptee *j)
 	struct arena *arena = arena_new();
 	char *name = xasprintf("%s/%s", pool->namespace, j->at.name);
 	char *people = xasprintf("k8s:%s", pool->namespace);
-	struct adoption a = { .uid = j->at.uid, .name = name };
+	struct adoption a = { .uid = j->at.uid,
+		              .name = name,
+		              .priority_class = j->at.priority_class };
 	struct spec spec;
 	struct err err;
 

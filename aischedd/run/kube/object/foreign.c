@@ -133,6 +133,8 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 	ret->uid = text_at(obj, "metadata.uid");
 	if (!*ret->name || !*ret->uid)
 		return err_set(err, EINVAL, "a Job without name or uid");
+	ret->priority_class =
+	    text_at(obj, "spec.template.spec.priorityClassName");
 	ret->version = text_at(obj, "metadata.resourceVersion");
 	ret->generation = kube_int(&r, "metadata.generation", 0);
 	ret->suspended = kube_bool(&r, "spec.suspend", false);

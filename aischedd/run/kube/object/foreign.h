@@ -37,6 +37,7 @@ struct kube_foreign {
 	bool complete, failed;
 	bool late;                    /* it failed by its time limit */
 	const char *reason, *message; /* of its end, or "" */
+	const char *priority_class;   /* of its pods, or "" */
 	uint32_t width;               /* pods that run at once at its start */
 	int64_t rest; /* pods still to succeed; INT64_MAX: any number */
 	/* Written on it by a daemon that took it. */

@@ -133,6 +133,9 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    "runAsNonRoot", job->uid != 0);
 	if (kube_object_is_gang(job))
 		json_object_set_new(spec, "subdomain", json_string(name));
+	if (home->pool->priority_class)
+		json_object_set_new(spec, "priorityClassName",
+		                    json_string(home->pool->priority_class));
 	if (account)
 		json_object_set_new(spec, "serviceAccountName",
 		                    json_string(account));

@@ -229,12 +229,14 @@ START_TEST(has_what_the_pool_gives_all)
 	json_t *obj, *pod, *list;
 
 	giving.service_account = "runner";
+	giving.priority_class = "gangs";
 	giving.image_pull_secrets = (struct strlist){ 2, secrets };
 	obj = kube_object_job(&there, &job, &err);
 	ck_assert_msg(obj != NULL, "%s", err.text);
 	pod = json_object_get(
 	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
 	ck_assert_str_eq(at(pod, "serviceAccountName"), "runner");
+	ck_assert_str_eq(at(pod, "priorityClassName"), "gangs");
 	list = json_object_get(pod, "imagePullSecrets");
 	ck_assert_uint_eq(json_array_size(list), 2);
 	ck_assert_str_eq(at(json_array_get(list, 1), "name"), "second");
