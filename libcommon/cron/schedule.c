@@ -339,3 +339,124 @@ int64_t schedule_next(const struct schedule *s, const struct zone *zone,
 	}
 	return SCHEDULE_NEVER;
 }
+
+/* --- counting ---------------------------------------------------------- */
+
+/* Matching minutes of a day from one on and before another. */
+static uint64_t minutes_between(const struct schedule *s, int from, int before)
+{
+	uint64_t n = 0;
+
+	for (int h = from / 60; h < 24 && h * 60 < before; h++) {
+		uint64_t set = s->minutes;
+		int first = from - h * 60, end = before - h * 60;
+
+		if (!(s->hours >> h & 1))
+			continue;
+		if (first > 0)
+			set &= ~((UINT64_C(1) << first) - 1);
+		if (end < 60)
+			set &= (UINT64_C(1) << end) - 1;
+		n += (uint64_t)__builtin_popcountll(set);
+	}
+	return n;
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b > 0);
+}
+
+/* Matching local times from one on and before another. */
+static uint64_t locals_between(const struct schedule *s, int64_t from,
+                               int64_t before)
+{
+	int64_t first = divide_up(from, MINUTE_S);
+	int64_t end = divide_up(before, MINUTE_S), n = 0;
+	int64_t day = first / DAY_MINUTES - (first % DAY_MINUTES < 0);
+	uint64_t each = minutes_between(s, 0, DAY_MINUTES);
+
+	for (; day * DAY_MINUTES < end; day++) {
+		int64_t at = day * DAY_MINUTES;
+		bool whole = at >= first && at + DAY_MINUTES <= end;
+
+		if (!day_matches(s, civil_of_days(day), day))
+			continue;
+		n +=
+		    (int64_t)(whole
+		                  ? each
+		                  : minutes_between(
+					s, first > at ? (int)(first - at) : 0,
+					end - at < DAY_MINUTES ? (int)(end - at)
+							       : DAY_MINUTES));
+	}
+	return (uint64_t)n;
+}
+
+/* Those from one instant on and before another, between which the offset is the
+ * same; `was`: the offset before, if the first of them is a transition. */
+static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
+                              int64_t from, int64_t before, int32_t was)
+{
+	int64_t offset = zone_offset(zone, from);
+	int64_t local = from + offset, end = before + offset, first;
+	uint64_t n = 0;
+
+	/* A fixed schedule has run when the clock showed these before. */
+	if (s->fixed && was > offset)
+		local = from + was < end ? from + was : end;
+	else if (was < offset && skips_time(s, zone, from) &&
+	         !(local_from(s, local, local + 1) == local &&
+	           zone_first(zone, local, &first) && first == from))
+		n++; /* the time that is skipped is now */
+	return n + (local < end ? locals_between(s, local, end) : 0);
+}
+
+/* The last of them: the earliest instant after which the next one is late. */
+static int64_t last_until(const struct schedule *s, const struct zone *zone,
+                          int64_t created, int64_t after, int64_t to)
+{
+	int64_t low = after, high = to;
+
+	while (low < high) {
+		int64_t middle = low + (high - low) / 2;
+
+		if (schedule_next(s, zone, created, middle) > to)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+uint64_t schedule_count(const struct schedule *s, const struct zone *zone,
+                        int64_t created, int64_t after, int64_t to,
+                        int64_t *ret_last)
+{
+	int64_t from =
+	    after + 1 - 2 * DAY_S; /* so far back lies what repeats */
+	uint64_t n = 0;
+
+	*ret_last = SCHEDULE_NEVER;
+	if (schedule_next(s, zone, created, after) > to)
+		return 0;
+	*ret_last = last_until(s, zone, created, after, to);
+	if (s->every_s)
+		return (uint64_t)((*ret_last - created) / s->every_s -
+		                  (after < created
+		                       ? 0
+		                       : (after - created) / s->every_s));
+	for (int32_t was = zone_offset(zone, from); from <= to;) {
+		int64_t next = zone_next(zone, from);
+		int64_t end = next <= to ? next : to + 1;
+
+		if (end > after + 1)
+			n += count_stretch(s, zone, from, end, was) -
+			     (from <= after
+			          ? count_stretch(s, zone, from, after + 1, was)
+			          : 0);
+		was = zone_offset(zone, end - 1);
+		from = end;
+	}
+	return n;
+}

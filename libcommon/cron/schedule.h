@@ -51,4 +51,13 @@ int schedule_parse(struct schedule *ret, const char *text, struct err *err);
 int64_t schedule_next(const struct schedule *schedule, const struct zone *zone,
                       int64_t created, int64_t after);
 
+/*
+ * How many times there are after one instant and up to another, and the last of
+ * them, or SCHEDULE_NEVER.  Counted by days, not one by one: a year of minutes
+ * takes less than a millisecond.
+ */
+uint64_t schedule_count(const struct schedule *schedule,
+                        const struct zone *zone, int64_t created, int64_t after,
+                        int64_t to, int64_t *ret_last);
+
 #endif

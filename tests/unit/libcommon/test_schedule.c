@@ -290,6 +290,63 @@ START_TEST(like_a_naive_walk)
 }
 END_TEST
 
+/* Count one by one. */
+static uint64_t count_slowly(const struct schedule *s, const struct zone *zone,
+                             int64_t after, int64_t to, int64_t *ret_last)
+{
+	int64_t next = schedule_next(s, zone, 0, after);
+	uint64_t n = 0;
+
+	*ret_last = SCHEDULE_NEVER;
+	for (; next <= to; n++) {
+		*ret_last = next;
+		next = schedule_next(s, zone, 0, next);
+	}
+	return n;
+}
+
+START_TEST(counted)
+{
+	static const char *const zones[] = {
+		"Europe/Berlin",  "America/New_York",  "Australia/Lord_Howe",
+		"Pacific/Apia",   "Africa/Casablanca", "Antarctica/Troll",
+		"Asia/Kathmandu",
+	};
+	int64_t begin =
+	    at(_i == 3 ? "2011-09-20T00:00:00Z" : "2027-02-10T00:00:00Z");
+	struct dice d = { 7 + (uint64_t)_i };
+	struct err err;
+	struct zone *zone = zone_load(zones[_i], &err);
+
+	ck_assert_msg(zone != NULL, "%s", err.text);
+	for (int round = 0; round < 400; round++) {
+		int64_t after = begin + roll(&d, 300 * 86400);
+		int64_t to = after + roll(&d, 10 * 86400), last, want;
+		struct schedule s;
+		char spec[64];
+		uint64_t n;
+
+		random_spec(&d, spec, sizeof(spec));
+		if (round % 10 == 0)
+			snprintf(spec, sizeof(spec), "@every 47m");
+		if (schedule_parse(&s, spec, &err) < 0)
+			continue;
+		n = count_slowly(&s, zone, after, to, &want);
+		if (schedule_count(&s, zone, 0, after, to, &last) != n ||
+		    last != want)
+			ck_abort_msg("%s '%s' after %lld to %lld: %llu, want "
+			             "%llu; last %lld, want %lld",
+			             zones[_i], spec, (long long)after,
+			             (long long)to,
+			             (unsigned long long)schedule_count(
+					 &s, zone, 0, after, to, &last),
+			             (unsigned long long)n, (long long)last,
+			             (long long)want);
+	}
+	zone_free(zone);
+}
+END_TEST
+
 SUITE(schedule)
 {
 	tcase_add_loop_test(tc, a_day, 0, ARRAY_SIZE(days));
@@ -297,4 +354,5 @@ SUITE(schedule)
 	tcase_add_test(tc, every);
 	tcase_add_loop_test(tc, refuse, 0, ARRAY_SIZE(refused));
 	tcase_add_loop_test(tc, like_a_naive_walk, 0, 10);
+	tcase_add_loop_test(tc, counted, 0, 7);
 }
