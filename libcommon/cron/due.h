@@ -1,0 +1,45 @@
+/*
+ * due.h - which time of recurring work is to run now
+ *
+ * A time is missed when nobody looked at it in time: the daemon was away, the
+ * machine slept, or the clock jumped over it.  Of all missed times only the
+ * latest may run, and only if the work says so; the others are counted.
+ */
+#ifndef LIBCOMMON_CRON_DUE_H
+#define LIBCOMMON_CRON_DUE_H
+
+#include "libcommon/cron/schedule.h"
+
+/* Who looks later than this at a time has missed it. */
+#define DUE_SLACK_S 60
+
+struct due_rule {
+	const struct schedule *schedule;
+	const struct zone *zone;
+	int64_t created;
+	int64_t until;  /* no time after this; SCHEDULE_NEVER: for ever */
+	int64_t shift;  /* each time is due so much later: due_shift() */
+	int64_t late_s; /* a missed time that is further back does not run;
+	                 * SCHEDULE_NEVER: however far */
+	bool make_up;   /* a missed time may run at all */
+};
+
+struct due {
+	int64_t time;    /* of the schedule, to run now; or SCHEDULE_NEVER */
+	int64_t last;    /* all times up to this one are over */
+	int64_t next;    /* of the schedule; SCHEDULE_NEVER: there is none */
+	int64_t wake;    /* when that is due, likewise */
+	uint64_t missed; /* times since the last one that do not run */
+};
+
+/* Look at what is due at an instant.  last: as of the look before, or when the
+ * work was made; up_since: since when somebody looks at each time. */
+void due_look(const struct due_rule *rule, int64_t last, int64_t up_since,
+              int64_t now, struct due *ret);
+
+/* How much later this work runs, below `most`: the same after each start.
+ * @every is never shifted. */
+int64_t due_shift(const struct schedule *schedule, const char *cluster,
+                  uint64_t id, int64_t most);
+
+#endif
