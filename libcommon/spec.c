@@ -38,6 +38,10 @@
 #define RANGE_append         0, 1
 #define RANGE_umask          0, 0777
 #define RANGE_launch_script  0, 1
+#define RANGE_cron_id        1, MAX_SECONDS
+#define RANGE_cron_time      0, MAX_SECONDS
+#define RANGE_cron_last      0, MAX_SECONDS
+#define RANGE_cron_missed    0, MAX_SECONDS
 
 #define S(name) { #name, true, offsetof(struct spec, name), 0, 0 },
 #define I(name) { #name, false, offsetof(struct spec, name), RANGE_##name },

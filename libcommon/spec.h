@@ -83,7 +83,11 @@
 	S(on_task_failure) /* "end", "restart" or "replace" */               \
 	S(kube_uid) /* the Job of a cluster that it is; aisub sets none */   \
 	S(command)  /* for people: the script's name, or what --wrap says */ \
-	S(rlimits)  /* of the submitter, as in rlimits.h */
+	S(rlimits)  /* of the submitter, as in rlimits.h */                  \
+	I(cron_id)                                                           \
+	I(cron_time)   /* of a run of recurring work: the time it is for */  \
+	I(cron_last)   /* that of the run before */                          \
+	I(cron_missed) /* times between the two, at which nothing ran */
 
 struct spec {
 #define S(name) const char *name;

@@ -86,11 +86,16 @@ static int batch_read(struct daemon *d, const struct request_in *in,
 		if (spec_from_json(&b->spec[i], json_array_get(specs, i),
 		                   b->arena, err) < 0)
 			return -1;
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n; i++) {
 		if (b->spec[i].kube_uid)
 			return err_set(err, EPERM,
 			               "kube_uid: Jobs of a cluster come from "
 			               "there");
+		if (b->spec[i].cron_id != SPEC_UNSET)
+			return err_set(err, EPERM,
+			               "cron_id: only recurring work has such "
+			               "runs");
+	}
 	return 0;
 }
 

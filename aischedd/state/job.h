@@ -89,6 +89,7 @@ struct job {
 	uint8_t on_preempt; /* enum preempt_how: as its queue says */
 	uint8_t evict;      /* enum evict: why it was last evicted */
 	uint8_t aside;      /* enum reason: why it is in no row */
+	uint64_t cron;      /* recurring work whose run it is, 0: none */
 	uint64_t evict_by;  /* the job it was last evicted for, 0: none */
 
 	uint32_t attempt; /* counts from 1; 0: never started */

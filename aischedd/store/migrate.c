@@ -107,6 +107,17 @@ static const char *const steps[] = {
 	" WHERE pool IS NOT NULL;"
 	"DROP TABLE node;"
 	"ALTER TABLE pool_node RENAME TO node;",
+	/* Recurring work: entries, files that made some of them, their runs. */
+	"CREATE TABLE cron (id INTEGER PRIMARY KEY, uid INTEGER, gid INTEGER,"
+	" user TEXT, asked BLOB, script INTEGER, env INTEGER, schedule TEXT,"
+	" zone TEXT, policy INTEGER, make_up INTEGER, late INTEGER,"
+	" jitter INTEGER, until_time INTEGER, created_time INTEGER,"
+	" looked_time INTEGER, last_time INTEGER, last_job INTEGER,"
+	" runs INTEGER, skipped INTEGER, missed INTEGER, refused INTEGER,"
+	" paused INTEGER, imported INTEGER, reason TEXT);"
+	"CREATE TABLE cron_file (uid INTEGER PRIMARY KEY, text INTEGER);"
+	"ALTER TABLE job ADD COLUMN cron_id INTEGER DEFAULT 0;"
+	"CREATE INDEX job_cron ON job (cron_id) WHERE cron_id > 0;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

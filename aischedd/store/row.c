@@ -80,6 +80,7 @@ static const struct job_column {
 	SUM_COLUMN(cpu_ms, "cpu_ms"),
 	C(MAYBE, peak_mem_kib, "peak_mem_kib", 0, MOST),
 	COUNT_COLUMN(replaced, "replaced"),
+	SUM_COLUMN(cron, "cron_id"),
 #undef C
 #undef TIME_COLUMN
 #undef COUNT_COLUMN

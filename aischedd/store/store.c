@@ -101,8 +101,10 @@ static const char *const fixed_sql[NSQL] = {
 	[PURGE_JOBS] = "DELETE FROM job WHERE id IN (SELECT id FROM job"
 		       " WHERE state >= 5 AND end_time < ?"
 		       " ORDER BY end_time, id LIMIT ?)",
-	[PURGE_BLOBS] = "DELETE FROM blob WHERE id NOT IN"
-			" (SELECT script FROM job UNION SELECT env FROM job)",
+	[PURGE_BLOBS] =
+	    "DELETE FROM blob WHERE id NOT IN (SELECT script FROM job"
+	    " UNION SELECT env FROM job UNION SELECT script FROM cron"
+	    " UNION SELECT env FROM cron UNION SELECT text FROM cron_file)",
 };
 
 static int check(struct db *db, struct err *err)

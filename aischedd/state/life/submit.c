@@ -91,6 +91,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->packed = spec_pack(spec);
 	job->reserved = spec->reservation != NULL;
 	job->adopted = spec->kube_uid != NULL;
+	job->cron = spec->cron_id != SPEC_UNSET ? (uint64_t)spec->cron_id : 0;
 	job->mem_default =
 	    state_default_mem(state, spec_pools(state, spec, queue));
 	job_set_priority(state, job, spec);

@@ -80,6 +80,10 @@ enum effect_on {
 #define OTHER_kube_uid        ALIKE, "other"
 #define OTHER_command         ALIKE, "other"
 #define OTHER_rlimits         ALIKE, "NOFILE=1:2"
+#define OTHER_cron_id         ALIKE, "12"
+#define OTHER_cron_time       ALIKE, "5000"
+#define OTHER_cron_last       ALIKE, "4000"
+#define OTHER_cron_missed     ALIKE, "2"
 
 static const struct {
 	enum effect_on effect;
