@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "aicancel/aicancel.h"
-#include "libcommon/client.h"
-#include "libcommon/filter_opt.h"
+#include "libcommon/client/client.h"
+#include "libcommon/client/filter_opt.h"
+#include "libcommon/client/retry.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
-#include "libcommon/retry.h"
 
 static bool has_filter(const struct cancel *cancel)
 {

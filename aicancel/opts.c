@@ -1,6 +1,6 @@
 /* opts.c - the command line of aicancel */
 #include "aicancel/aicancel.h"
-#include "libcommon/filter_opt.h"
+#include "libcommon/client/filter_opt.h"
 #include "libcommon/parse.h"
 
 static int set_signal(void *ctx, const struct opt *opt, const char *value,

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 

@@ -6,9 +6,9 @@
 #include "aictl/aictl.h"
 #include "aictl/command.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/table.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
-#include "libcommon/table.h"
 
 enum { MOST = 10000 };
 

@@ -7,10 +7,10 @@
 #include "aictl/aictl.h"
 #include "aictl/command.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/table.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
-#include "libcommon/table.h"
 
 #define AT(member) .offset = offsetof(struct ctl, resv.member)
 

@@ -6,10 +6,10 @@
 #include "aiq/aiq.h"
 #include "aiq/columns.h"
 #include "aiq/list.h"
-#include "libcommon/follow.h"
+#include "libcommon/client/follow.h"
+#include "libcommon/client/table.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
-#include "libcommon/table.h"
 
 static int check_page(const struct aiq *aiq, bool jobs, struct err *err)
 {

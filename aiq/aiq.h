@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 

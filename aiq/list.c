@@ -9,12 +9,12 @@
 #include "aiq/columns.h"
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
-#include "libcommon/filter_opt.h"
+#include "libcommon/client/filter_opt.h"
+#include "libcommon/client/table.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
-#include "libcommon/table.h"
 
 /* Converts values between tabs to text for people. */
 struct sink {

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "aiq/aiq.h"
-#include "libcommon/filter_opt.h"
+#include "libcommon/client/filter_opt.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"

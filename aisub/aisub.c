@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libcommon/batch.h"
-#include "libcommon/follow.h"
+#include "libcommon/client/batch.h"
+#include "libcommon/client/follow.h"
+#include "libcommon/client/retry.h"
 #include "libcommon/limits.h"
-#include "libcommon/retry.h"
 #include "libcommon/spec_opt.h"
 
 enum {

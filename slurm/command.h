@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/err.h"
 
 #define ROW_NONE INT64_MIN

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcommon/batch.h"
+#include "libcommon/client/batch.h"
 #include "libcommon/limits.h"
 #include "slurm/rows.h"
 #include "slurm/sbatch.h"

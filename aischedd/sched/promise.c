@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/sched/future_walk.h"
+#include "aischedd/sched/future/walk.h"
 #include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"

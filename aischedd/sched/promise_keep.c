@@ -1,7 +1,7 @@
 /* promise_keep.c - nodes for a job that is promised a start */
 #include "aischedd/sched/promise_keep.h"
 
-#include "aischedd/sched/future_walk.h"
+#include "aischedd/sched/future/walk.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef AISCHEDD_SCHED_PROMISE_START_H
 #define AISCHEDD_SCHED_PROMISE_START_H
 
-#include "aischedd/sched/future.h"
+#include "aischedd/sched/future/future.h"
 
 /* Memory for a list of any type, used again and again. */
 struct promise_scratch {

@@ -1,7 +1,7 @@
 /* tally.c - all that runs, summed up */
 #include "aischedd/sched/tally.h"
 
-#include "aischedd/sched/future_runs.h"
+#include "aischedd/sched/future/runs.h"
 #include "aischedd/sched/order_service.h"
 #include "aischedd/sched/work.h"
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "libcommon/buf.h"
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/msg.h"
 
 static void print_ops(void)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/msg.h"

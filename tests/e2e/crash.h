@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "libcommon/buf.h"
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/err.h"
 
 enum need { NEED_NONE, NEED_ANY, NEED_OK, NEED_NOT_OK };

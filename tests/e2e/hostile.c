@@ -27,7 +27,7 @@
 
 #include "libcommon/auth.h"
 #include "libcommon/buf.h"
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"

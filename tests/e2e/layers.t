@@ -16,6 +16,7 @@ cd "$top_srcdir" || exit 1
 layers='
 libcommon
 libcommon/cron            libcommon
+libcommon/client          libcommon
 aischedd/sched            libcommon
 aischedd/sched/text       libcommon aischedd/sched
 aischedd/sched/check      libcommon aischedd/sched/snap.h aischedd/sched/plan.h
@@ -32,11 +33,11 @@ aischedd/op               libcommon aischedd aischedd/state aischedd/store aisch
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
 aischedd                  libcommon aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
-aisub                     libcommon
-aiq                       libcommon
-aicancel                  libcommon
-aictl                     libcommon libcommon/cron
-slurm                     libcommon'
+aisub                     libcommon libcommon/client
+aiq                       libcommon libcommon/client
+aicancel                  libcommon libcommon/client
+aictl                     libcommon libcommon/cron libcommon/client
+slurm                     libcommon libcommon/client'
 
 # What the core may call: its own, values and text of libcommon, and what
 # only looks at memory or fills it.  No I/O, no clock, no allocator but the
@@ -178,6 +179,13 @@ none "a tag that a header names has one meaning in the tree" "$(
 		NF == 3 { n[$1]++; where[$1] = where[$1] " " $2 }
 		END { for (t in n) if (n[t] > 1 && header[t])
 			print t ":" where[t] }' "$tmp/tags" | sort
+)"
+
+# A reader can hold 50 files in the head, 80 where a prefix is a wing.
+none "no folder has too many files" "$(
+	find ./* -path ./build -prune -o -path ./tests -prune -o -name '*.[ch]' -print |
+		sed 's,^\./,,; s,/[^/]*$,,' | sort | uniq -c |
+		awk '$1 > (($2 == "aischedd/sched" || $2 == "libcommon") ? 80 : 50)'
 )"
 
 # shellcheck disable=SC2086 # words are wanted

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/adopt.h"
-#include "aischedd/run/kube/adopt_pod.h"
+#include "aischedd/run/kube/adopt/adopt.h"
+#include "aischedd/run/kube/adopt/pod.h"
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/path.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "aischedd/run/kube/adopt.h"
+#include "aischedd/run/kube/adopt/adopt.h"
 #include "aischedd/run/kube/ask.h"
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/watch.h"

@@ -1,5 +1,5 @@
 /* test_table.c - print columns */
-#include "libcommon/table.h"
+#include "libcommon/client/table.h"
 
 #include <stdlib.h>
 #include <string.h>

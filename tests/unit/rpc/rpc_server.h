@@ -15,7 +15,7 @@
 
 #include "aischedd/rpc/rpc.h"
 #include "libcommon/buf.h"
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 #include "libcommon/wire.h"
 #include "tests/unit/check.h"
 #include "tests/unit/rpc/munged.h"

@@ -1,5 +1,5 @@
 /* test_client.c - the client without a daemon, or with a false one */
-#include "libcommon/client.h"
+#include "libcommon/client/client.h"
 
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,0 +1,349 @@
+/* adopt.c - offer, take and end Jobs that others made with kubectl */
+#include "aischedd/run/kube/adopt/adopt.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+enum { OFFER_MS = 30000 }; /* a refused Job is offered again after this */
+
+/* --- list --- */
+
+struct kube_adoptee *kube_adopt_find(struct kube *kube, const char *owner)
+{
+	return map_find(&kube->adopt.by_uid, kube_text_key(owner));
+}
+
+struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job)
+{
+	return map_find(&kube->adopt.by_job, job);
+}
+
+static void texts_free(struct kube_foreign *at)
+{
+	free((char *)at->name);
+	free((char *)at->uid);
+	free((char *)at->version);
+	free((char *)at->reason);
+	free((char *)at->message);
+}
+
+static struct kube_adoptee *adoptee_new(struct kube *kube, const char *uid)
+{
+	struct kube_adoptee *j = xcalloc(1, sizeof(*j));
+
+	j->kube = kube;
+	j->at = (struct kube_foreign){ .name = xstrdup(""),
+		                       .uid = xstrdup(uid),
+		                       .version = xstrdup(""),
+		                       .reason = xstrdup(""),
+		                       .message = xstrdup("") };
+	TAILQ_INIT(&j->pods);
+	map_set(&kube->adopt.by_uid, kube_text_key(uid), j);
+	return j;
+}
+
+static void adoptee_free(struct kube_adoptee *j)
+{
+	struct kube_adopt_pod *p;
+
+	kube_adopt_run_reset(j);
+	while ((p = TAILQ_FIRST(&j->pods)))
+		kube_adopt_pod_free(p);
+	map_del(&j->kube->adopt.by_uid, kube_text_key(j->at.uid));
+	if (j->job)
+		map_del(&j->kube->adopt.by_job, j->job);
+	kube_note_fini(&j->note);
+	texts_free(&j->at);
+	json_decref(j->obj);
+	free(j->refused);
+	free(j);
+}
+
+void kube_adopt_free(struct kube *kube)
+{
+	for (size_t i = 0; i < kube->adopt.by_uid.cap; i++)
+		if (kube->adopt.by_uid.slot[i].value) {
+			adoptee_free(kube->adopt.by_uid.slot[i].value);
+			i = (size_t)-1; /* the map has changed: from the start
+			                 */
+		}
+	map_free(&kube->adopt.by_uid);
+	map_free(&kube->adopt.by_job);
+	kube_adopt_ask_free_all(kube);
+}
+
+/* --- news --- */
+
+/* Answers may overtake the watch: ignore an older version. */
+void kube_adopt_look(struct kube_adoptee *j, json_t *obj)
+{
+	struct kube_foreign at;
+	struct err err;
+
+	if (kube_foreign_look(obj, &j->kube->home, &at, &err) < 0 ||
+	    strcmp(at.uid, j->at.uid) != 0 || at.generation < j->at.generation)
+		return;
+	at.name = xstrdup(at.name);
+	at.uid = xstrdup(at.uid);
+	at.version = xstrdup(at.version);
+	at.reason = xstrdup(at.reason);
+	at.message = xstrdup(at.message);
+	texts_free(&j->at);
+	j->at = at;
+}
+
+bool kube_adopt_is_over(const struct kube_adoptee *j)
+{
+	return j->at.complete || j->at.failed;
+}
+
+static void keep_for_offer(struct kube_adoptee *j, json_t *obj)
+{
+	json_decref(j->obj);
+	j->obj = j->job ? NULL : json_incref(obj);
+	j->offered_ms = 0;
+}
+
+void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
+{
+	struct kube_adoptee *j;
+	struct kube_foreign at;
+	struct err err;
+
+	if (kube_foreign_look(obj, &kube->home, &at, &err) < 0)
+		return;
+	j = kube_adopt_find(kube, at.uid);
+	if (!j && (deleted || !at.queued))
+		return;
+	if (!j)
+		j = adoptee_new(kube, at.uid);
+	j->seen = true;
+	j->marked = false;
+	j->gone = deleted;
+	kube_adopt_look(j, obj);
+	keep_for_offer(j, obj);
+	kube_adopt_step(j);
+}
+
+/* Objects still marked at the end of a list, and those never seen, are gone. */
+void kube_adopt_news(struct kube *kube, enum kube_news news)
+{
+	struct kube_adoptee *j;
+	size_t at = 0;
+
+	if (news != KUBE_RESET && news != KUBE_SYNCED)
+		return;
+	while ((j = map_each(&kube->adopt.by_uid, &at)))
+		if (news == KUBE_RESET)
+			j->marked = true;
+		else if (j->marked || !j->seen)
+			j->gone = true;
+	if (news == KUBE_SYNCED)
+		kube_adopt_step_all(kube);
+}
+
+void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
+{
+	ev->job = j->job;
+	ev->attempt = j->run.attempt;
+	j->kube->fn(ev, j->kube->arg);
+}
+
+/* --- offer --- */
+
+static bool may_offer(const struct kube_adoptee *j)
+{
+	return j->obj && j->at.queued && !j->gone && !j->at.deleting &&
+	       !kube_adopt_is_over(j) && (!j->at.taken || j->at.ours) &&
+	       (!j->offered_ms || clock_boot_ms() - j->offered_ms > OFFER_MS);
+}
+
+static void offer(struct kube_adoptee *j)
+{
+	const struct conf_pool *pool = j->kube->pool;
+	struct arena *arena = arena_new();
+	char *name = xasprintf("%s/%s", pool->namespace, j->at.name);
+	char *people = xasprintf("k8s:%s", pool->namespace);
+	struct adoption a = { .uid = j->at.uid,
+		              .name = name,
+		              .priority_class = j->at.priority_class };
+	struct spec spec;
+	struct err err;
+
+	j->offered_ms = clock_boot_ms();
+	if (kube_foreign_read(j->obj, pool, clock_wall_s(), arena, &spec,
+	                      &a.user, &err) < 0)
+		a.why = err.text;
+	else
+		a.spec = &spec;
+	if (!a.user)
+		a.user = people;
+	j->offering = true;
+	j->kube->fn(&(struct run_event){ .kind = RUN_ADOPT, .adopt = &a },
+	            j->kube->arg);
+	j->offering = false;
+	free(people);
+	free(name);
+	arena_free(arena);
+}
+
+/* --- take --- */
+
+static bool on_refused(struct kube_adoptee *j, const char *why)
+{
+	if (!j || (j->refused && !strcmp(j->refused, why)))
+		return false;
+	free(j->refused);
+	j->refused = xstrdup(why);
+	kube_note(j, true, "Refused", why);
+	return true;
+}
+
+static void on_taken(struct kube_adoptee *j, uint64_t job)
+{
+	char *text;
+
+	j->job = job;
+	map_set(&j->kube->adopt.by_job, job, j);
+	json_decref(j->obj);
+	j->obj = NULL;
+	if (j->at.ours || job_state_is_final(j->state))
+		return; /* known already */
+	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
+	                 "` shows it",
+	                 job, j->kube->home.cluster, job);
+	kube_note(j, false, "Queued", text);
+	free(text);
+}
+
+bool kube_adopt_told(struct runner *r, const struct adopted *what)
+{
+	struct kube *kube = kube_of(r);
+	struct kube_adoptee *j = what->uid ? kube_adopt_find(kube, what->uid)
+	                                   : kube_adopt_of(kube, what->job);
+	bool news;
+
+	if (!what->job)
+		return on_refused(j, what->why);
+	if (!j && what->uid)
+		j = adoptee_new(kube, what->uid);
+	if (!j)
+		return false;
+	news = !j->job;
+	j->state = what->state;
+	if (news)
+		on_taken(j, what->job);
+	if (!j->offering) /* an answer under way goes on by itself */
+		kube_adopt_step(j);
+	return news;
+}
+
+bool kube_adopt_claim(struct kube_adoptee *j)
+{
+	if (j->at.ours && j->at.job == j->job)
+		return true;
+	kube_adopt_ask(j, ADOPT_CLAIM,
+	               kube_foreign_claim(&j->kube->home, j->at.uid,
+	                                  j->at.version, j->job));
+	return false;
+}
+
+void kube_adopt_explain(struct runner *r, uint64_t job, const char *code,
+                        const char *text)
+{
+	struct kube_adoptee *j = kube_adopt_of(kube_of(r), job);
+
+	if (j)
+		kube_note(j, false, code, text);
+}
+
+/* --- end --- */
+
+/* Check whether its owner, or another daemon, has taken it back. */
+static void check_owner(struct kube_adoptee *j)
+{
+	bool lost = j->gone || j->at.deleting || (j->at.taken && !j->at.ours) ||
+	            (kube_adopt_is_over(j) && !j->run.attempt);
+
+	if (!lost || j->withdrawn)
+		return;
+	j->withdrawn = true;
+	j->kube->fn(&(struct run_event){ .kind = RUN_WITHDRAWN, .job = j->job },
+	            j->kube->arg);
+}
+
+/* Delete the Job of a cancelled job; keep a failed one for its owner to see. */
+static void wind_up(struct kube_adoptee *j)
+{
+	bool goes = j->state == JOB_CANCELLED || j->state == JOB_DEADLINE ||
+	            j->state == JOB_PREEMPTED;
+
+	if (j->gone && !kube_adopt_pod_any_alive(j)) {
+		adoptee_free(j);
+		return;
+	}
+	if (j->gone || j->at.deleting || kube_adopt_is_over(j) ||
+	    (j->at.taken && !j->at.ours))
+		return;
+	if (goes)
+		kube_adopt_ask(j, ADOPT_DELETE,
+		               kube_object_deletion(j->at.uid, -1));
+	else if (!j->at.suspended)
+		kube_adopt_ask(j, ADOPT_SUSPEND,
+		               kube_foreign_suspend(j->at.uid, true));
+}
+
+/* Suspend it again: while it waits, nobody else may let it run. */
+static void keep_waiting(struct kube_adoptee *j)
+{
+	if (j->withdrawn || !kube_adopt_claim(j) || j->at.suspended)
+		return;
+	kube_adopt_ask(j, ADOPT_SUSPEND, kube_foreign_suspend(j->at.uid, true));
+}
+
+void kube_adopt_step(struct kube_adoptee *j)
+{
+	struct kube *kube = j->kube;
+
+	if (!kube->recovery.done || !kube_lease_left_ms(kube->lease))
+		return;
+	if (!j->job && may_offer(j))
+		offer(j);
+	kube_note_step(j);
+	if (!j->job) {
+		if (j->gone)
+			adoptee_free(j);
+		return;
+	}
+	if (job_state_is_final(j->state) && !j->run.attempt) {
+		wind_up(j);
+		return;
+	}
+	check_owner(j);
+	if (j->run.attempt)
+		kube_adopt_run_step(j);
+	else
+		keep_waiting(j);
+}
+
+void kube_adopt_step_all(struct kube *kube)
+{
+	uint64_t *key = xcalloc(kube->adopt.by_uid.n + 1, sizeof(*key));
+	size_t n = 0;
+
+	for (size_t i = 0; i < kube->adopt.by_uid.cap; i++)
+		if (kube->adopt.by_uid.slot[i].value)
+			key[n++] = kube->adopt.by_uid.slot[i].key;
+	for (size_t i = 0; i < n; i++) {
+		struct kube_adoptee *j = map_find(&kube->adopt.by_uid, key[i]);
+
+		if (j)
+			kube_adopt_step(j);
+	}
+	free(key);
+}

@@ -1,0 +1,155 @@
+/* ask.c - calls about Jobs that others made */
+#include "aischedd/run/kube/adopt/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/adopt/end.h"
+#include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+/* A call in progress. */
+struct adopt_call {
+	TAILQ_ENTRY(adopt_call) of_list;
+	struct kube *kube;
+	enum kube_adopt_kind kind;
+	char *uid, *pod; /* of the Job; of its pod, or NULL */
+};
+
+static const struct {
+	enum kube_method method;
+	enum kube_rank rank;
+	bool pod;
+	const char *sub;
+} calls[ADOPT_KINDS] = {
+	[ADOPT_CLAIM] = { KUBE_MERGE, KUBE_START, false, "" },
+	[ADOPT_RESUME] = { KUBE_MERGE, KUBE_START, false, "" },
+	[ADOPT_SUSPEND] = { KUBE_MERGE, KUBE_STOP, false, "" },
+	[ADOPT_EXPIRE] = { KUBE_MERGE, KUBE_STOP, false, "" },
+	[ADOPT_DELETE] = { KUBE_DELETE, KUBE_STOP, false, "" },
+	[ADOPT_BIND] = { KUBE_POST, KUBE_START, true, "/binding" },
+	[ADOPT_FORCE] = { KUBE_DELETE, KUBE_STOP, true, "" },
+};
+
+bool kube_adopt_ask_is_open(const struct kube_adoptee *j)
+{
+	for (int i = 0; i < ADOPT_KINDS; i++)
+		if (j->asking[i])
+			return true;
+	return false;
+}
+
+static void call_free(struct adopt_call *call)
+{
+	TAILQ_REMOVE(&call->kube->adopt.calls, call, of_list);
+	free(call->uid);
+	free(call->pod);
+	free(call);
+}
+
+void kube_adopt_ask_free_all(struct kube *kube)
+{
+	struct adopt_call *call;
+
+	while ((call = TAILQ_FIRST(&kube->adopt.calls)))
+		call_free(call);
+}
+
+/* --- answers --- */
+
+/* The watch tells if the pod is gone or bound. A refusal by a rule of the
+ * cluster is final. */
+static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
+                     const struct err *err)
+{
+	if (!err || !p || err->code == ESTALE)
+		return;
+	p->binding = false;
+	if (err->code == EPERM || err->code == EINVAL)
+		kube_adopt_end_fail(j, FAULT_POOL, err->text);
+}
+
+static void on_refused(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                       const struct err *err)
+{
+	/* Somebody else wrote first: the watch brings the new version. */
+	if (err->code == ESTALE || err->code == ENOENT)
+		return;
+	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME)
+		kube_note(j, true, "Refused", err->text);
+	if (kind == ADOPT_RESUME)
+		kube_adopt_end_fail(j, FAULT_POOL, err->text);
+}
+
+static void on_answer(const struct kube_answer *answer, void *arg)
+{
+	struct adopt_call *call = arg;
+	struct kube_adoptee *j = kube_adopt_find(call->kube, call->uid);
+	const struct err *err = answer->err;
+	struct kube_adopt_pod *p =
+	    j && call->pod ? kube_adopt_pod_find(j, call->pod) : NULL;
+	enum kube_adopt_kind kind = call->kind;
+
+	call_free(call);
+	if (!j)
+		return;
+	j->asking[kind]--;
+	if (kind == ADOPT_BIND)
+		on_bound(j, p, err);
+	else if (kind == ADOPT_FORCE && err && p)
+		p->forced = false;
+	else if (kind == ADOPT_DELETE && err && err->code == ENOENT)
+		j->gone = true;
+	else if (err)
+		on_refused(j, kind, err);
+	else if (kind != ADOPT_DELETE && !calls[kind].pod)
+		kube_adopt_look(j, answer->body);
+	/* The tick repeats a refused call, after a while. */
+	if (!err)
+		kube_adopt_step(j);
+}
+
+/* --- asking --- */
+
+static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                      const struct kube_adopt_pod *pod, json_t *body)
+{
+	struct adopt_call *call = xcalloc(1, sizeof(*call));
+	struct kube *kube = j->kube;
+	struct buf path = { 0 };
+
+	call->kube = kube;
+	call->kind = kind;
+	call->uid = xstrdup(j->at.uid);
+	call->pod = pod ? xstrdup(pod->pod.uid) : NULL;
+	TAILQ_INSERT_TAIL(&kube->adopt.calls, call, of_list);
+	j->asking[kind]++;
+	buf_printf(&path, "%s/namespaces", pod ? "/api/v1" : "/apis/batch/v1");
+	kube_path_name(&path, kube->pool->namespace);
+	buf_puts(&path, pod ? "/pods" : "/jobs");
+	kube_path_name(&path, pod ? pod->pod.name : j->at.name);
+	buf_puts(&path, calls[kind].sub);
+	kube_lease_send(kube->lease, &path, body,
+	                &(struct kube_request){ .method = calls[kind].method,
+	                                        .rank = calls[kind].rank,
+	                                        .done = on_answer,
+	                                        .arg = call });
+}
+
+void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                    json_t *body)
+{
+	if (j->asking[kind])
+		json_decref(body);
+	else
+		send_call(j, kind, NULL, body);
+}
+
+void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
+                        json_t *body)
+{
+	send_call(p->of, kind, p, body);
+}

@@ -1,0 +1,207 @@
+/* pod.c - the pods of Jobs that others made, and their nodes */
+#include "aischedd/run/kube/adopt/pod.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+static bool is_bound(const struct kube_adopt_pod *p)
+{
+	return *p->pod.node || p->binding;
+}
+
+bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p)
+{
+	return is_bound(p) && !p->gone && !kube_pod_is_over(&p->pod);
+}
+
+bool kube_adopt_pod_any_alive(const struct kube_adoptee *j)
+{
+	const struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		if (kube_adopt_pod_is_alive(p))
+			return true;
+	return false;
+}
+
+struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
+                                           const char *uid)
+{
+	struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		if (!strcmp(p->pod.uid, uid))
+			return p;
+	return NULL;
+}
+
+static void count(struct kube_adopt_pod *p)
+{
+	bool counts = !p->of->run.attempt && !p->gone && *p->pod.node &&
+	              !kube_pod_is_over(&p->pod);
+
+	if (counts == p->counted)
+		return;
+	p->counted = counts;
+	kube_nodes_use(p->of->kube->nodes, p->pod.node, &p->pod.use, counts);
+}
+
+void kube_adopt_pod_count(struct kube_adoptee *j)
+{
+	struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		count(p);
+}
+
+static void leave_slot(struct kube_adopt_pod *p)
+{
+	if (p->slot)
+		p->slot->pod = NULL;
+	p->slot = NULL;
+}
+
+void kube_adopt_pod_free(struct kube_adopt_pod *p)
+{
+	leave_slot(p);
+	if (p->counted)
+		kube_nodes_use(p->of->kube->nodes, p->pod.node, &p->pod.use,
+		               false);
+	TAILQ_REMOVE(&p->of->pods, p, of_list);
+	kube_pod_fini(&p->pod);
+	free(p);
+}
+
+/* --- slots --- */
+
+/* Returns a free slot on its node; for a pod without node, any free slot. */
+static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
+                                         const char *node)
+{
+	for (uint32_t i = 0; i < j->run.nslots; i++) {
+		struct kube_adopt_slot *slot = &j->run.slot[i];
+
+		if (!slot->pod && (!*node || !strcmp(slot->node, node)))
+			return slot;
+	}
+	return NULL;
+}
+
+/* Free the slot of a pod that is over for its replacement. */
+static void settle(struct kube_adopt_pod *p)
+{
+	if (p->slot && p->pod.ran)
+		p->slot->ran = true;
+	if (p->gone || kube_pod_is_over(&p->pod) ||
+	    (p->pod.deleting && !is_bound(p)))
+		leave_slot(p);
+}
+
+static void deal_to(struct kube_adoptee *j, bool bound)
+{
+	struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list) {
+		if (p->slot || p->gone || p->former ||
+		    kube_pod_is_over(&p->pod) || is_bound(p) != bound ||
+		    (!bound && p->pod.deleting))
+			continue;
+		p->slot = free_slot(j, p->pod.node);
+		if (p->slot)
+			p->slot->pod = p;
+		settle(p);
+	}
+}
+
+void kube_adopt_pod_deal(struct kube_adoptee *j)
+{
+	struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		settle(p);
+	deal_to(j, true);
+	deal_to(j, false);
+}
+
+/* --- news --- */
+
+static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
+                                       struct kube_pod *pod)
+{
+	struct kube_adopt_pod *p = kube_adopt_pod_find(j, pod->uid);
+
+	if (!p) {
+		p = xcalloc(1, sizeof(*p));
+		p->of = j;
+		TAILQ_INSERT_TAIL(&j->pods, p, of_list);
+	} else {
+		kube_pod_fini(&p->pod);
+	}
+	p->pod = *pod;
+	p->marked = false;
+	if (pod->deleting && !p->gone_ms)
+		p->gone_ms = clock_boot_ms();
+	return p;
+}
+
+/* Keep a pod that ran: for its outcome, and because its place in the order
+ * gives the next pod's log its number. */
+static void pod_deleted(struct kube_adopt_pod *p)
+{
+	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {
+		kube_adopt_pod_free(p);
+		return;
+	}
+	p->gone = p->pod.deleting = true;
+	count(p);
+}
+
+bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
+{
+	struct kube_adoptee *j = kube_adopt_find(kube, pod->owner);
+	struct kube_adopt_pod *p;
+
+	if (!j || strcmp(pod->namespace, kube->pool->namespace) != 0)
+		return false;
+	p = pod_seen(j, pod);
+	if (deleted)
+		pod_deleted(p);
+	else
+		count(p);
+	kube_log_look(kube);
+	kube_adopt_step(j);
+	return true;
+}
+
+static void drop_marked(struct kube_adoptee *j)
+{
+	struct kube_adopt_pod *p, *next;
+
+	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
+		next = TAILQ_NEXT(p, of_list);
+		if (p->marked && !p->gone)
+			pod_deleted(p);
+	}
+}
+
+void kube_adopt_pod_news(struct kube *kube, enum kube_news news)
+{
+	struct kube_adoptee *j;
+	struct kube_adopt_pod *p;
+	size_t at = 0;
+
+	if (news != KUBE_RESET && news != KUBE_SYNCED)
+		return;
+	while ((j = map_each(&kube->adopt.by_uid, &at)))
+		if (news == KUBE_SYNCED)
+			drop_marked(j);
+		else
+			TAILQ_FOREACH(p, &j->pods, of_list)
+				p->marked = true;
+	if (news == KUBE_SYNCED)
+		kube_adopt_step_all(kube);
+}

@@ -1,0 +1,332 @@
+/* run.c - run a job that others made */
+#include "aischedd/run/kube/adopt/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/adopt/end.h"
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+static void slots_free(struct kube_adopt_run *run)
+{
+	for (uint32_t i = 0; i < run->nslots; i++) {
+		if (run->slot[i].pod)
+			run->slot[i].pod->slot = NULL;
+		free(run->slot[i].node);
+	}
+	free(run->slot);
+	run->slot = NULL;
+	run->nslots = 0;
+}
+
+void kube_adopt_run_reset(struct kube_adoptee *j)
+{
+	slots_free(&j->run);
+	free(j->run.lost);
+	kube_keep_free(j->run.keep);
+	j->run = (struct kube_adopt_run){ 0 };
+	kube_adopt_pod_count(j);
+}
+
+/* --- run --- */
+
+static void let_run(struct kube_adoptee *j)
+{
+	char text[128];
+
+	if (j->at.width > j->run.nslots) {
+		snprintf(text, sizeof(text),
+		         "it was queued with parallelism %u and has %u now: "
+		         "make it anew",
+		         j->run.nslots, j->at.width);
+		kube_adopt_end_fail(j, FAULT_USER, text);
+		return;
+	}
+	kube_adopt_ask(j, ADOPT_RESUME, kube_foreign_suspend(j->at.uid, false));
+}
+
+/* The owner has suspended the Job: requeue the job. */
+static void give_back(struct kube_adoptee *j)
+{
+	if (j->run.taken_back)
+		return;
+	j->run.taken_back = true;
+	kube_adopt_tell(j, &(struct run_event){ .kind = RUN_TAKEN_BACK });
+}
+
+static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
+{
+	const struct kube_amount *most = &j->run.most;
+	bool up = kube_nodes_is_up(j->kube->nodes, slot->node);
+	struct kube_adopt_pod *p = slot->pod;
+	char *text = NULL;
+
+	if (!p || *p->pod.node || p->binding)
+		return;
+	if (!up)
+		text = xasprintf("node %s is lost", slot->node);
+	else if (p->pod.use.cpu_milli > most->cpu_milli ||
+	         p->pod.use.mem_mib > most->mem_mib ||
+	         p->pod.use.gpus > most->gpus)
+		text = xasprintf("pod %s asks for more than the Job did when "
+		                 "it was queued: make it anew",
+		                 p->pod.name);
+	if (text) {
+		slot->failed = true;
+		kube_adopt_end_fail(j, up ? FAULT_USER : FAULT_SYSTEM, text);
+		free(text);
+		return;
+	}
+	p->binding = true;
+	kube_adopt_ask_pod(p, ADOPT_BIND,
+	                   kube_object_binding(j->kube->pool->namespace,
+	                                       p->pod.name, p->pod.uid,
+	                                       slot->node));
+}
+
+/* At the start bind all pods or none; later each one as it comes. */
+static void bind_all(struct kube_adoptee *j)
+{
+	struct kube_adopt_run *run = &j->run;
+	uint32_t there = 0;
+
+	for (uint32_t i = 0; i < run->nslots; i++)
+		there += run->slot[i].pod || run->slot[i].ran;
+	if (!run->started && there < run->nslots && there < j->at.rest)
+		return;
+	for (uint32_t i = 0; i < run->nslots && !kube_adopt_end_is_due(j); i++)
+		bind_one(j, &run->slot[i]);
+}
+
+static int64_t last_start(const struct kube_adoptee *j)
+{
+	const struct kube_adopt_pod *p;
+	int64_t start = 0;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		if (p->slot && p->pod.start > start)
+			start = p->pod.start;
+	return start ? start : clock_wall_s();
+}
+
+static void check_started(struct kube_adoptee *j)
+{
+	struct kube_adopt_run *run = &j->run;
+	uint32_t ran = 0;
+
+	for (uint32_t i = 0; i < run->nslots; i++)
+		ran += run->slot[i].ran;
+	if (run->started ||
+	    (ran < run->nslots && ran < j->at.rest && !kube_adopt_is_over(j)))
+		return;
+	run->started = true;
+	kube_note(j, false, "Started", "all of its pods run");
+	kube_adopt_tell(j, &(struct run_event){ .kind = RUN_STARTED,
+	                                        .time = last_start(j) });
+}
+
+/* Returns why the first pod that does not run waits, in its own words. */
+static const char *first_wait(const struct kube_adoptee *j)
+{
+	const struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		if (p->slot && *p->pod.waits)
+			return p->pod.waits;
+	return NULL;
+}
+
+static void check_timeout(struct kube_adoptee *j)
+{
+	int64_t s = j->kube->conf->scheduling.start_timeout;
+	const char *wait = first_wait(j);
+	char text[256];
+
+	if (j->run.started || s <= 0 ||
+	    clock_boot_ms() - j->run.since_ms < s * 1000)
+		return;
+	snprintf(text, sizeof(text), "not all of it ran after %lld s%s%s",
+	         (long long)s, wait ? ": " : "", wait ? wait : "");
+	for (uint32_t i = 0; i < j->run.nslots; i++)
+		j->run.slot[i].failed = !j->run.slot[i].ran;
+	kube_adopt_end_fail(j, FAULT_SYSTEM, text);
+}
+
+static void run_on(struct kube_adoptee *j)
+{
+	if (!kube_adopt_claim(j))
+		return;
+	check_started(j);
+	check_timeout(j);
+	if (kube_adopt_is_over(j) || j->gone || j->at.deleting ||
+	    kube_adopt_end_is_due(j))
+		return;
+	if (j->at.suspended) {
+		if (j->run.on)
+			give_back(j);
+		else
+			let_run(j);
+		return;
+	}
+	j->run.on = true;
+	bind_all(j);
+}
+
+/* Whether no more pods of it can appear. */
+static bool is_still(const struct kube_adoptee *j)
+{
+	return j->gone || j->at.deleting || j->at.suspended ||
+	       kube_adopt_is_over(j);
+}
+
+/* Whether a pod of it that ran is being deleted, by anybody. */
+static bool is_leaving(const struct kube_adoptee *j)
+{
+	const struct kube_adopt_pod *p;
+
+	TAILQ_FOREACH(p, &j->pods, of_list)
+		if (p->pod.deleting && !p->gone && !p->former && p->pod.ran)
+			return true;
+	return false;
+}
+
+void kube_adopt_run_step(struct kube_adoptee *j)
+{
+	if (j->run.over)
+		return;
+	kube_adopt_pod_deal(j);
+	if (is_leaving(j))
+		kube_adopt_end_keep(j, false);
+	if (!kube_adopt_end_is_due(j) && j->run.ordered)
+		run_on(j);
+	kube_adopt_end_fence(j);
+	if (kube_adopt_end_is_due(j))
+		kube_adopt_end_take_down(j);
+	else if (!kube_adopt_is_over(j) || !j->run.started)
+		return;
+	if (is_still(j) && !kube_adopt_ask_is_open(j) &&
+	    !kube_adopt_pod_any_alive(j) && kube_adopt_end_is_kept(j))
+		kube_adopt_end_tell(j);
+}
+
+/* --- requests --- */
+
+static void order(struct kube_adoptee *j, const struct run_job *job)
+{
+	struct kube_adopt_run *run = &j->run;
+
+	slots_free(run);
+	run->ordered = true;
+	run->grace_s = job->grace;
+	run->nslots = job->ntasks;
+	run->slot = xcalloc(job->ntasks, sizeof(*run->slot));
+	for (uint32_t i = 0; i < job->ntasks; i++)
+		run->slot[i].node = xstrdup(job->node_name[i]);
+	run->most =
+	    (struct kube_amount){ .cpu_milli = job->req->cpus_milli,
+		                  .mem_mib = job->req->mem_mib,
+		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
+}
+
+/* Separate its pods from the attempt that begins. */
+static void leave_behind(struct kube_adoptee *j)
+{
+	struct kube_adopt_pod *p, *next;
+
+	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
+		next = TAILQ_NEXT(p, of_list);
+		if (p->gone)
+			kube_adopt_pod_free(p);
+		else if (p->pod.deleting || kube_pod_is_over(&p->pod))
+			p->former = true;
+	}
+}
+
+/* Serves start() and resize(): such a job keeps its tasks. */
+bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
+{
+	struct kube_adoptee *j = kube_adopt_of(kube, job->job);
+
+	if (!j)
+		return false;
+	if (j->run.attempt == job->attempt && (j->run.ordered || j->run.over))
+		return true;
+	if (j->run.attempt != job->attempt) {
+		kube_adopt_run_reset(j);
+		leave_behind(j);
+		j->run.attempt = job->attempt;
+		j->run.since_ms = clock_boot_ms();
+		kube_adopt_pod_count(j);
+	}
+	order(j, job);
+	kube_adopt_step(j);
+	return true;
+}
+
+static const char *const why_text[] = {
+	[STOP_CANCEL] = "it was cancelled",
+	[STOP_TIME_LIMIT] = "it reached its time limit",
+	[STOP_REQUEUE] = "it goes back to its queue",
+	[STOP_PREEMPT] = "it was taken down for others, or by an operator",
+	[STOP_NODE_FAIL] = "its node failed",
+	[STOP_DEADLINE] = "it cannot meet its deadline",
+};
+
+static const char *const why_code[] = {
+	[STOP_CANCEL] = "Cancelled",   [STOP_TIME_LIMIT] = "TimeLimit",
+	[STOP_REQUEUE] = "Requeued",   [STOP_PREEMPT] = "Preempted",
+	[STOP_NODE_FAIL] = "NodeFail", [STOP_DEADLINE] = "DeadLine",
+};
+
+bool kube_adopt_run_stop(struct kube *kube, uint64_t job, uint32_t attempt,
+                         enum stop_why why, int64_t grace)
+{
+	struct kube_adoptee *j = kube_adopt_of(kube, job);
+
+	if (!j)
+		return false;
+	if (j->run.attempt != attempt || j->run.over)
+		return true;
+	if (!j->run.stop && !j->gone)
+		kube_note(j, false, why_code[why], why_text[why]);
+	j->run.stop = true;
+	j->run.why = why;
+	j->run.grace_s = grace;
+	kube_adopt_step(j);
+	return true;
+}
+
+bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt)
+{
+	struct kube_adoptee *j = kube_adopt_of(kube, job);
+
+	if (!j)
+		return false;
+	if (j->run.attempt == attempt)
+		kube_adopt_run_reset(j);
+	return true;
+}
+
+/* Tells where its tasks are once it is known to run. */
+bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
+{
+	struct kube_adoptee *j = kube_adopt_of(kube, id->job);
+	struct run_event ev = { .kind = RUN_STARTED };
+
+	if (!j)
+		return false;
+	j->run.attempt = id->attempt;
+	j->run.since_ms = clock_boot_ms();
+	kube_adopt_pod_count(j);
+	if (j->state == JOB_CONFIGURING)
+		ev.kind =
+		    RUN_UNKNOWN; /* start() follows, and finds it in place */
+	else
+		j->run.started = j->run.on = true;
+	ev.time = last_start(j);
+	kube_adopt_tell(j, &ev);
+	return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * run.h - an attempt of a job that others made
+ */
+#ifndef AISCHEDD_RUN_KUBE_ADOPT_RUN_H
+#define AISCHEDD_RUN_KUBE_ADOPT_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/pod.h"
+#include "aischedd/run/runner.h"
+#include "libcommon/err.h"
+
+struct kube;
+struct kube_adopt_pod;
+struct kube_adoptee;
+struct kube_keep;
+
+/* A place for a pod, and for its successors. */
+struct kube_adopt_slot {
+	char *node;
+	struct kube_adopt_pod *pod; /* NULL: free */
+	bool ran;                   /* one of its pods has run */
+	bool failed;                /* the start failed because of it */
+};
+
+struct kube_adopt_run {
+	uint32_t attempt; /* 0: no attempt */
+	bool ordered;     /* start() was called: its nodes are known */
+	struct kube_adopt_slot *slot;
+	uint32_t nslots;
+	struct kube_amount most; /* requested for each pod */
+	int64_t grace_s;
+	int64_t since_ms; /* when it began */
+	bool on;          /* the Job was seen unsuspended */
+	bool started;     /* RUN_STARTED was told */
+	bool stop;        /* stop() was called */
+	enum stop_why why;
+	int64_t stop_ms;  /* when it was first taken down; 0: never */
+	struct err fault; /* why it cannot start; code 0: it can */
+	enum start_fault whose;
+	char *lost;             /* why it cannot go on, or NULL */
+	bool taken_back;        /* RUN_TAKEN_BACK was told */
+	struct kube_keep *keep; /* its logs; NULL: none read yet */
+	bool over;              /* its last event was told */
+};
+
+/* See runner_ops; start() is resize(), too. Return false if the job is not one
+ * that others made. */
+bool kube_adopt_run_start(struct kube *kube, const struct run_job *job);
+bool kube_adopt_run_stop(struct kube *kube, uint64_t job, uint32_t attempt,
+                         enum stop_why why, int64_t grace);
+bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt);
+bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id);
+
+void kube_adopt_run_step(struct kube_adoptee *j);
+void kube_adopt_run_reset(struct kube_adoptee *j);
+
+#endif

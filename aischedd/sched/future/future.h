@@ -1,0 +1,172 @@
+/*
+ * future.h - what each node has free from now on
+ *
+ * Each node has a list of points in time: what is free there from then until
+ * the next point, as running jobs end and promised ones come and go.  The list
+ * is worked out when it is first asked for, and again when something is added
+ * to the node.
+ */
+#ifndef AISCHEDD_SCHED_FUTURE_FUTURE_H
+#define AISCHEDD_SCHED_FUTURE_FUTURE_H
+
+#include "aischedd/sched/future/nodes.h"
+#include "aischedd/sched/place.h"
+
+/* The amounts that are compared. */
+enum future_dim {
+	FUTURE_CPU,
+	FUTURE_MEM,
+	FUTURE_SLOT,
+	FUTURE_GPU,
+	FUTURE_WHOLE, /* GPUs */
+	FUTURE_IDLE,  /* CPUs of a slice */
+	FUTURE_N
+};
+
+/* The users of a node at a time: the index of a reservation, or one of
+ * these. */
+#define FUTURE_ANYBODY SNAP_NONE
+#define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there at present */
+
+struct future_point {
+	int64_t have[FUTURE_N]; /* -1: an exclusive job has all of it */
+	uint32_t ntasks;
+	uint32_t nkept; /* jobs' entries in force at that time */
+	uint32_t whose;
+};
+
+/* From at[i] until at[i + 1], point[i] holds; at[0] is now. */
+struct future_course {
+	uint32_t n; /* > 0 */
+	const int64_t *at;
+	const struct future_point *point;
+};
+
+/* Room kept on a node for n tasks of a job; or (resv) the whole node. */
+struct future_due {
+	int64_t start, end; /* SNAP_NEVER: for ever */
+	uint64_t job;
+	uint32_t resv; /* SNAP_NONE: kept for a job */
+	uint32_t req, n;
+	uint32_t resumes; /* index in snap.task of the first task that resumes,
+	                     or SNAP_NONE */
+	/* Owned by future.c: the next entry of the node, and the tasks during a
+	 * walk. */
+	struct future_due *next;
+	uint32_t ntasks;
+	struct snap_task *task;
+	struct snap_cpu_use *use;
+};
+
+/* The needs of one task, to be compared with points. */
+struct future_ask {
+	uint32_t req;
+	int64_t need[FUTURE_N];
+	int64_t most;   /* count no more than this on one node */
+	uint32_t whose; /* the reservation it names, or FUTURE_ANYBODY */
+	bool exclusive;
+	bool goes_on; /* it resumes: memory and GPUs are its own already */
+	bool odd;     /* amounts alone do not decide whether it fits */
+};
+
+/* How many tasks fit at a point. */
+static inline int64_t future_ask_count(const struct future_ask *ask,
+                                       const struct future_point *pt)
+{
+	int64_t n = ask->most;
+
+	if (pt->have[0] < 0 || pt->whose != ask->whose ||
+	    (ask->exclusive && pt->ntasks))
+		return 0;
+	for (int d = 0; d < FUTURE_N; d++) {
+		if (pt->have[d] < ask->need[d])
+			return 0;
+		if (pt->have[d] < n * ask->need[d])
+			n = pt->have[d] / ask->need[d];
+	}
+	return n;
+}
+
+/* The index of the point that is in force at a time. */
+static inline uint32_t future_course_at(const struct future_course *c,
+                                        int64_t at)
+{
+	uint32_t lo = 0, hi = c->n;
+
+	if (hi > 1 && c->at[1] > at) /* the usual case */
+		return 0;
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->at[mid] > at)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return lo;
+}
+
+struct future;
+
+/* changes: whether any running job ends at a known time */
+struct future *future_new(struct place *place, bool changes);
+
+/* Whether any running job ends at a known time. */
+bool future_changes(const struct future *a);
+
+/* How many looks are left in this pass; and use some up. */
+int64_t future_patience(const struct future *a);
+void future_spend(struct future *a, size_t points);
+
+/* Which nodes could have room first, evictions of this pass included. */
+struct future_nodes *future_nodes_of(struct future *a);
+
+struct future_ask future_ask_of(const struct future *a, uint32_t req,
+                                int64_t most);
+
+/* A suspended job needs only its CPUs: it has kept the rest. */
+static inline void future_ask_go_on(struct future_ask *ask)
+{
+	ask->need[FUTURE_MEM] = ask->need[FUTURE_SLOT] = 0;
+	ask->need[FUTURE_GPU] = ask->need[FUTURE_WHOLE] = 0;
+	ask->goes_on = true;
+}
+
+/* Whether amounts alone do not decide what fits on the node. */
+bool future_is_odd(const struct future *a, uint32_t node,
+                   const struct future_ask *ask);
+
+/* Valid until something is added to the node. */
+struct future_course future_course_of(struct future *a, uint32_t node);
+
+/* By point of a node: how many tasks fit there then, at most ask->most. */
+const int64_t *future_counts(struct future *a, uint32_t node,
+                             const struct future_ask *ask);
+
+/*
+ * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
+ * for ever) beside what is kept for other jobs; if not, *ret is what forbids
+ * it. For the present, only what is kept counts, not what is free.
+ */
+bool future_allows(struct future *a, uint32_t node,
+                   const struct future_ask *ask, int64_t n, int64_t from,
+                   int64_t until, const struct future_due **ret);
+
+/* Keep room on a node, which is watched from now on. */
+void future_keep(struct future *a, uint32_t node, const struct future_due *due);
+
+/* Add the tasks that place has on trial; they end at place->until. */
+void future_add(struct future *a, uint32_t req);
+/* The same for one task, index in place->task. */
+void future_add_task(struct future *a, uint32_t req, size_t task);
+/* How many tasks were added; and drop all but the first n of them. */
+size_t future_added(const struct future *a);
+void future_drop(struct future *a, size_t n);
+
+/* Whether all that is kept on the node has its room. */
+bool future_holds(struct future *a, uint32_t node);
+
+/* Note that a task of a running job is evicted, or no longer is. */
+void future_leave(struct future *a, uint32_t task, bool leaves);
+
+#endif

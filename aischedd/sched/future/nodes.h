@@ -1,0 +1,43 @@
+/*
+ * nodes.h - which nodes could have room first
+ *
+ * For an amount of CPUs, memory or GPUs, each node has a time before which it
+ * certainly does not have that much free: enough of its tasks must have ended.
+ * Nodes are handed out in the order of these times, sorted only as far as they
+ * are asked for, so that the earliest start of a job is found on the few nodes
+ * that come first.  Amounts of about the same size share an order.
+ */
+#ifndef AISCHEDD_SCHED_FUTURE_NODES_H
+#define AISCHEDD_SCHED_FUTURE_NODES_H
+
+#include "aischedd/sched/future/runs.h"
+
+struct future_nodes;
+
+struct future_nodes *future_nodes_new(const struct snap *snap,
+                                      const struct future_runs *stays,
+                                      struct arena *arena);
+
+/* Tasks of the node may end sooner than known: it comes first. */
+void future_nodes_early(struct future_nodes *soon, uint32_t node);
+
+/* The order of nodes for so much of a resource; *ret_new: it was worked out by
+ * this call. */
+struct future_nodes_order;
+struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
+                                                  enum resource res,
+                                                  int64_t amount,
+                                                  bool *ret_new);
+
+/* The node at place i of the order (from 0; SNAP_NONE: it was handed out
+ * before); false if it cannot have that much by then. */
+bool future_nodes_get(struct future_nodes *soon,
+                      struct future_nodes_order *order, uint32_t i, int64_t by,
+                      uint32_t *ret_node);
+
+/* Whether this node could. */
+bool future_nodes_could(const struct future_nodes *soon,
+                        const struct future_nodes_order *order, uint32_t node,
+                        int64_t by);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * runs.h - running tasks by node, in the order in which they end
+ */
+#ifndef AISCHEDD_SCHED_FUTURE_RUNS_H
+#define AISCHEDD_SCHED_FUTURE_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "aischedd/sched/snap.h"
+
+/* A task that is on a node until a time. */
+struct future_run {
+	int64_t end;   /* SNAP_NEVER: unknown; those are last */
+	uint32_t run;  /* index in snap.run */
+	uint32_t task; /* in snap.task */
+};
+
+struct future_runs {
+	const uint32_t *first; /* by node: slice of stay */
+	struct future_run *stay;
+};
+
+struct future_runs *future_runs_new(const struct snap *snap,
+                                    struct arena *arena);
+
+/* Change the time at which a run ends. */
+void future_runs_change(struct future_runs *st, const struct snap *snap,
+                        uint32_t run, int64_t end);
+
+/* The end of a run without time limit, by the assumed_time of its queue, which
+ * must be more than 0. */
+int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
+
+/* The latest known end of a running job, or SNAP_NEVER. */
+static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
+{
+	if (s->run.ending[run])
+		return s->now;
+	if (s->run.suspended[run])
+		return SNAP_NEVER;
+	if (s->run.end[run] == SNAP_NEVER)
+		return s->queue.assumed_time[s->run.queue[run]] > 0
+		           ? future_runs_assumed(s, run)
+		           : SNAP_NEVER;
+	return s->run.end[run] > s->now ? s->run.end[run] : s->now;
+}
+
+/* SNAP_NEVER is last: as an unsigned number it is the largest. */
+static inline bool future_ends_before(int64_t a, int64_t b)
+{
+	return (uint64_t)a < (uint64_t)b;
+}
+
+/* Sort by end; equal ends keep their order, or get that of their tasks. */
+void future_runs_sort(struct future_run *stay, size_t n);
+
+#endif

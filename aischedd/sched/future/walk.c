@@ -1,0 +1,318 @@
+/* walk.c - a walk through the times of one node */
+#include "aischedd/sched/future/walk.h"
+
+#include "aischedd/sched/fit.h"
+#include "aischedd/sched/verdict.h"
+
+struct future_runs *future_walk_runs(struct future *a)
+{
+	const struct snap *s = a->s;
+
+	if (a->stays)
+		return a->stays;
+	a->stays = future_runs_new(s, a->arena);
+	a->soon = future_nodes_new(s, a->stays, a->arena);
+	a->then = work_new_blank(s, a->p->work, a->arena);
+	for (uint32_t t = 0; s->run.n && t < s->run.task_first[s->run.n]; t++) {
+		if (a->gone[t])
+			future_nodes_early(a->soon, s->task[t].node);
+	}
+	return a->stays;
+}
+
+static void take_task(struct work *w, uint32_t req,
+                      const struct snap_task *task,
+                      const struct snap_cpu_use *use, bool cpus, bool rest,
+                      int sign)
+{
+	if (cpus)
+		work_cpus(w, req, task->node, use + task->cpu_first,
+		          task[1].cpu_first - task->cpu_first, sign);
+	if (rest)
+		work_rest(w, req, task, sign);
+	if (cpus && w->snap->req.exclusive[req])
+		work_add(w, &w->sealed[task->node], -sign);
+}
+
+/* Take what an added task holds (sign -1), or give it back (1). */
+static void take_added(struct future *a, const struct future_added *it,
+                       int sign)
+{
+	take_task(a->then, it->req, a->p->task + it->task, a->p->use, true,
+	          !it->goes_on, sign);
+}
+
+static void release(struct future_walk *w, const struct future_run *stay)
+{
+	struct future *a = w->a;
+
+	if (stay->run == SNAP_NONE) {
+		take_added(a, future_added_at(a, stay->task), 1);
+		return;
+	}
+	take_task(a->then, a->s->run.req[stay->run], a->s->task + stay->task,
+	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
+}
+
+static void free_due(struct future_walk *w, struct future_due *d)
+{
+	for (uint32_t i = 0; i < d->ntasks; i++)
+		take_task(w->a->then, d->req, &d->task[2 * i], d->use, true,
+		          d->resumes == SNAP_NONE, 1);
+	d->ntasks = 0;
+}
+
+/* Place the tasks on the first devices: which ones does not matter. */
+static void place_due(struct future_walk *w, struct future_due *d)
+{
+	struct work *then = w->a->then;
+	size_t ncpus = fit_max_cpus(then->snap, d->req);
+	uint32_t n = d->n;
+
+	if (!d->task) {
+		d->task =
+		    arena_array(w->a->arena, struct snap_task, 2 * (size_t)n);
+		d->use = arena_array(
+		    w->a->arena, struct snap_cpu_use,
+		    snap_node_ncpus(then->snap, w->node) ? n * ncpus : 0);
+	}
+	if (d->resumes != SNAP_NONE)
+		n = fit_cpus_again(then, d->req, then->snap->task + d->resumes);
+	else
+		n = (uint32_t)fit_count(then, d->req, w->node, 0, n);
+	if (n < d->n && !w->cut)
+		w->cut = d;
+	for (; d->ntasks < n; d->ntasks++) {
+		struct snap_task *t = &d->task[2 * d->ntasks];
+		struct snap_cpu_use *use = d->use + d->ntasks * ncpus;
+
+		t->cpu_first = (uint32_t)(d->ntasks * ncpus);
+		if (d->resumes != SNAP_NONE) {
+			t->node = w->node;
+			t[1].cpu_first = fit_resume(
+			    then, d->req, then->snap->task + d->resumes, use);
+		} else {
+			t[1].cpu_first =
+			    fit_task(then, d->req, w->node, t, use);
+		}
+		t[1].cpu_first += t->cpu_first;
+	}
+	if (n && then->snap->req.exclusive[d->req])
+		work_add(then, &then->sealed[w->node], n);
+}
+
+/* Bring the counters to what they are at this time. */
+static void arrive(struct future_walk *w, int64_t at)
+{
+	struct future *a = w->a;
+	struct future_due *due = a->view[w->node].due;
+	bool late = a->s->node.retry_at[w->node] > at;
+
+	w->at = at;
+	for (; w->next < w->nstays && w->stay[w->next].end <= at; w->next++)
+		release(w, &w->stay[w->next]);
+	for (struct future_due *d = due; d; d = d->next) {
+		if (d->ntasks && future_due_is_over(d, at))
+			free_due(w, d);
+	}
+	w->nkept = 0;
+	w->whose = late ? FUTURE_NOBODY : FUTURE_ANYBODY;
+	for (struct future_due *d = due; d && d->start <= at; d = d->next) {
+		if (future_due_is_over(d, at))
+			continue;
+		if (d->resv != SNAP_NONE) {
+			w->whose = d->resv;
+			continue;
+		}
+		if (!d->ntasks)
+			place_due(w, d);
+		w->nkept++;
+	}
+}
+
+static uint32_t count_added(const struct future *a, uint32_t node)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = a->view[node].added; i;
+	     i = future_added_at(a, i)->next)
+		n++;
+	return n;
+}
+
+/* List everything on the node that ends at a known time. */
+static void list_leaving(struct future_walk *w)
+{
+	struct future *a = w->a;
+	const struct future_runs *st = a->stays;
+	uint32_t n = st->first[w->node + 1] - st->first[w->node];
+	size_t most = n + count_added(a, w->node);
+	const struct future_added *it;
+	bool sorted = true;
+
+	w->nstays = 0;
+	if (most > a->leaving_cap) {
+		a->leaving_cap = 2 * most;
+		a->leaving =
+		    arena_array(a->arena, struct future_run, a->leaving_cap);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct future_run now = st->stay[st->first[w->node] + i];
+
+		if (a->gone[now.task]) {
+			now.end = a->s->now;
+			sorted = false;
+		}
+		if (now.end != SNAP_NEVER)
+			a->leaving[w->nstays++] = now;
+	}
+	for (uint32_t i = a->view[w->node].added; i; i = it->next) {
+		it = future_added_at(a, i);
+		take_added(a, it, -1);
+		if (it->end == SNAP_NEVER)
+			continue;
+		a->leaving[w->nstays++] =
+		    (struct future_run){ it->end, SNAP_NONE, i };
+		sorted = false;
+	}
+	if (!sorted)
+		future_runs_sort(a->leaving, w->nstays);
+	w->stay = a->leaving;
+}
+
+/* Set the counters to what is free now, without added tasks. */
+static void fill_node(struct future *a, uint32_t node)
+{
+	const struct snap *s = a->s;
+	const struct future_runs *st = future_walk_runs(a);
+
+	work_fill(a->then, node, WORK_NOW);
+	a->then->tasks[node] = st->first[node + 1] - st->first[node];
+	a->then->sealed[node] = 0;
+	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
+		uint32_t run = st->stay[i].run;
+
+		a->then->sealed[node] +=
+		    s->req.exclusive[s->run.req[run]] && !s->run.suspended[run];
+	}
+}
+
+void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node)
+{
+	*w = (struct future_walk){ .a = a, .node = node };
+	fill_node(a, node);
+	for (struct future_due *d = a->view[node].due; d; d = d->next)
+		d->ntasks = 0;
+	list_leaving(w);
+	future_spend(a, 8 * w->nstays + 8);
+	arrive(w, a->s->now);
+}
+
+/* When something changes next; INT64_MAX: nothing does. */
+int64_t future_walk_next(const struct future_walk *w)
+{
+	int64_t next = INT64_MAX, retry = w->a->s->node.retry_at[w->node];
+
+	if (w->next < w->nstays)
+		next = w->stay[w->next].end;
+	if (retry > w->at && retry < next)
+		next = retry;
+	for (const struct future_due *d = w->a->view[w->node].due; d;
+	     d = d->next) {
+		if (d->start > w->at && d->start < next)
+			next = d->start;
+		if (d->end > w->at && d->end < next)
+			next = d->end;
+	}
+	return next;
+}
+
+bool future_walk_on(struct future_walk *w)
+{
+	int64_t next = future_walk_next(w);
+
+	if (next == INT64_MAX)
+		return false;
+	arrive(w, next);
+	return true;
+}
+
+void future_walk_end(struct future_walk *w)
+{
+	work_commit(w->a->then); /* no undo: each walk fills the node anew */
+}
+
+static void lowest(uint64_t *job, uint64_t other)
+{
+	if (!*job || other < *job)
+		*job = other;
+}
+
+uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at)
+{
+	const struct future_view *v = &a->view[node];
+	const struct future_runs *st = future_walk_runs(a);
+	uint64_t job = 0;
+
+	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
+		const struct future_run *it = &st->stay[i];
+
+		if (it->end == at || (a->gone[it->task] && at == a->s->now))
+			lowest(&job, a->s->run.job[it->run]);
+	}
+	for (uint32_t i = v->added; i; i = future_added_at(a, i)->next) {
+		if (future_added_at(a, i)->end == at)
+			lowest(&job, future_added_at(a, i)->job);
+	}
+	for (const struct future_due *d = v->due; d && !job; d = d->next) {
+		if (d->end == at && d->resv == SNAP_NONE)
+			job = d->job;
+	}
+	return job;
+}
+
+static bool holds(const struct snap *s, uint32_t req, bool suspended,
+                  int64_t what)
+{
+	if (what == RES_GPU)
+		return s->req.gpus[req];
+	if (what == RES_MEM)
+		return s->req.mem[req];
+	if (what == WHAT_SLOT)
+		return true;
+	return s->req.cpus[req] && !suspended;
+}
+
+uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what)
+{
+	const struct snap *s = a->s;
+	const struct future_runs *st = future_walk_runs(a);
+	int64_t first = SNAP_NEVER;
+	uint64_t job = 0;
+
+	for (uint32_t i = st->first[node]; i < st->first[node + 1]; i++) {
+		uint32_t run = st->stay[i].run;
+		int64_t end = st->stay[i].end;
+
+		if (!holds(s, s->run.req[run], s->run.suspended[run], what))
+			continue;
+		if (!job || future_ends_before(end, first) ||
+		    (end == first && s->run.job[run] < job)) {
+			first = end;
+			job = s->run.job[run];
+		}
+	}
+	for (uint32_t i = a->view[node].added; i;
+	     i = future_added_at(a, i)->next) {
+		const struct future_added *it = future_added_at(a, i);
+
+		if (!holds(s, it->req, false, what))
+			continue;
+		if (!job || future_ends_before(it->end, first) ||
+		    (it->end == first && it->job < job)) {
+			first = it->end;
+			job = it->job;
+		}
+	}
+	return job;
+}

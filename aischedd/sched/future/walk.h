@@ -1,0 +1,104 @@
+/*
+ * walk.h - a walk through the times of one node
+ *
+ * From now on, from one time at which something changes to the next: the
+ * counters of the node (future.then) are as they will be then.  Shared by
+ * future.c, which makes lists of points of such walks.
+ */
+#ifndef AISCHEDD_SCHED_FUTURE_WALK_H
+#define AISCHEDD_SCHED_FUTURE_WALK_H
+
+#include "aischedd/sched/future/future.h"
+#include "aischedd/sched/future/runs.h"
+
+/* A task that starts in this pass. */
+struct future_added {
+	uint64_t job;
+	int64_t end;
+	uint32_t req;
+	uint32_t task; /* in place->task */
+	bool goes_on;  /* it resumes: memory and GPUs are its own already */
+	uint32_t next; /* of the node, + 1; 0: none */
+};
+
+/* The future of one node; all zero: not worked out yet. */
+struct future_view {
+	int64_t *at;
+	struct future_point *point;
+	uint32_t npoints, cap;
+	struct future_due *due; /* by start */
+	uint32_t added;         /* first of list, + 1 */
+	bool is_new;            /* the points are up to date */
+	bool odd;               /* amounts alone do not decide what fits */
+};
+
+struct future {
+	struct place *p;
+	const struct snap *s;
+	struct arena *arena;
+	struct future_view *view; /* by node */
+	bool changes;
+	int64_t patience;
+	uint8_t *gone; /* by task: 1 if evicted in this pass */
+
+	/* Made by future_walk_runs(). */
+	struct future_runs *stays;
+	struct future_nodes *soon;
+	struct work *then; /* the counters of the node during a walk */
+
+	struct arena_list added;
+	size_t ntasks;              /* tasks of place->task added so far */
+	struct future_run *leaving; /* scratch: what ends on the node */
+	size_t leaving_cap;
+	int64_t *count; /* scratch: one a point */
+	size_t count_cap;
+	struct snap_cpu_use *use; /* scratch: of one task */
+	size_t use_cap;
+};
+
+struct future_walk {
+	struct future *a;
+	uint32_t node;
+	int64_t at;
+	const struct future_run *stay; /* what ends, in this order */
+	size_t nstays, next;
+	uint32_t whose, nkept;
+	/* found less than was kept for it, or NULL */
+	const struct future_due *cut;
+};
+
+/* i: index + 1, as in lists. */
+static inline const struct future_added *future_added_at(const struct future *a,
+                                                         uint32_t i)
+{
+	return (const struct future_added *)a->added.p + i - 1;
+}
+
+static inline bool future_due_is_over(const struct future_due *d, int64_t at)
+{
+	return d->end != SNAP_NEVER && d->end <= at;
+}
+
+/* Running tasks by node, worked out at the first call. */
+struct future_runs *future_walk_runs(struct future *a);
+
+/* The node as it is now. */
+void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
+
+/* When something changes next, or INT64_MAX. */
+int64_t future_walk_next(const struct future_walk *w);
+
+/* Go to that time; false if nothing changes any more. */
+bool future_walk_on(struct future_walk *w);
+
+void future_walk_end(struct future_walk *w);
+
+/* Returns the lowest job that ends on the node at that time, else one for which
+ * room is kept until then, or 0. */
+uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
+
+/* Returns the job that ends first of those that have some of this on the node
+ * (enum resource or WHAT_SLOT; else CPUs), or 0. */
+uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
+
+#endif

@@ -1,0 +1,221 @@
+/* batch.c - a script, and a job to run it, on their way to the daemon */
+#include "libcommon/client/batch.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libcommon/client/folder.h"
+#include "libcommon/export.h"
+#include "libcommon/limits.h"
+#include "libcommon/paths.h"
+#include "libcommon/rlimits.h"
+
+enum {
+	READ_SIZE = 64 * 1024, /* at once, of a script */
+	COMMAND_MAX = 500 /* bytes of a command that are kept to be shown */
+};
+
+/* As the shell finds commands: here, then in $PATH. */
+int batch_open(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	const char *path = getenv("PATH");
+
+	if (fd >= 0 || errno != ENOENT || strchr(name, '/') || !path)
+		return fd;
+	while (fd < 0 && *path) {
+		size_t len = strcspn(path, ":");
+		char *file = xasprintf("%.*s/%s", (int)len, path, name);
+
+		fd = open(file, O_RDONLY | O_CLOEXEC);
+		free(file);
+		path += len + (path[len] == ':');
+	}
+	if (fd < 0)
+		errno = ENOENT;
+	return fd;
+}
+
+int batch_read(int fd, const char *name, struct buf *ret, struct err *err)
+{
+	for (;;) {
+		char *room = buf_room(ret, READ_SIZE);
+		ssize_t n = read(fd, room, READ_SIZE);
+
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, "cannot read script '%s'", name);
+		if (n > 0)
+			buf_grew(ret, (size_t)n);
+		if (ret->len > LIMIT_SCRIPT_MAX)
+			return err_set(err, E2BIG,
+			               "script '%s' is longer than %d MiB",
+			               name, LIMIT_SCRIPT_MAX >> 20);
+	}
+}
+
+/* Text that `aiq JOB` shows as the command: on one line, and cut when it is
+ * long. NULL: the script came from standard input, or its name is not UTF-8. */
+static const char *command_of(const struct submit *submit, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+	json_t *utf8 = text ? json_string(text) : NULL;
+	char *copy, *ret;
+
+	if (!utf8 || !len) {
+		json_decref(utf8);
+		return NULL;
+	}
+	json_decref(utf8);
+	if (len > COMMAND_MAX)
+		len = COMMAND_MAX;
+	while (len < strlen(text) && (text[len] & 0xc0) == 0x80)
+		len--; /* not within a character */
+	copy = xstrndup(text, len);
+	ret = arena_strdup(submit->arena, copy);
+	free(copy);
+	for (char *s = ret; *s; s++)
+		if (iscntrl((unsigned char)*s))
+			*s = ' ';
+	return ret;
+}
+
+/* --chdir may be relative to the current folder, which is the default. */
+static int set_workdir(struct submit *submit, struct err *err)
+{
+	const char *dir = submit->spec.workdir;
+	char *cwd, *path;
+
+	if (dir && *dir == '/')
+		return 0;
+	cwd = getcwd(NULL, 0);
+	if (!cwd)
+		return err_sys(err, "the current folder");
+	path = dir ? xasprintf("%s/%s", cwd, dir) : xstrdup(cwd);
+	submit->spec.workdir = arena_strdup(submit->arena, path);
+	free(path);
+	free(cwd);
+	return 0;
+}
+
+static int set_args(struct submit *submit, char **args, struct err *err)
+{
+	json_t *list = json_array();
+	char *text;
+	int rc = 0;
+
+	for (size_t i = 0; args[i] && rc == 0; i++)
+		if (json_array_append_new(list, json_string(args[i])) < 0)
+			rc = err_set(err, EINVAL,
+			             "argument %zu of the script, '%s', is "
+			             "not UTF-8",
+			             i + 1, args[i]);
+	text = json_dumps(list, JSON_COMPACT);
+	submit->spec.args = arena_strdup(submit->arena, text);
+	free(text);
+	json_decref(list);
+	return rc;
+}
+
+/* NULL: nothing is limited. */
+static const char *own_limits(struct submit *submit)
+{
+	struct rlimits limits;
+	struct buf text = { 0 };
+	const char *copy = NULL;
+
+	rlimits_get(&limits);
+	rlimits_format(&text, &limits);
+	if (text.len)
+		copy = arena_strdup(submit->arena, text.data);
+	buf_free(&text);
+	return copy;
+}
+
+int batch_complete(struct submit *submit, const struct batch_job *job,
+                   struct err *err)
+{
+	struct spec *spec = &submit->spec;
+	char host[256];
+	mode_t mask = umask(077);
+
+	umask(mask);
+	spec->umask = mask & 0777;
+	spec->rlimits = own_limits(submit);
+	if (!spec->name)
+		spec->name = job->name;
+	spec->command = command_of(submit, job->command);
+	if (!spec->output)
+		spec->output = spec->array ? "slurm-%A_%a.out" : "slurm-%j.out";
+	if (job->once)
+		spec->launch_script = 1;
+	if (gethostname(host, sizeof(host)) == 0)
+		spec->submit_host = arena_strdup(submit->arena, host);
+	if (*job->args && set_args(submit, job->args, err) < 0)
+		return -1;
+	return set_workdir(submit, err);
+}
+
+/* A daemon on another machine may have other folders. */
+static bool is_remote(const struct submit *submit)
+{
+	const char *address =
+	    submit->socket ? submit->socket : getenv("AISCHED_SOCKET");
+	char *host, *port;
+
+	if (!address || address_parse(address, &host, &port, NULL) <= 0)
+		return false;
+	free(host);
+	free(port);
+	return true;
+}
+
+int batch_check_files(const struct submit *submit, struct err *err)
+{
+	const struct spec *spec = &submit->spec;
+
+	if (is_remote(submit) || spec->mount)
+		return 0; /* with mounts, names are those in containers */
+	if (folder_check(spec->workdir, spec->output, err) < 0)
+		return -1;
+	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;
+}
+
+/* The same in every repetition: the daemon takes each token once. */
+static int make_token(char ret[33], struct err *err)
+{
+	unsigned char bytes[16];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return err_sys(err, "getrandom");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+json_t *batch_send(struct retry *retry, const struct submit *submit,
+                   struct buf *script, struct err *err)
+{
+	size_t script_len = script->len;
+	json_t *req, *answer;
+	char token[33];
+
+	if (make_token(token, err) < 0 ||
+	    export_env(script, submit->export_env, environ, err) < 0)
+		return NULL;
+	req = json_pack("{s:s, s:s, s:[o], s:I, s:I, s:b}", "op", "submit",
+	                "token", token, "specs", spec_to_json(&submit->spec),
+	                "script_len", (json_int_t)script_len, "env_len",
+	                (json_int_t)(script->len - script_len), "test_only",
+	                submit->test_only);
+	answer = retry_call(retry, req, script, NULL, err);
+	json_decref(req);
+	return answer;
+}
