@@ -62,8 +62,7 @@ check_names()
 	has_words aisched-metrics.7 $(names aischedd/prometheus.c \
 		'^M\("(\w+)",.*') $(names aischedd/prometheus.c \
 		'^QUEUE_AMOUNT\(M, "(\w+)".*' |
-		sed 's/.*/aisched_queue_&_cpus aisched_queue_&_gpus
-			aisched_queue_&_memory_bytes/')
+		sed 's/.*/aisched_queue_&_cpus aisched_queue_&_gpus aisched_queue_&_memory_bytes/')
 	has_words aisched.7 $(names aischedd/run/shepherd/vars.c \
 		'^\tTWIN\("(\w+)".*' | sed s/^/AISCHED_/)
 	has_words aisched.7 $(names aischedd/run/shepherd/vars.c \
