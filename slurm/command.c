@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
@@ -268,4 +269,15 @@ int command_check_clusters(struct client *client, const json_t *clusters,
 	}
 	free(own);
 	return rc;
+}
+
+void command_put_date(void)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y",
+	         localtime_r(&now, &tm));
+	puts(text);
 }

@@ -91,4 +91,7 @@ int command_check_clusters(struct client *client, const json_t *clusters,
 /* The cluster's name; the caller frees it. */
 char *command_cluster(struct client *client, struct err *err);
 
+/* Print the date, as it stands above long listings. */
+void command_put_date(void);
+
 #endif

@@ -1,174 +1,29 @@
-/* fields.c - what Slurm says of a job, made from rows of `jobs` */
+/* fields.c - the columns of jobs, in squeue and sacct */
 #include "slurm/fields.h"
 
-#include <grp.h>
 #include <math.h>
-#include <stdlib.h>
+#include <pwd.h>
 #include <string.h>
-#include <time.h>
 
-#include "libcommon/names.h"
 #include "libcommon/parse.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
 
 /* --- parts ---------------------------------------------------------------- */
 
-static int state_of(const json_t *row)
+static bool is_batch(const json_t *row)
 {
-	return job_state_parse(row_text(row, "state"));
+	return json_object_get(row, "batch") != NULL;
 }
 
-bool job_is_pending(const json_t *row)
+static bool has_started(const json_t *row)
 {
-	return state_of(row) == JOB_PENDING;
+	return row_int(row, "start_time") != ROW_NONE;
 }
 
-bool job_is_over(const json_t *row)
+static bool is_state(const json_t *row, const char *state)
 {
-	int state = state_of(row);
-
-	return state >= 0 && job_state_is_final((enum job_state)state);
-}
-
-bool job_shows_reason(const json_t *row)
-{
-	static const bool shows[JOB_NSTATES] = {
-		[JOB_PENDING] = true,       [JOB_FAILED] = true,
-		[JOB_TIMEOUT] = true,       [JOB_DEADLINE] = true,
-		[JOB_OUT_OF_MEMORY] = true,
-	};
-	int state = state_of(row);
-
-	return state >= 0 && shows[state];
-}
-
-const char *job_reason(const json_t *row)
-{
-	const char *reason = row_text(row, "reason");
-
-	return !*reason || !strcmp(reason, "Unevaluated") ? "None" : reason;
-}
-
-int64_t job_start(const json_t *row)
-{
-	int64_t start = row_int(row, "start_time");
-
-	return start == ROW_NONE ? row_int(row, "expected_start") : start;
-}
-
-int64_t job_end(const json_t *row)
-{
-	int64_t limit = row_int(row, "time_limit"), start = job_start(row);
-
-	if (job_is_over(row))
-		return row_int(row, "end_time");
-	return limit == ROW_NONE || start == ROW_NONE ? ROW_NONE
-	                                              : start + limit;
-}
-
-static int64_t tasks_of(const json_t *row)
-{
-	int64_t tasks = row_int(row, "tasks");
-
-	return tasks < 1 ? 1 : tasks;
-}
-
-int64_t job_cpus(const json_t *row)
-{
-	return (int64_t)ceil(row_real(row, "cpus") * (double)tasks_of(row) -
-	                     1e-9);
-}
-
-int64_t job_mem_mib(const json_t *row)
-{
-	int64_t mib = row_int(row, "mem_mib");
-
-	return mib == ROW_NONE ? 0 : mib * tasks_of(row);
-}
-
-void put_mib(int64_t mib, const struct style *style, struct buf *out)
-{
-	const char *unit = "MGTP";
-
-	while (!style->no_convert && mib && mib % 1024 == 0 && unit[1]) {
-		mib /= 1024;
-		unit++;
-	}
-	buf_i64(out, mib);
-	buf_addc(out, *unit);
-}
-
-void put_job_memory(const json_t *row, const struct style *style,
-                    struct buf *out)
-{
-	int64_t of_node = row_int(row, "mem_per_node");
-	int64_t of_cpu = row_int(row, "mem_per_cpu");
-	int64_t nodes = row_int(row, "num_nodes"), tasks = tasks_of(row);
-
-	if (of_cpu != ROW_NONE) {
-		put_mib(of_cpu, style, out);
-		buf_addc(out, 'c');
-		return;
-	}
-	if (nodes < 1)
-		nodes = 1;
-	if (of_node == ROW_NONE)
-		of_node =
-		    job_mem_mib(row) / tasks * ((tasks + nodes - 1) / nodes);
-	put_mib(of_node, style, out);
-}
-
-void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
-{
-	int64_t cpus = job_cpus(row), nodes = row_int(row, "num_nodes");
-	double gpus = row_real(row, "gpus") * (double)tasks_of(row);
-
-	buf_printf(out, "cpu=%lld,mem=", (long long)cpus);
-	put_mib(job_mem_mib(row), style, out);
-	buf_printf(out, ",node=%lld,billing=%lld",
-	           (long long)(nodes < 1 ? 1 : nodes), (long long)cpus);
-	if (gpus > 0)
-		buf_printf(out, ",gres/gpu=%lld", (long long)ceil(gpus));
-}
-
-void put_group(int64_t gid, struct buf *out)
-{
-	const struct group *group = gid < 0 ? NULL : getgrgid((gid_t)gid);
-
-	if (group)
-		buf_puts(out, group->gr_name);
-	else if (gid >= 0)
-		buf_i64(out, gid);
-}
-
-void put_clock(int64_t seconds, struct buf *out)
-{
-	if (seconds >= 24 * 60 * 60)
-		buf_printf(out, "%lld-", (long long)(seconds / (24 * 60 * 60)));
-	buf_printf(out, "%02d:%02d:%02d", (int)(seconds / 3600 % 24),
-	           (int)(seconds / 60 % 60), (int)(seconds % 60));
-}
-
-void put_moment(int64_t t, struct buf *out)
-{
-	const char *format = getenv("SLURM_TIME_FORMAT");
-	time_t value = (time_t)t;
-	char text[256];
-	struct tm tm;
-
-	if (t == ROW_NONE)
-		return;
-	if (!format || !strcmp(format, "standard") || *format != '%') {
-		format_time(out, t);
-		return;
-	}
-	localtime_r(&value, &tm);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	/* The user's own format, for the user's own terminal. */
-	if (strftime(text, sizeof(text), format, &tm))
-		buf_puts(out, text);
-#pragma GCC diagnostic pop
+	return !strcmp(row_text(row, "state"), state);
 }
 
 /* --- values --------------------------------------------------------------- */
@@ -251,7 +106,8 @@ VALUE(v_array_task)
 VALUE(v_reason)
 {
 	UNUSED;
-	buf_puts(out, job_reason(row));
+	if (!is_batch(row))
+		buf_puts(out, job_reason(row));
 }
 
 VALUE(v_where)
@@ -338,7 +194,8 @@ VALUE(v_dependency)
 VALUE(v_group)
 {
 	UNUSED;
-	put_group(row_int(row, "gid"), out);
+	if (!is_batch(row))
+		put_group(row_int(row, "gid"), out);
 }
 
 VALUE(v_oversubscribe)
@@ -352,7 +209,8 @@ VALUE(v_error)
 	const char *error = row_text(row, "error");
 
 	UNUSED;
-	buf_puts(out, *error ? error : row_text(row, "output"));
+	if (!is_batch(row))
+		buf_puts(out, *error ? error : row_text(row, "output"));
 }
 
 VALUE(v_input)
@@ -363,72 +221,352 @@ VALUE(v_input)
 	buf_puts(out, *input ? input : "/dev/null");
 }
 
+/* --- values of sacct ------------------------------------------------------ */
+
+/* Fields that only jobs have. */
+VALUE(v_of_job)
+{
+	if (!is_batch(row))
+		v_as_is(row, field, style, out);
+}
+
+VALUE(v_id)
+{
+	v_as_is(row, field, style, out);
+	if (is_batch(row))
+		buf_puts(out, ".batch");
+}
+
+VALUE(v_name)
+{
+	UNUSED;
+	buf_puts(out, is_batch(row) ? "batch" : row_text(row, "name"));
+}
+
+/* The user who cancelled it, else its owner. */
+static int64_t canceller(const json_t *row)
+{
+	const json_t *acts = json_object_get(row, "acts"), *act;
+	const char *user = row_text(row, "user");
+	const struct passwd *pw;
+	size_t i;
+
+	json_array_foreach(acts, i, act)
+		if (!strcmp(row_text(act, "act"), "cancel"))
+			user = row_text(act, "user");
+	pw = getpwnam(user);
+	return pw ? (int64_t)pw->pw_uid : row_int(row, "uid");
+}
+
+VALUE(v_state)
+{
+	UNUSED;
+	if (is_batch(row) && is_state(row, "TIMEOUT"))
+		buf_puts(out, "CANCELLED");
+	else
+		buf_puts(out, row_text(row, "state"));
+	if (is_state(row, "CANCELLED") && !is_batch(row))
+		buf_printf(out, " by %lld", (long long)canceller(row));
+}
+
+/* A job that was ended has 0:0, and its script the signal. */
+VALUE(v_exit)
+{
+	int64_t code = row_int(row, "exit_code"),
+		signal = row_int(row, "signal");
+	bool ended = is_state(row, "CANCELLED") || is_state(row, "TIMEOUT");
+
+	UNUSED;
+	if (ended)
+		buf_puts(out, is_batch(row) ? "0:15" : "0:0");
+	else
+		buf_printf(out, "%lld:%lld",
+		           signal > 0 || code < 0 ? 0 : (long long)code,
+		           signal > 0 ? (long long)signal : 0);
+}
+
+/* Its script is submitted and can start when it starts. */
+VALUE(v_acct_moment)
+{
+	UNUSED;
+	put_moment(row_int(row, is_batch(row) && *field->needs != 'e'
+	                            ? "start_time"
+	                            : field->needs),
+	           out);
+}
+
+VALUE(v_acct_end)
+{
+	UNUSED;
+	if (job_is_over(row))
+		put_moment(row_int(row, "end_time"), out);
+}
+
+static int64_t elapsed(const json_t *row)
+{
+	int64_t seconds = row_int(row, "elapsed");
+
+	return seconds < 0 ? 0 : seconds;
+}
+
+VALUE(v_elapsed)
+{
+	UNUSED;
+	put_clock(elapsed(row), out);
+}
+
+VALUE(v_elapsed_raw)
+{
+	UNUSED;
+	buf_i64(out, elapsed(row));
+}
+
+VALUE(v_limit)
+{
+	int64_t limit = row_int(row, "time_limit");
+
+	UNUSED;
+	if (is_batch(row))
+		return;
+	if (limit == ROW_NONE)
+		buf_puts(out, "UNLIMITED");
+	else
+		put_clock(limit, out);
+}
+
+VALUE(v_limit_raw)
+{
+	int64_t limit = row_int(row, "time_limit");
+
+	UNUSED;
+	if (!is_batch(row) && limit != ROW_NONE)
+		buf_i64(out, (limit + 59) / 60);
+	else if (!is_batch(row))
+		buf_puts(out, "UNLIMITED");
+}
+
+VALUE(v_alloc_cpus)
+{
+	UNUSED;
+	buf_i64(out, has_started(row) ? job_cpus(row) : 0);
+}
+
+VALUE(v_alloc_nodes)
+{
+	UNUSED;
+	buf_i64(out, has_started(row) ? row_int(row, "num_nodes") : 0);
+}
+
+/* The script is one task; what jobs have are steps. */
+VALUE(v_tasks)
+{
+	UNUSED;
+	if (is_batch(row))
+		buf_addc(out, '1');
+}
+
+VALUE(v_req_mem)
+{
+	UNUSED;
+	if (!is_batch(row))
+		put_mib(job_mem_mib(row), style, out);
+}
+
+VALUE(v_peak)
+{
+	int64_t mib = row_int(row, "peak_mem_mib");
+
+	UNUSED;
+	if (is_batch(row) && mib != ROW_NONE)
+		buf_printf(out, "%lldK", (long long)mib * 1024);
+}
+
+/* "[D-]HH:MM:SS", or "MM:SS.mmm" below an hour. */
+VALUE(v_total_cpu)
+{
+	double seconds = row_real(row, "cpu_seconds");
+	int64_t ms = (int64_t)llround(seconds * 1000);
+
+	UNUSED;
+	if (ms >= 3600 * 1000)
+		put_clock(ms / 1000, out);
+	else
+		buf_printf(out, "%02d:%02d.%03d", (int)(ms / 60000),
+		           (int)(ms / 1000 % 60), (int)(ms % 1000));
+}
+
+VALUE(v_average_cpu)
+{
+	UNUSED;
+	if (is_batch(row) && job_is_over(row))
+		put_clock((int64_t)row_real(row, "cpu_seconds"), out);
+}
+
+VALUE(v_cpu_time)
+{
+	UNUSED;
+	put_clock(elapsed(row) * job_cpus(row), out);
+}
+
+VALUE(v_cpu_time_raw)
+{
+	UNUSED;
+	buf_i64(out, elapsed(row) * job_cpus(row));
+}
+
+static void put_tres(const json_t *row, const struct style *style,
+                     struct buf *out)
+{
+	double gpus = row_real(row, "gpus") * row_real(row, "tasks");
+	int64_t nodes = row_int(row, "num_nodes");
+
+	if (!is_batch(row))
+		buf_printf(out, "billing=%lld,", (long long)job_cpus(row));
+	buf_printf(out, "cpu=%lld,", (long long)job_cpus(row));
+	if (gpus > 0)
+		buf_printf(out, "gres/gpu=%lld,", (long long)ceil(gpus));
+	buf_puts(out, "mem=");
+	put_mib(job_mem_mib(row), style, out);
+	buf_printf(out, ",node=%lld", (long long)(nodes < 1 ? 1 : nodes));
+}
+
+VALUE(v_alloc_tres)
+{
+	UNUSED;
+	if (has_started(row))
+		put_tres(row, style, out);
+}
+
+VALUE(v_req_tres)
+{
+	UNUSED;
+	if (!is_batch(row))
+		put_tres(row, style, out);
+}
+
 #define TIMES  "start_time expected_start end_time time_limit state"
 #define MEMORY "mem_per_node mem_per_cpu mem_mib tasks num_nodes"
 
 /* clang-format off */
 const struct slurm_field job_fields[] = {
-	{ 'a', "Account", "ACCOUNT", "account", v_as_is, "(null)" },
-	{ 'A', "JobID", "JOBID", "job_id", v_as_is, NULL },
-	{ 'b', "tres-per-node", "TRES_PER_NODE", "gpus_per_node gpu_type", v_node_gpus, "N/A" },
-	{ 'B', "BatchHost", "EXEC_HOST", "batch_host", v_as_is, "n/a" },
-	{ 'c', "MinCpus", "MIN_CPUS", "cpus", v_min_cpus, NULL },
-	{ 'C', "NumCPUs", "CPUS", "cpus tasks", v_cpus, NULL },
-	{ 'd', "MinTmpDisk", "MIN_TMP_DISK", "", v_none, "0" },
-	{ 'D', "NumNodes", "NODES", "num_nodes", v_as_is, NULL },
-	{ 'e', "EndTime", "END_TIME", TIMES, v_end, "N/A" },
-	{ 'E', "Dependency", "DEPENDENCY", "dependency state", v_dependency, "(null)" },
-	{ 'f', "Feature", "FEATURES", "constraint", v_as_is, "(null)" },
-	{ 'F', "ArrayJobID", "ARRAY_JOB_ID", "array_job_id job_id", v_array_job, NULL },
-	{ 'g', "GroupName", "GROUP", "gid", v_group, NULL },
-	{ 'G', "GroupID", "GROUP", "gid", v_as_is, NULL },
-	{ 'h', "OverSubscribe", "OVER_SUBSCRIBE", "exclusive", v_oversubscribe, NULL },
-	{ 'H', "SocketsPerNode", "SOCKETS_PER_NODE", "", v_none, "*" },
-	{ 'i', "JobArrayID", "JOBID", "display_id array_job_id job_id array_task_id", v_as_is, NULL },
-	{ 'I', "CoresPerSocket", "CORES_PER_SOCKET", "", v_none, "*" },
-	{ 'j', "Name", "NAME", "name", v_as_is, NULL },
-	{ 'J', "ThreadsPerCore", "THREADS_PER_CORE", "", v_none, "*" },
-	{ 'k', "Comment", "COMMENT", "comment", v_as_is, "(null)" },
-	{ 'K', "ArrayTaskID", "ARRAY_TASK_ID", "array_task_id array_tasks", v_array_task, "N/A" },
-	{ 'l', "TimeLimit", "TIME_LIMIT", "limit time_limit", v_as_is, NULL },
-	{ 'L', "TimeLeft", "TIME_LEFT", "time_left time_limit", v_time_left, "N/A" },
-	{ 'm', "MinMemory", "MIN_MEMORY", MEMORY, v_memory, NULL },
-	{ 'M', "TimeUsed", "TIME", "time elapsed", v_as_is, NULL },
-	{ 'n', "ReqNodes", "REQ_NODES", "req_nodes", v_as_is, "" },
-	{ 'N', "NodeList", "NODELIST", "nodelist", v_as_is, "" },
-	{ 'o', "Command", "COMMAND", "command", v_as_is, "(null)" },
-	{ 'O', "Contiguous", "CONTIGUOUS", "", v_none, "0" },
-	{ 'p', "Priority", "PRIORITY", "priority", v_fraction, NULL },
-	{ 'P', "Partition", "PARTITION", "queue", v_as_is, NULL },
-	{ 'q', "QOS", "QOS", "class", v_as_is, "(null)" },
-	{ 'Q', "PriorityLong", "PRIORITY", "priority", v_as_is, NULL },
-	{ 'r', "Reason", "REASON", "reason", v_reason, NULL },
-	{ 'R', "ReasonList", "NODELIST(REASON)", "state reason nodelist", v_where, "" },
-	{ 's', "SelectJobInfo", "SELECT_JOBINFO", "", v_none, "" },
-	{ 'S', "StartTime", "START_TIME", "start_time expected_start", v_start, "N/A" },
-	{ 't', "StateCompact", "ST", "state_letter state", v_as_is, NULL },
-	{ 'T', "State", "STATE", "state", v_as_is, NULL },
-	{ 'u', "UserName", "USER", "user", v_as_is, NULL },
-	{ 'U', "UserID", "UID", "uid", v_as_is, NULL },
-	{ 'v', "ReservationName", "RESERVATION", "reservation", v_as_is, "(null)" },
-	{ 'V', "SubmitTime", "SUBMIT_TIME", "submit_time", v_moment, "N/A" },
-	{ 'w', "WCKey", "WCKEY", "", v_none, "(null)" },
-	{ 'W', "Licenses", "LICENSES", "licenses", v_as_is, "(null)" },
-	{ 'x', "ExcNodes", "EXC_NODES", "exclude", v_as_is, "" },
-	{ 'X', "CoreSpec", "CORE_SPEC", "", v_none, "N/A" },
-	{ 'y', "Nice", "NICE", "nice", v_as_is, "0" },
-	{ 'Y', "SchedNodes", "SCHEDNODES", "", v_none, "(null)" },
-	{ 'z', "SCT", "S:C:T", "", v_none, "*:*:*" },
-	{ 'Z', "WorkDir", "WORK_DIR", "workdir", v_as_is, NULL },
-	{ 0, "EligibleTime", "ELIGIBLE_TIME", "eligible_time", v_moment, "N/A" },
-	{ 0, "NumTasks", "TASKS", "tasks", v_as_is, NULL },
-	{ 0, "Requeue", "REQUEUE", "requeue", v_as_is, "1" },
-	{ 0, "RestartCnt", "RESTART_COUNT", "restarts", v_as_is, NULL },
-	{ 0, "STDERR", "STDERR", "error output", v_error, NULL },
-	{ 0, "STDIN", "STDIN", "input", v_input, NULL },
-	{ 0, "STDOUT", "STDOUT", "output", v_as_is, NULL },
-	{ 0, "tres-alloc", "TRES_ALLOC", "cpus tasks mem_mib gpus num_nodes", v_tres, NULL },
-	{ 0, "tres-per-job", "TRES_PER_JOB", "gpus_per_job gpu_type", v_job_gpus, "N/A" },
-	{ 0, NULL, NULL, NULL, NULL, NULL },
+	{ 'a', "Account", "ACCOUNT", "account", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'A', "JobID", "JOBID", "job_id", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'b', "tres-per-node", "TRES_PER_NODE", "gpus_per_node gpu_type", v_node_gpus, "N/A", OF_SQUEUE, 0 },
+	{ 'B', "BatchHost", "EXEC_HOST", "batch_host", v_as_is, "n/a", OF_SQUEUE, 0 },
+	{ 'c', "MinCpus", "MIN_CPUS", "cpus", v_min_cpus, NULL, OF_SQUEUE, 0 },
+	{ 'C', "NumCPUs", "CPUS", "cpus tasks", v_cpus, NULL, OF_SQUEUE, 0 },
+	{ 'd', "MinTmpDisk", "MIN_TMP_DISK", "", v_none, "0", OF_SQUEUE, 0 },
+	{ 'D', "NumNodes", "NODES", "num_nodes", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'e', "EndTime", "END_TIME", TIMES, v_end, "N/A", OF_SQUEUE, 0 },
+	{ 'E', "Dependency", "DEPENDENCY", "dependency state", v_dependency, "(null)", OF_SQUEUE, 0 },
+	{ 'f', "Feature", "FEATURES", "constraint", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'F', "ArrayJobID", "ARRAY_JOB_ID", "array_job_id job_id", v_array_job, NULL, OF_SQUEUE, 0 },
+	{ 'g', "GroupName", "GROUP", "gid", v_group, NULL, OF_SQUEUE, 0 },
+	{ 'G', "GroupID", "GROUP", "gid", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'h', "OverSubscribe", "OVER_SUBSCRIBE", "exclusive", v_oversubscribe, NULL, OF_SQUEUE, 0 },
+	{ 'H', "SocketsPerNode", "SOCKETS_PER_NODE", "", v_none, "*", OF_SQUEUE, 0 },
+	{ 'i', "JobArrayID", "JOBID", "display_id array_job_id job_id array_task_id", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'I', "CoresPerSocket", "CORES_PER_SOCKET", "", v_none, "*", OF_SQUEUE, 0 },
+	{ 'j', "Name", "NAME", "name", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'J', "ThreadsPerCore", "THREADS_PER_CORE", "", v_none, "*", OF_SQUEUE, 0 },
+	{ 'k', "Comment", "COMMENT", "comment", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'K', "ArrayTaskID", "ARRAY_TASK_ID", "array_task_id array_tasks", v_array_task, "N/A", OF_SQUEUE, 0 },
+	{ 'l', "TimeLimit", "TIME_LIMIT", "limit time_limit", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'L', "TimeLeft", "TIME_LEFT", "time_left time_limit", v_time_left, "N/A", OF_SQUEUE, 0 },
+	{ 'm', "MinMemory", "MIN_MEMORY", MEMORY, v_memory, NULL, OF_SQUEUE, 0 },
+	{ 'M', "TimeUsed", "TIME", "time elapsed", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'n', "ReqNodes", "REQ_NODES", "req_nodes", v_as_is, "", OF_SQUEUE, 0 },
+	{ 'N', "NodeList", "NODELIST", "nodelist", v_as_is, "", OF_SQUEUE, 0 },
+	{ 'o', "Command", "COMMAND", "command", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'O', "Contiguous", "CONTIGUOUS", "", v_none, "0", OF_SQUEUE, 0 },
+	{ 'p', "Priority", "PRIORITY", "priority", v_fraction, NULL, OF_SQUEUE, 0 },
+	{ 'P', "Partition", "PARTITION", "queue", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'q', "QOS", "QOS", "class", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'Q', "PriorityLong", "PRIORITY", "priority", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'r', "Reason", "REASON", "reason", v_reason, NULL, OF_SQUEUE, 0 },
+	{ 'R', "ReasonList", "NODELIST(REASON)", "state reason nodelist", v_where, "", OF_SQUEUE, 0 },
+	{ 's', "SelectJobInfo", "SELECT_JOBINFO", "", v_none, "", OF_SQUEUE, 0 },
+	{ 'S', "StartTime", "START_TIME", "start_time expected_start", v_start, "N/A", OF_SQUEUE, 0 },
+	{ 't', "StateCompact", "ST", "state_letter state", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'T', "State", "STATE", "state", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'u', "UserName", "USER", "user", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'U', "UserID", "UID", "uid", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'v', "ReservationName", "RESERVATION", "reservation", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'V', "SubmitTime", "SUBMIT_TIME", "submit_time", v_moment, "N/A", OF_SQUEUE, 0 },
+	{ 'w', "WCKey", "WCKEY", "", v_none, "(null)", OF_SQUEUE, 0 },
+	{ 'W', "Licenses", "LICENSES", "licenses", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 'x', "ExcNodes", "EXC_NODES", "exclude", v_as_is, "", OF_SQUEUE, 0 },
+	{ 'X', "CoreSpec", "CORE_SPEC", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 'y', "Nice", "NICE", "nice", v_as_is, "0", OF_SQUEUE, 0 },
+	{ 'Y', "SchedNodes", "SCHEDNODES", "", v_none, "(null)", OF_SQUEUE, 0 },
+	{ 'z', "SCT", "S:C:T", "", v_none, "*:*:*", OF_SQUEUE, 0 },
+	{ 'Z', "WorkDir", "WORK_DIR", "workdir", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "EligibleTime", "ELIGIBLE_TIME", "eligible_time", v_moment, "N/A", OF_SQUEUE, 0 },
+	{ 0, "NumTasks", "TASKS", "tasks", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "Requeue", "REQUEUE", "requeue", v_as_is, "1", OF_SQUEUE, 0 },
+	{ 0, "RestartCnt", "RESTART_COUNT", "restarts", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "STDERR", "STDERR", "error output", v_error, NULL, OF_SQUEUE, 0 },
+	{ 0, "STDIN", "STDIN", "input", v_input, NULL, OF_SQUEUE, 0 },
+	{ 0, "STDOUT", "STDOUT", "output", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "tres-alloc", "TRES_ALLOC", "cpus tasks mem_mib gpus num_nodes", v_tres, NULL, OF_SQUEUE, 0 },
+	{ 0, "tres-per-job", "TRES_PER_JOB", "gpus_per_job gpu_type", v_job_gpus, "N/A", OF_SQUEUE, 0 },
+
+	{ 0, "Account", "Account", "account", v_as_is, NULL, OF_SACCT, 10 },
+	{ 0, "AdminComment", "AdminComment", "", v_none, NULL, OF_SACCT, 19 },
+	{ 0, "AllocCPUS", "AllocCPUS", "", v_alloc_cpus, NULL, OF_SACCT, 10 },
+	{ 0, "AllocNodes", "AllocNodes", "", v_alloc_nodes, NULL, OF_SACCT, 10 },
+	{ 0, "AllocTRES", "AllocTRES", "", v_alloc_tres, NULL, OF_SACCT, 10 },
+	{ 0, "AveCPU", "AveCPU", "", v_average_cpu, NULL, OF_SACCT, 10 },
+	{ 0, "AveRSS", "AveRSS", "", v_peak, NULL, OF_SACCT, 10 },
+	{ 0, "Cluster", "Cluster", "cluster", v_as_is, NULL, OF_SACCT, 10 },
+	{ 0, "Comment", "Comment", "comment", v_of_job, NULL, OF_SACCT, 14 },
+	{ 0, "Constraints", "Constraints", "constraint", v_of_job, NULL, OF_SACCT, 19 },
+	{ 0, "CPUTime", "CPUTime", "", v_cpu_time, NULL, OF_SACCT, 10 },
+	{ 0, "CPUTimeRAW", "CPUTimeRAW", "", v_cpu_time_raw, NULL, OF_SACCT, 10 },
+	{ 0, "DerivedExitCode", "DerivedExitCode", "", v_none, "0:0", OF_SACCT, 15 },
+	{ 0, "Elapsed", "Elapsed", "", v_elapsed, NULL, OF_SACCT, 10 },
+	{ 0, "ElapsedRaw", "ElapsedRaw", "", v_elapsed_raw, NULL, OF_SACCT, 10 },
+	{ 0, "Eligible", "Eligible", "eligible_time", v_acct_moment, "Unknown", OF_SACCT, 19 },
+	{ 0, "End", "End", "end_time", v_acct_end, "Unknown", OF_SACCT, 19 },
+	{ 0, "ExitCode", "ExitCode", "", v_exit, NULL, OF_SACCT, 8 },
+	{ 0, "Flags", "Flags", "", v_none, NULL, OF_SACCT, 20 },
+	{ 0, "GID", "GID", "gid", v_of_job, NULL, OF_SACCT, 6 },
+	{ 0, "Group", "Group", "", v_group, NULL, OF_SACCT, 9 },
+	{ 0, "JobID", "JobID", "display_id", v_id, NULL, OF_SACCT, -12 },
+	{ 0, "JobIDRaw", "JobIDRaw", "job_id", v_id, NULL, OF_SACCT, -12 },
+	{ 0, "JobName", "JobName", "", v_name, NULL, OF_SACCT, 10 },
+	{ 0, "MaxRSS", "MaxRSS", "", v_peak, NULL, OF_SACCT, 10 },
+	{ 0, "MaxVMSize", "MaxVMSize", "", v_none, NULL, OF_SACCT, 10 },
+	{ 0, "NCPUS", "NCPUS", "", v_cpus, NULL, OF_SACCT, 10 },
+	{ 0, "NNodes", "NNodes", "num_nodes", v_as_is, NULL, OF_SACCT, 8 },
+	{ 0, "NodeList", "NodeList", "nodelist", v_as_is, "None assigned", OF_SACCT, 15 },
+	{ 0, "NTasks", "NTasks", "", v_tasks, NULL, OF_SACCT, 8 },
+	{ 0, "Partition", "Partition", "queue", v_of_job, NULL, OF_SACCT, 10 },
+	{ 0, "Priority", "Priority", "priority", v_of_job, NULL, OF_SACCT, 10 },
+	{ 0, "QOS", "QOS", "class", v_of_job, NULL, OF_SACCT, 10 },
+	{ 0, "Reason", "Reason", "", v_reason, NULL, OF_SACCT, 22 },
+	{ 0, "ReqCPUS", "ReqCPUS", "", v_cpus, NULL, OF_SACCT, 8 },
+	{ 0, "ReqMem", "ReqMem", "", v_req_mem, NULL, OF_SACCT, 10 },
+	{ 0, "ReqNodes", "ReqNodes", "num_nodes", v_as_is, NULL, OF_SACCT, 8 },
+	{ 0, "ReqTRES", "ReqTRES", "", v_req_tres, NULL, OF_SACCT, 10 },
+	{ 0, "Reservation", "Reservation", "reservation", v_of_job, NULL, OF_SACCT, 20 },
+	{ 0, "Restarts", "Restarts", "restarts", v_of_job, NULL, OF_SACCT, 8 },
+	{ 0, "Start", "Start", "start_time", v_acct_moment, "Unknown", OF_SACCT, 19 },
+	{ 0, "State", "State", "", v_state, NULL, OF_SACCT, 10 },
+	{ 0, "StdErr", "StdErr", "", v_error, NULL, OF_SACCT, 20 },
+	{ 0, "StdOut", "StdOut", "output", v_of_job, NULL, OF_SACCT, 20 },
+	{ 0, "Submit", "Submit", "submit_time", v_acct_moment, "Unknown", OF_SACCT, 19 },
+	{ 0, "SubmitLine", "SubmitLine", "command", v_of_job, NULL, OF_SACCT, 20 },
+	{ 0, "SystemCPU", "SystemCPU", "", v_none, NULL, OF_SACCT, 10 },
+	{ 0, "Timelimit", "Timelimit", "", v_limit, NULL, OF_SACCT, 10 },
+	{ 0, "TimelimitRaw", "TimelimitRaw", "", v_limit_raw, NULL, OF_SACCT, 10 },
+	{ 0, "TotalCPU", "TotalCPU", "", v_total_cpu, NULL, OF_SACCT, 10 },
+	{ 0, "TRESUsageInTot", "TRESUsageInTot", "", v_none, NULL, OF_SACCT, 15 },
+	{ 0, "UID", "UID", "uid", v_of_job, NULL, OF_SACCT, 6 },
+	{ 0, "User", "User", "user", v_of_job, NULL, OF_SACCT, 9 },
+	{ 0, "UserCPU", "UserCPU", "", v_none, NULL, OF_SACCT, 10 },
+	{ 0, "WCKey", "WCKey", "", v_none, NULL, OF_SACCT, 10 },
+	{ 0, "WorkDir", "WorkDir", "workdir", v_of_job, NULL, OF_SACCT, 20 },
+	{ 0, NULL, NULL, NULL, NULL, NULL, 0, 0 },
 };
 /* clang-format on */

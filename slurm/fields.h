@@ -1,40 +1,18 @@
 /*
- * fields.h - what Slurm says of a job, made from rows of `jobs`
+ * fields.h - the columns of jobs, in squeue and sacct
+ *
+ * A row is one of `jobs`; sacct also has copies that stand for the batch
+ * script of a job and have a key "batch".
  */
 #ifndef SLURM_FIELDS_H
 #define SLURM_FIELDS_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "slurm/format.h"
 
-/* Fields of squeue's -o and -O; ends with a field without a header. */
-extern const struct slurm_field job_fields[];
+enum { OF_SQUEUE = 1, OF_SACCT = 2 };
 
-/* Parts of values, for what writes them otherwise. */
-bool job_is_pending(const json_t *row);
-bool job_is_over(const json_t *row);
-/* Whether its reason stands where others have their nodes. */
-bool job_shows_reason(const json_t *row);
-const char *job_reason(const json_t *row);
-int64_t job_start(const json_t *row); /* planned, too; ROW_NONE: not known */
-int64_t job_end(const json_t *row);
-int64_t job_cpus(const json_t *row);
-int64_t job_mem_mib(const json_t *row); /* of all tasks */
-/* "cpu=1,mem=100M,node=1,billing=1" */
-void put_job_tres(const json_t *row, const struct style *style,
-                  struct buf *out);
-/* "100M", "2G": the largest unit of which it is a whole number. */
-void put_mib(int64_t mib, const struct style *style, struct buf *out);
-/* Print the request: "100M", or "100Mc" per CPU. */
-void put_job_memory(const json_t *row, const struct style *style,
-                    struct buf *out);
-void put_group(int64_t gid, struct buf *out);
-/* "[1-02:]03:04:05" */
-void put_clock(int64_t seconds, struct buf *out);
-/* "2026-11-22T12:00:00", or as $SLURM_TIME_FORMAT says; ROW_NONE: nothing. */
-void put_moment(int64_t time, struct buf *out);
+/* Those of sacct in the order of their names; ends with a field without a
+ * header. */
+extern const struct slurm_field job_fields[];
 
 #endif

@@ -22,11 +22,11 @@ const struct slurm_field *field_of_letter(const struct slurm_field *table,
 	return NULL;
 }
 
-static const struct slurm_field *field_of_name(const struct slurm_field *table,
-                                               const char *name)
+const struct slurm_field *field_of_name(const struct slurm_field *table,
+                                        unsigned of, const char *name)
 {
 	for (; table->header; table++)
-		if (table->name && !strcasecmp(table->name, name))
+		if ((table->of & of) && !strcasecmp(table->name, name))
 			return table;
 	return NULL;
 }
@@ -93,8 +93,8 @@ void format_letters(struct slurm_format *ret, const struct slurm_field *table,
 
 /* name[:[.][width][suffix]] */
 static void add_name(struct slurm_format *format,
-                     const struct slurm_field *table, const char *item,
-                     size_t len)
+                     const struct slurm_field *table, unsigned of,
+                     const char *item, size_t len)
 {
 	char *name = xstrndup(item, len);
 	char *colon = strchr(name, ':');
@@ -103,7 +103,7 @@ static void add_name(struct slurm_format *format,
 
 	if (colon)
 		*colon = '\0';
-	field = field_of_name(table, name);
+	field = field_of_name(table, of, name);
 	if (!field) {
 		unknown(name, strlen(name));
 		free(name);
@@ -127,16 +127,37 @@ static void add_name(struct slurm_format *format,
 }
 
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
-                  const char *text)
+                  unsigned of, const char *text)
 {
 	*ret = (struct slurm_format){ 0 };
 	for (const char *s = text; *s; s += *s == ',') {
 		size_t len = strcspn(s, ",");
 
 		if (len)
-			add_name(ret, table, s, len);
+			add_name(ret, table, of, s, len);
 		s += len;
 	}
+}
+
+static struct format_wish *wish_of(void *ctx, const struct opt *opt)
+{
+	return (struct format_wish *)(void *)((char *)ctx + opt->offset);
+}
+
+int format_set_letters(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err)
+{
+	(void)err;
+	*wish_of(ctx, opt) = (struct format_wish){ .letters = value };
+	return 0;
+}
+
+int format_set_names(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	(void)err;
+	*wish_of(ctx, opt) = (struct format_wish){ .names = value };
+	return 0;
 }
 
 void format_free(struct slurm_format *format)

@@ -14,6 +14,7 @@
 
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
+#include "libcommon/opt.h"
 
 /* How values are written. */
 struct style {
@@ -33,6 +34,8 @@ struct slurm_field {
 	const char *needs; /* fields of the row, between blanks */
 	field_value_fn *value;
 	const char *none; /* written in place of no value */
+	unsigned of;      /* the commands that have it, as the table says */
+	int width;        /* of sacct; negative: aligned left */
 };
 
 /* One column, with the text around it. */
@@ -58,7 +61,7 @@ void format_letters(struct slurm_format *ret, const struct slurm_field *table,
 /* -O "jobid:10,state": a name that is not known is told on stderr, and left
  * out. */
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
-                  const char *text);
+                  unsigned of, const char *text);
 void format_free(struct slurm_format *format);
 
 /* Add the fields that the columns need of the rows to a list. */
@@ -67,6 +70,20 @@ void format_needs(const struct slurm_format *format, json_t *fields);
 void format_put_header(const struct slurm_format *format, FILE *out);
 void format_put_row(const struct slurm_format *format, const json_t *row,
                     const struct style *style, FILE *out);
+
+/* What -o or -O asked for: the last one of all counts. */
+struct format_wish {
+	const char *letters, *names; /* one of them, or neither */
+};
+int format_set_letters(void *ctx, const struct opt *opt, const char *value,
+                       struct err *err);
+int format_set_names(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err);
+
+/* Returns the field of a command by its name in any case; NULL: there is none.
+ */
+const struct slurm_field *field_of_name(const struct slurm_field *table,
+                                        unsigned of, const char *name);
 
 /* By its letter; NULL: there is none. */
 const struct slurm_field *field_of_letter(const struct slurm_field *table,

@@ -14,8 +14,8 @@
 #include "libcommon/parse.h"
 #include "slurm/command.h"
 #include "slurm/fields.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
-#include "slurm/sacct.h"
 #include "slurm/select.h"
 #include "slurm/words.h"
 
@@ -25,11 +25,19 @@
 	"JobID,JobIDRaw,JobName,Partition,MaxVMSize,MaxRSS,AveRSS,AveCPU," \
 	"NTasks,AllocCPUS,Elapsed,State,ExitCode,ReqMem,AllocTRES"
 
+/* Fields that the rows must have for all columns. */
+static const char needs[] =
+    "display_id job_id array_job_id array_task_id name user uid gid account "
+    "queue class state acts exit_code signal reason submit_time eligible_time "
+    "start_time expected_start end_time elapsed time_limit cpus tasks gpus "
+    "mem_mib num_nodes peak_mem_mib cpu_seconds nodelist workdir comment "
+    "command priority restarts constraint reservation output error cluster";
+
 enum { PAST_FIRST = 1 }; /* the earliest time that is asked for */
 
 /* One column as it was asked for. */
 struct acct_column {
-	const struct acct_field *field;
+	const struct slurm_field *field;
 	int width; /* negative: aligned left */
 };
 
@@ -193,17 +201,16 @@ static const struct command_line line = {
 
 static void print_names(void)
 {
-	for (size_t i = 0; acct_fields[i].is.name; i++)
-		printf("%-19s%s", acct_fields[i].is.name,
-		       i % 4 == 3 || !acct_fields[i + 1].is.name ? "\n" : " ");
-}
+	const char *before = "";
+	unsigned n = 0;
 
-static const struct acct_field *find_field(const char *name)
-{
-	for (const struct acct_field *f = acct_fields; f->is.name; f++)
-		if (!strcasecmp(f->is.name, name))
-			return f;
-	return NULL;
+	for (const struct slurm_field *f = job_fields; f->header; f++) {
+		if (!(f->of & OF_SACCT))
+			continue;
+		printf("%s%-19s", before, f->name);
+		before = ++n % 4 ? " " : "\n";
+	}
+	putchar('\n');
 }
 
 /* name, name%20, name%-20 */
@@ -211,7 +218,7 @@ static int add_column(struct sacct *s, const char *text, size_t len)
 {
 	char *name = xstrndup(text, len);
 	char *percent = strchr(name, '%');
-	const struct acct_field *field;
+	const struct slurm_field *field;
 	int64_t width = 0;
 
 	if (percent) {
@@ -222,7 +229,7 @@ static int add_column(struct sacct *s, const char *text, size_t len)
 			width = 0;
 		width = left ? -width : width;
 	}
-	field = find_field(name);
+	field = field_of_name(job_fields, OF_SACCT, name);
 	if (!field) {
 		command_error("Invalid field requested: \"%s\"", name);
 		free(name);
@@ -278,9 +285,9 @@ static void print_header(const struct sacct *s)
 		return;
 	for (size_t i = 0; i < s->n; i++)
 		if (is_table(s))
-			put_cell(&s->column[i], s->column[i].field->is.name);
+			put_cell(&s->column[i], s->column[i].field->name);
 		else
-			put_parsable(s, i, s->column[i].field->is.name);
+			put_parsable(s, i, s->column[i].field->name);
 	putchar('\n');
 	for (size_t i = 0; is_table(s) && i < s->n; i++) {
 		for (int n = abs(s->column[i].width); n > 0; n--)
@@ -297,7 +304,7 @@ static void print_row(const struct sacct *s, const json_t *row)
 	struct buf value = { 0 };
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct slurm_field *field = &s->column[i].field->is;
+		const struct slurm_field *field = s->column[i].field;
 
 		buf_clear(&value);
 		field->value(row, field, &style, &value);
@@ -463,7 +470,7 @@ static int run(const struct sacct *s, struct err *err)
 	char *cluster = client ? command_cluster(client, err) : NULL;
 	int rc = -1;
 
-	rows_add_fields(fields, acct_needs);
+	rows_add_fields(fields, needs);
 	json_array_remove(fields, json_array_size(fields) - 1); /* cluster */
 	if (cluster && command_check_clusters(client, s->clusters, err) == 0) {
 		req = make_request(s);

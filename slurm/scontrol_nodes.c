@@ -7,7 +7,7 @@
 #include "libcommon/clean.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
-#include "slurm/fields.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/scontrol.h"
 #include "slurm/sinfo.h"

@@ -11,7 +11,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
-#include "slurm/fields.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/scontrol.h"
 #include "slurm/words.h"

@@ -13,7 +13,7 @@
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
 #include "slurm/command.h"
-#include "slurm/fields.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
 
 enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are listed for so long */

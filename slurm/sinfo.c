@@ -22,34 +22,12 @@
 
 struct sinfo {
 	json_t *partitions, *nodes, *states, *clusters; /* NULL: not given */
-	const char *letters, *names;
+	struct format_wish wish;
 	bool no_header, is_long, by_node, summary, reasons, exact;
 	int64_t every;
 };
 
 /* --- the command line ----------------------------------------------------- */
-
-static int set_letters(void *ctx, const struct opt *opt, const char *value,
-                       struct err *err)
-{
-	struct sinfo *s = ctx;
-
-	(void)opt, (void)err;
-	s->letters = value;
-	s->names = NULL;
-	return 0;
-}
-
-static int set_names(void *ctx, const struct opt *opt, const char *value,
-                     struct err *err)
-{
-	struct sinfo *s = ctx;
-
-	(void)opt, (void)err;
-	s->names = value;
-	s->letters = NULL;
-	return 0;
-}
 
 static int set_states(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
@@ -114,8 +92,8 @@ static const struct opt opts[] = {
 	{ 'a', "all", NULL, NULL, .set = command_ignore },
 	{ 'd', "dead", NULL, NULL, .set = command_ignore },
 	{ 'e', "exact", NULL, "nodes with different sizes apart", opt_set_true, AT(exact) },
-	{ 'o', "format", "FORMAT", "columns by letters: \"%P %D\"", .set = set_letters },
-	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names", .set = set_names },
+	{ 'o', "format", "FORMAT", "columns by letters: \"%P %D\"", format_set_letters, AT(wish) },
+	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names", format_set_names, AT(wish) },
 	{ 0, "hide", NULL, NULL, .set = command_ignore },
 	{ 'i', "iterate", "SECONDS", "again and again", .set = set_every },
 	{ 'R', "list-reasons", NULL, "why nodes are down or drained", opt_set_true, AT(reasons) },
@@ -283,17 +261,17 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	const json_t *node;
 	char *text;
 
-	if (s->names) {
-		format_names(format, node_fields, s->names);
+	if (s->wish.names) {
+		format_names(format, node_fields, OF_SINFO, s->wish.names);
 		return;
 	}
-	if (s->letters || !s->by_node || s->reasons || s->summary) {
+	if (s->wish.letters || !s->by_node || s->reasons || s->summary) {
 		format_letters(format, node_fields,
-		               s->letters   ? s->letters
-		               : s->reasons ? REASONS
-		               : s->summary ? SUMMARY
-		               : s->is_long ? LONG
-		                            : USUAL);
+		               s->wish.letters ? s->wish.letters
+		               : s->reasons    ? REASONS
+		               : s->summary    ? SUMMARY
+		               : s->is_long    ? LONG
+		                               : USUAL);
 		return;
 	}
 	json_array_foreach(nodes, i, node)
@@ -302,17 +280,6 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	text = xasprintf("%%%zu%s", width, s->is_long ? NODE_LONG : BY_NODE);
 	format_letters(format, node_fields, text);
 	free(text);
-}
-
-static void print_date(void)
-{
-	char text[64];
-	time_t now = time(NULL);
-	struct tm tm;
-
-	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y",
-	         localtime_r(&now, &tm));
-	puts(text);
 }
 
 static int print_once(const struct sinfo *s, struct client *client,
@@ -329,7 +296,7 @@ static int print_once(const struct sinfo *s, struct client *client,
 	make_format(s, nodes, &format);
 	rows = make_rows(s, &format, partitions, nodes);
 	if (s->every || s->is_long)
-		print_date();
+		command_put_date();
 	if (!s->no_header)
 		format_put_header(&format, stdout);
 	json_array_foreach(rows, i, row)

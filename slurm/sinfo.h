@@ -9,6 +9,8 @@
 
 #include "slurm/format.h"
 
+enum { OF_SINFO = 1 };
+
 /* Fields of -o and -O; ends with a field without a header. */
 extern const struct slurm_field node_fields[];
 

@@ -12,13 +12,15 @@
 #include "libcommon/parse.h"
 #include "slurm/command.h"
 #include "slurm/fields.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/select.h"
 #include "slurm/words.h"
 
 struct squeue {
 	struct select by; /* first: select.h */
-	const char *letters, *names, *sort;
+	struct format_wish wish;
+	const char *sort;
 	json_t *clusters;
 	bool no_header, is_long, start, array, no_convert;
 	int64_t every; /* seconds; 0: once */
@@ -48,29 +50,6 @@ static int set_ids(void *ctx, const struct opt *opt, const char *value,
 			return err_set(err, EINVAL, "Invalid job id: %s", text);
 		idset_free(&id.tasks);
 	}
-	return 0;
-}
-
-/* The last one of all -o and -O counts. */
-static int set_letters(void *ctx, const struct opt *opt, const char *value,
-                       struct err *err)
-{
-	struct squeue *q = ctx;
-
-	(void)opt, (void)err;
-	q->letters = value;
-	q->names = NULL;
-	return 0;
-}
-
-static int set_names(void *ctx, const struct opt *opt, const char *value,
-                     struct err *err)
-{
-	struct squeue *q = ctx;
-
-	(void)opt, (void)err;
-	q->names = value;
-	q->letters = NULL;
 	return 0;
 }
 
@@ -108,9 +87,9 @@ static const struct opt opts[] = {
 	  command_add_items, AT(clusters) },
 	{ 0, "cluster", "CLUSTER,...", NULL, command_add_items, AT(clusters) },
 	{ 'o', "format", "FORMAT", "columns by letters: \"%.18i %t\"",
-	  .set = set_letters },
+	  format_set_letters, AT(wish) },
 	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names",
-	  .set = set_names },
+	  format_set_names, AT(wish) },
 	{ 0, "federation", NULL, NULL, .set = command_ignore },
 	{ 'h', "noheader", NULL, "no line of headers",
 	  opt_set_true, AT(no_header) },
@@ -290,17 +269,6 @@ static void print_rows(const struct squeue *q,
 
 /* --- the listing ---------------------------------------------------------- */
 
-static void print_date(void)
-{
-	char text[64];
-	time_t now = time(NULL);
-	struct tm tm;
-
-	strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y",
-	         localtime_r(&now, &tm));
-	puts(text);
-}
-
 static int print_once(const struct squeue *q, struct client *client,
                       const struct slurm_format *format, struct err *err)
 {
@@ -324,7 +292,7 @@ static int print_once(const struct squeue *q, struct client *client,
 	if (q->array)
 		rows = split_arrays(rows);
 	if (q->is_long || q->every)
-		print_date();
+		command_put_date();
 	print_rows(q, format, rows);
 	json_decref(rows);
 	return 0;
@@ -332,14 +300,14 @@ static int print_once(const struct squeue *q, struct client *client,
 
 static void make_format(const struct squeue *q, struct slurm_format *format)
 {
-	if (q->names)
-		format_names(format, job_fields, q->names);
+	if (q->wish.names)
+		format_names(format, job_fields, OF_SQUEUE, q->wish.names);
 	else
 		format_letters(format, job_fields,
-		               q->letters   ? q->letters
-		               : q->start   ? STARTS
-		               : q->is_long ? LONG
-		                            : USUAL);
+		               q->wish.letters ? q->wish.letters
+		               : q->start      ? STARTS
+		               : q->is_long    ? LONG
+		                               : USUAL);
 }
 
 static int run(const struct squeue *q, const struct slurm_format *format,

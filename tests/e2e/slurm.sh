@@ -3,6 +3,7 @@
 #
 #	. "$top_srcdir/tests/e2e/slurm.sh"
 #
+# slurm_daemon starts one with two partitions.
 # says NAME STATUS STDOUT STDERR COMMAND...: both texts are compared whole.
 
 # shellcheck source=tests/e2e/jobs.sh
@@ -18,6 +19,19 @@ PATH=$dir/slurm/bin:$PATH
 for name in $(env | sed -nE 's/^((SQUEUE|SBATCH|SCANCEL|SLURM|SACCT|SINFO)_[A-Z0-9_]*)=.*/\1/p'); do
 	unset "$name"
 done
+
+# [OPTION...]: a daemon with partitions main and debug; what the node has besides
+slurm_daemon()
+{
+	stop_daemon
+	configure "
+default_queue = main
+queue main { grace = \"2s\" }
+queue debug { grace = \"2s\"  max_time = \"1h\" }
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\"  $* }"
+	start_daemon || bail "aischedd does not start"
+}
 
 says()
 {

@@ -5,14 +5,7 @@
 . "$top_srcdir/tests/e2e/slurm.sh"
 
 node=$(uname -n)
-stop_daemon
-configure "
-default_queue = main
-queue main { grace = \"2s\" }
-queue debug { grace = \"2s\"  max_time = \"1h\" }
-pool here { runner = local }
-node \"$node\" { pool = here  cpus = 4  memory = \"4G\"  features = {\"ib\"} }"
-start_daemon || bail "aischedd does not start"
+slurm_daemon 'features = {"ib"}'
 
 says "the usual columns" 0 "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
 main*        up   infinite      1   idle $node

@@ -6,14 +6,7 @@
 
 me=$(id -un)
 node=$(uname -n)
-stop_daemon
-configure "
-default_queue = main
-queue main { grace = \"2s\" }
-queue debug { grace = \"2s\"  max_time = \"1h\" }
-pool here { runner = local }
-node \"$node\" { pool = here  cpus = 4  memory = \"4G\" }"
-start_daemon || bail "aischedd does not start"
+slurm_daemon ""
 
 # LINE...: job.sh with these lines behind #!/bin/sh
 script()

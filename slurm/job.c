@@ -1,0 +1,170 @@
+/* job.c - what Slurm says of a job, made from rows of `jobs` */
+#include "slurm/job.h"
+
+#include <grp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libcommon/names.h"
+#include "libcommon/parse.h"
+#include "slurm/rows.h"
+
+static int state_of(const json_t *row)
+{
+	return job_state_parse(row_text(row, "state"));
+}
+
+bool job_is_pending(const json_t *row)
+{
+	return state_of(row) == JOB_PENDING;
+}
+
+bool job_is_over(const json_t *row)
+{
+	int state = state_of(row);
+
+	return state >= 0 && job_state_is_final((enum job_state)state);
+}
+
+bool job_shows_reason(const json_t *row)
+{
+	static const bool shows[JOB_NSTATES] = {
+		[JOB_PENDING] = true,       [JOB_FAILED] = true,
+		[JOB_TIMEOUT] = true,       [JOB_DEADLINE] = true,
+		[JOB_OUT_OF_MEMORY] = true,
+	};
+	int state = state_of(row);
+
+	return state >= 0 && shows[state];
+}
+
+const char *job_reason(const json_t *row)
+{
+	const char *reason = row_text(row, "reason");
+
+	return !*reason || !strcmp(reason, "Unevaluated") ? "None" : reason;
+}
+
+int64_t job_start(const json_t *row)
+{
+	int64_t start = row_int(row, "start_time");
+
+	return start == ROW_NONE ? row_int(row, "expected_start") : start;
+}
+
+int64_t job_end(const json_t *row)
+{
+	int64_t limit = row_int(row, "time_limit"), start = job_start(row);
+
+	if (job_is_over(row))
+		return row_int(row, "end_time");
+	return limit == ROW_NONE || start == ROW_NONE ? ROW_NONE
+	                                              : start + limit;
+}
+
+static int64_t tasks_of(const json_t *row)
+{
+	int64_t tasks = row_int(row, "tasks");
+
+	return tasks < 1 ? 1 : tasks;
+}
+
+int64_t job_cpus(const json_t *row)
+{
+	return (int64_t)ceil(row_real(row, "cpus") * (double)tasks_of(row) -
+	                     1e-9);
+}
+
+int64_t job_mem_mib(const json_t *row)
+{
+	int64_t mib = row_int(row, "mem_mib");
+
+	return mib == ROW_NONE ? 0 : mib * tasks_of(row);
+}
+
+void put_mib(int64_t mib, const struct style *style, struct buf *out)
+{
+	const char *unit = "MGTP";
+
+	while (!style->no_convert && mib && mib % 1024 == 0 && unit[1]) {
+		mib /= 1024;
+		unit++;
+	}
+	buf_i64(out, mib);
+	buf_addc(out, *unit);
+}
+
+void put_job_memory(const json_t *row, const struct style *style,
+                    struct buf *out)
+{
+	int64_t of_node = row_int(row, "mem_per_node");
+	int64_t of_cpu = row_int(row, "mem_per_cpu");
+	int64_t nodes = row_int(row, "num_nodes"), tasks = tasks_of(row);
+
+	if (of_cpu != ROW_NONE) {
+		put_mib(of_cpu, style, out);
+		buf_addc(out, 'c');
+		return;
+	}
+	if (nodes < 1)
+		nodes = 1;
+	if (of_node == ROW_NONE)
+		of_node =
+		    job_mem_mib(row) / tasks * ((tasks + nodes - 1) / nodes);
+	put_mib(of_node, style, out);
+}
+
+void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
+{
+	int64_t cpus = job_cpus(row), nodes = row_int(row, "num_nodes");
+	double gpus = row_real(row, "gpus") * (double)tasks_of(row);
+
+	buf_printf(out, "cpu=%lld,mem=", (long long)cpus);
+	put_mib(job_mem_mib(row), style, out);
+	buf_printf(out, ",node=%lld,billing=%lld",
+	           (long long)(nodes < 1 ? 1 : nodes), (long long)cpus);
+	if (gpus > 0)
+		buf_printf(out, ",gres/gpu=%lld", (long long)ceil(gpus));
+}
+
+void put_group(int64_t gid, struct buf *out)
+{
+	const struct group *group = gid < 0 ? NULL : getgrgid((gid_t)gid);
+
+	if (group)
+		buf_puts(out, group->gr_name);
+	else if (gid >= 0)
+		buf_i64(out, gid);
+}
+
+void put_clock(int64_t seconds, struct buf *out)
+{
+	if (seconds >= 24 * 60 * 60)
+		buf_printf(out, "%lld-", (long long)(seconds / (24 * 60 * 60)));
+	buf_printf(out, "%02d:%02d:%02d", (int)(seconds / 3600 % 24),
+	           (int)(seconds / 60 % 60), (int)(seconds % 60));
+}
+
+void put_moment(int64_t t, struct buf *out)
+{
+	const char *format = getenv("SLURM_TIME_FORMAT");
+	time_t value = (time_t)t;
+	char text[256];
+	struct tm tm;
+
+	if (t == ROW_NONE)
+		return;
+	if (!format || !strcmp(format, "standard") || *format != '%') {
+		format_time(out, t);
+		return;
+	}
+	localtime_r(&value, &tm);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	/* The user's own format, for the user's own terminal. */
+	if (strftime(text, sizeof(text), format, &tm))
+		buf_puts(out, text);
+#pragma GCC diagnostic pop
+}
