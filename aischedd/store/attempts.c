@@ -1,9 +1,5 @@
 /* attempts.c - attempts that are over, read with a connection of its own */
-#include <stdlib.h>
-
-#include "aischedd/store/db.h"
-#include "aischedd/store/store.h"
-#include "libcommon/mem.h"
+#include "aischedd/store/past.h"
 
 static char *sql_of(const struct history_query *q)
 {
@@ -90,42 +86,27 @@ static int check(const struct past_attempt *row, struct err *err)
 	               (long long)row->attempt, (unsigned long long)row->job);
 }
 
-static int read_rows(struct db *db, const struct history_query *q,
-                     past_attempt_fn *fn, void *arg, struct err *err)
-{
-	struct stmt s = db_use(db, 0);
-	const int64_t values[] = { (int64_t)q->id,   q->task,
-		                   q->since,         q->until,
-		                   q->after,         (int64_t)q->after_id,
-		                   q->after_attempt, (int64_t)q->limit };
-	struct past_attempt row;
-	int more;
+struct attempts_reader {
+	past_attempt_fn *fn;
+	void *arg;
+};
 
-	for (int i = 0; i < (int)ARRAY_SIZE(values); i++)
-		sqlite3_bind_int64(s.s, i + 1, values[i]);
-	while ((more = db_step(db, &s, err)) > 0) {
-		row_of(&s, &row);
-		if (check(&row, err) < 0)
-			return -1;
-		fn(&row, arg);
-	}
-	return more;
+static int take_row(const struct stmt *s, void *ctx, struct err *err)
+{
+	struct attempts_reader *r = ctx;
+	struct past_attempt row;
+
+	row_of(s, &row);
+	if (check(&row, err) < 0)
+		return -1;
+	r->fn(&row, r->arg);
+	return 0;
 }
 
 int store_attempts(const char *path, const struct history_query *query,
                    past_attempt_fn *fn, void *arg, struct err *err)
 {
-	char *sql = sql_of(query);
-	const char *text[] = { sql };
-	struct db db;
-	int result;
+	struct attempts_reader r = { fn, arg };
 
-	if (db_open(&db, path, true, text, 1, err) < 0) {
-		free(sql);
-		return -1;
-	}
-	result = read_rows(&db, query, fn, arg, err);
-	db_close(&db);
-	free(sql);
-	return result;
+	return past_read(path, sql_of(query), query, take_row, &r, err);
 }
