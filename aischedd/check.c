@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/local/inventory.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -71,11 +72,11 @@ static void *look_up(void *arg)
 /* Returns false if the service hangs; the thread then still uses the names. */
 static bool look_up_in_time(struct names *names)
 {
-	struct timespec until;
+	int64_t us = clock_wall_us();
+	struct timespec until = { .tv_sec = us / 1000000 + NAMES_WAIT_S,
+		                  .tv_nsec = us % 1000000 * 1000 };
 	pthread_t thread;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += NAMES_WAIT_S;
 	if (pthread_create(&thread, NULL, look_up, names) != 0)
 		return true;
 	if (pthread_timedjoin_np(thread, NULL, &until) == 0)

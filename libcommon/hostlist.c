@@ -9,6 +9,7 @@
 
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/parse.h"
 
 enum {
 	NAME_BYTES = 255, /* more than DNS allows */
@@ -21,11 +22,6 @@ struct expansion {
 	struct err *err;
 	char name[NAME_BYTES + 1];
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static int bad(struct expansion *x, const char *at, const char *what)
 {
@@ -47,12 +43,12 @@ static int add_name(struct expansion *x, size_t len)
 	return 0;
 }
 
-static int take_number(struct expansion *x, const char **p, uint32_t *ret)
+static int take_value(struct expansion *x, const char **p, uint32_t *ret)
 {
 	const char *start = *p;
 	uint32_t value = 0;
 
-	for (; is_digit(**p); ++*p) {
+	for (; parse_is_digit(**p); ++*p) {
 		if (*p - start == DIGITS)
 			return bad(x, start, "a number too long");
 		value = value * 10 + (uint32_t)(**p - '0');
@@ -69,13 +65,13 @@ static int take_range(struct expansion *x, const char **p, uint32_t *ret_lo,
 {
 	const char *start = *p;
 
-	if (take_number(x, p, ret_lo) < 0)
+	if (take_value(x, p, ret_lo) < 0)
 		return -1;
 	*ret_width = (int)(*p - start);
 	*ret_hi = *ret_lo;
 	if (**p == '-') {
 		++*p;
-		if (take_number(x, p, ret_hi) < 0)
+		if (take_value(x, p, ret_hi) < 0)
 			return -1;
 	}
 	if (*ret_hi < *ret_lo)
@@ -170,7 +166,7 @@ static struct host host_of(const char *name)
 	struct host host = { .name = name, .stem = len };
 
 	while (host.stem && host.width < DIGITS &&
-	       is_digit(name[host.stem - 1])) {
+	       parse_is_digit(name[host.stem - 1])) {
 		host.stem--;
 		host.width++;
 	}

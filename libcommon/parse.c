@@ -8,19 +8,14 @@
 
 #include "libcommon/mem.h"
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool take_number(const char **s, int64_t max, int64_t *ret)
 {
 	const char *p = *s;
 	int64_t value = 0;
 
-	if (!is_digit(*p))
+	if (!parse_is_digit(*p))
 		return false;
-	for (; is_digit(*p); p++) {
+	for (; parse_is_digit(*p); p++) {
 		int digit = *p - '0';
 
 		if (value > (max - digit) / 10)
@@ -43,9 +38,9 @@ static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
 	*ret_dropped = false;
 	if (*p != '.')
 		return true;
-	if (!is_digit(*++p))
+	if (!parse_is_digit(*++p))
 		return false;
-	for (; is_digit(*p); p++) {
+	for (; parse_is_digit(*p); p++) {
 		if (scale == 1)
 			*ret_dropped = true;
 		else

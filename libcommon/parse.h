@@ -18,6 +18,12 @@
 #define NO_TIME        (-1)                     /* no time */
 #define MAX_SECONDS    (((int64_t)1 << 40) - 1) /* of any time */
 
+/* Whether c is one of 0 to 9, in any locale. */
+static inline bool parse_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /*
  * Slurm's durations: min, min:sec, h:m:s, d-h, d-h:m, d-h:m:s (fields may
  * exceed 59 and 23), or 90s 45m 12h 3d 2w and sums of them ("1h30m");

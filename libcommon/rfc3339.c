@@ -5,17 +5,14 @@
 #include <stdio.h>
 #include <time.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "libcommon/parse.h"
 
 /* Take exactly n digits, and then a character of next. */
 static bool take_digits(const char **s, int n, char next, int *ret)
 {
 	*ret = 0;
 	for (; n > 0; n--, (*s)++) {
-		if (!is_digit(**s))
+		if (!parse_is_digit(**s))
 			return false;
 		*ret = *ret * 10 + (**s - '0');
 	}
@@ -51,9 +48,9 @@ static bool take_micros(const char **s, int64_t *ret)
 	*ret = 0;
 	if (**s != '.')
 		return true;
-	if (!is_digit(*++*s))
+	if (!parse_is_digit(*++*s))
 		return false;
-	for (; is_digit(**s); ++*s, unit /= 10)
+	for (; parse_is_digit(**s); ++*s, unit /= 10)
 		*ret += (**s - '0') * unit;
 	return true;
 }

@@ -48,7 +48,7 @@ static bool can_freeze(struct evictor *e, uint32_t run)
 
 static enum evict why_of(const struct evictor *e, uint32_t run)
 {
-	if (e->mode == MOVE)
+	if (e->mode == MODE_MOVE)
 		return EVICT_CONSOLIDATE;
 	return e->s->run.queue[run] == e->c->demand.queue ? EVICT_PREEMPT
 	                                                  : EVICT_RECLAIM;
@@ -73,9 +73,9 @@ static void occupy(struct evictor *e, uint32_t run)
 
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
-		if (e->left[t] == GIVEN || e->left[t] == GONE) {
+		if (e->left[t] == FATE_GIVEN || e->left[t] == FATE_GONE) {
 			work_run_task(e->w, run, t, -1);
-			work_add(e->w, &e->left[t], LEFT - e->left[t]);
+			work_add(e->w, &e->left[t], FATE_LEFT - e->left[t]);
 			promise_leave(e->p->place->promises, t, true);
 			n++;
 		}
@@ -232,14 +232,14 @@ static bool finds_room_by_rules(struct evictor *e,
 
 	if (!evict_search_find(e) || !suits(e))
 		return false;
-	if (e->mode == MOVE)
+	if (e->mode == MODE_MOVE)
 		return true;
 	evict_search_share(e, before);
 	placed = evict_search_mark(e);
 	evict_search_elsewhere(e, 0);
 	if (evict_rules_hold(e))
 		return true;
-	if (e->mode != STRICT)
+	if (e->mode != MODE_STRICT)
 		return false;
 	/* A victim of the claimant's own queue that moves still counts in the
 	 * claimant's share: try again with no victim moved. */
@@ -323,7 +323,7 @@ static bool fewest(struct evictor *e, const struct evict_mark *before)
 	unsigned whole = whole_of(e, run, n);
 	bool found;
 
-	if (n < 2 || (e->mode != MOVE && !any_spread(e, run, n)))
+	if (n < 2 || (e->mode != MODE_MOVE && !any_spread(e, run, n)))
 		return true;
 	for (uint32_t i = 0; i < n; i++)
 		e->only[run[i]] = 1;
@@ -430,10 +430,10 @@ static bool moves_others(struct evictor *e)
 	const struct demand *d = &e->c->demand;
 
 	if (e->c->row == SNAP_NONE) /* a run grows where it is bound */
-		return attempt(e, MOVE);
+		return attempt(e, MODE_MOVE);
 	if (is_futile(&e->futile, e->s, d))
 		return false;
-	if (attempt(e, MOVE))
+	if (attempt(e, MODE_MOVE))
 		return true;
 	note_futile(&e->futile, d);
 	return false;
@@ -453,10 +453,10 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	 * for them. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
-	found =
-	    (scattered && p->snap->policy.consolidate && moves_others(e)) ||
-	    (evict_rules_allow_any(e) &&
-	     (attempt(e, RECLAIM) || attempt(e, TAKE) || attempt(e, STRICT)));
+	found = (scattered && p->snap->policy.consolidate && moves_others(e)) ||
+	        (evict_rules_allow_any(e) &&
+	         (attempt(e, MODE_RECLAIM) || attempt(e, MODE_TAKE) ||
+	          attempt(e, MODE_STRICT)));
 	if (found)
 		e->futile.n = 0; /* jobs move: earlier failures say nothing */
 	return found;
@@ -480,7 +480,7 @@ void evict_list(struct pass *p)
 			                 .by = e->by[run[i]] };
 		for (uint32_t t = first; t < s->run.task_first[run[i] + 1];
 		     t++) {
-			if (e->left[t] == LEFT)
+			if (e->left[t] == FATE_LEFT)
 				*(uint32_t *)arena_push(p->arena, &p->loss,
 				                        sizeof(uint32_t)) =
 				    t - first;

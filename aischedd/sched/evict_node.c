@@ -83,7 +83,7 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			if (fits(e, node))
 				return true;
 			/* Taking this one may have made others lawful. */
-			if (e->mode == STRICT)
+			if (e->mode == MODE_STRICT)
 				i = e->first[node];
 		}
 	}
@@ -163,14 +163,14 @@ bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	if (fits(e, node))
 		return true;
 	for (uint32_t i = e->first[node]; i < e->first[node + 1]; i++) {
-		if (e->left[e->at[i]] != LEFT)
+		if (e->left[e->at[i]] != FATE_LEFT)
 			continue;
 		evict_trial_see_task(e, e->at[i]);
 		if (fits(e, node))
 			return true;
 	}
-	return e->mode == MOVE ? take_least(e, node)
-	                       : take_in_turn(e, node, ret_cost);
+	return e->mode == MODE_MOVE ? take_least(e, node)
+	                            : take_in_turn(e, node, ret_cost);
 }
 
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
@@ -218,7 +218,7 @@ bool evict_node_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 
 	e->looks++;
 	can = evict_node_clear(e, node, ret_cost);
-	if (can && e->mode == MOVE) {
+	if (can && e->mode == MODE_MOVE) {
 		evict_node_spare(e, node, nsteps);
 		*ret_cost = cost_of_moves(e, nsteps);
 	}

@@ -78,13 +78,13 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run)
 
 	if (e->p->settled[run] || (e->chosen && !e->only[run]))
 		return false;
-	if (e->mode == MOVE)
+	if (e->mode == MODE_MOVE)
 		return !e->why[run] && !evict_trial_moved_of(e, run);
 	if (queue == e->c->demand.queue)
-		return e->mode != RECLAIM &&
+		return e->mode != MODE_RECLAIM &&
 		       order_standing_kept(e->s, run) < e->c->standing;
-	return held_by(e, run) &
-	       (e->mode == STRICT ? may_reclaim(e, queue) : e->allowed[queue]);
+	return held_by(e, run) & (e->mode == MODE_STRICT ? may_reclaim(e, queue)
+	                                                 : e->allowed[queue]);
 }
 
 bool evict_rules_allow_any(struct evictor *e)
@@ -115,13 +115,14 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 	if (step->seen || step->stays)
 		return;
 	if (step->task != SNAP_NONE) {
-		evict_trial_charge(e, step->run, e->left[step->task] == GIVEN,
-		                   false, sign);
+		evict_trial_charge(e, step->run,
+		                   e->left[step->task] == FATE_GIVEN, false,
+		                   sign);
 		return;
 	}
 	for (uint32_t t = s->run.task_first[step->run];
 	     t < s->run.task_first[step->run + 1]; t++)
-		n += e->left[t] == GONE;
+		n += e->left[t] == FATE_GONE;
 	evict_trial_charge(e, step->run, n, true, sign);
 }
 

@@ -259,7 +259,7 @@ void evict_search_tell(struct evictor *e, size_t from, bool watched)
 
 size_t evict_search_elsewhere(struct evictor *e, size_t from)
 {
-	bool moves = e->mode == MOVE;
+	bool moves = e->mode == MODE_MOVE;
 	struct promises *promises = e->p->place->promises;
 	bool told = e->p->place->nkept > 0;
 	size_t lost = 0, mark = promise_mark(promises);
@@ -320,11 +320,11 @@ static bool settle_on(struct evictor *e, uint32_t node)
 
 	if (!evict_node_clear(e, node, &cost))
 		abort(); /* evict_node_cost() just succeeded */
-	if (e->mode == MOVE)
+	if (e->mode == MODE_MOVE)
 		evict_node_spare(e, node, before.nsteps);
 	evict_trial_refresh(e, before.nsteps);
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
-	if (e->mode != MOVE)
+	if (e->mode != MODE_MOVE)
 		return true;
 	/* Other runs are placed meanwhile. */
 	count_trial(e, false);
@@ -346,13 +346,14 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before)
 	own_tasks(e, false);
 }
 
-/* Make offers of all these nodes; in STRICT mode again after each new victim,
- * which may have made others lawful. Returns false if there are none. */
+/* Make offers of all these nodes; in MODE_STRICT mode again after each new
+ * victim, which may have made others lawful. Returns false if there are none.
+ */
 static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
                         size_t *steps_then)
 {
 	if (e->step.n == *steps_then ||
-	    (*steps_then != SIZE_MAX && e->mode != STRICT))
+	    (*steps_then != SIZE_MAX && e->mode != MODE_STRICT))
 		return false;
 	*steps_then = e->step.n;
 	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
@@ -423,7 +424,7 @@ static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
 		}
 		do
 			t--;
-		while (e->left[t] != STAYS);
+		while (e->left[t] != FATE_STAYS);
 		evict_trial_take_task(e, t);
 		return true;
 	}
@@ -440,8 +441,9 @@ static bool clear_limits(struct evictor *e)
 	while ((why = admit_then(e->w, &e->c->demand, &v)) == WHY_QueueLimit) {
 		int what = v.what;
 
-		if (e->mode == MOVE || (!take_below(e, v.name, what, false) &&
-		                        !take_below(e, v.name, what, true)))
+		if (e->mode == MODE_MOVE ||
+		    (!take_below(e, v.name, what, false) &&
+		     !take_below(e, v.name, what, true)))
 			return false;
 	}
 	evict_trial_refresh(e, nsteps);
@@ -454,7 +456,7 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 	struct evict_mark before = evict_search_mark(e);
 
 	if (fill_nodes(e, node, n) && clear_limits(e)) {
-		if (e->mode != MOVE)
+		if (e->mode != MODE_MOVE)
 			evict_spare_steps(e, before.nsteps);
 		return true;
 	}

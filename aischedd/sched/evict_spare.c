@@ -188,7 +188,7 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 		return false;
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
-		if (e->left[t] == STAYS &&
+		if (e->left[t] == FATE_STAYS &&
 		    (is_alone(e, t) || breaks_promise(e, t) ||
 		     (!is_sound(e, t) && !repack(sp, s->task[t].node))))
 			return false;
@@ -266,8 +266,9 @@ static void ask_all(struct sparing *sp, size_t first)
 		const struct evict_step *step = evict_step_at(e, i);
 		bool whole = step->task == SNAP_NONE;
 
-		if (step->seen || (!whole && (e->whole[step->run] ||
-		                              e->left[step->task] != GIVEN)))
+		if (step->seen ||
+		    (!whole && (e->whole[step->run] ||
+		                e->left[step->task] != FATE_GIVEN)))
 			continue;
 		if (!can_stay(sp, i) && whole)
 			shrink(sp, step->run);

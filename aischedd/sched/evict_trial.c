@@ -72,7 +72,7 @@ static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 	for (uint32_t t = s->run.task_first[run + 1];
 	     t-- > s->run.task_first[run];) {
 		e->owner[t] = run;
-		e->left[t] = s->run.ending[run] ? LEFT : STAYS;
+		e->left[t] = s->run.ending[run] ? FATE_LEFT : FATE_STAYS;
 		e->at[--end[s->task[t].node]] = t;
 	}
 }
@@ -158,8 +158,8 @@ static void tell(const struct evictor *e, uint32_t task, bool leaves)
 static void move_task(struct evictor *e, uint32_t task, int64_t to)
 {
 	e->looks++;
-	work_run_task(e->w, e->owner[task], task, to == STAYS ? -1 : 1);
-	tell(e, task, to != STAYS);
+	work_run_task(e->w, e->owner[task], task, to == FATE_STAYS ? -1 : 1);
+	tell(e, task, to != FATE_STAYS);
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
@@ -174,7 +174,8 @@ static void see_task(struct evictor *e, uint32_t task, int sign)
 	work_run_task(e->w, run, task, sign);
 	if (e->suspend[run])
 		work_rest(e->w, s->run.req[run], &s->task[task], -sign);
-	work_add(e->w, &e->left[task], sign > 0 ? SEEN - LEFT : LEFT - SEEN);
+	work_add(e->w, &e->left[task],
+	         sign > 0 ? FATE_SEEN - FATE_LEFT : FATE_LEFT - FATE_SEEN);
 }
 
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
@@ -240,7 +241,7 @@ void evict_trial_take_task(struct evictor *e, uint32_t task)
 {
 	uint32_t run = e->owner[task];
 
-	move_task(e, task, GIVEN);
+	move_task(e, task, FATE_GIVEN);
 	evict_trial_charge(e, run, 1, false, -1);
 	work_add(e->w, &e->surplus[run], -1);
 	push_step(e, run, task, false);
@@ -248,7 +249,8 @@ void evict_trial_take_task(struct evictor *e, uint32_t task)
 
 void evict_trial_take(struct evictor *e, uint32_t run)
 {
-	evict_trial_charge(e, run, move_all(e, run, STAYS, GONE), true, -1);
+	evict_trial_charge(e, run, move_all(e, run, FATE_STAYS, FATE_GONE),
+	                   true, -1);
 	work_add(e->w, &e->surplus[run], -e->surplus[run]);
 	work_add(e->w, &e->whole[run], 1);
 	push_step(e, run, SNAP_NONE, false);
@@ -264,12 +266,12 @@ void evict_trial_untake(struct evictor *e, size_t i)
 		return;
 	}
 	if (step.task != SNAP_NONE) {
-		move_task(e, step.task, STAYS);
+		move_task(e, step.task, FATE_STAYS);
 		evict_trial_charge(e, step.run, 1, false, 1);
 		work_add(e->w, &e->surplus[step.run], 1);
 		return;
 	}
-	n = move_all(e, step.run, GONE, STAYS);
+	n = move_all(e, step.run, FATE_GONE, FATE_STAYS);
 	evict_trial_charge(e, step.run, n, true, 1);
 	work_add(e->w, &e->whole[step.run], -1);
 	work_add(e->w, &e->surplus[step.run],
@@ -283,9 +285,9 @@ static void push_given(struct evictor *e, uint32_t run)
 
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
-		if (e->left[t] != GONE)
+		if (e->left[t] != FATE_GONE)
 			continue;
-		work_add(e->w, &e->left[t], GIVEN - GONE);
+		work_add(e->w, &e->left[t], FATE_GIVEN - FATE_GONE);
 		push_step(e, run, t, false);
 	}
 }
@@ -301,7 +303,7 @@ void evict_trial_tidy(struct evictor *e, size_t first)
 		bool whole = it->task == SNAP_NONE;
 
 		if (it->stays ||
-		    (!it->seen && !whole && e->left[it->task] == STAYS))
+		    (!it->seen && !whole && e->left[it->task] == FATE_STAYS))
 			continue;
 		if (whole && !e->whole[it->run])
 			shrunk[nshrunk++] = it->run;
@@ -319,7 +321,7 @@ void evict_trial_tell_run(const struct evictor *e, uint32_t run)
 
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
-		if (e->left[t] == GIVEN || e->left[t] == GONE)
+		if (e->left[t] == FATE_GIVEN || e->left[t] == FATE_GONE)
 			tell(e, t, true);
 	}
 }
@@ -337,7 +339,7 @@ bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
 	for (uint32_t t = first; t < first + n; t++) {
 		size_t before = work_mark(e->w);
 
-		move_task(e, t, STAYS);
+		move_task(e, t, FATE_STAYS);
 		if (may_stay(arg, t)) {
 			kept++;
 			continue;
@@ -347,7 +349,7 @@ bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
 	}
 	if (kept < min) {
 		for (uint32_t t = first; t < first + n; t++) {
-			if (e->left[t] == STAYS)
+			if (e->left[t] == FATE_STAYS)
 				tell(e, t, true);
 		}
 		work_undo(e->w, mark);
@@ -372,7 +374,7 @@ void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
 	}
 	for (uint32_t t = s->run.task_first[step->run];
 	     t < s->run.task_first[step->run + 1]; t++) {
-		if (e->left[t] == GONE)
+		if (e->left[t] == FATE_GONE)
 			tell(e, t, leave);
 	}
 }

@@ -13,17 +13,17 @@
 
 /* The modes of a trial. */
 enum evict_mode {
-	MOVE,    /* move runs to other places; evict none for good */
-	RECLAIM, /* take from other queues, as the rules allow at first */
-	TAKE,    /* take from any queue, as the rules allow at first */
-	STRICT   /* take from any queue, as the rules allow at each turn even if
-	          * no victim finds another place */
+	MODE_MOVE,    /* move runs to other places; evict none for good */
+	MODE_RECLAIM, /* take from other queues, as the rules allow at first */
+	MODE_TAKE,    /* take from any queue, as the rules allow at first */
+	MODE_STRICT /* take from any queue, as the rules allow at each turn even
+	             * if no victim finds another place */
 };
 
-/* Values of evictor.left, the fate of a task. GIVEN: evicted alone in this
- * trial; GONE: with all of its run. LEFT: being evicted for an earlier claim;
- * SEEN: that, and this trial uses what it holds. */
-enum { STAYS, GIVEN, GONE, LEFT, SEEN };
+/* Values of evictor.left, the fate of a task. FATE_GIVEN: evicted alone in this
+ * trial; FATE_GONE: with all of its run. FATE_LEFT: being evicted for an
+ * earlier claim; FATE_SEEN: that, and this trial uses what it holds. */
+enum evict_fate { FATE_STAYS, FATE_GIVEN, FATE_GONE, FATE_LEFT, FATE_SEEN };
 
 /* Evict one task of a run, or all that it still has. */
 struct evict_step {
@@ -66,7 +66,7 @@ struct evictor {
 	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
 	int64_t *surplus;     /* by run: tasks it could give up */
 	int64_t *whole;       /* by run: > 0 if evicted whole */
-	int64_t *left;        /* by task: STAYS, ... */
+	int64_t *left;        /* by task: FATE_STAYS, ... */
 	uint64_t looks;       /* how much was tried in this pass */
 	const struct domains *domains;
 

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "libcommon/clock.h"
 
 #define NAME_TRIES 16
 
@@ -123,17 +124,10 @@ static void remove_child(struct removal *r, int dirfd, const char *name)
 		count(r);
 }
 
-static uint64_t new_serial(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 bool tree_remove(int dirfd, const char *name, size_t most)
 {
-	struct removal r = { .left = most, .serial = new_serial() };
+	struct removal r = { .left = most,
+		             .serial = (uint64_t)clock_wall_us() };
 	enum unlinked result = remove_one(dirfd, name);
 
 	if (result != FULL)

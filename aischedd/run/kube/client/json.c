@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/parse.h"
 #include "libcommon/rfc3339.h"
 
 /* --- quantities --- */
@@ -18,11 +19,6 @@ struct number {
 	wide whole, part;
 	int ten, two;
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static wide power(int n)
 {
@@ -49,11 +45,11 @@ static bool take_suffix(const char *s, struct number *n)
 		return !s[2];
 	}
 	if ((*s == 'e' || *s == 'E') && s[1]) {
-		if (!is_digit(s[1]) && s[1] != '-' && s[1] != '+')
+		if (!parse_is_digit(s[1]) && s[1] != '-' && s[1] != '+')
 			return false;
 		ten = strtol(s + 1, &end, 10);
 		n->ten = (int)(ten > 99 ? 99 : ten < -99 ? -99 : ten);
-		return !*end && is_digit(end[-1]);
+		return !*end && parse_is_digit(end[-1]);
 	}
 	at = strchr(letters, *s);
 	n->ten = at ? 3 * (int)(at - letters - 3) : 0;
@@ -61,19 +57,19 @@ static bool take_suffix(const char *s, struct number *n)
 }
 
 /* Digits below 10^-15 add one unit of these: numbers are rounded up. */
-static bool take_number(const char *s, struct number *n)
+static bool take_quantity(const char *s, struct number *n)
 {
 	const wide enough = power(22);
 	int left = PART_DIGITS;
-	bool digits = is_digit(*s), more = false;
+	bool digits = parse_is_digit(*s), more = false;
 
-	for (; is_digit(*s); s++)
+	for (; parse_is_digit(*s); s++)
 		if (n->whole < enough)
 			n->whole = n->whole * 10 + (*s - '0');
 	if (*s == '.') {
 		s++;
-		digits |= is_digit(*s);
-		for (; is_digit(*s); s++) {
+		digits |= parse_is_digit(*s);
+		for (; parse_is_digit(*s); s++) {
 			if (left > 0) {
 				n->part = n->part * 10 + (*s - '0');
 				left--;
@@ -135,7 +131,7 @@ static int quantity(const json_t *value, int scale, int64_t *ret,
 	if (!s)
 		return err_set(err, EINVAL, "a quantity is no text");
 	minus = *s == '-';
-	if (!take_number(s + (minus || *s == '+'), &n))
+	if (!take_quantity(s + (minus || *s == '+'), &n))
 		return err_set(err, EINVAL, "bad quantity '%s'", s);
 	*ret = number_scaled(&n, scale);
 	if (minus)
