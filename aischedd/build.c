@@ -1,4 +1,6 @@
 /* build.c - make the parts of the daemon, in order, and free them */
+#include "aischedd/build.h"
+
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <fcntl.h>
@@ -9,7 +11,14 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/logs.h"
+#include "aischedd/op/adopt.h"
+#include "aischedd/op/mass.h"
+#include "aischedd/op/request.h"
+#include "aischedd/op/wait.h"
+#include "aischedd/read/read.h"
 #include "aischedd/run/log_file.h"
+#include "aischedd/runners.h"
 #include "aischedd/store/ended.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"

@@ -9,6 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/logs.h"
+#include "aischedd/op/adopt.h"
+#include "aischedd/op/audit.h"
+#include "aischedd/op/mass.h"
+#include "aischedd/op/wait.h"
+#include "aischedd/read/read.h"
+#include "aischedd/reload.h"
+#include "aischedd/runners.h"
 #include "aischedd/sched/check/plan_check.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/life/alarm.h"

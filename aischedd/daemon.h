@@ -154,67 +154,7 @@ bool daemon_is_open(const struct daemon *d, const struct kept_ask *kept);
 /* Call it before the last frame is sent. */
 void daemon_end_ask(struct daemon *d, struct ask *ask);
 
-/* request.c; op.h has the functions it calls */
-void daemon_request(struct ask *ask, const struct request_in *in, void *arg);
-/* Whether a peer is root or an admin. */
-bool daemon_is_admin(const struct peer *peer, void *arg);
-
-/* mass.c */
-void daemon_slice_masses(struct daemon *d);
-void daemon_free_masses(struct daemon *d);
-
-/* adopt.c: jobs that others made in a cluster */
-void daemon_adopt(struct pool_runner *p, const struct adoption *a);
-void daemon_adopted(struct daemon *d, const struct effect *e);
-void daemon_take_back(struct daemon *d, const struct run_event *ev);
-void daemon_explain_soon(struct daemon *d); /* called after a plan */
-void daemon_free_adoptees(struct daemon *d);
-
-/* wait.c */
-void daemon_check_waiters(struct daemon *d);
-void daemon_free_waiters(struct daemon *d);
-
-/* audit.c: note what a signal did, which root or the daemon's own user sent */
-void daemon_note_signal(struct daemon *d, const char *act, const char *what,
-                        const char *signal);
-
-/* logs.c */
-void daemon_check_logs(struct daemon *d);
-void daemon_log_gone(struct daemon *d, const struct ask *ask);
-void daemon_free_logs(struct daemon *d);
-
-/* read.c */
-void daemon_reading_gone(struct daemon *d, const struct ask *ask);
-void daemon_free_readings(struct daemon *d);
-void daemon_slice_readings(struct daemon *d);
-
-/* access.c: what a peer may do */
-enum role access_role(const struct daemon *d, const struct peer *peer);
-bool access_operates(const struct daemon *d, const struct peer *peer,
-                     uint32_t queue);
-bool access_job(const struct daemon *d, const struct peer *peer,
-                const struct job *job);
-/* Whether the peer may read what is private (output, script) of a job that may
- * have ended; queue is an index, -1: it no longer exists. */
-bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
-                 int queue);
-/* Returns the peer as a submitter for the state; borrows from peer. */
-struct submitter access_submitter(const struct peer *peer);
-
-/* reload.c */
-int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
-
-/* runners.c */
-int daemon_new_runners(struct daemon *d, struct err *err);
-void daemon_do_effect(struct daemon *d, const struct effect *e);
-
-/* build.c: takes the configuration; accept_loss as in store_open(). If it
- * fails, *conf is the caller's again. */
-struct daemon *daemon_new(struct conf **conf, const char *conf_path,
-                          bool accept_loss, struct err *err);
-void daemon_free(struct daemon *d);
-
-/* daemon.c */
+/* Take turns until the daemon is told to quit. */
 int daemon_run(struct daemon *d);
 void daemon_free_pass(struct daemon *d);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "aischedd/build.h"
 #include "aischedd/check.h"
 #include "aischedd/daemon.h"
 #include "aischedd/run/keyring.h"

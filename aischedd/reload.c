@@ -1,4 +1,6 @@
 /* reload.c - read the configuration again */
+#include "aischedd/reload.h"
+
 #include <string.h>
 
 #include "aischedd/check.h"

@@ -1,9 +1,12 @@
 /* runners.c - effects to runners, events from runners */
+#include "aischedd/runners.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/op/adopt.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"

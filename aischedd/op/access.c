@@ -1,4 +1,6 @@
 /* access.c - what a peer may do */
+#include "aischedd/op/access.h"
+
 #include <string.h>
 #include <unistd.h>
 

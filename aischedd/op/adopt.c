@@ -1,4 +1,6 @@
 /* adopt.c - take jobs that others made in a cluster, follow and explain them */
+#include "aischedd/op/adopt.h"
+
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,7 +165,6 @@ void daemon_adopted(struct daemon *d, const struct effect *e)
 	runner->ops->adopt(runner, &is);
 }
 
-/* Requeue the job; one that may not be requeued ends. */
 void daemon_take_back(struct daemon *d, const struct run_event *ev)
 {
 	struct job *job = state_job(d->state, ev->job);

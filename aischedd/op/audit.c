@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aischedd/op/access.h"
 #include "aischedd/store/audit.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/logs.h"
+#include "aischedd/op/access.h"
 #include "aischedd/op/op.h"
 #include "aischedd/read/listing.h"
 #include "aischedd/run/kube/object/mount.h"

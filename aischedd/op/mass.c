@@ -1,8 +1,11 @@
 /* mass.c - requests that cancel, hold or change many jobs, a slice a turn */
+#include "aischedd/op/mass.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aischedd/op/access.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"

@@ -1,6 +1,7 @@
 /* node.c - drain and resume nodes, close and open queues */
 #include <string.h>
 
+#include "aischedd/op/access.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/cluster/node.h"

@@ -1,12 +1,16 @@
 /* request.c - the table of requests: who may send them, and who serves them */
+#include "aischedd/op/request.h"
+
 #include <string.h>
 #include <unistd.h>
 
 #include "aischedd/metrics.h"
+#include "aischedd/op/access.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/fields.h"
 #include "aischedd/op/op.h"
 #include "aischedd/prometheus.h"
+#include "aischedd/reload.h"
 #include "aischedd/state/cluster/pool.h"
 #include "config.h"
 #include "libcommon/clock.h"

@@ -1,6 +1,7 @@
 /* requeue.c - requeue ended jobs */
 #include "aischedd/op/requeue.h"
 
+#include "aischedd/op/access.h"
 #include "aischedd/state/life/requeue.h"
 #include "aischedd/store/ended.h"
 #include "libcommon/clock.h"

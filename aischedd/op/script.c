@@ -1,4 +1,5 @@
 /* script.c - show the script of a job */
+#include "aischedd/op/access.h"
 #include "aischedd/op/op.h"
 #include "aischedd/store/blob.h"
 #include "libcommon/jobid.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aischedd/op/access.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"

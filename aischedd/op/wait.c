@@ -1,4 +1,6 @@
 /* wait.c - answer requests once jobs have ended */
+#include "aischedd/op/wait.h"
+
 #include <stdlib.h>
 #include <string.h>
 

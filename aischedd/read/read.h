@@ -73,6 +73,12 @@ struct reading {
 };
 
 /* read.c */
+/* Go on with the listings that can, one after the other. */
+void daemon_slice_readings(struct daemon *d);
+/* The peer of this ask has disconnected. */
+void daemon_reading_gone(struct daemon *d, const struct ask *ask);
+void daemon_free_readings(struct daemon *d);
+
 /* Send what is written; when little of it is left to send, the listing goes on
  * in its turn. */
 void reading_flush(struct reading *r);

@@ -31,7 +31,7 @@ aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/
 aischedd/rpc              libcommon
 aischedd/op               libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/op/adopt.h aischedd/op/audit.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/wait.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon libcommon/client
 aiq                       libcommon libcommon/client

@@ -1,0 +1,13 @@
+/*
+ * mass.h - requests that cancel, hold or change many jobs
+ */
+#ifndef AISCHEDD_OP_MASS_H
+#define AISCHEDD_OP_MASS_H
+
+#include "aischedd/daemon.h"
+
+/* Go on with those in progress, a slice of one after the other. */
+void daemon_slice_masses(struct daemon *d);
+void daemon_free_masses(struct daemon *d);
+
+#endif

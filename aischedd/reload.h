@@ -1,0 +1,12 @@
+/*
+ * reload.h - read the configuration again
+ */
+#ifndef AISCHEDD_RELOAD_H
+#define AISCHEDD_RELOAD_H
+
+#include "aischedd/daemon.h"
+
+/* Read it again: all of it is taken, or nothing. Warnings are appended. */
+int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
+
+#endif
