@@ -64,7 +64,9 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 		return 0;
 	/* The nodes of a cluster are read only once, with these. */
 	if (same_list("topology.levels", &old->topology_levels,
-	              &conf->topology_levels, err) < 0)
+	              &conf->topology_levels, err) < 0 ||
+	    same_list("drain_conditions", &was->drain_conditions,
+	              &is->drain_conditions, err) < 0)
 		return -1;
 	return check_cluster(was, is, err);
 }

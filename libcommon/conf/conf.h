@@ -82,7 +82,7 @@ struct conf_pool {
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	const char *priority_class;
-	struct strlist allow_mounts, image_pull_secrets;
+	struct strlist allow_mounts, image_pull_secrets, drain_conditions;
 	int64_t log_limit; /* bytes */
 	bool run_as_root;
 };

@@ -164,6 +164,7 @@ static const struct conf_key pool_keys[] = {
 	KEY("allow_mounts", LIST, allow_mounts),
 	KEY("image_pull_secrets", LIST, image_pull_secrets,
 	    .check = conf_check_name),
+	KEY("drain_conditions", LIST, drain_conditions, .check = check_feature),
 	KEY("log_limit", BYTES, log_limit, .initial = "16M",
 	    RANGE(1, MAX_BYTES), .special = true),
 	KEY("run_as_root", BOOL, run_as_root, .initial = "no", .special = true),

@@ -41,7 +41,8 @@ kube create namespace jobs >/dev/null
 configure "
 queue default { }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
-	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes }"
+	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes
+	drain_conditions = {\"XidError\"} }"
 start_daemon || bail "aischedd does not start"
 ok "its nodes are seen" wait_for node_is gpu-2 idle
 
@@ -82,6 +83,42 @@ aictl undrain gpu-0 >/dev/null
 ok "what is used again is open" wait_for node_is gpu-0 idle
 ok "here and there" wait_for is_open gpu-0
 is "without a note" "$(note gpu-0)" ""
+
+# --- conditions ---------------------------------------------------------------
+
+# NODE TYPE STATUS MESSAGE: its kubelet or a detector says so.
+condition()
+{
+	kube patch node "$1" --subresource=status --type=strategic -p \
+		"{\"status\": {\"conditions\": [{\"type\": \"$2\",
+		\"status\": \"$3\", \"message\": \"$4\"}]}}" >/dev/null
+}
+
+id=$(aisub --parsable -w gpu-1 --wrap true)
+ok "a job runs on a node" wait_for is_state "$id" RUNNING
+condition gpu-1 XidError True "GPU 3 has fallen off the bus"
+ok "a condition that the pool names drains it" wait_for node_is gpu-1 draining
+ok "which says why" wait_for reason_is gpu-1 \
+	"XidError: GPU 3 has fallen off the bus"
+is "what runs there goes on" "$(state_of "$id")" RUNNING
+ok "the cluster may use it as before" is_open gpu-1
+waits=$(aisub --parsable -w gpu-1 --wrap true)
+ok "nothing starts there" wait_for eval "[ \"\$(aiq -h -o reason $waits)\" = NodeDown ]"
+like "a job is told why" "$(aiq "$waits")" "GPU 3 has fallen off the bus"
+condition gpu-1 XidError False "all is well"
+ok "once it is over, it does" wait_for is_state "$waits" RUNNING
+aicancel --wait "$id" "$waits"
+condition gpu-1 DiskPressure True "kubelet has disk pressure"
+ok "pressure drains, too" wait_for reason_is gpu-1 \
+	"DiskPressure: kubelet has disk pressure"
+condition gpu-1 DiskPressure False "kubelet has no disk pressure"
+condition gpu-1 GoodMood False "of no concern"
+condition gpu-1 BadMood True "of no concern"
+ok "other conditions do not" wait_for node_is gpu-1 idle
+
+sed -i 's/XidError/Other/' "$conf"
+fails "other conditions take a restart" 1 \
+	"changing drain_conditions takes a restart" aictl reload
 
 # --- the cluster does not hear it at once -----------------------------------
 

@@ -209,10 +209,9 @@ static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 	node->there = here;
 	node->marked = false;
 	if (here || was_there)
-		kube_node_read(obj, nodes->pool->gpu_resource, nodes->levels,
-		               &node->said);
+		kube_node_read(obj, nodes->pool, nodes->levels, &node->said);
 	else
-		kube_node_read_health(obj, &node->said);
+		kube_node_read_health(obj, nodes->pool, &node->said);
 	if (!was.down)
 		node->down_ms = clock_boot_ms();
 	if (was_there != here ||

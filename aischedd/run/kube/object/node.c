@@ -52,9 +52,44 @@ static json_t *read_features(const json_t *labels)
 	return list;
 }
 
+/* Conditions under which the kubelet evicts pods, or pods reach nobody. */
+static const char *const pressures[] = { "MemoryPressure", "DiskPressure",
+	                                 "PIDPressure", "NetworkUnavailable" };
+
+static bool drains(const struct conf_pool *pool, const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pressures); i++)
+		if (!strcmp(pressures[i], type))
+			return true;
+	for (size_t i = 0; i < pool->drain_conditions.n; i++)
+		if (!strcmp(pool->drain_conditions.s[i], type))
+			return true;
+	return false;
+}
+
+/* Returns the first condition under which nothing starts there, or NULL. */
+static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "conditions"), i, c) {
+		const char *type = kube_text_at(c, "type");
+		const char *is = kube_text_at(c, "status");
+		const char *text = kube_text_at(c, "message");
+
+		if (!type || !is || strcmp(is, "True") != 0 ||
+		    !drains(pool, type))
+			continue;
+		return text && *text ? xasprintf("%s: %s", type, text)
+		                     : xstrdup(type);
+	}
+	return NULL;
+}
+
 /*
  * Taints that keep pods away. A node kept for us has a taint of ours, which is
- * left out; those of cordon and of a lost node are told as such.
+ * left out; those of cordon, of conditions and of a lost node are told as such.
  */
 static json_t *read_taints(const json_t *spec)
 {
@@ -123,7 +158,8 @@ static char *read_cordon(const json_t *obj)
 	return xstrdup(why && *why ? why : "cordoned in its cluster");
 }
 
-void kube_node_read_health(const json_t *obj, struct kube_node_said *ret)
+void kube_node_read_health(const json_t *obj, const struct conf_pool *pool,
+                           struct kube_node_said *ret)
 {
 	const json_t *spec = json_object_get(obj, "spec"), *c;
 	const json_t *status = json_object_get(obj, "status");
@@ -147,6 +183,9 @@ void kube_node_read_health(const json_t *obj, struct kube_node_said *ret)
 		ret->reason = xasprintf("not ready: %s", why);
 	else if (ret->cordoned)
 		ret->reason = read_cordon(obj);
+	else
+		ret->reason = read_hindrance(status, pool);
+	ret->cordoned |= !ret->down && ret->reason;
 }
 
 static char *read_gpu_type(const json_t *labels)
@@ -156,16 +195,16 @@ static char *read_gpu_type(const json_t *labels)
 	return s && *s ? xstrdup(s) : NULL;
 }
 
-void kube_node_read(const json_t *obj, const char *gpu,
+void kube_node_read(const json_t *obj, const struct conf_pool *pool,
                     const struct strlist *levels, struct kube_node_said *ret)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
 	const json_t *labels = json_object_get(meta, "labels");
 	const json_t *status = json_object_get(obj, "status");
 
-	kube_node_read_health(obj, ret);
+	kube_node_read_health(obj, pool, ret);
 	ret->have = kube_amount_read(json_object_get(status, "allocatable"),
-	                             gpu, false);
+	                             pool->gpu_resource, false);
 	ret->features = read_features(labels);
 	ret->taints = read_taints(json_object_get(obj, "spec"));
 	ret->gpu_type = read_gpu_type(labels);

@@ -15,8 +15,9 @@
 #define KUBE_NOTE_DRAINED "aisched.io/drained"
 
 struct kube_node_said {
-	bool down, cordoned;
-	char *reason; /* why down or cordoned; NULL: neither */
+	bool down;
+	bool cordoned; /* or in a condition in which nothing starts there */
+	char *reason;  /* why down or cordoned; NULL: neither */
 	struct kube_amount have;
 	char *gpu_type; /* or NULL */
 	json_t *features, *taints;
@@ -27,10 +28,11 @@ struct kube_node_said {
 /* Whether it has all labels of "pool=gpu,disk"; NULL: any node does. */
 bool kube_node_matches(const json_t *obj, const char *selector);
 
-/* gpu: the resource name; levels: widest first. health: read only down,
- * cordoned and the reason. Free ret with kube_node_said_fini(). */
-void kube_node_read_health(const json_t *obj, struct kube_node_said *ret);
-void kube_node_read(const json_t *obj, const char *gpu,
+/* levels: widest first. health: read only down, cordoned and the reason. Free
+ * ret with kube_node_said_fini(). */
+void kube_node_read_health(const json_t *obj, const struct conf_pool *pool,
+                           struct kube_node_said *ret);
+void kube_node_read(const json_t *obj, const struct conf_pool *pool,
                     const struct strlist *levels, struct kube_node_said *ret);
 
 /* Whether both say the same; nodes report every few minutes without a
