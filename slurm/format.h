@@ -71,7 +71,7 @@ void format_put_header(const struct slurm_format *format, FILE *out);
 void format_put_row(const struct slurm_format *format, const json_t *row,
                     const struct style *style, FILE *out);
 
-/* What -o or -O asked for: the last one of all counts. */
+/* The format of -o or -O: the last one of all counts. */
 struct format_wish {
 	const char *letters, *names; /* one of them, or neither */
 };

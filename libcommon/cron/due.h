@@ -1,16 +1,16 @@
 /*
- * due.h - which time of recurring work is to run now
+ * due.h - find the time of recurring work that runs now
  *
  * A time is missed when nobody looked at it in time: the daemon was away, the
- * machine slept, or the clock jumped over it.  Of all missed times only the
- * latest may run, and only if the work says so; the others are counted.
+ * machine slept, or the clock jumped over it.  Only the latest of all missed
+ * times may run, and only if the work says so; the others are counted.
  */
 #ifndef LIBCOMMON_CRON_DUE_H
 #define LIBCOMMON_CRON_DUE_H
 
 #include "libcommon/cron/schedule.h"
 
-/* Who looks later than this at a time has missed it. */
+/* A time that nobody looks at for so long, in seconds, is missed. */
 #define DUE_SLACK_S 60
 
 struct due_rule {

@@ -11,6 +11,12 @@
 #include <check.h>
 #include <stdint.h>
 
+/* An assertion that holds writes nothing. Check would write its place to a file
+ * each time, which took nine tenths of the time of tests that look at many
+ * jobs; a test that crashes then names no line, but a core and the sanitizers
+ * do. */
+#define _mark_point(file, line) ((void)0)
+
 typedef void suite_fn(TCase *tc);
 
 void check_register(const char *name, suite_fn *fn);
