@@ -59,7 +59,7 @@ static int take_settings(const struct ctl *ctl, json_t *set, int n, char **word)
 		size_t len = strcspn(word[i], "=");
 
 		if (!len || !word[i][len]) {
-			ctl_warn(ctl, "'%s' is no field=value", word[i]);
+			ctl_warn(ctl, "'%s' is not FIELD=VALUE", word[i]);
 			return -1;
 		}
 		if (json_object_setn_new(set, word[i], len,
@@ -288,15 +288,15 @@ const struct command commands[] = {
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "suspend", "JOB...", "stop running jobs where they are",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
-	{ "resume", "JOB...", "let suspended jobs go on",
+	{ "resume", "JOB...", "let suspended jobs resume",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
-	{ "requeue", "JOB...", "queue running or ended jobs again",
+	{ "requeue", "JOB...", "requeue running or ended jobs",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "preempt", "JOB...", "suspend, requeue or cancel, as their queue says",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "top", "JOB...", "put pending jobs before all others of their queue",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
-	{ "update", "JOB... FIELD=VALUE...", "change what jobs ask for",
+	{ "update", "JOB... FIELD=VALUE...", "change the requests of jobs",
 	  run_update, .least = 2, .most = MANY, .kind = WORDS_JOBS },
 	{ "drain", "NODE... -r REASON", "start no further jobs on nodes",
 	  run_drain, .opts = drain_opts,
@@ -314,7 +314,7 @@ const struct command commands[] = {
 	  .run = run_reload },
 	{ "ping", "[--wait=TIME]", "ask whether the daemon answers",
 	  .run = run_ping, .opts = ping_opts },
-	{ "status", "", "what the daemon holds, and its times",
+	{ "status", "", "show what the daemon holds and its times",
 	  .run = run_status },
 	{ "audit", "", "list who did what",
 	  .run = run_audit, .opts = audit_opts },

@@ -87,8 +87,7 @@ static int take_users(const struct ctl *ctl, json_t *req, struct err *err)
 	json_object_set_new(req, "users", users);
 	if (!ctl->resv.users == !ctl->resv.maintenance)
 		return err_set(err, EINVAL,
-		               "say for whom it is, with one of --users and "
-		               "--maintenance");
+		               "give one of --users and --maintenance");
 	for (const char *s = ctl->resv.users; s && *s;) {
 		size_t len = strcspn(s, ",");
 

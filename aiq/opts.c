@@ -51,8 +51,8 @@ static int set_past(void *ctx, const struct opt *opt, const char *value,
 		free(later);
 		if (rc < 0)
 			return err_set(err, EINVAL,
-			               "'%s' is no time; write it as now-2h or "
-			               "now-3d",
+			               "'%s' is not a time: write it as "
+			               "now-2h or now-3d",
 			               value);
 		*ret = now - (t - now);
 		return 0;
@@ -95,7 +95,7 @@ static const struct opt opts[] = {
 	  opt_add_items, AT(queues) },
 	{ 'p', "partition", "QUEUE,...", NULL, opt_add_items, AT(queues) },
 	{ 't', "state", "STATE,...",
-	  "jobs in these states, as RUNNING, PD or all",
+	  "jobs in these states: RUNNING, PD, all",
 	  opt_add_states, AT(states) },
 	{ 0, "states", "STATE,...", NULL, opt_add_states, AT(states) },
 	{ 'n', "name", "NAME,...", "jobs of these names",
@@ -105,7 +105,7 @@ static const struct opt opts[] = {
 	{ 'w', "nodelist", "NODE,...", NULL, opt_add_items, AT(nodes) },
 	{ 0, "queues", NULL, "list queues", .set = set_view },
 	{ 0, "nodes", NULL, "list nodes", .set = set_view },
-	{ 0, "shares", NULL, "list what queues may have and users have used",
+	{ 0, "shares", NULL, "list shares and use of queues and users",
 	  .set = set_view },
 	{ 0, "history", NULL, "list finished jobs, the newest last",
 	  .set = set_view },
@@ -143,7 +143,7 @@ static const struct opt opts[] = {
 const struct opt_prog aiq_prog = {
 	.name = "aiq",
 	.usage = "[OPTION]... [JOB]...",
-	.about = "List jobs that wait or run, mine unless told otherwise.\n"
+	.about = "List waiting and running jobs, by default your own.\n"
 		 "With JOB, say everything about it, finished or not.",
 	.opts = opts,
 };

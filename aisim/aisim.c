@@ -39,18 +39,18 @@ static int set_until(void *ctx, const struct opt *opt, const char *value,
 static const struct opt opts[] = {
 	{ 'c', "config", "FILE", "the configuration: queues, nodes, policy",
 	  opt_set_text, AT(conf) },
-	{ 'j', "jobs", "FILE", "jobs and happenings, one JSON object a line",
+	{ 'j', "jobs", "FILE", "jobs and events, one JSON object a line",
 	  opt_set_text, AT(jobs) },
 	{ 0, "swf", "FILE", "jobs in the Standard Workload Format",
 	  opt_set_text, AT(swf) },
 	{ 0, "history", "FILE", "jobs as `aiq --history --json` prints them",
 	  opt_set_text, AT(history) },
 	{ 0, "until", "SECOND", "end after this second", .set = set_until },
-	{ 0, "events", "FILE", "write what happens, one JSON object a line",
+	{ 0, "events", "FILE", "write events, one JSON object a line",
 	  opt_set_text, AT(events) },
 	{ 0, "summary", "FILE", "write sums and speed, as one JSON object",
 	  opt_set_text, AT(summary) },
-	{ 0, "shares", NULL, "print what each queue may have in second 0",
+	{ 0, "shares", NULL, "print the fair shares in second 0",
 	  opt_set_true, AT(shares) },
 	{ 0, "advise", NULL, "compare all orders of jobs on these jobs",
 	  opt_set_true, AT(advise) },
@@ -121,7 +121,7 @@ static int read_trace(struct trace *trace, struct err *err)
 	if (rc < 0)
 		return -1;
 	if (trace->nleft_out && !arg.replayed)
-		warnx("%s: %zu jobs are left out; the first: %s", trace->file,
+		warnx("%s: jobs left out: %zu; the first: %s", trace->file,
 		      trace->nleft_out, trace->left_out.text);
 	return trace_finish(trace, err);
 }

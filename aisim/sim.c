@@ -277,8 +277,8 @@ static int plan(struct sim *sim, struct err *err)
 	for (int i = 0; state_wants_plan(sim->state); i++) {
 		if (i == PASSES_MAX)
 			return err_set(err, EINVAL,
-			               "second %lld: %d plans, and each "
-			               "changes what the one before it did",
+			               "second %lld: %d plans, each of which "
+			               "changes the one before it",
 			               (long long)(sim->now - SIM_EPOCH),
 			               PASSES_MAX);
 		if (pass(sim, err) < 0)

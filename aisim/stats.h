@@ -65,8 +65,8 @@ void stats_pass(struct stats *stats, double ms, double core_ms);
 double stats_slowdown(const struct job_stats *job);
 
 double stats_mean(const double *v, size_t n);
-/* The least value that so many percent of the values do not exceed; sorts
- * them. */
+/* Returns the least value that this many percent of the values do not exceed;
+ * sorts them. */
 double stats_percentile(double *v, size_t n, unsigned percent);
 
 struct sim_job;

@@ -154,7 +154,7 @@ static int read_text(struct reader *r, struct err *err)
 {
 	if (!take(r, "{\"jobs\":["))
 		return err_set(err, EINVAL,
-		               "what `aiq --history --json` prints is "
+		               "the output of `aiq --history --json` is "
 		               "expected: {\"jobs\":[...]}");
 	skip_space(r);
 	if (r->text < r->end && *r->text == ']')

@@ -323,8 +323,7 @@ static int set_act(struct trace *trace, struct trace_act *act, const char *name,
 	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].name, name))
 		i++;
 	if (i == ARRAY_SIZE(kinds))
-		return err_set(err, EINVAL,
-		               "nothing of the name '%s' can happen", name);
+		return err_set(err, EINVAL, "there is no event '%s'", name);
 	act->kind = kinds[i].kind;
 	if (act->kind == TRACE_RESERVE)
 		return set_reserve(trace, &act->reserve, value, err);
@@ -346,7 +345,7 @@ static int read_act(struct trace *trace, json_t *obj, uint32_t number,
 
 	if (json_object_size(obj) != 2)
 		return err_set(err, EINVAL,
-		               "with \"at\" stands the one thing that happens");
+		               "an event has \"at\" and one other key");
 	json_object_foreach(obj, name, value) {
 		int rc = strcmp(name, "at")
 		             ? set_act(trace, &act, name, value, err)
@@ -357,7 +356,8 @@ static int read_act(struct trace *trace, json_t *obj, uint32_t number,
 	}
 	if (act.at < 0 || act.at > TRACE_MAX_S)
 		return err_set(err, EINVAL,
-		               "at: time begins at 0, and %lld is not in it",
+		               "at: %lld is no second of the simulation, "
+		               "which begins at 0",
 		               (long long)act.at);
 	add_act(trace, &act);
 	return 0;

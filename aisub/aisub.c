@@ -25,7 +25,7 @@ static const struct opt_prog prog = {
 	.usage = "[OPTION]... SCRIPT [ARG]...\n"
 		 "  or:  aisub [OPTION]... --wrap COMMAND\n"
 		 "  or:  aisub [OPTION]... < SCRIPT",
-	.about = "Submit a batch job.  Every option may also stand on #AISUB "
+	.about = "Submit a batch job.  Every option may also be on #AISUB "
 		 "lines of the script\nor in a variable, like "
 		 "AISUB_CPUS_PER_TASK; #SBATCH lines are understood.",
 	.opts = spec_opts,
@@ -316,7 +316,8 @@ int main(int argc, char **argv)
 	i = opt_parse(&prog, &submit, argc, argv);
 	if (submit.wrap && i < argc)
 		errx(EXIT_USAGE,
-		     "--wrap takes the whole command: '%s' is too much",
+		     "--wrap takes the whole command: '%s' is one word too "
+		     "many",
 		     argv[i]);
 	if (submit_from_env(&submit, environ, &why) < 0)
 		errx(EXIT_USAGE, "%s", why.text);

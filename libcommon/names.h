@@ -56,14 +56,15 @@ enum reason_kind {
 	X(Resources, ROOM, "it would fit if others ended")                     \
 	X(Priority, TURN, "starting it would delay a job ahead of it")         \
 	X(Fragmentation, PLACE,                                                \
-	  "enough is free in total, not where it is needed")                   \
-	X(Topology, DOMAIN, "no domain of the level it requires has room")     \
+	  "enough is free in total, but not where it fits")                    \
+	X(Topology, DOMAIN, "it fits into no domain of the required level")    \
 	X(NumaAlignment, PLACE, "no node has the alignment it requires")       \
 	X(GangPartial, ROOM, "only some of its tasks would fit")               \
 	X(QueueLimit, LIMIT, "a limit of its queue is reached")                \
 	X(QueueQuota, LIMIT,                                                   \
 	  "it may not be preempted and the quota is used up")                  \
-	X(ExceedsQueueLimit, OWN, "it asks for more than its queue may have")  \
+	X(ExceedsQueueLimit, OWN,                                              \
+	  "it requests more than its queue ever allows")                       \
 	X(NeverFits, OWN, "no node is large enough or has its features")       \
 	X(UserLimit, LIMIT, "a limit of its user is reached")                  \
 	X(QueueMaxJobs, LIMIT, "its queue runs as many jobs as it may")        \
@@ -75,21 +76,22 @@ enum reason_kind {
 	X(JobHeldUser, OWN, "it was held by its user")                         \
 	X(JobHeldAdmin, OWN, "it was held by an operator")                     \
 	X(Dependency, OWN, "it waits for other jobs")                          \
-	X(DependencyNeverSatisfied, OWN, "a job it needs ended otherwise")     \
+	X(DependencyNeverSatisfied, OWN,                                       \
+	  "a job it needs ended in another way")                               \
 	X(BeginTime, OWN, "its begin time is in the future")                   \
-	X(Reservation, OWN, "a reservation keeps it off, or is not there yet") \
+	X(Reservation, OWN, "a reservation keeps it away, or has not begun")   \
 	X(QueueClosed, OWN, "its queue is closed")                             \
-	X(NodeDown, DOWN, "the nodes it asks for are down or drained")         \
+	X(NodeDown, DOWN, "the nodes it needs are down or drained")            \
 	X(RunnerDown, DOWN, "the runner of its pool is not ready")             \
 	X(NonZeroExitCode, ENDED, "it ended with an exit status other than 0") \
 	X(RaisedSignal, ENDED, "a signal ended it")                            \
 	X(TimeLimit, ENDED, "it reached its time limit")                       \
-	X(OutOfMemory, ENDED, "it used more memory than it asked for")         \
+	X(OutOfMemory, ENDED, "it used more memory than it requested")         \
 	X(JobLaunchFailure, ENDED, "it could not be started")                  \
 	X(NodeFail, ENDED, "its node failed")                                  \
 	X(DeadLine, ENDED, "it could not end before its deadline")             \
 	X(Cancelled, ENDED, "it was cancelled")                                \
-	X(Preempted, ENDED, "others needed its resources")
+	X(Preempted, ENDED, "it was evicted for another job")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

@@ -84,7 +84,7 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 	if (least < tasks && spec->launch_script == 1)
 		return err_set(err, EINVAL,
 		               "--min-tasks: a script that runs once cannot "
-		               "come to have more tasks; use --launch=tasks");
+		               "get more tasks; use --launch=tasks");
 	if (nodes > tasks)
 		return err_set(err, EINVAL,
 		               "%lld nodes for %lld tasks: some would be idle",

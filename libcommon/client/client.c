@@ -158,7 +158,7 @@ static bool is_refusal(json_t *body, bool proven, struct err *err)
 		err_set(err, EPROTO, "the daemon refused without a reason");
 	else
 		err_set(err, code ? code : EPROTO, "%s%s", text,
-		        proven ? "" : " (who says so is not proven)");
+		        proven ? "" : " (the sender is not proven)");
 	return true;
 }
 
@@ -276,7 +276,7 @@ static int check_owner(struct client *client, struct err *err)
 	if (peer.uid && peer.uid != geteuid())
 		return err_set(err, EACCES,
 		               "'%s' is served by uid %u, neither root nor "
-		               "you; --socket insists",
+		               "you; use --socket to insist",
 		               client->address, (unsigned)peer.uid);
 	return 0;
 }

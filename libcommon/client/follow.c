@@ -135,8 +135,8 @@ static void say_omitted(const struct follow *f, const json_t *answer)
 	json_int_t n = json_integer_value(json_object_get(answer, "omitted"));
 
 	if (n > 0)
-		warnx("of the output of job %s, %" JSON_INTEGER_FORMAT
-		      " bytes are not kept: the oldest",
+		warnx("output of job %s: the oldest %" JSON_INTEGER_FORMAT
+		      " bytes are not kept",
 		      f->job, n);
 }
 

@@ -123,7 +123,7 @@ swf()
 "$aisim" -c "$dir/conf" --swf "$dir/swf" --events "$dir/got" \
 	--summary "$dir/sum" 2>"$dir/err"
 grep -qxF '{"t":100,"event":"start","job":"2","nodes":{"n":2},"gpus":{}}' \
-	"$dir/got" && grep -qF '1 jobs are left out' "$dir/err"
+	"$dir/got" && grep -qF 'jobs left out: 1' "$dir/err"
 result $? "a log of the archive is replayed"
 
 # A summary has all its sums.

@@ -30,7 +30,7 @@ fails "a contradiction" 2 "give only one of --mem-per-task, --mem and" \
 	aisub --mem 1G --mem-per-cpu 1G --wrap true
 fails "more nodes than tasks" 2 "2 nodes for 1 tasks" \
 	aisub -N 2 -n 1 --wrap true
-fails "arguments of --wrap" 2 "'more' is too much" aisub --wrap true more
+fails "arguments of --wrap" 2 "'more' is one word too many" aisub --wrap true more
 fails "a variable" 2 "AISUB_TASKS: " env AISUB_TASKS=x aisub --wrap true
 
 # --- scripts ---------------------------------------------------------------

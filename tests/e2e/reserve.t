@@ -102,7 +102,7 @@ fails "no end" 2 "give one of --end and --duration" \
 	create x --nodes "$node" --maintenance
 fails "no nodes" 2 "give one of --nodes and --count" \
 	create x --duration 1m --maintenance
-fails "for whom?" 2 "say for whom it is" create x --duration 1m --nodes "$node"
+fails "for whom?" 2 "give one of --users and --maintenance" create x --duration 1m --nodes "$node"
 fails "both" 2 "give one of --daily and --weekly" create x --duration 1m \
 	--nodes "$node" --maintenance --daily --weekly
 fails "another verb" 2 "reserve takes 'create NAME'" aictl reserve make x

@@ -53,7 +53,7 @@ check 2 "--log takes one JOB" aiq --log
 check 2 "--log takes one JOB" aiq --log 1 2
 check 2 "--follow and --task go with --log" aiq -f 12
 check 2 "--since and --until go with --history" aiq --since now-1h
-check 2 "'now-1y' is no time" aiq --history --since now-1y
+check 2 "'now-1y' is not a time" aiq --history --since now-1y
 check 2 "--watch and --json exclude each other" aiq --watch --json
 check 1 "--watch needs a terminal" aiq --watch
 
@@ -73,7 +73,7 @@ check 2 "unknown option '--foo'" aictl hold --foo 12
 check 2 "drain needs a reason" aictl drain n1
 check 2 "option '--reason' needs a value" aictl drain n1 -r
 check 2 "'ajar'" aictl queue ajar train
-check 2 "'name' is no field=value" aictl update 12 time=1 name
+check 2 "'name' is not FIELD=VALUE" aictl update 12 time=1 name
 check 2 "update takes JOB... field=value..." aictl update 12 13
 check 2 "--wait" aictl ping --wait soon
 check 1 "bad job id 'x'" aictl hold x

@@ -115,11 +115,13 @@ static const struct {
 	  ":1: job 'a' depends on 'a', which does not arrive before it" },
 	{ "{\"id\":\"b\"}\n{\"id\":\"a\",\"dependency\":\"behind:b\"}",
 	  ":2: job 'a': dependency" },
-	{ "{\"at\":1}", ":1: with \"at\" stands" },
-	{ "{\"at\":1,\"drain\":\"n0\",\"cancel\":\"a\"}", ":1: with \"at\"" },
-	{ "{\"at\":1,\"explode\":\"n0\"}", ":1: explode: nothing of the name" },
+	{ "{\"at\":1}", ":1: an event has \"at\"" },
+	{ "{\"at\":1,\"drain\":\"n0\",\"cancel\":\"a\"}",
+	  ":1: an event has \"at\"" },
+	{ "{\"at\":1,\"explode\":\"n0\"}", ":1: explode: there is no event" },
 	{ "{\"at\":1,\"drain\":\"x\"}", ":1: drain: there is no node 'x'" },
-	{ "{\"at\":-1,\"drain\":\"n0\"}", ":1: at: time begins at 0" },
+	{ "{\"at\":-1,\"drain\":\"n0\"}",
+	  ":1: at: -1 is no second of the simulation" },
 	{ "{\"at\":\"1\",\"drain\":\"n0\"}", ":1: at: a whole number" },
 	{ "{\"at\":1,\"cancel\":\"a\"}", ":1: cancel: there is no job 'a'" },
 	{ "{\"at\":1,\"cancel\":\"a\"}\n{\"id\":\"a\",\"submit\":2}",
@@ -324,7 +326,7 @@ END_TEST
 static const struct {
 	const char *text, *want;
 } bad_history[] = {
-	{ "", ":1: what `aiq --history --json` prints" },
+	{ "", ":1: the output of `aiq --history --json`" },
 	{ "{\"jobs\":\n[\n{}]}", ":3: Object item not found: job_id" },
 	{ "{\"jobs\":[\n", ":2: not JSON" },
 	{ "{\"jobs\":[\n" PAST("5", "\"queue\":\"q\",\"state\":\"RUNNING\","

@@ -214,8 +214,8 @@ static const struct {
 	  "--min-tasks 3 is more than the 2 tasks" },
 	{ "one process cannot grow",
 	  ",\"tasks\":2,\"min_tasks\":1,\"launch_script\":1",
-	  "--min-tasks: a script that runs once cannot come to have more "
-	  "tasks; use --launch=tasks" },
+	  "--min-tasks: a script that runs once cannot get more tasks; use "
+	  "--launch=tasks" },
 	{ "GPUs that cannot be divided", ",\"gpus_job\":3,\"tasks\":2",
 	  "3 GPUs cannot be divided evenly among 2 tasks" },
 	{ "tasks that cannot be divided among GPUs",

@@ -251,8 +251,7 @@ START_TEST(refusal_instead_of_hello_is_not_proven)
 
 	impostor_start(&imp);
 	ck_assert_ptr_null(client_open(imp.address, &err));
-	ck_assert_str_eq(err.text,
-	                 "run ?31m this? (who says so is not proven)");
+	ck_assert_str_eq(err.text, "run ?31m this? (the sender is not proven)");
 	impostor_stop(&imp);
 }
 END_TEST
