@@ -226,15 +226,15 @@ void daemon_free_pass(struct daemon *d)
 static void set_full(struct daemon *d, bool full, const char *why)
 {
 	if (full && !d->full) {
-		log_err("%s; nothing is started or taken until there is room",
+		log_err("%s; no job is started or accepted until there is "
+		        "space",
 		        why);
 		err_set(&d->full_err, ENOSPC,
-		        "the disk of '%s' is full: nothing can be kept; try "
-		        "again when there is room",
+		        "the disk of '%s' is full: the daemon cannot store "
+		        "anything; try again when there is space",
 		        d->state_dir);
 	} else if (d->full && !full) {
-		log_notice("there is room on the disk of '%s' again",
-		           d->state_dir);
+		log_notice("the disk of '%s' has space again", d->state_dir);
 		space_reserve(d->store);
 	}
 	d->full = full;

@@ -13,7 +13,7 @@ static int same(const char *key, const char *a, const char *b, struct err *err)
 {
 	if (!strcmp(a, b))
 		return 0;
-	return err_set(err, EINVAL, "changing %s takes a restart", key);
+	return err_set(err, EINVAL, "changing %s needs a restart", key);
 }
 
 static int same_list(const char *key, const struct strlist *a,
@@ -45,7 +45,7 @@ static int check_cluster(const struct conf_pool *old,
 		if (strcmp(keys[i].was ? keys[i].was : "",
 		           keys[i].is ? keys[i].is : "") != 0)
 			return err_set(err, EINVAL,
-			               "changing %s of pool '%s' takes a "
+			               "changing %s of pool '%s' needs a "
 			               "restart",
 			               keys[i].key, pool->name);
 	return 0;

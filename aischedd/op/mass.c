@@ -331,7 +331,7 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 
 	if (action_role(m->action) >= ROLE_OPERATOR && !operates)
 		return err_set(err, EPERM,
-		               "%s takes an operator of queue '%s'; you are "
+		               "%s needs an operator of queue '%s'; you are "
 		               "'%s'",
 		               action_name(m->action),
 		               d->conf->queues[job->queue].name, m->peer.user);

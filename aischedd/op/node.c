@@ -77,7 +77,7 @@ int op_queue(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return err_set(err, ENOENT, "there is no queue '%s'", name);
 	if (!access_operates(d, in->peer, (uint32_t)queue))
 		return err_set(err, EPERM,
-		               "that takes an operator of queue '%s'; you are "
+		               "that needs an operator of queue '%s'; you are "
 		               "'%s'",
 		               name, in->peer->user);
 	if (strcmp(to, "open") && strcmp(to, "closed"))

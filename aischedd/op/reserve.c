@@ -51,7 +51,10 @@ static int reserve(struct daemon *d, const struct request_in *in,
 	                   &count, "pool", &ask.pool) < 0)
 		return err_set(err, EPROTO, "reserve: %s", e.text);
 	if (repeat_parse(repeat) < 0)
-		return err_set(err, EINVAL, "nothing repeats '%s'", repeat);
+		return err_set(err, EINVAL,
+		               "'%s' is no repetition: use never, daily or "
+		               "weekly",
+		               repeat);
 	if (!ask.nodes && (count < 1 || count > LIMIT_NODES))
 		return err_set(err, EINVAL,
 		               "nodes, or a count of 1 to %d, are expected",

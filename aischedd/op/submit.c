@@ -33,8 +33,8 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 {
 	if (b->script_len + b->env_len != raw_len)
 		return err_set(err, EPROTO,
-		               "%zu bytes came beside the request, script and "
-		               "environment are said to be %zu",
+		               "%zu bytes came with the request, but script "
+		               "and environment should have %zu",
 		               raw_len, b->script_len + b->env_len);
 	if (!b->script_len)
 		return err_set(err, EINVAL, "the script is empty");
@@ -50,7 +50,8 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 		               "taken: use --export",
 		               b->env_len, LIMIT_ENV);
 	if (b->env_len && b->env[b->env_len - 1] != '\0')
-		return err_set(err, EPROTO, "the environment is cut");
+		return err_set(err, EPROTO,
+		               "the environment does not end with a zero byte");
 	return 0;
 }
 
@@ -90,8 +91,8 @@ static int batch_read(struct daemon *d, const struct request_in *in,
 	for (size_t i = 0; i < b->n; i++) {
 		if (b->spec[i].kube_uid)
 			return err_set(err, EPERM,
-			               "kube_uid: Jobs of a cluster come from "
-			               "there");
+			               "kube_uid: only the runner of a cluster "
+			               "sets it");
 		if (b->spec[i].cron_id != SPEC_UNSET)
 			return err_set(err, EPERM,
 			               "cron_id: only recurring work has such "
@@ -127,9 +128,9 @@ static int batch_check(struct daemon *d, const struct peer *peer,
 		if (steps_so_far > until)
 			return err_set(err, EMSGSIZE,
 			               "%zu jobs at once take too long to "
-			               "check, because of what they depend on "
-			               "or of their arrays: submit less than "
-			               "%zu of them at once",
+			               "check, because of their dependencies "
+			               "or arrays: submit fewer than %zu at "
+			               "once",
 			               b->n, i + 1);
 	}
 	return 0;

@@ -60,8 +60,7 @@ int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
 	name = json_string_value(json_object_get(body, "op"));
 	if (!name) {
 		if (body)
-			err_set(err, EPROTO,
-			        "the request does not say what it asks for");
+			err_set(err, EPROTO, "the request has no \"op\"");
 		else
 			err_set(err, EPROTO, "the request is not JSON: %s",
 			        why.text);
@@ -222,11 +221,11 @@ static int check_head(const struct conn *conn, const struct frame_head *head,
                       struct err *err)
 {
 	if (head->kind != FRAME_REQUEST)
-		return err_set(err, EPROTO, "a frame that is no request");
+		return err_set(err, EPROTO, "a frame is not a request");
 	if (head->seq != conn->seq + 1)
 		return err_set(err, EPROTO,
-		               "request %u came where %u was due: replayed, or "
-		               "one was lost",
+		               "received request %u instead of %u: replayed, "
+		               "or one was lost",
 		               head->seq, conn->seq + 1);
 	if (!head->cred_len &&
 	    (size_t)head->json_len + head->raw_len > LIMIT_BARE)

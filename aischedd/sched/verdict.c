@@ -301,7 +301,7 @@ static void put_never(const struct snap *s, uint32_t row,
 	case WHAT_COUNTS:
 		buf_printf(out,
 		           "needs %lld nodes that have what its constraint "
-		           "counts; %lld that it may use have that",
+		           "counts; %lld of those it may use have it",
 		           (long long)v->lack.need, (long long)v->lack.have);
 		break;
 	case WHAT_LICENSES:

@@ -172,8 +172,8 @@ static int check_job(const struct job *job, const struct stmt *s,
 		return 0;
 	if (row_tasks(s) || !texts.place || job->start == NO_TIME)
 		return err_set(err, EINVAL,
-		               "column 'state' says %s, and columns 'tasks', "
-		               "'place' and 'start_time' do not",
+		               "column 'state' is %s, which does not go with "
+		               "columns 'tasks', 'place' and 'start_time'",
 		               job_state_name((enum job_state)job->state));
 	return 0;
 }

@@ -26,7 +26,7 @@ open_gate two
 becomes "both of two have ended" "$all" COMPLETED
 becomes "afternotok" "$bad" COMPLETED
 waits "what can no longer be met is said" "$never" DependencyNeverSatisfied \
-	".*job $two ended otherwise"
+	".*job $two ended in another way"
 run aicancel "$never"
 is "cancelled, it names the reason" "$(state_of "$never") $(field "$never" reason)" \
 	"CANCELLED Dependency"

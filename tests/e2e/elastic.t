@@ -88,7 +88,7 @@ wait_for has_left "$id" 1
 kill_daemon
 start_daemon
 is "a new daemon knows that one leaves" "$(field "$id" running_tasks)" 2
-waits "and for whom" "$high" Preempting "1 job leaves for it .job $id.*"
+waits "and for whom" "$high" Preempting "1 job is being evicted for it .job $id.*"
 open_gate slow
 becomes "it starts when that is gone" "$high" RUNNING
 is "nobody else was told" "$(grep -c leaves "slurm-$id.out")" 1

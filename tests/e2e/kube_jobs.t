@@ -330,12 +330,12 @@ ok "what is allowed now is" wait_for is_state "$id" RUNNING
 is "and what is said for the next" \
 	"$(pods "$id" '.spec.containers[0].image')" local/box:2
 fails "not where the cluster is" 1 \
-	"changing namespace of pool 'gpu' takes a restart" \
+	"changing namespace of pool 'gpu' needs a restart" \
 	reload 's/"jobs"/"others"/'
 fails "which nodes are ours" 1 \
-	"changing node_selector of pool 'gpu' takes a restart" \
+	"changing node_selector of pool 'gpu' needs a restart" \
 	reload 's/pool=gpu/pool=cpu/'
-fails "or what they are asked for" 1 "changing topology.levels takes a restart" \
+fails "or what they are asked for" 1 "changing topology.levels needs a restart" \
 	reload 's/"zone", "rack"/"zone"/'
 reload 's/"20s"/"7s"/'
 part_hang kwok

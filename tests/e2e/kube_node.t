@@ -216,7 +216,7 @@ is "is" "$(cat "$work/warned")" "got USR1"
 
 id=$(sub --wrap 'sleep 1000')
 wait_for is_state "$id" RUNNING
-fails "a signal cannot be sent there" 1 "only its end can be asked for" \
+fails "a signal cannot be sent there" 1 "signals cannot be sent" \
 	aicancel --signal USR1 "$id"
 aicancel "$id"
 
@@ -247,7 +247,7 @@ is "meet, by the whole name" "$(cat "$work/meet")" \
 id=$(sub --image docker.io/local/nothing:1 --wrap true)
 image_is_told()
 {
-	aiq "$id" | grep -q 'held up.*image cannot be had so far'
+	aiq "$id" | grep -q 'held up.*image cannot be pulled so far'
 }
 ok "an image that is not there is told" wait_for image_is_told
 ok "for a while" wait_for is_state "$id" FAILED

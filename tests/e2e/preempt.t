@@ -38,11 +38,11 @@ low=$(submit -q hard -c 4 --wrap "trap '$(at_gate l); exit' TERM
 wait_for has_line "slurm-$low.out" up
 high=$(submit -q hard -c 4 --class interactive --wrap "$(at_gate k)")
 waits "who leaves, and what is held" "$high" Preempting \
-	"1 job leaves for it .job $low.; .* is held"
+	"1 job is being evicted for it .job $low.; .* is held"
 kill_daemon
 start_daemon
 waits "also by the next daemon" "$high" Preempting \
-	"1 job leaves for it .job $low.; .* is held"
+	"1 job is being evicted for it .job $low.; .* is held"
 open_gate l
 becomes "then it runs" "$high" RUNNING
 is "the other waits" "$(state_of "$low")" PENDING

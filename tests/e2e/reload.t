@@ -33,7 +33,7 @@ configure "$default_config"
 fails "a queue with jobs" 1 "queue 'extra' still has 1 job" aictl reload
 two_queues 'queue extra { max_jobs = 0 }'
 sed 's/"test"/"other"/' "$conf" >"$conf.new" && mv "$conf.new" "$conf"
-fails "what takes a restart" 1 "changing cluster takes a restart" aictl reload
+fails "what needs a restart" 1 "changing cluster needs a restart" aictl reload
 rm "$conf"
 fails "no file" 1 "$conf" aictl reload
 is "nothing has changed" "$(aiq --queues -h -o name | tr '\n' ' ')" "default extra "

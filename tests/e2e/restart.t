@@ -202,7 +202,7 @@ if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 	ok "a full disk is noticed" wait_for \
 		"aictl status | grep -q '^space left *no'"
 	fails "a submission is refused" 1 \
-		"the disk of '$dir/state' is full: nothing can be kept; try again when there is room" \
+		"the disk of '$dir/state' is full: the daemon cannot store anything; try again when there is space" \
 		aisub --wrap true
 	fails "so are changes" 1 "is full" aictl hold "$id"
 	is "reading goes on" "$(state_of "$id")" RUNNING
@@ -213,7 +213,7 @@ if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 	result $? "while it is full"
 	open_gate c
 	ok "its log says it once" has_line "$log" \
-		"nothing is started or taken until there is room"
+		"no job is started or accepted until there is space"
 	rm "$dir/state/fill"
 	ok "room is noticed" wait_for \
 		"aictl status | grep -q '^space left *yes'"

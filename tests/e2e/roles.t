@@ -27,7 +27,7 @@ chmod 755 "$dir/bin/ask"
 may()
 {
 	case $(as_user "$1" ask "$2" </dev/null) in
-	*" takes an operator "* | *" takes a"*"; you are '$1'"* | \
+	*" needs an operator "* | *" takes a"*"; you are '$1'"* | \
 		*": you are '$1' and no operator"* | *"is not yours"* | \
 		*"may not use class"*) echo no ;;
 	*) echo yes ;;
@@ -90,7 +90,7 @@ END
 id=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 as_user "$lead" aictl update "$id" priority=999999 >/dev/null
 fails "a priority is not carried into another queue" 1 \
-	"takes an operator of queue 'third'" \
+	"needs an operator of queue 'third'" \
 	as_user "$lead" aictl update "$id" queue=third
 ok "unless by an admin" as_user "$boss" aictl update "$id" queue=third
 

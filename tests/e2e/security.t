@@ -26,7 +26,7 @@ may()
 {
 	answer=$(as_user "$1" ask "$2" </dev/null)
 	case $answer in
-	*" takes "*"; you are '$1'"* | *"; you are '$1' and no operator"*) echo no ;;
+	*" needs an operator "* | *" takes "*"; you are '$1'"* | *"; you are '$1' and no operator"*) echo no ;;
 	"refused: "*) echo "$answer" ;;
 	*) echo yes ;;
 	esac
@@ -106,21 +106,21 @@ as_user "$boss" aictl release "$mine"
 wait_for is_state "$mine" COMPLETED
 
 id=$(as_user nobody aisub --parsable -H -t 10 -o /dev/null --wrap 'exec sleep 1000')
-fails "a higher priority takes an operator" 1 "takes an operator of queue 'default'" \
+fails "a higher priority needs an operator" 1 "needs an operator of queue 'default'" \
 	as_user nobody aictl update "$id" priority=1000
-fails "a negative nice, too" 1 "takes an operator" \
+fails "a negative nice, too" 1 "needs an operator" \
 	as_user nobody aisub --nice=-5 --wrap true
 fails "a folder that is not there" 1 \
 	"aisub: working directory '$dir/no/where' is not there: nothing can be made in '$dir'" \
 	as_user nobody aisub -D "$dir/no/where" --wrap true
 fails "a long grace" 1 "allows a grace of at most 0:01" \
 	as_user nobody aisub --grace 100d --wrap true
-fails "so does the top" 1 "top takes an operator of queue 'default'; you are 'nobody'" \
+fails "so does the top" 1 "top needs an operator of queue 'default'; you are 'nobody'" \
 	as_user nobody aictl top "$id"
 as_user nobody aictl release "$id"
 wait_for is_state "$id" RUNNING
-fails "suspend" 1 "suspend takes an operator" as_user nobody aictl suspend "$id"
-fails "a longer time" 1 "takes an operator" as_user nobody aictl update "$id" time=20
+fails "suspend" 1 "suspend needs an operator" as_user nobody aictl suspend "$id"
+fails "a longer time" 1 "needs an operator" as_user nobody aictl update "$id" time=20
 ok "a shorter one" as_user nobody aictl update "$id" time=5
 ok "requeue of one's own" as_user nobody aictl requeue "$id"
 ok "cancel of one's own" as_user nobody aicancel --wait "$id"

@@ -15,7 +15,7 @@ enum {
 
 static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
 {
-	char *text = xasprintf("its image cannot be had so far: %s: %s",
+	char *text = xasprintf("its image cannot be pulled so far: %s: %s",
 	                       pod->waits, pod->waits_why);
 
 	kube_tell_note(a, text);

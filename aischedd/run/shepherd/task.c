@@ -232,7 +232,7 @@ static int launch(struct shepherd *s, struct err *err)
 static int too_late(struct err *err)
 {
 	return err_set(err, ETIMEDOUT,
-	               "it did not become the script within %d s: it was "
+	               "it did not run the script within %d s: it was "
 	               "stopped, or its folder or interpreter cannot be "
 	               "reached",
 	               EXEC_MS / 1000);

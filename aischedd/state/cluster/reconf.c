@@ -36,7 +36,7 @@ static int remap(const struct state *state, const struct conf *conf,
 
 		if (conf_pool_find(conf, pool) < 0 && !node->gone)
 			return err_set(err, EBUSY,
-			               "pool '%s' has nodes: removing it takes "
+			               "pool '%s' has nodes: removing it needs "
 			               "a restart",
 			               pool);
 	}

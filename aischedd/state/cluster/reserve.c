@@ -287,9 +287,9 @@ static int check_times(const struct reserve_ask *ask, int64_t now,
 		               "it begins within a year and lasts a year at "
 		               "most");
 	if (days && ask->end - ask->start >= (int64_t)days * DAY_S)
-		return err_set(err, EINVAL, "one that is %s lasts less than %s",
-		               repeat_name(ask->repeat),
-		               days == 1 ? "a day" : "a week");
+		return err_set(
+		    err, EINVAL, "a %s reservation must be shorter than %s",
+		    repeat_name(ask->repeat), days == 1 ? "a day" : "a week");
 	return 0;
 }
 
@@ -305,7 +305,7 @@ static int check_ask(const struct state *state, const struct reserve_ask *ask,
 		               ask->name);
 	if (state->reservations.n == LIMIT_RESERVATIONS)
 		return err_set(err, EAGAIN,
-		               "there are %d reservations, as many as may be",
+		               "there are %d reservations, the most allowed",
 		               LIMIT_RESERVATIONS);
 	if (strlen(ask->users) > LIMIT_TEXT)
 		return err_set(err, EINVAL,

@@ -267,7 +267,7 @@ void evict_overdue(struct state *state, struct job *job, int64_t now)
 	const struct placement *p = job->leaving ? job->leaving : job->place;
 	struct buf why = { 0 };
 
-	buf_printf(&why, "job %llu was told to leave it and has not",
+	buf_printf(&why, "job %llu, which was evicted, has not ended",
 	           (unsigned long long)job->id);
 	for (uint32_t i = 0; i < p->ntasks; i++) {
 		struct node *node = &state->nodes.node[p->task[i].node];
@@ -291,8 +291,8 @@ static bool leaves_for(const struct job *job, uint64_t by)
 
 static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
 {
-	buf_printf(text, n == 1 ? "%u job leaves" : "%u jobs leave", n);
-	buf_puts(text, " for it (");
+	buf_printf(text, n == 1 ? "%u job is" : "%u jobs are", n);
+	buf_puts(text, " being evicted for it (");
 	for (uint32_t i = 0; i < n && i < NAMED; i++)
 		buf_printf(text, "%sjob %llu", i ? ", " : "",
 		           (unsigned long long)job[i]);

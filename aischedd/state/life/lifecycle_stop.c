@@ -148,8 +148,8 @@ int life_signal(struct state *state, struct job *job, const struct event_in *ev,
 {
 	if (!job_can_freeze(state, job))
 		return err_set(err, EOPNOTSUPP,
-		               "job %llu runs in a cluster, where only its "
-		               "end can be asked for: aicancel without "
+		               "job %llu runs in a cluster, where signals "
+		               "cannot be sent: use aicancel without "
 		               "--signal",
 		               (unsigned long long)job->id);
 	state_effect(state, (struct effect){ .kind = EFFECT_SIGNAL,

@@ -139,10 +139,11 @@ int submit_check_counts(struct state *state, uint32_t queue,
 	all = state_user(state, user)->njobs;
 	if (!who->operator_ && all + more > (uint64_t)conf->max_user_jobs)
 		return err_set(err, EAGAIN,
-		               "user '%s' has %llu jobs, tasks of arrays "
-		               "counted one by one, and may have %lld "
-		               "(max_user_jobs); more takes an operator",
+		               "user '%s' has %llu job%s, counting each task "
+		               "of arrays, of %lld allowed (max_user_jobs); "
+		               "more needs an operator",
 		               who->user, (unsigned long long)all,
+		               all == 1 ? "" : "s",
 		               (long long)conf->max_user_jobs);
 	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent) {
 		const struct conf_queue *cq = &conf->queues[q];
@@ -159,12 +160,13 @@ int submit_check_counts(struct state *state, uint32_t queue,
 			continue;
 		n = user_jobs(state, (uint32_t)q, user);
 		if (n + more > (uint64_t)cq->max_submit_per_user)
-			return err_set(
-			    err, EAGAIN,
-			    "user '%s' has %llu of at most %lld jobs "
-			    "in queue '%s' (max_submit_per_user)",
-			    who->user, (unsigned long long)n,
-			    (long long)cq->max_submit_per_user, cq->name);
+			return err_set(err, EAGAIN,
+			               "user '%s' has %llu of at most %lld "
+			               "jobs in queue '%s' "
+			               "(max_submit_per_user)",
+			               who->user, (unsigned long long)n,
+			               (long long)cq->max_submit_per_user,
+			               cq->name);
 	}
 	return 0;
 }
@@ -223,9 +225,8 @@ static int check_runners(const struct state *state, const struct spec *spec,
 			               pool->name);
 		if ((spec->image || spec->mount) && !can->has_images)
 			return err_set(err, EINVAL,
-			               "%s: nothing runs in containers in pool "
-			               "'%s': name one that is a cluster with "
-			               "--pool",
+			               "%s: pool '%s' has no containers: name "
+			               "the pool of a cluster with --pool",
 			               what, pool->name);
 	}
 	return 0;
@@ -316,12 +317,12 @@ int submit_check_priority(const struct state *state, const struct spec *spec,
 	if (spec->priority != SPEC_UNSET && spec->priority > usual)
 		return err_set(err, EPERM,
 		               "priority %lld is above the class's %lld: "
-		               "that takes an operator of queue '%s'",
+		               "that needs an operator of queue '%s'",
 		               (long long)spec->priority, (long long)usual,
 		               state->conf->queues[queue].name);
 	if (spec->nice != SPEC_UNSET && spec->nice < 0)
 		return err_set(err, EPERM,
-		               "a negative nice takes an operator of queue "
+		               "a negative nice needs an operator of queue "
 		               "'%s'",
 		               state->conf->queues[queue].name);
 	return 0;

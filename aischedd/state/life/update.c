@@ -247,7 +247,7 @@ static int check_started(const struct change *c, struct err *err)
 	if (is_raised(c) && !c->who->operator_)
 		return err_set(err, EPERM,
 		               "raising the time limit of a job that has "
-		               "started takes an operator of queue '%s'",
+		               "started needs an operator of queue '%s'",
 		               c->state->conf->queues[c->queue].name);
 	return submit_time_limit(c->state, spec, c->queue, &limit, err);
 }

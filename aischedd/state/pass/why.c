@@ -31,8 +31,8 @@ static void dependency_text(const struct state *state, const struct job *job,
 
 		if (dep->never)
 			buf_printf(text,
-			           "; job %llu ended otherwise: this can no "
-			           "longer be met",
+			           "; job %llu ended in another way: this can "
+			           "no longer be met",
 			           (unsigned long long)dep->job);
 		else if (on)
 			buf_printf(text, "; job %llu is %s",

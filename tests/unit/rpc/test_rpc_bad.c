@@ -144,7 +144,7 @@ START_TEST(frame_sent_twice_is_taken_once)
 	raw_send(raw.fd, out.data, out.len);
 	raw_send(raw.fd, out.data, out.len);
 	json_decref(raw_read(raw.fd, &head));
-	raw_refused(raw.fd, EPROTO, "request 1 came where 2 was due");
+	raw_refused(raw.fd, EPROTO, "received request 1 instead of 2");
 	raw_closed(raw.fd);
 	ck_assert_int_eq(server.asked, 1);
 	buf_free(&out);
@@ -190,9 +190,9 @@ static const struct bad {
 	{ "version", 7, { FRAME_REQUEST, 1, 0, 1, 0 }, "",
 	  EPROTONOSUPPORT, "version 7 of the protocol, this one version 1" },
 	{ "kind", 1, { FRAME_REPLY, 1, 0, 1, 0 }, "",
-	  EPROTO, "no request" },
+	  EPROTO, "a frame is not a request" },
 	{ "sequence", 1, { FRAME_REQUEST, 0, 0, 1, 0 }, "",
-	  EPROTO, "request 0 came where 1 was due" },
+	  EPROTO, "received request 0 instead of 1" },
 	{ "long credential", 1, { FRAME_REQUEST, 1, LIMIT_CRED + 1, 1, 0 }, "",
 	  EMSGSIZE, "credential is too long: 4097 bytes, at most 4096" },
 	{ "long JSON", 1, { FRAME_REQUEST, 1, 1, LIMIT_JSON + 1, 0 }, "",
@@ -208,7 +208,7 @@ static const struct bad {
 	{ "no JSON", 1, { FRAME_REQUEST, 1, 0, 0, 0 }, "",
 	  EPROTO, "not JSON" },
 	{ "no object", 1, { FRAME_REQUEST, 1, 0, 2, 0 }, "[]",
-	  EPROTO, "does not say what" },
+	  EPROTO, "the request has no \"op\"" },
 	{ "key twice", 1, { FRAME_REQUEST, 1, 0, 25, 0 },
 	  "{\"op\":\"ping\",\"op\":\"ping\"}",
 	  EPROTO, "not JSON: duplicate object key" },

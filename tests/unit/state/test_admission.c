@@ -102,12 +102,12 @@ static const struct {
 	  "queue 'grove' takes no jobs of class 'inference'", EACCES },
 	{ "a lower priority", "priority=10", NULL, 0 },
 	{ "a higher priority", "priority=51",
-	  "priority 51 is above the class's 50: that takes an operator of "
+	  "priority 51 is above the class's 50: that needs an operator of "
 	  "queue 'batch'",
 	  EPERM },
 	{ "being nice", "nice=10", NULL, 0 },
 	{ "being otherwise", "nice=-1",
-	  "a negative nice takes an operator of queue 'batch'", EPERM },
+	  "a negative nice needs an operator of queue 'batch'", EPERM },
 	{ "a deadline that has passed", "deadline=now-1",
 	  "the deadline has passed", EINVAL },
 	{ "a deadline that is too early", "time=10 deadline=now+599",
@@ -209,7 +209,7 @@ START_TEST(a_user_has_a_share_of_all_jobs)
 	                    "queue batch { }\nqueue other { }\n"
 	                    "default_queue = \"batch\"\n");
 	PLAY(&w, "submit array=0-8", "submit queue=other",
-	     "submit => ! *and may have 10 (max_user_jobs)*",
+	     "submit => ! *has 10 jobs, *of 10 allowed (max_user_jobs)*",
 	     "submit queue=other array=0-1 => ! *(max_user_jobs)*");
 	w.who.operator_ = true;
 	PLAY(&w, "submit array=0-19");

@@ -70,10 +70,10 @@ static const struct {
 	    "update 1 cpus-per-task=2 => ! job 1 is RUNNING: cpus-per-task can "
 	    "be changed only while it is pending",
 	    "update 1 comment=fine", "update 1 job_name=new" } },
-	{ "a longer time takes an operator",
+	{ "a longer time needs an operator",
 	  { "submit time=10", "run",
 	    "update 1 time=20 => ! raising the time limit of a job that has "
-	    "started takes an operator of queue 'batch'",
+	    "started needs an operator of queue 'batch'",
 	    "update 1 time=UNLIMITED => ! raising the *",
 	    "update 1 time= => ! raising the *", "operator",
 	    "update 1 time=20" } },
@@ -324,7 +324,7 @@ static const struct {
 	{ "a pool with nodes is not taken away",
 	  "pool here { runner = local }\nqueue a { }\n",
 	  { "jobs =>" },
-	  "! pool 'here' has nodes: removing it takes a restart\n"
+	  "! pool 'here' has nodes: removing it needs a restart\n"
 	  "pool there { runner = local }\nqueue a { }\n",
 	  { "jobs =>" } },
 };

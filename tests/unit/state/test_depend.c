@@ -50,7 +50,7 @@ static const struct {
 	    "end 1 1",
 	    "jobs => 1 F NonZeroExitCode, 2 PD DependencyNeverSatisfied",
 	    "why 2 => DependencyNeverSatisfied: waits for afterok:1; job 1 "
-	    "ended otherwise: this can no longer be met",
+	    "ended in another way: this can no longer be met",
 	    "cancel 2", "jobs => 1 F NonZeroExitCode, 2 CA Dependency" } },
 	{ "afternotok: it has failed",
 	  { "submit", "submit dependency=afternotok:1",

@@ -14,7 +14,7 @@ static const struct {
 	  { "submit cpus-per-task=4", "run", "tell", "submit",
 	    "decide evict 1 all reclaim 2; claim 2 n0",
 	    "jobs => 1 CG, 2 PD Preempting", "effects => stop 1.1",
-	    "why 2 => Preempting: 1 job leaves for it (job 1); n0 is held",
+	    "why 2 => Preempting: 1 job is being evicted for it (job 1); n0 is held",
 	    "snap run => run 1 *ending*", "snap pend => pend 2 *claim=n0",
 	    "wants => no", "end 1 0", "wants => yes",
 	    "jobs => 1 PD Unevaluated, 2 PD Preempting",
@@ -65,7 +65,7 @@ static const struct {
 	    "decide evict 1 all reclaim 2; claim 2 n0; claim 2 n0",
 	    "jobs => 1 CG, 2_[2-3] PD Resources, 2_0 PD Preempting, "
 	    "2_1 PD Preempting",
-	    "why 3 => Preempting: 1 job leaves for it (job 1); n0 is held",
+	    "why 3 => Preempting: 1 job is being evicted for it (job 1); n0 is held",
 	    "why 4 => Preempting: n0 is held",
 	    "snap pend => *pend 3 *claim=n0"
 	    "*" } },
@@ -84,7 +84,7 @@ static const struct {
 	    "decide evict 1 0,2 reclaim 2; claim 2 n0",
 	    "jobs => 1 R, 2 PD Preempting", "effects => resize 1.1",
 	    "snap run => run 1 * on=n0:c1; run 1 * ending * on=n0:c0,n0:c2",
-	    "why 2 => Preempting: 1 job leaves for it (job 1); n0 is held",
+	    "why 2 => Preempting: 1 job is being evicted for it (job 1); n0 is held",
 	    "wants => no", "shrunk", "wants => yes",
 	    "snap run => run 1 * on=n0:c1",
 	    "why 2 => Preempting: n0 is held" } },

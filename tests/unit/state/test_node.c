@@ -129,7 +129,7 @@ START_TEST(nodes_go_with_their_pool)
 	w.conf = world_conf("pool c { }\npool b { }\nqueue batch { }\n");
 	ck_assert_int_lt(state_reconf(w.state, w.conf, w.now, &w.err), 0);
 	ck_assert_str_eq(w.err.text,
-	                 "pool 'a' has nodes: removing it takes a restart");
+	                 "pool 'a' has nodes: removing it needs a restart");
 	state_node_seen(w.state, 0, &gone);
 	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
 	ck_assert_int_lt(state_node_of(w.state, 0, "n0"), 0);

@@ -76,10 +76,10 @@ static const struct {
 	  { "reserve r 100 200 n0 u weekly", "+1000000",
 	    "reservations => r 209700-209800 n0 u+" } },
 	{ "it lasts less than that",
-	  { "reserve r 0 86400 n0 - daily => ! one that is daily lasts less "
-	    "than a day",
-	    "reserve r 0 604800 n0 - weekly => ! one that is weekly lasts less "
-	    "than a week" } },
+	  { "reserve r 0 86400 n0 - daily => ! a daily reservation must be "
+	    "shorter than a day",
+	    "reserve r 0 604800 n0 - weekly => ! a weekly reservation must be "
+	    "shorter than a week" } },
 	{ "two do not keep a node at once",
 	  { "node n1 4", "reserve a 100 200 n0 -",
 	    "reserve b 199 300 n[0-1] - => ! reservation 'a' keeps node 'n0' "

@@ -522,7 +522,7 @@ static const struct {
 	{ "no request", "UPDATE job SET asked = NULL",
 	  "database '*': job 1: column 'asked' has no request" },
 	{ "one that runs nowhere", "UPDATE job SET state = 2, start_time = 5",
-	  "database '*': job 1: column 'state' says RUNNING, and *" },
+	  "database '*': job 1: column 'state' is RUNNING, which *" },
 	{ "an array of no tasks", "UPDATE array SET count = 0",
 	  "database '*': array 1: column 'count' is 0, *" },
 	{ "a node that is neither drained nor not",

@@ -35,7 +35,7 @@ static int check_parts(const char *token, const char *cert, const char *key,
 	if ((token && !kube_token(token, arena, err)) ||
 	    (cert && kube_pem_check(cert, PEM_CERTIFICATE, err) < 0) ||
 	    (key && kube_pem_check(key, PEM_KEY, err) < 0))
-		rc = err_wrap(err, "what it printed");
+		rc = err_wrap(err, "its output");
 	arena_free(arena);
 	return rc;
 }
@@ -59,7 +59,7 @@ static int read_credential(const json_t *json, const char *api_version,
 	int64_t expires = kube_time(&r, "status.expirationTimestamp") / 1000000;
 
 	if (r.err.code)
-		return err_set(err, EPROTO, "what it printed: %s", r.err.text);
+		return err_set(err, EPROTO, "its output: %s", r.err.text);
 	if (!kind || strcmp(kind, "ExecCredential") || !version ||
 	    strcmp(version, api_version))
 		return err_set(err, EPROTO,
@@ -69,7 +69,7 @@ static int read_credential(const json_t *json, const char *api_version,
 		return -1;
 	if (expires && expires <= now)
 		return err_set(err, EPROTO,
-		               "what it printed has expired already; is this "
+		               "its credential has expired already; is this "
 		               "machine's clock right?");
 	*ret = (struct kube_credential){
 		.token =

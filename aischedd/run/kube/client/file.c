@@ -91,12 +91,12 @@ char *kube_base64(const char *s, struct arena *arena, struct err *err)
 		bits = 0;
 	}
 	if (*s || n % 4 || pad > 2) {
-		err_set(err, EINVAL, "is no base64");
+		err_set(err, EINVAL, "is not base64");
 		return NULL;
 	}
 	out[-pad * (n > 0)] = '\0';
 	if (memchr(text, '\0', (size_t)(out - text) - (size_t)pad)) {
-		err_set(err, EINVAL, "is no text once it is decoded");
+		err_set(err, EINVAL, "is not text after decoding");
 		return NULL;
 	}
 	return text;

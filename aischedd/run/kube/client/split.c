@@ -11,7 +11,7 @@ json_t *kube_parse(const char *text, size_t len, struct err *err)
 	json_t *json = json_loadb(text, len, JSON_ALLOW_NUL, &why);
 
 	if (!json)
-		err_set(err, EPROTO, "what came is no JSON: %s", why.text);
+		err_set(err, EPROTO, "the answer is not JSON: %s", why.text);
 	return json;
 }
 
@@ -51,7 +51,7 @@ static void step(struct kube_split *split, char c)
 
 static int no_json(char c, struct err *err)
 {
-	return err_set(err, EPROTO, "what came is no JSON: '%c' stands there",
+	return err_set(err, EPROTO, "the answer is not JSON: unexpected '%c'",
 	               c);
 }
 
@@ -233,7 +233,7 @@ json_t *kube_split_rest(const struct kube_split *split, struct err *err)
 	if (rest && !json_is_object(rest)) {
 		json_decref(rest);
 		rest = NULL;
-		err_set(err, EPROTO, "what came is no list");
+		err_set(err, EPROTO, "the answer is not a list");
 	}
 	return rest;
 }

@@ -200,7 +200,7 @@ static int check_resources(const struct wish *w, const json_t *resources,
 
 	if (json_array_size(json_object_get(resources, "claims")))
 		return err_set(err, EINVAL,
-		               "resource claims are not looked at: ask for %s",
+		               "resource claims are not supported: ask for %s",
 		               w->pool->gpu_resource);
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		json_object_foreach(json_object_get(resources, maps[i]), key,
@@ -252,7 +252,7 @@ static int check_rules(const struct wish *w, struct err *err)
 			json_object_get(affinity, rules[i]),
 			"requiredDuringSchedulingIgnoredDuringExecution"))
 			return err_set(err, EINVAL,
-			               "%s is not looked at: use nodeSelector, "
+			               "%s is not supported: use nodeSelector, "
 			               "or " PREFIX "constraint and " PREFIX
 			               "topology",
 			               rules[i]);
@@ -286,7 +286,7 @@ static int check_template(const struct wish *w, struct err *err)
 		               "would open: leave them out");
 	if (json_array_size(json_object_get(w->pod, "resourceClaims")))
 		return err_set(err, EINVAL,
-		               "resourceClaims are not looked at: ask for %s",
+		               "resourceClaims are not supported: ask for %s",
 		               w->pool->gpu_resource);
 	if (check_containers(w, "containers", err) < 0 ||
 	    check_containers(w, "initContainers", err) < 0 ||

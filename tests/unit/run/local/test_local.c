@@ -1652,7 +1652,7 @@ START_TEST(a_start_that_hangs_ends_by_itself)
 	start_leased(&w, 1);
 	s = expect(&w, RUN_START_FAILED, 1);
 	ck_assert_int_eq(s->fault, FAULT_USER);
-	ck_assert_ptr_nonnull(strstr(s->text, "did not become the script"));
+	ck_assert_ptr_nonnull(strstr(s->text, "did not run the script"));
 	close(lease);
 	finish(&w);
 }

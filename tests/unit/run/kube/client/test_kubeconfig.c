@@ -72,7 +72,7 @@ static const struct {
 	  "certificate-authority: '/' is no file" },
 	{ "a CA that is no base64",
 	  "server: 'https://h', certificate-authority-data: '%'",
-	  "certificate-authority-data: is no base64" },
+	  "certificate-authority-data: is not base64" },
 	{ "a CA that is no PEM",
 	  "server: 'https://h', certificate-authority-data: aGFsbG8=",
 	  "certificate-authority-data: has no PEM certificate" },

@@ -34,7 +34,7 @@ static const struct {
 	{ "expired",
 	  "{" HEAD ", \"status\": {\"token\": \"t\", \"expirationTimestamp\": "
 	  "\"2026-11-21T07:00:00Z\"}}",
-	  "what it printed has expired already; is this machine's clock "
+	  "its credential has expired already; is this machine's clock "
 	  "right?" },
 	{ "nothing", "", "it printed no JSON" },
 	{ "no JSON", "token", "it printed no JSON" },
@@ -53,13 +53,13 @@ static const struct {
 	  "it printed only one of clientCertificateData and clientKeyData" },
 	{ "a token of two lines",
 	  "{" HEAD ", \"status\": {\"token\": \"a\\nb\"}}",
-	  "what it printed: has no token in it" },
+	  "its output: has no token in it" },
 	{ "a token that is a number", "{" HEAD ", \"status\": {\"token\": 7}}",
-	  "what it printed: status.token is no text" },
+	  "its output: status.token is no text" },
 	{ "a time that is none",
 	  "{" HEAD ", \"status\": {\"token\": \"t\", \"expirationTimestamp\": "
 	  "\"soon\"}}",
-	  "what it printed: status.expirationTimestamp is no time" },
+	  "its output: status.expirationTimestamp is no time" },
 };
 
 START_TEST(output_case)

@@ -50,13 +50,13 @@ static const struct {
 	  "89\"}",
 	  "an object is larger than 0 KiB" },
 	{ "garbage between documents", false, "{}x",
-	  "{};what came is no JSON: 'x' stands there" },
+	  "{};the answer is not JSON: unexpected 'x'" },
 	{ "garbage instead of an item", true, "{\"items\":[7]}",
-	  "what came is no JSON: '7' stands there" },
+	  "the answer is not JSON: unexpected '7'" },
 	{ "more is closed than was open", true, "{}]",
-	  "what came is no JSON: ']' stands there" },
+	  "the answer is not JSON: unexpected ']'" },
 	{ "garbage in a document", false, "{\"a\":nope}",
-	  "what came is no JSON: invalid token near 'nope'" },
+	  "the answer is not JSON: invalid token near 'nope'" },
 };
 
 static int note(json_t *obj, void *arg, struct err *err)

@@ -240,8 +240,7 @@ static const struct {
 	const char *name, *push, *want;
 } wrongs[] = {
 	{ "garbage", "<html>",
-	  "trouble: what came is no JSON: '<' stands "
-	  "there " },
+	  "trouble: the answer is not JSON: unexpected '<' " },
 	{ "an event without a version", "{\"type\": \"ADDED\"}",
 	  "trouble: watch of " PODS ": an event without type or version " },
 	{ "an error of the server", ERROR("500"),
