@@ -143,7 +143,9 @@ int main(int argc, char **argv)
 		errx(EXIT_USAGE, "give jobs or a filter, not both\n"
 		                 "Try 'aicancel --help'.");
 	if (argc - first > LIMIT_IDS)
-		errx(EXIT_USAGE, "more than %d jobs are named", LIMIT_IDS);
+		errx(EXIT_USAGE,
+		     "more than %d jobs named: name fewer, or use a filter",
+		     LIMIT_IDS);
 	ids = read_ids(argv + first, argc - first, &status);
 	if ((json_array_size(ids) || has_filter(&cancel)) &&
 	    run(&cancel, ids, &status, &why) < 0) {

@@ -25,7 +25,7 @@ static const struct opt opts[] = {
 	  opt_add_states, AT(states) },
 	{ 'n', "name", "NAME,...", "jobs of these names",
 	  opt_add_items, AT(names) },
-	{ 0, "all", NULL, "all jobs of mine; those of everyone for an admin",
+	{ 0, "all", NULL, "all your jobs; for an admin, those of everyone",
 	  opt_set_true, AT(all) },
 	{ 's', "signal", "SIGNAL", "send SIGNAL instead: USR1, 10",
 	  .set = set_signal },

@@ -16,14 +16,14 @@ enum { MOST = 10000 };
 
 /* clang-format off */
 const struct opt audit_opts[] = {
-	{ 'u', "user", "USER", "what this user did", opt_set_text, AT(user) },
-	{ 0, "act", "ACT", "such acts: cancel, hold, drain ...", opt_set_text,
+	{ 'u', "user", "USER", "acts of this user", opt_set_text, AT(user) },
+	{ 0, "act", "ACT", "acts of this kind: cancel, hold, drain ...", opt_set_text,
 	  AT(act) },
-	{ 'j', "job", "JOB", "acts on this job, or all of this array",
+	{ 'j', "job", "JOB", "acts on this job, or on all of this array",
 	  opt_set_text, AT(job) },
-	{ 0, "since", "TIME", "not before", opt_set_text, AT(since) },
-	{ 0, "until", "TIME", "not after", opt_set_text, AT(until) },
-	{ 'n', NULL, "COUNT", "at most so many, the latest (100)",
+	{ 0, "since", "TIME", "acts from TIME on", opt_set_text, AT(since) },
+	{ 0, "until", "TIME", "acts up to TIME", opt_set_text, AT(until) },
+	{ 'n', NULL, "COUNT", "the latest N acts (100)",
 	  opt_set_text, AT(count) },
 	OPT_END
 };

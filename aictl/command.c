@@ -150,7 +150,7 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 	}
 	if (argc - 1 < cmd->least || argc - 1 > cmd->most) {
 		ctl_warn(ctl, "%s takes %s", cmd->name,
-		         *cmd->args ? cmd->args : "no words");
+		         *cmd->args ? cmd->args : "no arguments");
 		return EXIT_USAGE;
 	}
 	status = cmd->run(ctl, argc, argv);

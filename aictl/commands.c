@@ -79,7 +79,7 @@ static int run_update(struct ctl *ctl, int argc, char **argv)
 	while (first < argc && !strchr(argv[first], '='))
 		first++;
 	if (first == 1 || first == argc) {
-		ctl_warn(ctl, "update takes JOB... field=value...");
+		ctl_warn(ctl, "update takes JOB... FIELD=VALUE...");
 		return EXIT_USAGE;
 	}
 	set = json_object();
@@ -264,19 +264,21 @@ static int set_wait(void *ctx, const struct opt *opt, const char *value,
 	if (parse_duration(value, &seconds, err) < 0)
 		return -1;
 	if (seconds < 0 || seconds > WAIT_MAX_S)
-		return err_set(err, ERANGE, "'%s' is more than a day", value);
+		return err_set(err, ERANGE,
+		               "'%s' is more than a day: give at most 24h",
+		               value);
 	ctl->wait_s = seconds;
 	return 0;
 }
 
 static const struct opt drain_opts[] = {
-	{ 'r', "reason", "REASON", "why, for those who look at the nodes",
-	  opt_set_text, .offset = offsetof(struct ctl, reason) },
+	{ 'r', "reason", "REASON", "why, shown with the nodes", opt_set_text,
+	  .offset = offsetof(struct ctl, reason) },
 	OPT_END
 };
 
 static const struct opt ping_opts[] = {
-	{ 0, "wait", "TIME", "try again for as long, as 10s", .set = set_wait },
+	{ 0, "wait", "TIME", "keep trying this long: 10s", .set = set_wait },
 	OPT_END
 };
 
@@ -306,7 +308,7 @@ const struct command commands[] = {
 	{ "queue", "open|close QUEUE", "open a queue for new jobs, or close it",
 	  run_queue, .least = 2, .most = 2, .kind = WORDS_QUEUES },
 	{ "reserve", "create|list|delete",
-	  "keep nodes for some users, or for nobody", run_reserve,
+	  "reserve nodes for users, or for maintenance", run_reserve,
 	  .opts = reserve_opts, .least = 1, .most = 2, .kind = WORDS_RESERVE },
 	{ "cron", "next SCHEDULE", "print the next times of a schedule",
 	  run_cron, .opts = cron_opts, .least = 2, .most = 2 },
@@ -318,7 +320,7 @@ const struct command commands[] = {
 	  .run = run_status },
 	{ "audit", "", "list who did what",
 	  .run = run_audit, .opts = audit_opts },
-	{ "metrics", "", "print the metrics as Prometheus reads them",
+	{ "metrics", "", "print the metrics in Prometheus' text format",
 	  .run = run_text },
 	{ "dump", "", "print the snapshot that the scheduler sees",
 	  .run = run_text },

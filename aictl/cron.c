@@ -16,7 +16,7 @@ enum { COUNT = 5, COUNT_MAX = 100000 };
 
 /* clang-format off */
 const struct opt cron_opts[] = {
-	{ 0, "tz", "ZONE", "the time zone, as Europe/Berlin (this machine's)",
+	{ 0, "tz", "ZONE", "time zone, like Europe/Berlin (this machine's)",
 	  opt_set_text, AT(zone) },
 	{ 0, "from", "TIME", "times after this one (now)", opt_set_text,
 	  AT(from) },

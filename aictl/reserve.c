@@ -20,16 +20,16 @@ const struct opt reserve_opts[] = {
 	{ 0, "end", "TIME", "when it ends", opt_set_text, AT(end) },
 	{ 0, "duration", "TIME", "or how long it lasts", opt_set_text,
 	  AT(duration) },
-	{ 0, "nodes", "LIST", "the nodes that it keeps", opt_set_text,
+	{ 0, "nodes", "LIST", "nodes to reserve", opt_set_text,
 	  AT(nodes) },
-	{ 0, "count", "N", "or how many of a pool", opt_set_text, AT(count) },
-	{ 0, "pool", "POOL", "which one", opt_set_text, AT(pool) },
-	{ 0, "users", "LIST", "users and @groups that it is for", opt_set_text,
+	{ 0, "count", "N", "or how many nodes of a pool", opt_set_text, AT(count) },
+	{ 0, "pool", "POOL", "pool of these nodes", opt_set_text, AT(pool) },
+	{ 0, "users", "LIST", "users and @groups that may use it", opt_set_text,
 	  AT(users) },
-	{ 0, "maintenance", NULL, "it is for nobody", opt_set_true,
+	{ 0, "maintenance", NULL, "nobody may use it", opt_set_true,
 	  AT(maintenance) },
-	{ 0, "daily", NULL, "again each day", opt_set_true, AT(daily) },
-	{ 0, "weekly", NULL, "again each week", opt_set_true, AT(weekly) },
+	{ 0, "daily", NULL, "repeat it each day", opt_set_true, AT(daily) },
+	{ 0, "weekly", NULL, "repeat it each week", opt_set_true, AT(weekly) },
 	OPT_END
 };
 /* clang-format on */
@@ -52,7 +52,9 @@ static int take_times(const struct ctl *ctl, json_t *req, struct err *err)
 		if (parse_duration(ctl->resv.duration, &end, err) < 0)
 			return err_wrap(err, "--duration");
 		if (end == TIME_UNLIMITED)
-			return err_set(err, EINVAL, "--duration: it must end");
+			return err_set(err, EINVAL,
+			               "--duration: UNLIMITED is not possible; "
+			               "give a time");
 		end += start;
 	}
 	json_object_set_new(req, "start", json_integer(start));
@@ -95,7 +97,7 @@ static int take_users(const struct ctl *ctl, json_t *req, struct err *err)
 		s += len + (s[len] == ',');
 	}
 	if (ctl->resv.users && !json_array_size(users))
-		return err_set(err, EINVAL, "--users: it is empty");
+		return err_set(err, EINVAL, "--users: no user is named");
 	return 0;
 }
 

@@ -73,7 +73,8 @@ static int check(const struct aiq *aiq, struct err *err)
 		               "--watch and --json exclude each "
 		               "other");
 	if (aiq->noperands > LIMIT_IDS)
-		return err_set(err, EINVAL, "more than %d jobs are named",
+		return err_set(err, EINVAL,
+		               "more than %d jobs are named: name fewer",
 		               LIMIT_IDS);
 	for (size_t i = 0; i < aiq->noperands; i++) {
 		struct jobid id;

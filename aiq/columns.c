@@ -314,8 +314,9 @@ static int add_template(struct format *format, const struct view *view,
 		if (!column || width > WIDTH_MAX) {
 			buf_free(&before);
 			return err_set(err, EINVAL,
-			               "'%%%s' of the format '%s' is no column "
-			               "of squeue's that aiq knows; see aiq(1)",
+			               "'%%%s' of the format '%s' is not a "
+			               "column of squeue that aiq knows; see "
+			               "aiq(1)",
 			               s, text);
 		}
 		pick = add_pick(format, column);

@@ -87,7 +87,7 @@ static int set_limit(void *ctx, const struct opt *opt, const char *value,
 
 /* clang-format off */
 static const struct opt opts[] = {
-	{ 'a', "all", NULL, "jobs of everyone, not just mine",
+	{ 'a', "all", NULL, "jobs of everyone, not only yours",
 	  opt_set_true, AT(all) },
 	{ 'u', "user", "USER,...", "jobs of these users",
 	  opt_add_items, AT(users) },
@@ -115,7 +115,7 @@ static const struct opt opts[] = {
 	{ 0, "until", "TIME", "history up to TIME", set_past, AT(until) },
 	{ 0, "log", NULL, "print the output of JOB", .set = set_view },
 	{ 0, "script", NULL, "print the script of JOB", .set = set_view },
-	{ 0, "task", "N", "the output of task N", .set = set_task },
+	{ 0, "task", "N", "print the output of task N", .set = set_task },
 	{ 'f', "follow", NULL, "print output as it is written, until JOB ends",
 	  opt_set_true, AT(follow) },
 	{ 0, "tasks", NULL, "describe each task of an array",
@@ -130,7 +130,7 @@ static const struct opt opts[] = {
 	{ 'o', "format", "FORMAT",
 	  "columns: state,name or +name, or squeue's %i %T",
 	  opt_set_text, AT(format) },
-	{ 'h', "no-header", NULL, "no line of headers",
+	{ 'h', "no-header", NULL, "print no header line",
 	  opt_set_true, AT(no_header) },
 	{ 0, "noheader", NULL, NULL, opt_set_true, AT(no_header) },
 	{ 0, "json", NULL, "JSON", opt_set_true, AT(json) },

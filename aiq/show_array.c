@@ -136,8 +136,8 @@ static void show_states(const struct sum *sum)
 		           job_state_name((enum job_state)s));
 		all += sum->tasks[s];
 	}
-	show_line("state", "%llu tasks: %s", (unsigned long long)all,
-	          text.len ? text.data : "?");
+	show_line("state", "%llu task%s: %s", (unsigned long long)all,
+	          all == 1 ? "" : "s", text.len ? text.data : "?");
 	buf_free(&text);
 }
 

@@ -264,7 +264,7 @@ static void advise(struct conf *conf)
 static const char *mistake(void)
 {
 	if (!arg.conf)
-		return "no configuration is given (-c)";
+		return "give a configuration with -c";
 	if (!arg.jobs + !arg.swf + !arg.history != 2)
 		return "give one of --jobs, --swf and --history";
 	if (arg.advise && (arg.events || arg.summary || arg.shares))

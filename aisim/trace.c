@@ -79,10 +79,12 @@ static int check_running(const struct trace_job *job, const struct request *req,
 	if (!job->node)
 		return 0;
 	if (job->nrunning < req->min_tasks || job->nrunning > req->tasks)
-		return err_set(
-		    err, EINVAL, "nodes: %u tasks run, the job has %u%s%u",
-		    job->nrunning, req->min_tasks,
-		    req->min_tasks < req->tasks ? " to " : " of ", req->tasks);
+		return err_set(err, EINVAL,
+		               "nodes: %u task%s run%s, but the job has %u%s%u",
+		               job->nrunning, job->nrunning == 1 ? "" : "s",
+		               job->nrunning == 1 ? "s" : "", req->min_tasks,
+		               req->min_tasks < req->tasks ? " to " : " of ",
+		               req->tasks);
 	if (job->submit > 0 || job->started > 0)
 		return err_set(err, EINVAL,
 		               "a job that runs from the beginning cannot be "
@@ -202,7 +204,7 @@ static int number_dependency(struct trace *trace, struct trace_job *job,
 				        "job '%s' depends on '%.*s', which %s",
 				        job->name, (int)len, s,
 				        id ? "does not arrive before it"
-				           : "is no job");
+				           : "is not a job");
 				buf_free(&text);
 				return -1;
 			}

@@ -300,7 +300,8 @@ static int set_reserve(struct trace *trace, struct reserve_ask *ask,
 	if (users && joined(trace, users, &ask->users, err) < 0)
 		return -1;
 	if (ask->start < 0 || ask->end > TRACE_MAX_S)
-		return err_set(err, EINVAL, "time begins at 0 and ends");
+		return err_set(err, EINVAL, "times are from 0 to %lld",
+		               (long long)TRACE_MAX_S);
 	if (ask->end <= ask->start)
 		return err_set(err, EINVAL, "it would end before it begins");
 	ask->name = arena_strdup(trace->arena, name);

@@ -47,8 +47,8 @@ static int read_fields(const char *text, int64_t field[SWF_FIELDS],
 
 		if (end == text || fabs(d) > (double)TRACE_MAX_S)
 			return err_set(err, EINVAL,
-			               "field %d is no number in range: a line "
-			               "has %d",
+			               "field %d is not a number in range; a "
+			               "line has %d fields",
 			               i + 1, SWF_FIELDS);
 		field[i] = (int64_t)d;
 		text = end;
@@ -99,7 +99,8 @@ static int read_line(struct trace *trace, const char *text, uint32_t line,
 	if (spec.tasks * 1000 > cpus || spec.tasks > LIMIT_TASKS) {
 		trace->nleft_out++;
 		err_set(&trace->left_out, EINVAL,
-		        "more processors than there are");
+		        "it asks for more processors than the simulated nodes "
+		        "have");
 		return 0;
 	}
 	snprintf(name, sizeof(name), "%lld", (long long)field[SWF_JOB]);

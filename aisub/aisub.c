@@ -82,8 +82,8 @@ static int read_script(struct script *script, const char *name, struct err *err)
 		script->name = "stdin";
 		script->is_stdin = true;
 		if (isatty(fd))
-			warnx("reading the script from the terminal, to its "
-			      "end with ^D; 'aisub --help' says more");
+			warnx("reading the script from the terminal until ^D; "
+			      "see 'aisub --help'");
 	}
 	rc = batch_read(fd, script->name, &script->text, err);
 	if (fd != STDIN_FILENO)
@@ -207,7 +207,9 @@ static int print_job(struct retry *retry, const char *id, struct err *err)
 		printf("%.*s\n", (int)strcspn(rows.data, "\n"), rows.data);
 	else if (answer)
 		rc = err_set(err, ENOENT,
-		             "job %s was submitted, but is not shown", id);
+		             "job %s was submitted, but the daemon does not "
+		             "list it",
+		             id);
 	json_decref(req);
 	json_decref(answer);
 	buf_free(&rows);

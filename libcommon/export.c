@@ -70,9 +70,9 @@ static int split(struct buf *ret, bool *ret_all, const char *list,
 		else if (is_name(item.data))
 			buf_add(ret, item.data, item.len + 1);
 		else
-			rc =
-			    err_set(err, EINVAL,
-			            "'%s' is no name of a variable", item.data);
+			rc = err_set(err, EINVAL,
+			             "'%s' is not the name of a variable",
+			             item.data);
 	}
 	buf_free(&item);
 	return rc;

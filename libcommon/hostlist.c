@@ -89,7 +89,7 @@ static int expand(struct expansion *x, size_t len, const char *p)
 
 	for (; *p && *p != ',' && *p != '['; p++) {
 		if ((unsigned char)*p <= ' ' || *p == 127 || *p == ']')
-			return bad(x, p, "a character that no name has");
+			return bad(x, p, "a character that no name may have");
 		if (len == NAME_BYTES)
 			return bad(x, p, "a name too long");
 		x->name[len++] = *p;

@@ -41,8 +41,8 @@ int jobid_parse(struct jobid *ret, const char *s, struct err *err)
 
 	if (strlen(s) > LIMIT_TEXT)
 		return err_set(err, EINVAL,
-		               "a job id has at most %d bytes: name some tasks "
-		               "of '%.32s...' in another",
+		               "a job id has at most %d bytes: divide the "
+		               "tasks of '%.32s...' among several ids",
 		               LIMIT_TEXT, s);
 	number = xstrndup(s, len);
 	rc = parse_int(number, 1, INT64_MAX, &job, NULL);

@@ -52,8 +52,8 @@ enum reason_kind {
 /* X(symbol, kind, what `aiq JOB` and the man page say about it) */
 #define REASONS(X)                                                             \
 	X(None, ENDED, "nothing to explain")                                   \
-	X(Unevaluated, UNASKED, "this pass has not looked at it yet")          \
-	X(Resources, ROOM, "it would fit if others ended")                     \
+	X(Unevaluated, UNASKED, "the scheduler has not considered it yet")     \
+	X(Resources, ROOM, "it would fit if other jobs ended")                 \
 	X(Priority, TURN, "starting it would delay a job ahead of it")         \
 	X(Fragmentation, PLACE,                                                \
 	  "enough is free in total, but not where it fits")                    \

@@ -55,7 +55,7 @@ int address_parse(const char *address, char **ret_host, char **ret_port,
 	}
 	if (!colon || !colon[1] || strchr(colon, '/'))
 		return err_set(err, EINVAL,
-		               "'%s' is no address: want tcp://host:port",
+		               "'%s' is not an address: use tcp://HOST:PORT",
 		               address);
 	*ret_host = xstrndup(host, (size_t)(end - host));
 	*ret_port = xstrdup(colon + 1);

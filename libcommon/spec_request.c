@@ -33,8 +33,8 @@ static int check_counts(const struct spec *spec, const struct request *req,
 	for (size_t i = 0; i < n; i++)
 		if (constraint_count(rule[i]) > (int64_t)most)
 			return err_set(err, EINVAL,
-			               "constraint '%s' asks for %d nodes, the "
-			               "job is on no more than %u",
+			               "constraint '%s' asks for %d nodes, but "
+			               "the job has at most %u",
 			               spec->constraint,
 			               (int)constraint_count(rule[i]),
 			               (unsigned)most);
@@ -50,8 +50,8 @@ static int check_times(const struct spec *spec, struct err *err)
 		return err_set(err, EINVAL, "a time limit must be above 0");
 	if (is_set(spec->deadline) && begin + limit > spec->deadline)
 		return err_set(err, EINVAL,
-		               "the deadline is before the time it begins and "
-		               "its time limit");
+		               "the deadline is earlier than the begin time "
+		               "plus the time limit");
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 		               (long long)tasks, LIMIT_TASKS);
 	if (least > tasks)
 		return err_set(err, EINVAL,
-		               "--min-tasks %lld is more than the %lld tasks",
+		               "--min-tasks %lld is more than --tasks %lld",
 		               (long long)least, (long long)tasks);
 	if (least < tasks && spec->launch_script == 1)
 		return err_set(err, EINVAL,
@@ -87,12 +87,13 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 		               "get more tasks; use --launch=tasks");
 	if (nodes > tasks)
 		return err_set(err, EINVAL,
-		               "%lld nodes for %lld tasks: some would be idle",
+		               "--nodes %lld is more than --tasks %lld: some "
+		               "nodes would be idle",
 		               (long long)nodes, (long long)tasks);
 	if (nodes && each && tasks > nodes * each)
 		return err_set(err, EINVAL,
-		               "%lld tasks do not fit %lld nodes with at most "
-		               "%lld on each",
+		               "--tasks %lld is more than --nodes %lld times "
+		               "--tasks-per-node %lld",
 		               (long long)tasks, (long long)nodes,
 		               (long long)each);
 	req->tasks = (uint32_t)tasks;
@@ -146,13 +147,14 @@ static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
 {
 	if (gpus && (gpus < tasks ? tasks % gpus : gpus % tasks))
 		return err_set(err, EINVAL,
-		               "%lld GPUs cannot be divided evenly among %lld "
+		               "%lld GPU%s cannot be divided evenly among %lld "
 		               "tasks",
-		               (long long)gpus, (long long)tasks);
+		               (long long)gpus, gpus == 1 ? "" : "s",
+		               (long long)tasks);
 	if (gpus && gpus * 1000 < tasks)
-		return err_set(err, EINVAL,
-		               "%lld tasks are too many for %lld GPUs",
-		               (long long)tasks, (long long)gpus);
+		return err_set(
+		    err, EINVAL, "%lld tasks are too many for %lld GPU%s",
+		    (long long)tasks, (long long)gpus, gpus == 1 ? "" : "s");
 	*ret_milli = gpus * 1000 / tasks;
 	return 0;
 }

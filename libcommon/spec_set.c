@@ -215,7 +215,10 @@ int spec_set_grace(void *ctx, const struct opt *opt, const char *value,
 	if (parse_duration(value, &seconds, err) < 0)
 		return -1;
 	if (seconds < 0)
-		return err_set(err, EINVAL, "'%s': a grace must end", value);
+		return err_set(err, EINVAL,
+		               "'%s': UNLIMITED is not possible; "
+		               "give a time",
+		               value);
 	*int_at(ctx, opt) = seconds;
 	return 0;
 }

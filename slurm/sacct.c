@@ -165,7 +165,7 @@ static const struct opt opts[] = {
 	{ 'L', "allclusters", NULL, NULL, .set = command_ignore },
 	{ 0, "delimiter", "TEXT", "between columns, in place of |", opt_set_text, AT(delimiter) },
 	{ 'D', "duplicates", NULL, NULL, .set = command_ignore },
-	{ 'E', "endtime", "TIME", "jobs that were there before", set_time, AT(until) },
+	{ 'E', "endtime", "TIME", "jobs that existed before this time", set_time, AT(until) },
 	{ 'o', "format", "NAME[%WIDTH],...", "columns", opt_set_text, AT(format) },
 	{ 'e', "helpformat", NULL, "list the columns", opt_set_true, AT(help) },
 	{ 'j', "jobs", "JOB,...", "these jobs: 12, 12_3", .set = set_jobs },
@@ -174,12 +174,12 @@ static const struct opt opts[] = {
 	{ 0, "name", "NAME,...", "jobs of these names", command_add_items, SELECT_AT(names) },
 	{ 'N', "nodelist", "NODE,...", "jobs on these nodes", command_add_items, SELECT_AT(nodes) },
 	{ 0, "noconvert", NULL, "sizes in megabytes", opt_set_true, AT(no_convert) },
-	{ 'n', "noheader", NULL, "no line of headers", opt_set_true, AT(no_header) },
+	{ 'n', "noheader", NULL, "print no header line", opt_set_true, AT(no_header) },
 	{ 'r', "partition", "QUEUE,...", "jobs of these queues", command_add_items, SELECT_AT(queues) },
 	{ 'p', "parsable", NULL, "columns end with |", opt_set_true, AT(parsable) },
 	{ 'P', "parsable2", NULL, "| between columns", opt_set_true, AT(parsable2) },
 	{ 'q', "qos", "CLASS,...", "jobs of these classes", command_add_items, SELECT_AT(classes) },
-	{ 'S', "starttime", "TIME", "jobs that were there after", set_time, AT(since) },
+	{ 'S', "starttime", "TIME", "jobs that existed after this time", set_time, AT(since) },
 	{ 's', "state", "STATE,...", "jobs in these states", .set = select_add_states },
 	{ 'T', "truncate", NULL, NULL, .set = command_ignore },
 	{ 0, "units", "UNIT", NULL, .set = command_ignore },
@@ -504,7 +504,8 @@ int sacct_main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	if (json_array_size(s.by.ids) > LIMIT_IDS) {
-		command_error("more than %d jobs are named", LIMIT_IDS);
+		command_error("more than %d jobs are named: name fewer",
+		              LIMIT_IDS);
 		status = EXIT_FAILURE;
 	} else if (make_columns(&s) < 0) {
 		status = EXIT_FAILURE;

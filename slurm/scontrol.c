@@ -234,7 +234,7 @@ static int refuse(struct scontrol *s, char **words)
 	(void)s;
 	fprintf(stderr,
 	        "scontrol: error: %s is not supported: queues and nodes are "
-	        "in aischedd.conf, aictl(8) changes what runs\n",
+	        "in aischedd.conf, aictl(1) changes what runs\n",
 	        words[0]);
 	return EXIT_FAILURE;
 }

@@ -97,7 +97,7 @@ static int set_workdir(struct submit *submit, struct err *err)
 		return 0;
 	cwd = getcwd(NULL, 0);
 	if (!cwd)
-		return err_sys(err, "the current folder");
+		return err_sys(err, "cannot find the current folder");
 	path = dir ? xasprintf("%s/%s", cwd, dir) : xstrdup(cwd);
 	submit->spec.workdir = arena_strdup(submit->arena, path);
 	free(path);

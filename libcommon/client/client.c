@@ -179,7 +179,7 @@ static int take_hello(struct client *client, struct err *err)
 	} else if (frame.head.kind != FRAME_HELLO ||
 	           json_unpack(body, "{s:s, s:s}", "cluster", &cluster, "nonce",
 	                       &nonce) < 0) {
-		rc = err_set(err, EPROTO, "'%s' is not aischedd",
+		rc = err_set(err, EPROTO, "the server at '%s' is not aischedd",
 		             client->address);
 	} else {
 		client->cluster = xstrdup(cluster);
@@ -425,7 +425,7 @@ static int check_proof(struct client *client, const struct in_frame *frame,
 	if (memcmp(want, got, WIRE_DIGEST))
 		return err_set(err, EACCES,
 		               "the answer from '%s' is not aischedd's: its "
-		               "credential belongs to another",
+		               "credential belongs to another answer",
 		               client->address);
 	if (!is_daemon_uid(uid))
 		return err_set(err, EACCES,

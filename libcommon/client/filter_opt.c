@@ -56,8 +56,8 @@ int opt_add_states(void *ctx, const struct opt *opt, const char *value,
 		state = job_state_parse(name);
 		if (state < 0 && strcasecmp(name, "all") != 0)
 			return err_set(err, EINVAL,
-			               "'%.*s' is no state of a job; "
-			               "aisched(7) lists them",
+			               "'%.*s' is not a job state; aisched(7) "
+			               "lists them",
 			               (int)len, s);
 		if (state >= 0)
 			add_state(list, state);

@@ -35,7 +35,7 @@ static int check_deepest(char *path, struct err *err)
 			return err_set(err, ENOTDIR, "'%s' is not a folder",
 			               path);
 		if (access(path, W_OK | X_OK) < 0)
-			return err_sys(err, "nothing can be made in '%s'",
+			return err_sys(err, "cannot create files in '%s'",
 			               path);
 		return 0;
 	} while (go_up(path));

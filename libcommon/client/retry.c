@@ -111,7 +111,7 @@ int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
 	retry->patience_s = patience;
 	ended = json_object_get(answer, "jobs");
 	if (answer && json_array_size(ended) < n)
-		err_set(err, ENOENT, "the history no longer has its end");
+		err_set(err, ENOENT, "its outcome is no longer in the history");
 	else if (answer)
 		highest = 0;
 	json_array_foreach(ended, i, job)

@@ -71,9 +71,10 @@ static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
 		                  cfg_title(section), path);
 	if (n > max)
 		return build_fail(nodes->b, at,
-		                  "node '%s': topology '%s' has %zu parts, "
-		                  "topology.levels has %zu",
-		                  cfg_title(section), path, n, max);
+		                  "node '%s': topology '%s' has %zu part%s, "
+		                  "but topology.levels has %zu",
+		                  cfg_title(section), path, n,
+		                  n == 1 ? "" : "s", max);
 	return 0;
 }
 
@@ -93,8 +94,8 @@ static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
 	if (n % list.n) {
 		build_fail(nodes->b, at,
 		           "node '%s': topology has %zu places, which do not "
-		           "divide %zu nodes evenly",
-		           cfg_title(section), list.n, n);
+		           "divide %zu node%s evenly",
+		           cfg_title(section), list.n, n, n == 1 ? "" : "s");
 		goto out;
 	}
 	for (size_t i = 0; i < list.n; i++) {

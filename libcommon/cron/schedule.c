@@ -145,11 +145,12 @@ static int check_number(const char *text, struct err *err)
 		at += strcspn(at, " \t");
 		at += strspn(at, " \t");
 	}
-	return n == NFIELDS ? 0
-	                    : err_set(err, EINVAL,
-	                              "'%s' has %zu fields, not 5: minute hour "
-	                              "day-of-month month day-of-week",
-	                              text, n);
+	return n == NFIELDS
+	           ? 0
+	           : err_set(err, EINVAL,
+	                     "'%s' has %zu field%s, not 5: minute hour "
+	                     "day-of-month month day-of-week",
+	                     text, n, n == 1 ? "" : "s");
 }
 
 static int parse_fields(struct schedule *ret, const char *text, struct err *err)

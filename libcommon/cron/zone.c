@@ -69,7 +69,7 @@ static int take_head(struct input *in, size_t time_size, struct counts *ret,
 	size = ret->time * (time_size + 1) + ret->type * 6 + ret->chars +
 	       ret->leap * (time_size + 4) + ret->isstd + ret->isut;
 	if ((uint64_t)(in->end - in->p) < size)
-		return err_set(err, EINVAL, "it is cut");
+		return err_set(err, EINVAL, "it is truncated");
 	return 0;
 }
 

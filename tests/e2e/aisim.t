@@ -62,7 +62,7 @@ grep -q "no job has started; the first: .*memory" "$dir/err"
 result $? "it says when nodes lack memory and nothing can start"
 sed 's/^/# /' "$dir/err"
 
-bad 2 "no configuration is given" -j "$dir/jobs"
+bad 2 "give a configuration with -c" -j "$dir/jobs"
 bad 2 "give one of --jobs, --swf and --history" -c "$dir/conf"
 bad 2 "give one of" -c "$dir/conf" -j "$dir/jobs" --swf "$dir/jobs"
 bad 2 "no operands" -c "$dir/conf" -j "$dir/jobs" more

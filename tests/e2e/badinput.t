@@ -28,7 +28,7 @@ misuse "what has no effect yet" "--cron: has no effect yet" \
 	aisub --cron x --wrap true
 fails "a contradiction" 2 "give only one of --mem-per-task, --mem and" \
 	aisub --mem 1G --mem-per-cpu 1G --wrap true
-fails "more nodes than tasks" 2 "2 nodes for 1 tasks" \
+fails "more nodes than tasks" 2 "--nodes 2 is more than --tasks 1" \
 	aisub -N 2 -n 1 --wrap true
 fails "arguments of --wrap" 2 "'more' is one word too many" aisub --wrap true more
 fails "a variable" 2 "AISUB_TASKS: " env AISUB_TASKS=x aisub --wrap true

@@ -221,7 +221,7 @@ ok "as aiq calls it" aictl update "$id" name=renamed
 is "is another name" "$(field "$id" name)" renamed
 fails "no such queue" 1 "there is no queue 'x'" aictl update "$id" queue=x
 fails "what can never fit" 1 "needs 99 CPUs" aictl update "$id" cpus-per-task=99
-fails "not a field" 2 "update takes JOB... field=value..." aictl update "$id" x
+fails "not a field" 2 "update takes JOB... FIELD=VALUE..." aictl update "$id" x
 is "nothing changed" "$(field "$id" cpus) $(field "$id" comment)" "1 -"
 aicancel "$id"
 id=$(sleeper -t 10)

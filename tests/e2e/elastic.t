@@ -116,7 +116,7 @@ ok "with all of its tasks" wait_for "[ \"\$(processes $id)\" = 0 ]"
 
 fails "one process cannot grow" 2 "use --launch=tasks" \
 	aisub -n 4 --min-tasks 2 --launch=script --wrap true
-fails "at least more than all" 2 "is more than the 4 tasks" \
+fails "at least more than all" 2 "is more than --tasks 4" \
 	aisub -n 4 --min-tasks 5 --wrap true
 
 done_testing

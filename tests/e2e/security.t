@@ -111,7 +111,7 @@ fails "a higher priority needs an operator" 1 "needs an operator of queue 'defau
 fails "a negative nice, too" 1 "needs an operator" \
 	as_user nobody aisub --nice=-5 --wrap true
 fails "a folder that is not there" 1 \
-	"aisub: working directory '$dir/no/where' is not there: nothing can be made in '$dir'" \
+	"aisub: working directory '$dir/no/where' is not there: cannot create files in '$dir'" \
 	as_user nobody aisub -D "$dir/no/where" --wrap true
 fails "a long grace" 1 "allows a grace of at most 0:01" \
 	as_user nobody aisub --grace 100d --wrap true

@@ -41,6 +41,6 @@ else
 fi
 fails "nobody there" 1 "cannot reach aischedd at '127.0.0.1:1'" \
 	aiq --socket 127.0.0.1:1
-fails "no address" 1 "'127.0.0.1:' is no address" aiq --socket 127.0.0.1:
+fails "no address" 1 "'127.0.0.1:' is not an address" aiq --socket 127.0.0.1:
 
 done_testing

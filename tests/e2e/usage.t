@@ -40,7 +40,7 @@ script()
 
 check 1 "cannot reach aischedd at '/nonexistent/socket'" aiq
 check 1 "cannot reach aischedd at '/tmp/other'" aiq --socket /tmp/other
-check 2 "'XX' is no state of a job" aiq -t R,XX
+check 2 "'XX' is not a job state" aiq -t R,XX
 check 2 "empty name" aiq -u alice,
 check 2 "there is no column 'foo' of jobs" aiq -o job_id,foo
 check 2 "there is no column 'user' of nodes" aiq --nodes -o user
@@ -68,13 +68,13 @@ check 2 "unknown command 'foo'" aictl foo
 check 2 "cron takes next SCHEDULE" aictl cron list
 check 2 "unknown command 'crom'" aictl crom list
 check 2 "hold takes JOB..." aictl hold
-check 2 "reload takes no words" aictl reload now
+check 2 "reload takes no arguments" aictl reload now
 check 2 "unknown option '--foo'" aictl hold --foo 12
 check 2 "drain needs a reason" aictl drain n1
 check 2 "option '--reason' needs a value" aictl drain n1 -r
 check 2 "'ajar'" aictl queue ajar train
 check 2 "'name' is not FIELD=VALUE" aictl update 12 time=1 name
-check 2 "update takes JOB... field=value..." aictl update 12 13
+check 2 "update takes JOB... FIELD=VALUE..." aictl update 12 13
 check 2 "--wait" aictl ping --wait soon
 check 1 "bad job id 'x'" aictl hold x
 check 1 "cannot reach aischedd" aictl ping

@@ -106,11 +106,11 @@ static const struct {
 	{ "{\"id\":\"a\",\"nodes\":[\"x\"]}",
 	  ":1: nodes: there is no node 'x'" },
 	{ "{\"id\":\"a\",\"nodes\":[\"n0\",\"n0\"]}",
-	  ":1: job 'a': nodes: 2 tasks run, the job has 1" },
+	  ":1: job 'a': nodes: 2 tasks run, but the job has 1" },
 	{ "{\"id\":\"a\",\"nodes\":[\"n0\"],\"submit\":5}",
 	  ":1: job 'a': a job that runs from the beginning" },
 	{ "{\"id\":\"a\",\"dependency\":\"afterok:b\"}",
-	  ":1: job 'a' depends on 'b', which is no job" },
+	  ":1: job 'a' depends on 'b', which is not a job" },
 	{ "{\"id\":\"a\",\"dependency\":\"afterok:a\"}",
 	  ":1: job 'a' depends on 'a', which does not arrive before it" },
 	{ "{\"id\":\"b\"}\n{\"id\":\"a\",\"dependency\":\"behind:b\"}",
@@ -268,8 +268,8 @@ START_TEST(swf_bad)
 	struct err err;
 
 	ck_assert_int_eq(read_text(trace_read_swf, ";\n1 2 3\n", &err), -1);
-	ck_assert_str_eq(err.text, ":2: field 4 is no number in range: a line "
-	                           "has 18");
+	ck_assert_str_eq(err.text, ":2: field 4 is not a number in range; a "
+	                           "line has 18 fields");
 }
 END_TEST
 

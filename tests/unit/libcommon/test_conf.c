@@ -211,8 +211,8 @@ static const struct {
 	  "nodes evenly" },
 	{ "a place deeper than the levels",
 	  "topology { levels = {rack} } node n {\n topology = \"b0/r1\" }",
-	  "t:2: node 'n': topology 'b0/r1' has 2 parts, topology.levels has "
-	  "1" },
+	  "t:2: node 'n': topology 'b0/r1' has 2 parts, but topology.levels "
+	  "has 1" },
 	{ "a place without a name",
 	  "topology { levels = {zone, rack} } node n { topology = \"/r1\" }",
 	  "t:1: node 'n': topology '/r1' has an empty part" },

@@ -27,8 +27,8 @@ static const struct {
 	{ "a name that begins another", "C=1,ALL", "A=1|B=|CC=x=y|C=1|" },
 	{ "quotes keep commas", "D='a,b',E=\"c,'d\"", "D=a,b|E=c,'d|" },
 	{ "an empty value", "A=", "A=|" },
-	{ "no name", "=1", "'=1' is no name of a variable" },
-	{ "a bad name", "1A", "'1A' is no name of a variable" },
+	{ "no name", "=1", "'=1' is not the name of a variable" },
+	{ "a bad name", "1A", "'1A' is not the name of a variable" },
 	{ "a quote is open", "A='x", "a quote without its end" },
 };
 

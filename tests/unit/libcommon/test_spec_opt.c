@@ -147,7 +147,7 @@ static const struct {
 	{ "gpus of several types", "gpus=a:1,b:2", "", "", "!--gpus: bad GPUs*" },
 	{ "an empty text", "job-name=", "", "", "!--job-name: it is empty" },
 	{ "a bad list of variables", "export=1=2", "", "",
-	  "!--export: '1=2' is no name of a variable" },
+	  "!--export: '1=2' is not the name of a variable" },
 	{ "a bad host list", "nodelist=n[", "", "", "!--nodelist: *" },
 	{ "a bad dependency", "", "", "#AISUB -d after:x\n",
 	  "!s:1: --dependency: bad dependency*" },

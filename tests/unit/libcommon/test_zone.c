@@ -158,7 +158,7 @@ static const struct {
 	{ "000011", "\0\x02\0\0\0\0\0", 7, "UTC0", "offset is too large" },
 	{ "000001", "\0", 1, "UTC0", "it has no offset" },
 	{ "001011", T2 "\0\0\0\1" TYPE "\0", 19, "UTC0", "leap seconds" },
-	{ "000911", TYPE "\0", 7, "UTC0", "it is cut" },
+	{ "000911", TYPE "\0", 7, "UTC0", "it is truncated" },
 	{ "000011", TYPE "\0", 7, "UTC", "bad time zone rule 'UTC'" },
 	{ "000011", TYPE "\0", 7, "U0", "bad time zone rule" },
 	{ "000011", TYPE "\0", 7, "<+03-3", "bad time zone rule" },

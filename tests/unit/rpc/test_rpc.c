@@ -222,7 +222,7 @@ START_TEST(second_daemon_is_refused)
 	listen_fails(file, EADDRINUSE, "is no socket");
 	listen_fails("/nonexistent/folder/socket", ENOENT, "cannot listen at");
 	listen_fails("tcp://nowhere.invalid:1", EINVAL, "cannot listen at");
-	listen_fails("tcp://7117", EINVAL, "want tcp://host:port");
+	listen_fails("tcp://7117", EINVAL, "use tcp://HOST:PORT");
 	ping_works();
 	free(file);
 }

@@ -27,7 +27,7 @@ static const struct {
 	  { FULL, "budget 1", "plan", "plan",
 	    "why 2 => Resources: needs 1 CPU on one node; n0 has the most free, "
 	    "0 of 4; waits for job 1 to end",
-	    "why 4 => Unevaluated: this pass has not looked at it yet" } },
+	    "why 4 => Unevaluated: the scheduler has not considered it yet" } },
 	{ "what is free by now is for a later pass of those who were asked",
 	  { FULL, "budget 1", "plan", "end 1 0", "plan",
 	    "jobs => 1 CD, 2 PD Resources, 3 CF, 4 PD Unevaluated, 5 PD "
