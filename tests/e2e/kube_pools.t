@@ -182,7 +182,7 @@ sed -e "s,$dir/state\",$dir/second/state\",
 second_pid=$!
 wait_for second aictl ping
 ok "another daemon waits for the Lease" wait_for second status_has \
-	"another daemon acts there"
+	"another daemon runs jobs there"
 like "of this one" "$(second aictl status)" "holds Lease 'aischedd-test'"
 id=$(second aisub --parsable --pool one --gpus-per-task 1 --wrap true)
 kill -STOP "$daemon_pid"
@@ -196,7 +196,7 @@ cancel=$!
 kill -CONT "$daemon_pid"
 wait "$cancel"
 ok "this one comes back, and waits for the Lease" wait_for status_has \
-	"another daemon acts there"
+	"another daemon runs jobs there"
 is "although it is to end a job" "$(state_of "$one")" COMPLETING
 is "whose pod nobody has touched" "$(pods "$one" \
 	'.status.phase}{.metadata.annotations.aisched\.io/leave')" Running

@@ -200,8 +200,8 @@ static void on_read(const struct kube_answer *answer, void *arg)
 	lease->until_ms = 0; /* give up the rest of our time */
 	holder = kube_text(&r, "spec.holderIdentity");
 	err_set(&lease->err, EBUSY,
-	        "another daemon acts there: '%s' holds Lease '%s' in namespace "
-	        "'%s'; waiting until it no longer does",
+	        "another daemon runs jobs there: '%s' holds Lease '%s' in "
+	        "namespace '%s'; waiting until it no longer does",
 	        holder ? holder : "", lease->name, lease->namespace);
 	wait_ms(lease, RETRY_MS);
 	tell(lease);

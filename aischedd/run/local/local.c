@@ -156,8 +156,9 @@ static char *find_shepherd(struct err *err)
 		free(path);
 	}
 	err_set(err, ENOENT,
-	        "no program 'aisched-shepherd' found from '%s%s' on", dir,
-	        places[0]);
+	        "cannot find the program 'aisched-shepherd', in '%s%s' or "
+	        "elsewhere",
+	        dir, places[0]);
 	return NULL;
 }
 
@@ -168,8 +169,8 @@ static void note_shortcomings(struct local *l)
 		const char *text;
 	} missing[] = {
 		{ CG_MEMORY, "Memory: no cgroup controller; the memory of a "
-		             "job is looked at several times a second and "
-		             "may exceed its limit in between." },
+		             "job is measured several times a second and may "
+		             "exceed its limit in between." },
 		{ CG_CPU, "CPUs: no cgroup controller; jobs that share a CPU "
 		          "are not held to their parts of it." },
 		{ CG_CPUSET, "CPUs: no cgroup controller; a job starts on its "

@@ -33,7 +33,8 @@ int tmp_make(int dirfd, const char *path, struct err *err)
 		return err_sys(err, "cannot open '%s'", path);
 	if (!is_ours(fd)) {
 		close(fd);
-		return err_set(err, EPERM, "somebody else has put '%s' there",
+		return err_set(err, EPERM,
+		               "'%s' exists and belongs to somebody else",
 		               path);
 	}
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)

@@ -40,7 +40,7 @@ static void let_run(struct kube_adoptee *j)
 	if (j->at.width > j->run.nslots) {
 		snprintf(text, sizeof(text),
 		         "it was queued with parallelism %u and has %u now: "
-		         "make it anew",
+		         "delete it and create it again",
 		         j->run.nslots, j->at.width);
 		kube_adopt_end_fail(j, FAULT_USER, text);
 		return;
@@ -72,7 +72,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	         p->pod.use.mem_mib > most->mem_mib ||
 	         p->pod.use.gpus > most->gpus)
 		text = xasprintf("pod %s asks for more than the Job did when "
-		                 "it was queued: make it anew",
+		                 "it was queued: delete it and create it again",
 		                 p->pod.name);
 	if (text) {
 		slot->failed = true;
@@ -148,8 +148,9 @@ static void check_timeout(struct kube_adoptee *j)
 	if (j->run.started || s <= 0 ||
 	    clock_boot_ms() - j->run.since_ms < s * 1000)
 		return;
-	snprintf(text, sizeof(text), "not all of it ran after %lld s%s%s",
-	         (long long)s, wait ? ": " : "", wait ? wait : "");
+	snprintf(text, sizeof(text),
+	         "not all of its pods ran within %lld s%s%s", (long long)s,
+	         wait ? ": " : "", wait ? wait : "");
 	for (uint32_t i = 0; i < j->run.nslots; i++)
 		j->run.slot[i].failed = !j->run.slot[i].ran;
 	kube_adopt_end_fail(j, FAULT_SYSTEM, text);
@@ -269,8 +270,8 @@ bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 static const char *const why_text[] = {
 	[STOP_CANCEL] = "it was cancelled",
 	[STOP_TIME_LIMIT] = "it reached its time limit",
-	[STOP_REQUEUE] = "it goes back to its queue",
-	[STOP_PREEMPT] = "it was taken down for others, or by an operator",
+	[STOP_REQUEUE] = "it was requeued",
+	[STOP_PREEMPT] = "it was evicted for other jobs, or by an operator",
 	[STOP_NODE_FAIL] = "its node failed",
 	[STOP_DEADLINE] = "it cannot meet its deadline",
 };

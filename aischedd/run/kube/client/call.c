@@ -159,7 +159,8 @@ void kube_call_give_up(struct kube_call *call)
 	if (!why->code)
 		why = &call->http->trouble;
 	if (call->guarded)
-		err_set(&err, ETIMEDOUT, "no answer while we may act%s%s",
+		err_set(&err, ETIMEDOUT,
+		        "no answer before this daemon's Lease expired%s%s",
 		        why->code ? ": " : "", why->code ? why->text : "");
 	else
 		err_set(&err, ETIMEDOUT, "no answer within %g s%s%s",

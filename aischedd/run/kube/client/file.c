@@ -37,7 +37,7 @@ char *kube_file_read(const char *path, struct arena *arena, size_t *ret_len,
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		err_sys(err, "'%s'", path);
 	} else if (!S_ISREG(st.st_mode)) {
-		err_set(err, EINVAL, "'%s' is no file", path);
+		err_set(err, EINVAL, "'%s' is not a file", path);
 	} else if (st.st_size > FILE_MAX) {
 		err_set(err, EFBIG, "'%s' is larger than %d MiB", path,
 		        (int)(FILE_MAX >> 20));
@@ -47,7 +47,7 @@ char *kube_file_read(const char *path, struct arena *arena, size_t *ret_len,
 			err_sys(err, "'%s'", path);
 			text = NULL;
 		} else if (memchr(text, '\0', len)) {
-			err_set(err, EINVAL, "'%s' is no text", path);
+			err_set(err, EINVAL, "'%s' is not text", path);
 			text = NULL;
 		} else {
 			*ret_len = len;

@@ -129,7 +129,7 @@ static int quantity(const json_t *value, int scale, int64_t *ret,
 		s = text;
 	}
 	if (!s)
-		return err_set(err, EINVAL, "a quantity is no text");
+		return err_set(err, EINVAL, "a quantity is not a text");
 	minus = *s == '-';
 	if (!take_quantity(s + (minus || *s == '+'), &n))
 		return err_set(err, EINVAL, "bad quantity '%s'", s);
@@ -167,10 +167,10 @@ static json_t *find(struct kube_reader *r, const char *path)
 	return json_is_null(at) ? NULL : (json_t *)at;
 }
 
-static void wrong(struct kube_reader *r, const char *path, const char *is_no)
+static void wrong(struct kube_reader *r, const char *path, const char *want)
 {
 	if (!r->err.code)
-		err_set(&r->err, EPROTO, "%s is no %s", path, is_no);
+		err_set(&r->err, EPROTO, "%s is not %s", path, want);
 }
 
 const char *kube_text(struct kube_reader *r, const char *path)
@@ -178,7 +178,7 @@ const char *kube_text(struct kube_reader *r, const char *path)
 	const json_t *value = find(r, path);
 
 	if (value && !json_is_string(value))
-		wrong(r, path, "text");
+		wrong(r, path, "a text");
 	return json_string_value(value);
 }
 
@@ -189,7 +189,7 @@ int64_t kube_int(struct kube_reader *r, const char *path, int64_t absent)
 	if (!value)
 		return absent;
 	if (!json_is_integer(value)) {
-		wrong(r, path, "whole number");
+		wrong(r, path, "a whole number");
 		return absent;
 	}
 	return json_integer_value(value);
@@ -202,7 +202,7 @@ bool kube_bool(struct kube_reader *r, const char *path, bool absent)
 	if (!value)
 		return absent;
 	if (!json_is_boolean(value)) {
-		wrong(r, path, "boolean");
+		wrong(r, path, "a boolean");
 		return absent;
 	}
 	return json_is_true(value);
@@ -214,7 +214,7 @@ json_t *kube_list(struct kube_reader *r, const char *path)
 
 	if (!value || json_is_array(value))
 		return value;
-	wrong(r, path, "list");
+	wrong(r, path, "a list");
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ json_t *kube_map(struct kube_reader *r, const char *path)
 
 	if (!value || json_is_object(value))
 		return value;
-	wrong(r, path, "object");
+	wrong(r, path, "an object");
 	return NULL;
 }
 
@@ -234,7 +234,7 @@ int64_t kube_time(struct kube_reader *r, const char *path)
 	int64_t us = 0;
 
 	if (s && rfc3339_parse(s, &us, NULL) < 0)
-		wrong(r, path, "time");
+		wrong(r, path, "a time");
 	return us;
 }
 
@@ -245,7 +245,7 @@ static int64_t find_quantity(struct kube_reader *r, const char *path, int scale,
 	int64_t ret = absent;
 
 	if (value && quantity(value, scale, &ret, NULL) < 0)
-		wrong(r, path, "quantity");
+		wrong(r, path, "a quantity");
 	return ret;
 }
 

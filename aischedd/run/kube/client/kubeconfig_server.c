@@ -45,7 +45,7 @@ int kube_config_set_server(struct kube_config *c, const char *server,
 	    url_part(c, url, CURLUPART_QUERY) ||
 	    url_part(c, url, CURLUPART_FRAGMENT)) {
 		err_set(err, EINVAL,
-		        "server '%s' is no address like https://HOST:6443",
+		        "server '%s' is not an address like https://HOST:6443",
 		        server);
 		goto out;
 	}
@@ -93,8 +93,8 @@ int kube_config_read_cluster(struct kube_config_loader *l,
 	c->compress = !kube_config_entry_is_true(e, "disable-compression");
 	c->insecure = kube_config_entry_is_true(e, "insecure-skip-tls-verify");
 	if (tls_name && !is_host(tls_name)) {
-		err_set(l->err, EINVAL, "tls-server-name '%s' is no host name",
-		        tls_name);
+		err_set(l->err, EINVAL,
+		        "tls-server-name '%s' is not a host name", tls_name);
 		return kube_config_entry_wrong(l, e);
 	}
 	if (kube_config_entry_read_pem(l, e, "certificate-authority",

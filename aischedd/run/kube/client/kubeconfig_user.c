@@ -96,8 +96,8 @@ static int check_plugin(const struct kube_plugin *plugin,
 
 	if (!plugin->argv || !plugin->env)
 		return err_set(err, EINVAL,
-		               "args is no list of texts, or env no list of "
-		               "name and value");
+		               "args must be a list of texts, and env a list "
+		               "of name and value");
 	if (!plugin->api_version ||
 	    (strcmp(plugin->api_version, KUBE_PLUGIN_V1) &&
 	     strcmp(plugin->api_version, KUBE_PLUGIN_V1BETA1)))
@@ -107,8 +107,8 @@ static int check_plugin(const struct kube_plugin *plugin,
 		               KUBE_PLUGIN_V1);
 	if (mode && !strcmp(mode, "Always"))
 		return err_set(err, EINVAL,
-		               "interactiveMode is Always, and there is nobody "
-		               "to ask");
+		               "interactiveMode is Always, but the daemon "
+		               "cannot ask anybody");
 	return 0;
 }
 

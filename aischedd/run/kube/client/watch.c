@@ -111,7 +111,8 @@ static int on_error(struct kube_watch *w, const json_t *status, struct err *err)
 
 	w->expired = code == 410;
 	return err_set(err, w->expired ? ESTALE : EIO, "watch of %s: %s",
-	               w->path, message ? message : "an error without a word");
+	               w->path,
+	               message ? message : "an error without a message");
 }
 
 /* Handle an event of a watch: type and object. */
@@ -216,7 +217,7 @@ static void list_done(struct kube_watch *w, const struct kube_answer *answer)
 	if (answer->err)
 		err = *answer->err;
 	else if (!kube_split_is_whole(&w->split))
-		err_set(&err, EPROTO, "list of %s: it was cut off", w->path);
+		err_set(&err, EPROTO, "list of %s: it was truncated", w->path);
 	else
 		r.obj = rest = kube_split_rest(&w->split, &err);
 	version = kube_text(&r, "metadata.resourceVersion");

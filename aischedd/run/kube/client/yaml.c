@@ -25,7 +25,7 @@ static int advance(struct yaml_reader *r)
 	if (yaml_parser_parse(&r->parser, &r->event))
 		return 0;
 	return fail(r, &r->parser.problem_mark,
-	            r->parser.problem ? r->parser.problem : "this is no YAML");
+	            r->parser.problem ? r->parser.problem : "this is not YAML");
 }
 
 /* Quoted scalars are always strings. */
@@ -72,10 +72,10 @@ static int fill_map(struct yaml_reader *r, json_t *map, int depth)
 		if (r->event.type == YAML_MAPPING_END_EVENT)
 			return 0;
 		if (r->event.type != YAML_SCALAR_EVENT)
-			return fail(r, &mark, "a key is no text");
+			return fail(r, &mark, "a key is not text");
 		key = read_scalar(r);
 		if (!json_is_string(key))
-			fail(r, &mark, "a key is no text");
+			fail(r, &mark, "a key is not text");
 		else if (json_object_get(map, json_string_value(key)))
 			fail(r, &mark, "a key is given twice");
 		else if (advance(r) == 0)
@@ -102,7 +102,7 @@ static json_t *read_node(struct yaml_reader *r, int depth)
 	}
 	if (r->event.type == YAML_ALIAS_EVENT) {
 		fail(r, &r->event.start_mark,
-		     "aliases are not taken here; write the value out");
+		     "aliases are not supported; write the value out");
 		return NULL;
 	}
 	if (r->event.type == YAML_SCALAR_EVENT)

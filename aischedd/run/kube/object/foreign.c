@@ -232,8 +232,8 @@ static int check_containers(const struct wish *w, const char *list,
 			if (json_integer_value(
 				json_object_get(port, "hostPort")))
 				return err_set(err, EINVAL,
-				               "ports of hosts are not looked "
-				               "at: leave out hostPort");
+				               "ports of hosts are not "
+				               "supported: leave out hostPort");
 	}
 	return 0;
 }
@@ -261,7 +261,7 @@ static int check_rules(const struct wish *w, struct err *err)
 		if (strcmp(text_at(c, "whenUnsatisfiable"), "ScheduleAnyway"))
 			return err_set(err, EINVAL,
 			               "topologySpreadConstraints are not "
-			               "looked at: use " PREFIX "topology");
+			               "supported: use " PREFIX "topology");
 	return 0;
 }
 

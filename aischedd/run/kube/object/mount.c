@@ -135,7 +135,7 @@ static int add_mount(struct kube_volumes *v, const struct conf_pool *pool,
 	if (!parse_mount(copy, &m)) {
 		free(copy);
 		return err_set(err, EINVAL,
-		               "mount '%s': want PATH[:PATH][:ro] or "
+		               "mount '%s': use PATH[:PATH][:ro] or "
 		               "pvc:CLAIM:PATH[:ro]",
 		               text);
 	}

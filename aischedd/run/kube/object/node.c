@@ -174,7 +174,7 @@ void kube_node_read_health(const json_t *obj, const struct conf_pool *pool,
 		if (!type || strcmp(type, "Ready") != 0)
 			continue;
 		ready = is ? is : "";
-		why = text && *text ? text : "its kubelet says so";
+		why = text && *text ? text : "its kubelet gives no reason";
 	}
 	*ret = (struct kube_node_said){ 0 };
 	ret->down = strcmp(ready, "True") != 0;

@@ -505,7 +505,8 @@ START_TEST(what_is_guarded_waits_while_it_may)
 	ms = 0;
 	world_run(&w, &r.done);
 	ck_assert_int_eq(r.err.code, ETIMEDOUT);
-	ck_assert_str_eq(r.err.text, "no answer while we may act");
+	ck_assert_str_eq(r.err.text,
+	                 "no answer before this daemon's Lease expired");
 	ck_assert_uint_eq(server_requests(w.server), 1);
 	kube_http_cancel(first.call);
 }

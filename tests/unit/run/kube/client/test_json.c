@@ -177,7 +177,7 @@ START_TEST(the_first_wrong_field_is_told)
 
 	ck_assert_ptr_null(kube_text(&r, "spec.nodeName"));
 	ck_assert_int_eq(kube_milli(&r, "spec.cpu", 5), 5);
-	ck_assert_str_eq(r.err.text, "spec.nodeName is no text");
+	ck_assert_str_eq(r.err.text, "spec.nodeName is not a text");
 	json_decref(obj);
 }
 END_TEST
@@ -185,10 +185,12 @@ END_TEST
 START_TEST(every_type_is_checked)
 {
 	json_t *obj = object("{\"a\": {\"text\": \"x\"}}");
-	const char *want[] = { "a is no text",        "a is no whole number",
-		               "a is no boolean",     "a is no list",
-		               "a.text is no object", "a.text is no quantity",
-		               "a.text is no time" };
+	const char *want[] = {
+		"a is not a text",         "a is not a whole number",
+		"a is not a boolean",      "a is not a list",
+		"a.text is not an object", "a.text is not a quantity",
+		"a.text is not a time"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
 		struct kube_reader r = { .obj = obj };

@@ -55,11 +55,11 @@ static const struct {
 	  "{" HEAD ", \"status\": {\"token\": \"a\\nb\"}}",
 	  "its output: has no token in it" },
 	{ "a token that is a number", "{" HEAD ", \"status\": {\"token\": 7}}",
-	  "its output: status.token is no text" },
+	  "its output: status.token is not a text" },
 	{ "a time that is none",
 	  "{" HEAD ", \"status\": {\"token\": \"t\", \"expirationTimestamp\": "
 	  "\"soon\"}}",
-	  "its output: status.expirationTimestamp is no time" },
+	  "its output: status.expirationTimestamp is not a time" },
 };
 
 START_TEST(output_case)

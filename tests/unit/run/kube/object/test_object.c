@@ -255,12 +255,12 @@ static const struct {
 	{ NULL, "/", 1000, NULL },
 	{ "/database", "/w", 1000, "does not allow it" },
 	{ "/etc", "/w", 1000, "does not allow it" },
-	{ "/data/../etc", "/w", 1000, "want PATH" },
-	{ "/data/..:/mnt", "/w", 1000, "want PATH" },
+	{ "/data/../etc", "/w", 1000, "use PATH" },
+	{ "/data/..:/mnt", "/w", 1000, "use PATH" },
 	{ "/data/..hidden:/mnt", "/w", 1000, NULL },
 	{ "pvc:other:/mnt", "/w", 1000, "does not allow it" },
-	{ "pvc:data1", "/w", 1000, "want PATH" },
-	{ "data", "/w", 1000, "want PATH" },
+	{ "pvc:data1", "/w", 1000, "use PATH" },
+	{ "data", "/w", 1000, "use PATH" },
 	{ NULL, "/w", 0, "does not run jobs of root" },
 };
 
