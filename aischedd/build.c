@@ -62,7 +62,8 @@ static void forget_output(uint64_t job, void *arg)
 	struct err err;
 
 	if (log_remove(d->logs, job, &err) < 0)
-		log_warning("output is kept longer job=%llu: %s",
+		log_warning("output remove fail job=%llu: %s; it is kept until "
+		            "the next try",
 		            (unsigned long long)job, err.text);
 }
 
@@ -80,7 +81,9 @@ static void forget_history(evutil_socket_t fd, short what, void *arg)
 	    (store_old(d->store, before, PURGE_JOBS, forget_output, d, &err) <
 	         0 ||
 	     store_purge(d->store, before, PURGE_JOBS, &n, &err) < 0))
-		log_warning("history is kept longer: %s", err.text);
+		log_warning("history remove fail: %s; it is kept until the "
+		            "next try",
+		            err.text);
 	daemon_arm(d->hourly, n == PURGE_JOBS ? 10 : 3600e3);
 }
 
@@ -198,7 +201,8 @@ static void raise_files(struct rlimit *ret_had)
 	limit.rlim_cur =
 	    limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		log_warning("only %llu files may be open",
+		log_warning("only %llu files may be open: raise the limit of "
+		            "open files",
 		            (unsigned long long)limit.rlim_cur);
 }
 

@@ -51,7 +51,7 @@ static const struct opt opts[] = {
 static const struct opt_prog prog = {
 	.name = "aischedd",
 	.usage = "[OPTION]...",
-	.about = "Keep the queues of aisched, decide what runs, run it.",
+	.about = "Keep the queues of aisched, decide what runs, and run it.",
 	.opts = opts,
 };
 

@@ -684,21 +684,21 @@ M("aisched_queue_" what "_gpus",         gauge, amount, "GPUs: " help) \
 M("aisched_queue_" what "_memory_bytes", gauge, amount, "memory: " help)
 
 #define FAMILIES(M) \
-M("aisched_build_info", gauge, build, "always 1: what runs") \
+M("aisched_build_info", gauge, build, "always 1; the labels say which version runs") \
 M("process_cpu_seconds_total", counter, cpu, "CPU time of the daemon") \
 M("process_resident_memory_bytes", gauge, memory, "memory of the daemon") \
 M("process_start_time_seconds", gauge, started_at, "when the daemon started") \
 M("process_open_fds", gauge, fds, "descriptors that are open") \
 M("process_max_fds", gauge, fds_most, "descriptors that may be open") \
-M("aisched_turn_duration_seconds", histogram, turn, "turns of the daemon's loop, without what they waited for") \
+M("aisched_turn_duration_seconds", histogram, turn, "turns of the daemon's loop, without the time spent waiting") \
 M("aisched_pass_duration_seconds", histogram, pass, "passes of the scheduler") \
 M("aisched_commit_duration_seconds", histogram, commit, "transactions of the database") \
 M("aisched_turns_total", counter, turns, "turns of the daemon's loop") \
 M("aisched_passes_total", counter, passes, "passes of the scheduler") \
 M("aisched_pass_rows", gauge, rows, "rows of pending jobs that the last pass looked at") \
 M("aisched_store_bytes", gauge, store, "size of the database and of its write-ahead log") \
-M("aisched_store_writable", gauge, writable, "0: there is no space, and nothing is taken or started") \
-M("aisched_config_last_reload_successful", gauge, reloaded, "0: the last reload was refused") \
+M("aisched_store_writable", gauge, writable, "0 if the disk is full: no job is accepted or started") \
+M("aisched_config_last_reload_successful", gauge, reloaded, "0 if the last reload was refused") \
 M("aisched_config_last_reload_success_timestamp_seconds", gauge, reloaded_at, "when the configuration in force was read") \
 M("aisched_connections", gauge, connections, "open connections") \
 M("aisched_requests_total", counter, requests, "requests; failed: the peer left before the answer") \
@@ -708,8 +708,8 @@ M("aisched_jobs_waiting", gauge, waiting, "pending jobs, by the reason that the 
 M("aisched_jobs_submitted_total", counter, submitted, "jobs that were submitted") \
 M("aisched_jobs_started_total", counter, started, "starts of jobs") \
 M("aisched_jobs_ended_total", counter, ended, "jobs that have ended") \
-M("aisched_jobs_requeued_total", counter, requeued, "jobs that wait again after a start, but for evictions") \
-M("aisched_evictions_total", counter, evictions, "jobs that had to leave all or some of their nodes") \
+M("aisched_jobs_requeued_total", counter, requeued, "jobs requeued after a start, without evictions") \
+M("aisched_evictions_total", counter, evictions, "evictions of jobs from all or some of their nodes") \
 M("aisched_start_failures_total", counter, start_failures, "starts that failed, by whose fault it is") \
 M("aisched_job_wait_seconds", histogram, wait, "from eligible to the first start") \
 M("aisched_job_run_seconds", histogram, run, "run time of jobs that have ended, all attempts") \
@@ -722,7 +722,7 @@ QUEUE_AMOUNT(M, "fair_share", "fair share of the queue in the last pass") \
 QUEUE_AMOUNT(M, "allocated", "held by jobs of the queue and of those below it") \
 QUEUE_AMOUNT(M, "pending", "asked for by jobs that could start, of the queue and of those below it") \
 M("aisched_cpu_allocated_seconds_total", counter, held_cpu, "CPU time that jobs held") \
-M("aisched_cpu_used_seconds_total", counter, cpu_used, "CPU time that attempts used which are over") \
+M("aisched_cpu_used_seconds_total", counter, cpu_used, "CPU time used by attempts that have ended") \
 M("aisched_memory_allocated_byte_seconds_total", counter, held_mem, "memory that jobs held, times seconds") \
 M("aisched_gpu_allocated_seconds_total", counter, held_gpu, "GPU time that jobs held") \
 M("aisched_gpu_evicted_seconds_total", counter, gpu_evicted, "GPU time held by attempts that were evicted or lost their node") \
@@ -730,9 +730,9 @@ M("aisched_pool_cpus", gauge, pool_cpus, "CPUs of the nodes") \
 M("aisched_pool_memory_bytes", gauge, pool_memory, "memory of the nodes") \
 M("aisched_pool_gpus", gauge, pool_gpus, "GPUs of the nodes") \
 M("aisched_pool_gpus_stranded", gauge, stranded, "idle GPUs on nodes without an idle CPU") \
-M("aisched_nodes", gauge, nodes, "nodes; allocated: some job is there") \
+M("aisched_nodes", gauge, nodes, "nodes; allocated if some job runs there") \
 M("aisched_runner_up", gauge, runner_up, "whether the pool's runner answers") \
-M("aisched_metrics_folded", gauge, folded, "1: queues are counted in the queue above, for metrics_max_series")
+M("aisched_metrics_folded", gauge, folded, "1 if queues are counted in the queue above, for metrics_max_series")
 
 #define M(name, type, get, help) { name, #type, help, put_##get },
 

@@ -170,8 +170,8 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 		result = op_requeue_ended(d, &m->peer, id, task, &err);
 	else
 		result = err_set(&err, E2BIG,
-		                 "job %s has ended, and a request may requeue "
-		                 "%d such jobs: name fewer",
+		                 "job %s has ended: a request may requeue at "
+		                 "most %d ended jobs, so name fewer",
 		                 text, ENDED_MAX);
 	if (result < 0)
 		mass_fail(m, text, &err);

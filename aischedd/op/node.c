@@ -77,12 +77,13 @@ int op_queue(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return err_set(err, ENOENT, "there is no queue '%s'", name);
 	if (!access_operates(d, in->peer, (uint32_t)queue))
 		return err_set(err, EPERM,
-		               "that needs an operator of queue '%s'; you are "
-		               "'%s'",
+		               "opening or closing queue '%s' needs an "
+		               "operator of it; you are '%s'",
 		               name, in->peer->user);
 	if (strcmp(to, "open") && strcmp(to, "closed"))
 		return err_set(err, EINVAL,
-		               "a queue is open or closed, not '%s'", to);
+		               "bad state '%s' of a queue: use open or closed",
+		               to);
 	state_queue_set_open(d->state, (uint32_t)queue, !strcmp(to, "open"),
 	                     clock_wall_s());
 	audit_act(d, in->peer, to, "queue", name, NULL);

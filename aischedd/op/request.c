@@ -154,7 +154,7 @@ static int check_role(const struct daemon *d, const struct request_in *in,
 	 * op_queue() checks that. */
 	if (access_role(d, in->peer) >= least || in->op == OP_queue)
 		return 0;
-	return err_set(err, EPERM, "%s takes %s; you are '%s'", op_name(in->op),
+	return err_set(err, EPERM, "%s needs %s; you are '%s'", op_name(in->op),
 	               names[least],
 	               in->peer->known ? in->peer->user : "nobody");
 }

@@ -23,7 +23,9 @@ static int user_list(const json_t *users, struct buf *ret, struct err *err)
 		const char *name = json_string_value(item);
 
 		if (!name || !*name || strchr(name, ','))
-			return err_set(err, EINVAL, "'%s' is no name of a user",
+			return err_set(err, EINVAL,
+			               "'%s' is not the name of a user or "
+			               "@GROUP",
 			               name ? name : "");
 		if (*name == '@' ? !getgrnam(name + 1) : !getpwnam(name))
 			return err_set(err, ENOENT, "there is no %s '%s'",
@@ -56,8 +58,7 @@ static int reserve(struct daemon *d, const struct request_in *in,
 		               "weekly",
 		               repeat);
 	if (!ask.nodes && (count < 1 || count > LIMIT_NODES))
-		return err_set(err, EINVAL,
-		               "nodes, or a count of 1 to %d, are expected",
+		return err_set(err, EINVAL, "give nodes, or a count of 1 to %d",
 		               LIMIT_NODES);
 	if (user_list(names, users, err) < 0)
 		return -1;

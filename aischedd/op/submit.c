@@ -125,6 +125,11 @@ static int batch_check(struct daemon *d, const struct peer *peer,
 			                           b->n)
 			                : -1;
 		steps_add(STEPS_SPEC);
+		if (steps_so_far > until && !i)
+			return err_set(err, EMSGSIZE,
+			               "the job takes too long to check: name "
+			               "fewer dependencies, or array tasks in "
+			               "fewer ranges");
 		if (steps_so_far > until)
 			return err_set(err, EMSGSIZE,
 			               "%zu jobs at once take too long to "

@@ -44,7 +44,7 @@ static int remove_dead(const struct sockaddr_un *addr, struct err *err)
 		               "another aischedd answers at '%s'",
 		               addr->sun_path);
 	if (stat(addr->sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return err_set(err, EADDRINUSE, "'%s' is no socket",
+		return err_set(err, EADDRINUSE, "'%s' is not a socket",
 		               addr->sun_path);
 	if (code == ECONNREFUSED && unlink(addr->sun_path) == 0)
 		return 0;

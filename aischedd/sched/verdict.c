@@ -56,13 +56,28 @@ static void put_best_node(const struct snap *s, const struct verdict *v,
 	put_number(out, v->what, v->lack.total);
 }
 
-/* Say how many nodes have a counted part. */
-static void put_counted(const struct verdict *v, struct buf *out)
+/* "2 nodes": how many the job needs */
+static void put_nodes(const struct verdict *v, struct buf *out)
 {
-	buf_printf(out,
-	           "%lld nodes that have what its constraint counts, and finds "
-	           "room on %lld",
-	           (long long)v->lack.need, (long long)v->lack.have);
+	buf_printf(out, "%lld node%s", (long long)v->lack.need,
+	           v->lack.need == 1 ? "" : "s");
+}
+
+/* "2 nodes, and fits on 1": they are too few of the kind, if one is given. */
+static void put_fewer_nodes(const struct verdict *v, const char *kind,
+                            struct buf *out)
+{
+	put_nodes(v, out);
+	buf_printf(out, "%s, and fits on %lld", kind, (long long)v->lack.have);
+}
+
+/* Whether the job as a whole lacks something, not one task. */
+static bool is_of_job(const struct snap *s, uint32_t req,
+                      const struct verdict *v)
+{
+	return v->what == WHAT_COUNTS ||
+	       (v->what == WHAT_NODE && !s->req.exclusive[req] &&
+	        s->req.nodes[req]);
 }
 
 /* Say what is short, and where. */
@@ -75,17 +90,15 @@ static void put_lack(const struct snap *s, uint32_t req,
 			buf_puts(out, "a node without other jobs, and none "
 			              "is left");
 		else if (s->req.nodes[req])
-			buf_printf(out, "%lld nodes, and %lld have room",
-			           (long long)v->lack.need,
-			           (long long)v->lack.have);
+			put_fewer_nodes(v, "", out);
 		else if (s->req.tasks_per_node[req])
-			buf_puts(out, "another node, and no other has room");
+			buf_puts(out, "another node, and fits on no other");
 		else
 			buf_puts(out,
 			         "a node, and exclusive jobs hold all of them");
 		break;
 	case WHAT_COUNTS:
-		put_counted(v, out);
+		put_fewer_nodes(v, " of one part of its constraint", out);
 		break;
 	case WHAT_SLOT:
 		buf_printf(out,
@@ -101,8 +114,9 @@ static void put_lack(const struct snap *s, uint32_t req,
 			buf_puts(out, "not on one CPU");
 			break;
 		}
-		format_milli(out, v->lack.have);
-		buf_puts(out, " of it in whole CPUs");
+		buf_puts(out, "in parts, with ");
+		put_amount(out, RES_CPU, v->lack.have);
+		buf_puts(out, " whole");
 		break;
 	case WHAT_KEPT:
 		put_amount(out, s->req.gpus[req] ? RES_GPU : RES_CPU,
@@ -173,9 +187,10 @@ static void put_resources(const struct snap *s, uint32_t row,
 		return;
 	}
 	if (v->lack.got)
-		buf_printf(out, "%lld of its %u tasks would fit; the next ",
-		           (long long)v->lack.got, (unsigned)tasks);
-	else if (tasks > 1)
+		buf_printf(out, "%lld of its %u tasks would fit; %s ",
+		           (long long)v->lack.got, (unsigned)tasks,
+		           is_of_job(s, req, v) ? "it" : "the next");
+	else if (tasks > 1 && !is_of_job(s, req, v))
 		buf_printf(out, "each of its %u tasks ", (unsigned)tasks);
 	buf_puts(out, "needs ");
 	put_lack(s, req, v, out);
@@ -187,24 +202,27 @@ static void put_resources(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "no rack has room for its 4 tasks; z1/b1/r3 has room for 2" */
+/* "its 4 tasks fit in no rack; z1/b1/r3 would hold 2" */
 static void put_topology(const struct snap *s, uint32_t row,
                          const struct verdict *v, struct buf *out)
 {
 	uint32_t req = s->pend.req[row], tasks = s->req.min_tasks[req];
 	uint32_t domain = v->lack.domain;
+	const char *level = s->level[s->req.need[req]];
 
-	buf_printf(out, "no %s has room for ", s->level[s->req.need[req]]);
 	if (tasks == 1)
-		buf_puts(out, "it, though other nodes have");
+		buf_printf(out, "fits in no %s, only on other nodes", level);
+	else if (!v->lack.got)
+		buf_printf(out, "none of its %u tasks fits in a %s",
+		           (unsigned)tasks, level);
 	else
-		buf_printf(out, "%s %u tasks",
-		           v->lack.got ? "its" : "any of its", (unsigned)tasks);
+		buf_printf(out, "its %u tasks fit in no %s", (unsigned)tasks,
+		           level);
 	if (v->lack.got && v->lack.got < tasks)
-		buf_printf(out, "; %s has room for %lld",
-		           s->domain.name[domain], (long long)v->lack.got);
+		buf_printf(out, "; %s would hold %lld", s->domain.name[domain],
+		           (long long)v->lack.got);
 	else if (v->lack.got)
-		buf_puts(out, " on nodes as it asks for them");
+		buf_puts(out, " when spread over nodes as it asks");
 	put_blocker(s, v, out);
 }
 
@@ -243,10 +261,12 @@ static void put_numa(const struct snap *s, uint32_t row,
 		buf_printf(out, "each of its %u tasks ",
 		           (unsigned)s->req.min_tasks[req]);
 	put_task(s, req, out);
-	buf_printf(out, " of one NUMA node; %s has room, but at most ",
+	buf_printf(out,
+	           " of one NUMA node; would fit on %s, but the best of its "
+	           "NUMA nodes has ",
 	           s->node.name[v->name]);
 	put_best_numa(s, req, v, out);
-	buf_puts(out, " wholly free on one");
+	buf_puts(out, " wholly free");
 	put_blocker(s, v, out);
 }
 
@@ -255,15 +275,19 @@ static void put_never_together(const struct snap *s, uint32_t row,
 {
 	uint32_t req = s->pend.req[row];
 
-	buf_printf(out,
-	           "even if all nodes were empty, no %s would have room for ",
-	           s->level[s->req.need[req]]);
+	const char *level = s->level[s->req.need[req]];
+
+	buf_puts(out, "even if all nodes were empty, ");
 	if (v->lack.got)
-		buf_printf(out, "more than %lld of its %u tasks",
+		buf_printf(out,
+		           "at most %lld of its %u tasks would fit in one %s",
 		           (long long)v->lack.got,
-		           (unsigned)s->req.min_tasks[req]);
+		           (unsigned)s->req.min_tasks[req], level);
 	else
-		buf_puts(out, "any task of it, though other nodes would");
+		buf_printf(out,
+		           "no task of it would fit in a %s, only on other "
+		           "nodes",
+		           level);
 }
 
 static void put_never(const struct snap *s, uint32_t row,
@@ -277,10 +301,12 @@ static void put_never(const struct snap *s, uint32_t row,
 		              "type or names that it asks for");
 		break;
 	case WHAT_NODE:
+		buf_puts(out, "needs ");
+		put_nodes(v, out);
 		buf_printf(out,
-		           "needs %lld nodes; %lld of those that it may use "
-		           "could hold a task of it",
-		           (long long)v->lack.need, (long long)v->lack.have);
+		           "; %lld of those that it may use could hold one of "
+		           "its tasks",
+		           (long long)v->lack.have);
 		break;
 	case WHAT_GANG:
 		buf_printf(out,
@@ -299,10 +325,12 @@ static void put_never(const struct snap *s, uint32_t row,
 		buf_printf(out, " (%s)", s->node.name[v->name]);
 		break;
 	case WHAT_COUNTS:
+		buf_puts(out, "needs ");
+		put_nodes(v, out);
 		buf_printf(out,
-		           "needs %lld nodes that have what its constraint "
-		           "counts; %lld of those it may use have it",
-		           (long long)v->lack.need, (long long)v->lack.have);
+		           " of one part of its constraint; it may use "
+		           "%lld",
+		           (long long)v->lack.have);
 		break;
 	case WHAT_LICENSES:
 		buf_printf(out, "needs %lld of licence '%s', which has %lld",
@@ -312,7 +340,7 @@ static void put_never(const struct snap *s, uint32_t row,
 	case WHAT_PART_OF_GPU:
 		buf_puts(out, "asks for ");
 		put_amount(out, RES_GPU, s->req.gpus[req]);
-		buf_puts(out, "; more than one must be whole ones");
+		buf_puts(out, " a task; more than 1 must be a whole number");
 		break;
 	case WHAT_DEVICES:
 		buf_puts(out, "no node has ");
@@ -404,7 +432,7 @@ static void put_down(const struct snap *s, uint32_t row,
 
 	if (v->lack.got)
 		buf_printf(out,
-		           "only %lld of its %u tasks fit on nodes that "
+		           "only %lld of its %u tasks would fit on nodes that "
 		           "are up",
 		           (long long)v->lack.got, (unsigned)tasks);
 	else
@@ -447,14 +475,14 @@ static void put_way(const struct snap *s, const struct verdict *v,
 	switch (v->keep.whom) {
 	case KEPT_LIMIT:
 		buf_printf(out,
-		           "is within the limits, but job %llu ahead of it has "
-		           "waited longer for ",
+		           "is within the limits, but job %llu ahead of it "
+		           "waits for ",
 		           job);
 		if (v->keep.license)
 			buf_printf(out, "licence '%s'",
 			           s->license.name[v->name]);
 		else
-			buf_printf(out, "what queue '%s' may use",
+			buf_printf(out, "the limits of queue '%s'",
 			           s->queue.name[v->name]);
 		break;
 	case KEPT_PROMISE:
@@ -480,7 +508,10 @@ static void put_way(const struct snap *s, const struct verdict *v,
 		put_span(out, s->resv.end[v->keep.resv] - s->now);
 		break;
 	case KEPT_ENTITLED:
-		buf_printf(out, "would be evicted for job %llu at once", job);
+		buf_printf(out,
+		           "if it started, it would be evicted for job %llu at "
+		           "once",
+		           job);
 		break;
 	case KEPT_WAITER:
 		buf_printf(out,
@@ -527,7 +558,9 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 	case WHY_Preempting:
 		buf_printf(out, "jobs are being evicted for it; ");
 		if (v->held > 1)
-			buf_printf(out, "%lld places are held, the first on %s",
+			buf_printf(out,
+			           "places for %lld tasks are held, the first "
+			           "on %s",
 			           (long long)v->held, s->node.name[v->name]);
 		else
 			buf_printf(out, "%s is held", s->node.name[v->name]);

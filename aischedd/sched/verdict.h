@@ -89,7 +89,7 @@ struct verdict {
 		} keep;
 		enum resv_fault resv; /* Reservation */
 		int64_t retry_at;     /* StartFailed: time of the next try */
-		uint32_t held;        /* Preempting: nodes that are held */
+		uint32_t held; /* Preempting: tasks for which a place is held */
 	};
 };
 

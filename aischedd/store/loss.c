@@ -66,14 +66,14 @@ static uint64_t last_attempt(const char *state_dir)
 	return last;
 }
 
-static int refuse(const char *state_dir, const char *how, int64_t n,
-                  struct err *err)
+static int refuse(const char *state_dir, const char *what, int64_t n,
+                  int64_t last, struct err *err)
 {
 	return err_set(err, EINVAL,
-	               "lacks what was committed: '%s/%s' is at %lld: put back "
-	               "the newest copy with its -wal file, or start once with "
-	               "--accept-loss",
-	               state_dir, how, (long long)n);
+	               "lacks commits: '%s/%s %lld, but the last it has is "
+	               "%lld: put back the newest copy with its -wal file, or "
+	               "start once with --accept-loss",
+	               state_dir, what, (long long)n, (long long)last);
 }
 
 int loss_check(struct store *store, const char *state_dir, bool accept,
@@ -94,9 +94,11 @@ int loss_check(struct store *store, const char *state_dir, bool accept,
 		return -1;
 	at = noted(store);
 	if (!accept && at > store->commits)
-		return refuse(state_dir, "commits", at, err);
+		return refuse(state_dir, "commits' notes commit", at,
+		              store->commits, err);
 	if (!accept && ran >= (uint64_t)next)
-		return refuse(state_dir, "run", (int64_t)ran, err);
+		return refuse(state_dir, "run' has job", (int64_t)ran, next - 1,
+		              err);
 	store->last_ran = ran;
 	loss_note(store);
 	return 0;

@@ -244,7 +244,7 @@ kube label node gpu-3 topology.kubernetes.io/rack- >/dev/null
 lacks="node 'gpu-3' has no label for level 'rack'"
 ok "a level that is missing is told" wait_for "aictl status | grep -q \"$lacks\""
 ok "and in the log" wait_for grep -q "warning pool gpu: $lacks" "$log"
-fails "so is who needs it" 1 "no rack would have room" \
+fails "so is a job that needs it" 1 "would fit in a rack" \
 	aisub -w gpu-3 --topology rack --wrap true
 kube label node gpu-3 topology.kubernetes.io/rack=r >/dev/null
 ok "until it is there" wait_for "! aictl status | grep -q \"$lacks\""

@@ -198,7 +198,7 @@ submit -H -q few -a 0-1 --wrap true >/dev/null
 fails "no more jobs in the queue" 1 "queue 'few' holds 2 of at most 2 jobs" \
 	aisub -q few --wrap true
 submit -H -q fewer --wrap true >/dev/null
-fails "no more jobs of this user" 1 "of at most 1 jobs in queue 'fewer'" \
+fails "no more jobs of this user" 1 "of at most 1 job in queue 'fewer'" \
 	aisub -q fewer --wrap true
 fails "no more jobs at all" 1 "of at most 12 jobs (max_jobs)" \
 	aisub -H -a 0-11 --wrap true

@@ -90,7 +90,7 @@ fails "an end before the begin" 1 "it would end before it begins" \
 	create x --start now+60 --end now+30 --nodes "$node" --maintenance
 fails "a node that is not there" 1 "there is no node 'nowhere'" \
 	create x --duration 1m --nodes nowhere --maintenance
-fails "too many nodes" 1 "2 are asked for" \
+fails "too many nodes" 1 "of the 2 nodes free" \
 	create x --duration 1m --count 2 --maintenance
 fails "a user who is not there" 1 "there is no user 'no-such'" \
 	create x --duration 1m --nodes "$node" --users no-such

@@ -171,11 +171,11 @@ wait_for is_state "$id" RUNNING
 kill_daemon
 mkdir "$dir/lost"
 mv "$dir/state/aisched.db-wal" "$dir/lost"
-no_start "its log is gone" "lacks what was committed: '$dir/state/commits' is at "
+no_start "its log is gone" "lacks commits: '$dir/state/commits' notes commit "
 cp "$dir/lost/aisched.db-wal" "$dir/state"
 mv "$dir/state/aisched.db"* "$dir/state/commits" "$dir/lost"
 no_start "all of it is gone, and a job runs" \
-	"lacks what was committed: '$dir/state/run' is at $id"
+	"lacks commits: '$dir/state/run' has job $id, but the last it has is 0:"
 rm -f "$dir/state/aisched.db"* "$dir/state/commits"
 cp "$dir/lost/"* "$dir/state"
 start_daemon

@@ -23,11 +23,11 @@ start_daemon
 cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
 chmod 755 "$dir/bin/ask"
 
-# USER REQUEST: "yes", or "no" if it takes another role.
+# USER REQUEST: "yes", or "no" if it needs another role.
 may()
 {
 	case $(as_user "$1" ask "$2" </dev/null) in
-	*" needs an operator "* | *" takes a"*"; you are '$1'"* | \
+	*" needs an operator "* | *" needs a"*"; you are '$1'"* | \
 		*": you are '$1' and no operator"* | *"is not yours"* | \
 		*"may not use class"*) echo no ;;
 	*) echo yes ;;

@@ -21,12 +21,12 @@ start_daemon
 cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
 chmod 755 "$dir/bin/ask"
 
-# USER REQUEST: "yes", or "no" if it takes another role; else the answer.
+# USER REQUEST: "yes", or "no" if it needs another role; else the answer.
 may()
 {
 	answer=$(as_user "$1" ask "$2" </dev/null)
 	case $answer in
-	*" needs an operator "* | *" takes "*"; you are '$1'"* | *"; you are '$1' and no operator"*) echo no ;;
+	*" needs a"*"; you are '$1'"* | *"; you are '$1' and no operator"*) echo no ;;
 	"refused: "*) echo "$answer" ;;
 	*) echo yes ;;
 	esac

@@ -39,7 +39,8 @@ int licenses_parse(const struct conf *conf, const char *text,
 		}
 		if (n == MAX_LICENSES)
 			return err_set(err, EINVAL,
-			               "at most %d kinds of licences a job",
+			               "a job may need at most %d kinds of "
+			               "licences",
 			               MAX_LICENSES);
 		ret[n++] = (struct snap_license_use){ (uint32_t)i, count };
 	}

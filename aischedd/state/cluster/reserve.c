@@ -265,8 +265,8 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 		               "again, or name them",
 		               state->conf->pools[pool].name);
 	return err_set(err, EBUSY,
-	               "pool '%s' has %u nodes for it at that time, %u are "
-	               "asked for",
+	               "pool '%s' has only %u of the %u nodes free at that "
+	               "time",
 	               state->conf->pools[pool].name, r->nnodes, ask->count);
 }
 
@@ -284,8 +284,8 @@ static int check_times(const struct reserve_ask *ask, int64_t now,
 	if (ask->start > now + HORIZON_S ||
 	    ask->end - ask->start > (int64_t)HORIZON_S)
 		return err_set(err, EINVAL,
-		               "it begins within a year and lasts a year at "
-		               "most");
+		               "it must begin within a year and last at most a "
+		               "year");
 	if (days && ask->end - ask->start >= (int64_t)days * DAY_S)
 		return err_set(
 		    err, EINVAL, "a %s reservation must be shorter than %s",

@@ -313,7 +313,8 @@ static void list_nodes(const struct state *state, const uint32_t *node,
 			           state->nodes.node[node[i]].name);
 	}
 	if (n > NAMED)
-		buf_printf(text, " and %u more nodes", n - NAMED);
+		buf_printf(text, " and %u more node%s", n - NAMED,
+		           n - NAMED == 1 ? "" : "s");
 	buf_puts(text, n > 1 ? " are held" : " is held");
 }
 

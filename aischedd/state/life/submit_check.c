@@ -131,10 +131,11 @@ int submit_check_counts(struct state *state, uint32_t queue,
 			all += state->records.counts[s];
 	if (all + more > (uint64_t)conf->max_jobs)
 		return err_set(err, EAGAIN,
-		               "the queues hold %llu of at most %lld jobs "
+		               "the queues hold %llu of at most %lld job%s "
 		               "(max_jobs)",
 		               (unsigned long long)all,
-		               (long long)conf->max_jobs);
+		               (long long)conf->max_jobs,
+		               conf->max_jobs == 1 ? "" : "s");
 	user = state_intern_user(state, who->uid, who->user);
 	all = state_user(state, user)->njobs;
 	if (!who->operator_ && all + more > (uint64_t)conf->max_user_jobs)
@@ -153,19 +154,21 @@ int submit_check_counts(struct state *state, uint32_t queue,
 		    n + more > (uint64_t)cq->max_submit)
 			return err_set(err, EAGAIN,
 			               "queue '%s' holds %llu of at most %lld "
-			               "jobs (max_submit)",
+			               "job%s (max_submit)",
 			               cq->name, (unsigned long long)n,
-			               (long long)cq->max_submit);
+			               (long long)cq->max_submit,
+			               cq->max_submit == 1 ? "" : "s");
 		if (cq->max_submit_per_user == CONF_NONE)
 			continue;
 		n = user_jobs(state, (uint32_t)q, user);
 		if (n + more > (uint64_t)cq->max_submit_per_user)
 			return err_set(err, EAGAIN,
 			               "user '%s' has %llu of at most %lld "
-			               "jobs in queue '%s' "
+			               "job%s in queue '%s' "
 			               "(max_submit_per_user)",
 			               who->user, (unsigned long long)n,
 			               (long long)cq->max_submit_per_user,
+			               cq->max_submit_per_user == 1 ? "" : "s",
 			               cq->name);
 	}
 	return 0;
@@ -349,7 +352,7 @@ int submit_check_grace(const struct state *state, const struct spec *spec,
 		return 0;
 	format_duration(&text, most);
 	err_set(err, EPERM,
-	        "queue '%s' allows a grace of at most %s: more takes one of "
+	        "queue '%s' allows a grace of at most %s: more needs one of "
 	        "its operators",
 	        state->conf->queues[queue].name, text.data);
 	buf_free(&text);
@@ -365,8 +368,8 @@ static int check_times(const struct spec *spec, int64_t limit, int64_t now,
 		return err_set(err, EINVAL, "the deadline has passed");
 	if (limit != TIME_UNLIMITED && now + limit > spec->deadline)
 		return err_set(err, EINVAL,
-		               "the deadline comes before the time limit "
-		               "would end");
+		               "the deadline comes before the time limit would "
+		               "be reached");
 	return 0;
 }
 

@@ -219,7 +219,7 @@ START_TEST(second_daemon_is_refused)
 
 	listen_fails(server.path, EADDRINUSE, "another aischedd answers at");
 	listen_fails(server.tcp, EADDRINUSE, "cannot listen at 'tcp://127");
-	listen_fails(file, EADDRINUSE, "is no socket");
+	listen_fails(file, EADDRINUSE, "is not a socket");
 	listen_fails("/nonexistent/folder/socket", ENOENT, "cannot listen at");
 	listen_fails("tcp://nowhere.invalid:1", EINVAL, "cannot listen at");
 	listen_fails("tcp://7117", EINVAL, "use tcp://HOST:PORT");

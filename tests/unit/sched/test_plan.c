@@ -29,11 +29,11 @@ static const struct {
 	{ "pend 10 tasks=5 cpus=4 pools=p",
 	  "has 5 tasks; at most 4 fit even if all nodes are empty" },
 	{ "pend 10 tasks=5 nodes=5 pools=p",
-	  "needs 5 nodes; 3 of those that it may use could hold a task of it" },
+	  "needs 5 nodes; 3 of those that it may use could hold one of its tasks" },
 	{ "pend 10 tasks=4 cpus=4 tasks_per_node=1 pools=p",
 	  "has 4 tasks; at most 3 fit even if all nodes are empty" },
 	{ "pend 10 gpus=1.5 pools=p",
-	  "asks for 1.5 GPUs; more than one must be whole ones" },
+	  "asks for 1.5 GPUs a task; more than 1 must be a whole number" },
 	{ "pend 10 rule=ib pools=p", "no node of its pools has the features, "
 	                             "GPU type or names that it asks for" },
 	{ "pend 10 cpus=33", "needs 33 CPUs in all; queue 'q' never allows "

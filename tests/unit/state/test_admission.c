@@ -111,7 +111,7 @@ static const struct {
 	{ "a deadline that has passed", "deadline=now-1",
 	  "the deadline has passed", EINVAL },
 	{ "a deadline that is too early", "time=10 deadline=now+599",
-	  "the deadline comes before the time limit would end", EINVAL },
+	  "the deadline comes before the time limit would be reached", EINVAL },
 	{ "a deadline", "time=10 deadline=now+600", NULL, 0 },
 	{ "an array as large as the queue may be", "array=0-29", NULL, 0 },
 	{ "a larger one", "array=0-30",
@@ -229,7 +229,7 @@ START_TEST(a_long_grace_takes_an_operator)
 	world_with_node(&w, conf);
 	PLAY(&w,
 	     "submit grace=31s => ! queue 'batch' allows a grace of at most "
-	     "0:30: more takes one of its operators");
+	     "0:30: more needs one of its operators");
 	PLAY(&w, "submit grace=30s", "update 1 grace=31s => ! *at most 0:30*");
 	w.who.operator_ = true;
 	PLAY(&w, "update 1 grace=100d");

@@ -28,7 +28,7 @@ static const struct {
 	{ "a claim of many nodes is named in short",
 	  { "node n1 4", "node n2 4", "node n3 4", "node n4 4", "submit",
 	    "decide claim 1 n0,n0,n1,n2,n3,n4",
-	    "why => Preempting: n0, n1, n2, n3 and 1 more nodes are held",
+	    "why => Preempting: n0, n1, n2, n3 and 1 more node are held",
 	    "snap pend => pend 1 *claim=n0?2,n1,n2,n3,n4" } },
 	{ "who is held, has no claim",
 	  { "submit", "decide claim 1 n0", "hold", "release",

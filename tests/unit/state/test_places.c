@@ -55,8 +55,8 @@ static const struct {
 	{ "refused",
 	  { "submit topology=shelf => ! --topology: there is no topology level "
 	    "'shelf'; levels are zone, rack",
-	    "submit tasks=9 topology=rack => ! even if all nodes were empty, no rack "
-	    "would have room for more than 8 of its 9 tasks",
+	    "submit tasks=9 topology=rack => ! even if all nodes were empty, at "
+	    "most 8 of its 9 tasks would fit in one rack",
 	    "submit tasks=9 topology=rack:preferred" } },
 };
 

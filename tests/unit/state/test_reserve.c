@@ -97,12 +97,12 @@ static const struct {
 	    "submit nodelist=n1 time=1", "run", "drain n2 x",
 	    "reserve a 120 200 1 -", "reserve b 120 200 1 -",
 	    "reservations => a 120-200 n1 +; b 120-200 n0 +",
-	    "reserve c 120 200 2 - => ! pool 'here' has 1 nodes for it at that "
-	    "time, 2 are asked for" } },
+	    "reserve c 120 200 2 - => ! pool 'here' has only 1 of the 2 nodes "
+	    "free at that time" } },
 	{ "what makes no sense is refused",
 	  { "reserve r 10 10 n0 - => ! it would end before it begins",
 	    "reserve r -100 10 n0 - => ! it would begin in the past",
-	    "reserve r 31622401 31622402 n0 - => ! it begins within a year*",
+	    "reserve r 31622401 31622402 n0 - => ! it must begin within a year*",
 	    "reserve -r 0 10 n0 - => ! bad name '-r'*",
 	    "reserve r 0 10 x0 - => ! there is no node 'x0'*",
 	    "reserve r 0 10 n[ - => ! *",

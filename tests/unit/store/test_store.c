@@ -813,9 +813,9 @@ START_TEST(a_log_that_is_gone_is_noticed)
 	move_file(&d, "old", "aisched.db");
 	move_file(&d, "old-wal", "aisched.db-wal");
 	refused_by_open(&d, "the log",
-	                "database '*': lacks what was committed: '*/commits' "
-	                "is at 2: put back the newest copy with its -wal file, "
-	                "or start once with --accept-loss");
+	                "database '*': lacks commits: '*/commits' notes commit "
+	                "2, but the last it has is 1: put back the newest copy "
+	                "with its -wal file, or start once with --accept-loss");
 	accept_loss(&d);
 	ck_assert_str_eq(world_jobs(&d.w), "1 PD Unevaluated");
 	disk_stop(&d);
@@ -840,7 +840,7 @@ START_TEST(a_database_that_is_gone_is_noticed)
 	free(run);
 	move_file(&d, "aisched.db", "gone");
 	refused_by_open(&d, "the database",
-	                "database '*': lacks *: '*/run' is at 12: *");
+	                "database '*': lacks *: '*/run' has job 12, *: *");
 	accept_loss(&d);
 	/* Not a second job 12. */
 	ck_assert_uint_eq(world_submit(&d.w, ""), 13);
