@@ -9,8 +9,8 @@
 
 echo "rank $RANK of $WORLD_SIZE, the master is $MASTER_ADDR:$MASTER_PORT"
 
-# They meet in the folder that they were submitted from: each leaves a file
-# and waits for the files of all others.
+# The tasks meet in the folder from which they were submitted: each leaves a
+# file and waits for the files of all others.
 meet=gang-$AISCHED_JOB_ID
 mkdir -p "$meet"
 : >"$meet/$RANK"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# aisim: each *.sim of the folder is a cluster, jobs and what must happen; the
-# same input gives the same output, mistakes are one line with their place.
+# aisim: each *.sim of the folder is a cluster, jobs and the expected events;
+# the same input gives the same output, and a mistake gives one line with its
+# place.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 cases=$top_srcdir/tests/e2e/aisim
 
-# FILE: nodes, jobs and events of a case, parted by lines of three dashes; what
-# follows the second ones are options
+# FILE: the nodes, jobs and events of a case, separated by lines of three
+# dashes; options follow the second one
 split()
 {
 	printf 'pool sim { }\nqueue q { }\n' >"$dir/conf"
@@ -27,7 +28,8 @@ for case in "$cases"/*.sim; do
 	diff "$dir/want" "$dir/got" | cat "$dir/out" - | sed 's/^/# /'
 done
 
-# STATUS TEXT [WORD]...: options; stdout is empty
+# STATUS TEXT [WORD]...: aisim with these options exits with STATUS, says TEXT,
+# and prints nothing to stdout
 bad()
 {
 	status=$1
@@ -85,7 +87,7 @@ bad 1 "$dir/reserve-node:2: reserve: there is no node 'm'" \
 bad 1 "$dir/reserve-both:2: reserve: reservation 'a' keeps node 'n'" \
 	-c "$dir/conf" -j "$dir/reserve-both"
 
-# WHAT LINE: the second line of a trace is refused so.
+# WHAT LINE: a trace with LINE as its second line is refused with WHAT
 bad_line()
 {
 	printf '{"id":"a"}\n%s\n' "$2" >"$dir/line"
@@ -109,7 +111,7 @@ printf 'queue a { parent = "b" }\nqueue b { parent = "a" }\n' >"$dir/cycle"
 bad 1 "$dir/cycle:1: queue 'a': parent: 'b' is itself below 'a'" \
 	-c "$dir/cycle" -j "$dir/jobs"
 
-# The Standard Workload Format, and jobs that this cluster cannot take.
+# The Standard Workload Format, with jobs too large for this cluster.
 swf()
 {
 	echo "$1 $2 -1 $3 $4 -1 -1 $4 $5 -1 1 7 1 -1 1 -1 -1 -1"
@@ -141,8 +143,8 @@ result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
 result $? "it is printed when nothing else is asked for"
 
-# Two long jobs and three short ones that wait for them.  What each order makes
-# of it, in seconds: first 2,000 and 1,000, then 30 or more.
+# Jobs of a history: two long ones, and short ones that wait for them. The
+# orders differ in whom they let wait.
 past()
 {
 	printf '{"job_id":%d,"user":"u","queue":"q","class":"train",' "$1"
@@ -183,7 +185,8 @@ printf 'scheduling { order = least_left }\n' | cat "$dir/conf" - >"$dir/left"
 grep -q '^> least_left    1-00' "$dir/out" &&
 	tail -n 1 "$dir/out" | grep -q '^No other order has a lower mean'
 result $? "it says so when that is the configured one"
-# Those that wait for a minute go first, but in another order none waits.
+# Jobs that have waited for a minute go first; in another order none waits so
+# long.
 printf 'scheduling { order = shortest  hold_after = "60s" }\n' |
 	cat "$dir/conf" - >"$dir/hold"
 "$aisim" -c "$dir/hold" --history "$dir/past" --advise --json >"$dir/out" 2>&1

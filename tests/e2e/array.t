@@ -1,10 +1,10 @@
 #!/bin/sh
-# Arrays, from the outside.
+# Arrays, as a user sees them.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# ARRAY: "0:R 1:CD ..." of all its tasks that have begun.
+# ARRAY: prints "0:R 1:CD ..." of its tasks that have begun
 tasks()
 {
 	aiq --no-header -o array_task_id,state_letter "$1" 2>/dev/null |

@@ -3,7 +3,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# COLUMNS [WORD]...: of attempts, one row a line.
+# COLUMNS [WORD]...: prints these columns of attempts, one row a line
 attempts()
 {
 	columns=$1

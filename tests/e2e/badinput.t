@@ -1,11 +1,11 @@
 #!/bin/sh
-# What bad input gets: one clear line, the exit status of the contract,
-# nothing changed, nothing lost.
+# Bad input gets one clear line and the documented exit status; nothing is
+# changed or lost.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# A job that waits: what must still be there at the end.
+# A job that waits: it must still be there at the end.
 id=$(submit -H --wrap true)
 before=$(aiq --json)
 
@@ -73,7 +73,7 @@ fails "a script that is too large" 1 \
 	aisub large
 cat >much <<'END'
 #!/bin/sh
-# The kernel takes so much only with a large stack.
+# The kernel takes an argument list of this size only with a large stack.
 ulimit -s 65536 || exit
 x=$(head -c 100000 /dev/zero | tr '\0' x)
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
@@ -123,7 +123,7 @@ is "it comes back with all of it" "$(aiq --json)" "$before"
 
 # --- the configuration -----------------------------------------------------
 
-# NAME TEXT CONFIGURATION: it is refused so.
+# NAME TEXT CONFIGURATION: the daemon refuses CONFIGURATION with TEXT
 bad_config()
 {
 	printf '%s\n' "$3" >bad.conf

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Kill the daemon again and again while it works, also while it recovers from
-# the last kill, and look whether anything was lost or done twice.
-#
-# CRASH_KILLS: how often; CRASH_SEED: the same choices as in a run before.
+# Kill the daemon repeatedly while it works, also while it recovers from the
+# last kill, and check that nothing was lost or done twice. CRASH_KILLS says how
+# often; CRASH_SEED repeats the choices of an earlier run.
 
 . "${top_srcdir:=.}/tests/e2e/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The times of a schedule, which need no daemon.
+# The times of a schedule; no daemon is needed.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 

@@ -6,8 +6,7 @@
 # PATH and talk to this daemon.  Nothing sleeps for a fixed time: wait_for
 # looks until it is so.
 
-# How long anything may take that will certainly come: only what never does
-# takes so long.
+# Patience with what will certainly happen: only a failure takes this long.
 : "${deadline_s:=60}"
 : "${aischedd:=$top_builddir/aischedd/aischedd}"
 
@@ -22,8 +21,8 @@ is_root()
 
 # --- waiting ---------------------------------------------------------------
 
-# COMMAND [WORD]...: until it exits with 0, or the deadline.  A single
-# argument is a line of shell.
+# COMMAND [WORD]...: waits until it exits with 0, or fails at the deadline. A
+# single argument is a line of shell.
 wait_for()
 {
 	# shellcheck disable=SC2016 # expanded by the shell that runs it
@@ -39,13 +38,13 @@ wait_for()
 	done
 }
 
-# JOB: its state, also when it has ended.
+# JOB: prints its state, also after its end
 state_of()
 {
 	aiq --no-header -o state "$1" 2>/dev/null
 }
 
-# JOB STATE
+# JOB STATE: whether it has that state
 is_state()
 {
 	[ "$(state_of "$1")" = "$2" ]
@@ -74,7 +73,7 @@ configure()
 	END
 }
 
-# [OPTION]...: returns once it answers.  Its log is $log.
+# [OPTION]...: starts the daemon and returns when it answers. Its log is $log.
 start_daemon()
 {
 	"$aischedd" -c "$conf" "$@" </dev/null >>"$log" 2>&1 &
@@ -90,7 +89,7 @@ daemon_answers()
 	aictl ping || ! grep -q '^State:.[^Z]' "/proc/$daemon_pid/status"
 }
 
-# Cleanly; returns its exit status.
+# Stops the daemon cleanly; returns its exit status.
 stop_daemon()
 {
 	kill -TERM "$daemon_pid" 2>/dev/null
@@ -145,8 +144,8 @@ stop_munged()
 	munged_pid=
 }
 
-# Every process that has $dir in its arguments or its environment came from
-# this test: shepherds, and what they run.
+# Every process with $dir in its arguments or its environment is of this test:
+# shepherds, and the jobs they run.
 kill_leftovers()
 {
 	for try in 1 2 3 4 5; do
@@ -154,7 +153,7 @@ kill_leftovers()
 		set -- $(grep -alF -- "$dir/" /proc/[0-9]*/cmdline \
 			/proc/[0-9]*/environ 2>/dev/null |
 			sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | sort -u)
-		# This shell and grep are gone or not to be killed.
+		# Spare this shell; grep is gone by then.
 		for pid; do
 			shift
 			[ "$pid" = "$$" ] || [ ! -e "/proc/$pid" ] ||
@@ -181,7 +180,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# As root other users must reach the sockets and the tools.
+# When root runs this, other users must reach the sockets and the tools.
 is_root && chmod 755 "$dir"
 conf=$dir/aischedd.conf
 log=$dir/log
@@ -208,6 +207,6 @@ export PATH
 (umask 077 && head -c 64 /dev/urandom >"$dir/munge/key")
 # shellcheck disable=SC2119
 configure
-# Output files of jobs go there.
+# Jobs write their output files there.
 cd "$dir/work" || exit 1
 start_munged || bail "munged does not start"

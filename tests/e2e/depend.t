@@ -1,5 +1,5 @@
 #!/bin/sh
-# Jobs that wait for jobs; unit tests have every kind.
+# Jobs that wait for jobs; the unit tests cover every kind of dependency.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -54,7 +54,7 @@ is "the others wait" "$(aiq -h -o display_id,reason "$corr" | head -n 1)" \
 aictl release "$first"
 becomes "for theirs" "${corr}_2" COMPLETED
 
-# Across a restart.
+# Dependencies survive a restart.
 gate three
 id=$(submit --wrap "$(at_gate three)")
 wait_for is_state "$id" RUNNING

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Jobs with --min-tasks: more tasks come when there is room, and leave first.
+# Jobs with --min-tasks: they gain tasks when more fit, and lose them first.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -9,7 +9,7 @@ pool here { runner = local }
 node "'"$(uname -n)"'" { pool = here  cpus = 4  memory = "4G" }'
 aictl reload
 
-# Each task says who it is, and that it leaves.
+# Each task prints its rank, and a line when it is told to end.
 mkfifo -m 666 "$dir/never"
 cat >elastic <<END
 #!/bin/sh
@@ -19,13 +19,14 @@ echo "task \$RANK of \$WORLD_SIZE"
 while :; do read x <&3; done
 END
 
-# JOB N: so many of its tasks run, as aiq shows it.
+# JOB N: whether aiq shows N running tasks of it
 has_tasks()
 {
 	[ "$(field "$1" running_tasks)" = "$2" ]
 }
 
-# JOB N: so many said that they began, and that they left.
+# JOB N: whether that many of its tasks printed that they began; has_left()
+# below: that they end
 has_begun()
 {
 	[ "$(grep -c ' of ' "slurm-$1.out")" -eq "$2" ]
@@ -36,7 +37,7 @@ has_left()
 	[ "$(grep -c ' leaves' "slurm-$1.out")" -eq "$2" ]
 }
 
-# JOB: how many processes it has, by their TMPDIR.
+# JOB: prints how many processes it has, found by their TMPDIR
 processes()
 {
 	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
@@ -70,7 +71,7 @@ is "the others went on" "$(processes "$id")" 3
 is "and that was no preemption of it" "$(field "$id" preemptions)" 0
 is "nor a restart" "$(field "$id" restarts)" 0
 
-# A daemon that is killed before it has heard that they left.
+# The daemon is killed before it has heard that the tasks ended.
 gate slow
 cat >slow <<END
 #!/bin/sh
@@ -104,7 +105,7 @@ is "which is the same" "$(tail -n 1 "slurm-$id.out")" "task 2 of 3"
 
 # --- whatever happens meanwhile ------------------------------------------------
 
-# A shepherd that is killed takes all of them along.
+# A shepherd that is killed takes all tasks along.
 shepherd=$(grep -alF "$dir/tmp/aisched-$id." /proc/[0-9]*/environ 2>/dev/null |
 	sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | head -n 1)
 shepherd=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$shepherd/status")

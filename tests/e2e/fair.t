@@ -1,8 +1,8 @@
 #!/bin/sh
-# A year of three queues, two of them below another, that want more GPUs than
-# there are and most of the CPUs and memory; one goes away for a while.  Over a
-# half-life each gets what its fair share was in that time, within 2 %.  Jobs
-# are 1 % of a share at most, and run for a hundredth of the half-life at most.
+# A year of three queues, two of them below another, that request more GPUs than
+# there are and most of the CPUs and memory; one is idle for a while. Over a
+# half-life each gets its fair share of that time, within 2 %. A job uses at
+# most 1 % of a share, for at most a hundredth of the half-life.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
@@ -18,16 +18,16 @@ END
 half=$((330 * 86400))
 year=$((365 * 86400))
 span=$half
-# Sanitizers take their time.
+# Sanitizers are slow.
 if grep -q __asan_init "$aisim"; then
 	span=$((half / 8))
 	year=$((span * 9 / 8))
 fi
-# The guests are away in between.
+# The queue "guests" is idle in between.
 leave=$((span / 2))
 return=$((span * 4 / 5))
 
-# QUEUE...: the fair share of each when these want all there is.
+# QUEUE...: prints the fair share of each when these request everything
 shares()
 {
 	for queue; do
@@ -45,7 +45,8 @@ result $? "shares with guests"
 [ "$(tr '\n' ' ' <"$dir/without")" = "lab 200 x 73 y 127 guest 0 " ]
 result $? "shares without"
 
-# Jobs of a half or a quarter of a GPU, with as many CPUs; each queue wants 4 % more than its share.
+# Jobs of a half or a quarter of a GPU, with as many CPUs; each queue requests 4
+# % more than its share.
 awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
 	function rnd() {
 		seed = seed * 16807 % 2147483647
@@ -83,8 +84,8 @@ awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
 "$aisim" -c "$dir/conf" -j "$dir/jobs" --until $year --events "$dir/events"
 result $? "$(grep -c duration "$dir/jobs") jobs"
 
-# FROM: what each queue had in the half-life from then on, against the mean of
-# its share.
+# FROM: compares the use of each queue in the half-life that begins then with
+# the mean of its share
 check()
 {
 	awk -F'"' -v from="$1" -v to=$(($1 + span)) -v leave=$leave -v back=$return '

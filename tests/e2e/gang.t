@@ -1,16 +1,17 @@
 #!/bin/sh
-# Tasks of a job start and end together; what happens when one of them fails.
+# The tasks of a job start and end together; the option decides what happens
+# when one of them fails.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# JOB FIELD VALUE
+# JOB FIELD VALUE: whether aiq shows it so
 has()
 {
 	[ "$(field "$1" "$2")" = "$3" ]
 }
 
-# JOB: how many processes it has, by their TMPDIR.
+# JOB: prints how many processes it has, found by their TMPDIR
 processes()
 {
 	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
@@ -122,7 +123,8 @@ becomes "where one cannot start none does" "$id" FAILED
 is "which is its user's fault" "$(field "$id" reason)" JobLaunchFailure
 is "no task ran" "$(cat outs/out-[01])" ""
 
-# A job has more outputs than files may be open: another try would end so, too.
+# A job that has more outputs than files may be open fails at once: another try
+# would end in the same way.
 # shellcheck disable=SC3045 # every sh has it
 ulimit -n 200
 restart

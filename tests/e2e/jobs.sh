@@ -14,19 +14,19 @@ submit()
 	aisub --parsable "$@"
 }
 
-# A job that runs until it is ended.
+# Submits a job that runs until it is ended.
 sleeper()
 {
 	submit "$@" --wrap 'exec sleep 1000'
 }
 
-# JOB FIELD: as aiq shows it.
+# JOB FIELD: prints the field as aiq shows it
 field()
 {
 	aiq --no-header -o "$2" "$1"
 }
 
-# NAME JOB STATE: it comes to be.
+# NAME JOB STATE: the job reaches the state
 becomes()
 {
 	if wait_for is_state "$2" "$3"; then
@@ -38,29 +38,30 @@ becomes()
 	return 1
 }
 
-# JOB WORD: the reason why it waits, or ended.
+# JOB WORD: whether this is the reason why it waits, or ended
 has_reason()
 {
 	[ "$(field "$1" reason)" = "$2" ]
 }
 
-# JOB WORD: as has_reason(), with the sentence of the same moment: $told.
+# JOB WORD: like has_reason(), and keeps the sentence of the same moment in
+# $told
 told()
 {
 	told=$(field "$1" reason,reason_text)
 	[ "${told%% *}" = "$2" ]
 }
 
-# NAME JOB WORD SENTENCE: why it waits, in both forms; SENTENCE is a regular
-# expression.
+# NAME JOB WORD SENTENCE: the job waits for that reason, in both forms; SENTENCE
+# is a regular expression
 waits()
 {
 	wait_for told "$2" "$3"
 	like "$1" "$told" "^$3 +$4"
 }
 
-# NAME TEXT COMMAND [WORD]...: it exits with 2 and two lines on stderr: one with
-# TEXT, and where to read more.
+# NAME TEXT COMMAND [WORD]...: it exits with 2 and prints two lines to stderr:
+# one with TEXT, and one that names the help
 misuse()
 {
 	misuse_name=$1
@@ -93,7 +94,7 @@ at_gate()
 	echo "cat $dir/gate.$1"
 }
 
-# Opening it waits until somebody reads.
+# Opening the fifo blocks until somebody reads.
 open_gate()
 {
 	# shellcheck disable=SC2016 # sh expands it
@@ -101,13 +102,13 @@ open_gate()
 		echo "# no job came to gate $1"
 }
 
-# FILE TEXT: it has a line with this.
+# FILE TEXT: whether a line of it has TEXT
 has_line()
 {
 	grep -qF -- "$2" "$1"
 }
 
-# A TCP port that nobody uses, and that no connection is given.
+# Prints a TCP port that nobody uses and that no outgoing connection is given.
 free_port()
 {
 	port=$((20000 + $$ % 12000))

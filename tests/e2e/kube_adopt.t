@@ -1,6 +1,6 @@
 #!/bin/sh
 # Jobs made with kubectl: queued, explained, started, preempted and ended like
-# any other, and taken once, whatever is killed.
+# any other, and adopted once, whoever is killed.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -8,7 +8,7 @@
 ns="jobs"
 k="kube --namespace $ns"
 
-# NAME GPUS [SPEC [ANNOTATIONS [POD]]]: a Job in queue "team".
+# NAME GPUS [SPEC [ANNOTATIONS [POD]]]: creates a Job in queue "team"
 make_job()
 {
 	$k create -f - >/dev/null <<-END
@@ -27,32 +27,32 @@ make_job()
 	END
 }
 
-# NAME PATH: of a Job.
+# NAME PATH: prints a field of a Job
 job_says()
 {
 	$k get job "$1" -o "jsonpath={$2}"
 }
 
-# NAME: its number, once it has one.
+# NAME: prints its job number, once it has one
 has_id()
 {
 	id=$(job_says "$1" '.metadata.labels.aisched\.io/job-id')
 	[ -n "$id" ]
 }
 
-# NAME: wait for that.
+# NAME: waits until it has a number
 id_of()
 {
 	wait_for has_id "$1" && echo "$id"
 }
 
-# JOB FIELD
+# JOB FIELD: prints it as aiq shows it
 field()
 {
 	aiq --no-header -o "$2" "$1"
 }
 
-# NAME [PATH]: of its pods, one a line.
+# NAME [PATH]: prints a field of its pods, one a line
 pods()
 {
 	$k get pods -l "app=$1" -o \
@@ -60,7 +60,7 @@ pods()
 		sort
 }
 
-# NAME REASON: an Event on it says so; $note is what it says.
+# NAME REASON: whether an Event on it has this reason; $note is its message
 says()
 {
 	note=$($k get events.events.k8s.io -o json | jq -r --arg job "$1" \
@@ -81,13 +81,13 @@ no_job()
 	! $k get job "$1" >/dev/null 2>&1
 }
 
-# NAME N: so many of its pods run.
+# NAME N: whether N of its pods run
 has_pods()
 {
 	[ "$(pods "$1" .status.phase | grep -c Running)" = "$2" ]
 }
 
-# NAME EXIT: its pods end.
+# NAME EXIT: ends its pods with that status
 end_pods()
 {
 	$k annotate pods -l "app=$1" --overwrite \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What aischedd asks of an API server, counted by the API server: so many calls
-# a job and a pod, and none to see whether something has changed.
+# The calls that aischedd makes, counted by the API server: a fixed number for
+# each job and pod, and none to see whether something has changed.
 # aischedd/run/kube/README.md has the table.
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -9,11 +9,13 @@
 ns="calls"
 audit="$dir/audit"
 
-# Ours since the last time, but for the Lease, in order: "2 create jobs".
+# Prints our calls since the last time, except those on the Lease, in order: "2
+# create jobs".
 calls()
 {
 	tail -n "+$((counted + 1))" "$audit" >"$dir/new"
-	# How old the cluster is is asked of no object.
+	# Leave out the call that asks for the age of the cluster; it concerns
+	# no object.
 	grep '"userAgent":"aisched/' "$dir/new" | grep '"objectRef"' | sed -e \
 		's/.*"verb":"\([a-z]*\)".*"objectRef":{\([^}]*\)}.*/\1 \2/' \
 		-e 's/"resource":"\([a-z]*\)"/\1 /' \
@@ -22,9 +24,8 @@ calls()
 		grep -v ' leases$' | sort | uniq -c | awk '{ print $1, $2, $3 }'
 }
 
-# How often the Lease was renewed, which is after 3 s each, between the end of
-# the last pod and the deletion of its Job.  However slow this machine is, that
-# slows down both.
+# Prints how often the Lease was renewed (every 3 s) between the end of the last
+# pod and the deletion of its Job. A slow machine slows down both.
 renewals()
 {
 	tail -n "+$((counted + 1))" "$audit" | awk '
@@ -34,7 +35,7 @@ renewals()
 		/"verb":"delete".*"resource":"jobs"/ { print n }' | tail -n 1
 }
 
-# It is gone within 5 s: we wait for nothing.
+# The Job is gone within 5 s: the daemon waits for nothing.
 goes_at_once()
 {
 	[ "$(renewals)" -le 1 ]
@@ -45,7 +46,7 @@ they_are_all()
 	[ "$(calls)" = "$wanted" ]
 }
 
-# NAME, and what calls() should say on stdin, when the last is done.
+# NAME: compares stdin with what calls() prints once the last call is done
 calls_are()
 {
 	wanted=$(cat)
@@ -60,13 +61,13 @@ nothing_is_left()
 	[ -z "$(kube -n "$ns" get jobs,pods,secrets,services -o name)" ]
 }
 
-# COUNT: tasks.
+# COUNT: whether that many tasks run
 running()
 {
 	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
 }
 
-# JOB COUNT: it has so many pods, and no other has a Job.
+# JOB COUNT: whether it has COUNT pods, and no other job has a Job
 running_pods()
 {
 	[ "$(kube -n "$ns" get pods -l "aisched.io/job-id=$1" -o name \
@@ -74,7 +75,7 @@ running_pods()
 		[ "$(kube -n "$ns" get jobs -o name | wc -l)" -eq 1 ]
 }
 
-# JOB: its pods end well, and all that it had is gone.
+# JOB: its pods succeed, and everything made for it is deleted
 ends()
 {
 	kube -n "$ns" annotate pods -l "aisched.io/job-id=$1" --overwrite \

@@ -1,25 +1,25 @@
 #!/bin/sh
-# Our client of the API and a real API server: reading, writing, watching, and
-# what it says when something is wrong.
+# The client of the API against a real API server: it reads, writes and watches,
+# and says what is wrong.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 
 maps=/api/v1/namespaces/default/configmaps
 
-# METHOD PATH [BODY]: as the administrator.
+# METHOD PATH [BODY]: calls as the administrator
 ask()
 {
 	"$top_builddir/tests/kube/ask" "$kube/admin.conf" "$@" 2>&1
 }
 
-# FILE METHOD PATH [BODY]: as whoever the kubeconfig says.
+# FILE METHOD PATH [BODY]: calls as the user of the kubeconfig FILE
 ask_as()
 {
 	"$top_builddir/tests/kube/ask" "$@" 2>&1
 }
 
-# PATTERN: the watch has told a line of it.
+# PATTERN: whether the watch has printed a line like that
 told()
 {
 	grep -qE -- "$1" "$dir/watch"
@@ -122,7 +122,7 @@ like "nobody is somebody, who may nothing" \
 
 # --- watching --------------------------------------------------------------
 
-# In pages, and the items of the last ones come as they are.
+# The list comes in pages, and the items of the last page as they arrive.
 "$top_builddir/tests/kube/ask" "$kube/admin.conf" watch \
 	"$maps?labelSelector=set%3Dmany" >"$dir/watch" 2>&1 &
 watcher=$!

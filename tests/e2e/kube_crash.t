@@ -1,8 +1,8 @@
 #!/bin/sh
-# The daemon dies between any two calls of whatever it does in a cluster: as
-# the call arrives, and when it has been done but the daemon does not know.
-# When it is back all goes on: nothing is lost, doubled or left behind.
-# With KILL_WHEN=after it is half of that.
+# The daemon is killed between any two of its calls to a cluster: as the call
+# arrives, or when it has been carried out but not answered. When the daemon is
+# back, everything goes on: nothing is lost, doubled or left behind.
+# KILL_WHEN=after runs one half of this.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -10,7 +10,7 @@
 ns="team"
 k="kube --namespace $ns"
 
-# What of ours is there, a line for each kind: "Job 1".
+# Prints how many of our objects there are, a line for each kind: "Job 1".
 objects()
 {
 	$k get jobs,pods,secrets,services -l aisched.io/cluster=test \
@@ -18,7 +18,7 @@ objects()
 		sort | uniq -c | awk '{ print $2, $1 }'
 }
 
-# TEXT: they are these, when the cluster has swept up what was before.
+# TEXT: whether these are our objects, once the cluster has removed earlier ones
 objects_are()
 {
 	[ "$(objects | tr '\n' ' ')" = "$1" ]
@@ -29,8 +29,8 @@ nothing_is_left()
 	objects_are ""
 }
 
-# JOB COUNT: it has so many pods that are not over, all of which run, in one
-# Job.
+# JOB COUNT: whether it has COUNT pods that have not ended, all running, in one
+# Job
 runs()
 {
 	is_state "$1" RUNNING && [ "$($k get pods -l "aisched.io/job-id=$1" \
@@ -40,7 +40,7 @@ runs()
 			wc -l)" -eq 1 ]
 }
 
-# JOB FIELDS
+# JOB FIELDS: prints them as aiq shows them
 fields()
 {
 	aiq --no-header -o "$2" "$1" | tr -s ' '
@@ -51,27 +51,27 @@ has_died()
 	! grep -qs '^State:.[^Z]' "/proc/$daemon_pid/status"
 }
 
-# COMMAND [WORD]...: it holds, or the daemon is no more.
+# COMMAND [WORD]...: whether it succeeds, or the daemon is dead
 so_or_dead()
 {
 	has_died || "$@"
 }
 
-# What follows dies at call $n.
+# Kill the daemon at call $n from now on.
 arm()
 {
 	between kill "$daemon_pid" "$when" "$n"
 }
 
-# WHAT GOAL [WORD]...: begun under arm(), it reaches the goal, though the
-# daemon may have to begin again.  Sets $more where it had to.
+# WHAT GOAL [WORD]...: WHAT, begun under arm(), reaches the goal, though the
+# daemon may have to begin again. Sets $more if it had to.
 reaches()
 {
 	what=$1
 	shift
 	wait_for so_or_dead "$@" >"$dir/waited"
 	at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "$kube/between.calls")
-	# First: a call may come after the goal.
+	# Check the goal first: a call may come after it.
 	between
 	if has_died; then
 		more=yes
@@ -85,7 +85,8 @@ reaches()
 	result $? "$what, killed $when ${at:-call $n}" || cat "$dir/waited"
 }
 
-# COMMAND: for each call that is made in it.
+# COMMAND: runs it again and again, with the daemon killed at its first call, at
+# its second and so on
 each_call()
 {
 	for when in ${KILL_WHEN:-before after}; do
@@ -195,7 +196,7 @@ each_call resize
 
 # --- a Job made with kubectl -------------------------------------------------
 
-# What it is, once it is queued.
+# Finds the number of the Job once it is queued.
 number()
 {
 	id=$($k get job "$name" -o \
@@ -209,7 +210,7 @@ trains()
 		--field-selector status.phase=Running -o name | wc -l)" -eq 2 ]
 }
 
-# What no job is: cancelled, or twice.
+# Whether it is cancelled, its Job is gone, and the history has it once.
 is_cancelled()
 {
 	is_state "$id" CANCELLED && ! $k get job "$name" >/dev/null 2>&1 &&

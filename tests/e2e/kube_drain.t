@@ -1,6 +1,6 @@
 #!/bin/sh
-# Nodes of a cluster that are drained by us are cordoned there, and what was
-# cordoned there is drained for us; neither undoes what the other did.
+# Nodes of a cluster that are drained here are cordoned there, and nodes
+# cordoned there are drained here; neither undoes the other's act.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -16,20 +16,20 @@ is_open()
 	! is_cordoned "$1"
 }
 
-# NODE: why, as the cluster has it.
+# NODE: prints the reason that the cluster has
 note()
 {
 	kube get node "$1" -o \
 		'jsonpath={.metadata.annotations.aisched\.io/drained}'
 }
 
-# NODE STATE
+# NODE STATE: whether aiq shows it so
 node_is()
 {
 	aiq --nodes --no-header -o name,state | grep "^$1 " | grep -qi "$2"
 }
 
-# NODE TEXT
+# NODE TEXT: whether aiq shows this reason
 reason_is()
 {
 	aiq --nodes --no-header -o name,reason | grep "^$1 " | grep -q "$2"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What goes wrong around a cluster: what is said where the admin looks and of
-# the job, that others go on, and that it mends.
+# Failures around a cluster: the admin and the job's user are told, other jobs
+# go on, and everything recovers.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -14,7 +14,7 @@ nothing_is_left()
 		-o name)" ]
 }
 
-# TEXT: the daemon's status has it.
+# TEXT: whether the daemon's status has it
 status_has()
 {
 	aictl status | grep -qF -- "$1"
@@ -25,19 +25,19 @@ well()
 	! status_has "Pool 'gpu'"
 }
 
-# JOB TEXT: what is said of it has that.
+# JOB TEXT: whether aiq says that of the job
 says()
 {
 	aiq "$1" | grep -qF -- "$2"
 }
 
-# TEXT: the log has it.
+# TEXT: whether the log has it
 logged()
 {
 	grep -qF -- "$1" "$log"
 }
 
-# JOB [FIELD]: of its pods, one a line.
+# JOB [FIELD]: prints a field of its pods, one a line
 pods()
 {
 	$k get pods -l "aisched.io/job-id=$1" -o \
@@ -45,27 +45,27 @@ pods()
 		sort
 }
 
-# JOB COUNT: so many of its pods run.
+# JOB COUNT: whether COUNT of its pods run
 pods_run()
 {
 	[ "$(pods "$1" .status.phase | grep -c Running)" -eq "$2" ]
 }
 
-# JOB PHASE STATUS: its pod becomes so, as a kubelet would say it.
+# JOB PHASE STATUS: gives its pod this status, as a kubelet would
 pod_ends()
 {
 	$k patch pod "$(pods "$1")" --subresource=status --type=merge \
 		-p "{\"status\": {\"phase\": \"$2\", $3}}" >/dev/null
 }
 
-# NAME RESOURCE VERB: user little may.
+# NAME RESOURCE VERB: allows it to user little
 allow()
 {
 	$k create role "$1" --resource="$2" --verb="$3" >/dev/null &&
 		$k create rolebinding "$1" --role="$1" --user=little >/dev/null
 }
 
-# JOB: it ends, and all that was made for it.
+# JOB: it ends, and everything made for it is deleted
 end()
 {
 	aicancel "$1"
@@ -79,7 +79,7 @@ between_start
 kube_user little /CN=little
 kube_cert stranger /CN=stranger
 
-# START_TIMEOUT
+# START_TIMEOUT: writes the configuration
 configure_for()
 {
 	configure "
@@ -164,13 +164,13 @@ between
 ok "until it is newer" wait_for is_state "$id" RUNNING
 end "$id"
 
-# CALLS: so many were made.
+# CALLS: whether that many were made
 called()
 {
 	[ "$(wc -l <"$kube/between.calls")" -ge "$1" ]
 }
 
-# From now on, until that has lasted for too long.
+# The watch says nothing from now on, until it has been silent for too long.
 between mute "GET /api/v1/nodes?watch"
 kube cordon gpu-1 >/dev/null
 ok "the watch of nodes says nothing any more" wait_for called 1
@@ -214,7 +214,7 @@ ok "the next attempt runs" wait_for is_state "$id" RUNNING
 is "theirs is left alone" "$($k get job "$name" \
 	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs
 
-# A Job that says what ours says, and so do its pods.
+# A foreign Job with the labels of ours, and pods like ours.
 $k get job "aj-test-$id-4" -o json | sed -e "s,\"aj-test-$id-4\",\"forged\",
 	/\"\(uid\|controller-uid\|batch.kubernetes.io.controller-uid\)\":/d" |
 	$k create -f - >/dev/null
@@ -287,7 +287,7 @@ $k delete job "aj-test-$id-1" >/dev/null
 ok "somebody deletes a Job" wait_for is_state "$id" NODE_FAIL
 like "which is told" "$(aiq "$id")" "was deleted"
 
-# A kubelet that does not do what it is told.
+# A kubelet that does not obey.
 id=$(sub --no-requeue)
 wait_for pods_run "$id" 1
 $k annotate pod "$(pods "$id")" sim.aisched.io/deaf=yes >/dev/null
@@ -300,7 +300,7 @@ ok "a node does not end a job: it is deleted" wait_for job_is_gone "$id"
 ok "then its pod is, whatever the node says" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
 
-# Pods are bound, and one of them runs.
+# All pods are bound, and one of them runs.
 configure_for 15s
 aictl reload
 part_hang kwok
@@ -353,7 +353,7 @@ deadline_s=$patience
 kube uncordon gpu-1 >/dev/null
 ok "another goes on" wait_for node_is gpu-1 idle
 
-# Its kubelet is gone.
+# The node's kubelet is gone.
 part_hang kwok
 kube patch node "$(pods "$id" .spec.nodeName | head -n 1)" \
 	--subresource=status --type=merge -p '{"status": {"conditions":
@@ -423,7 +423,7 @@ $k create serviceaccount daemon >/dev/null
 kube create clusterrolebinding daemon --clusterrole=cluster-admin \
 	--serviceaccount="$ns:daemon" >/dev/null
 
-# NAME: a token, as long as there is a Secret of that name.
+# NAME: prints a token that is valid as long as there is a Secret of that name
 token()
 {
 	$k create secret generic "$1" >/dev/null

@@ -8,7 +8,7 @@
 ns="gang"
 k="kube --namespace $ns"
 
-# JOB INDEX: the pods of one task, those first that have ended.
+# JOB INDEX: prints the pods of one task, first those that have ended
 pods_of_task()
 {
 	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
@@ -16,7 +16,7 @@ pods_of_task()
 		"jsonpath={range .items[*]}{.status.phase} {.spec.nodeName}{'\n'}{end}"
 }
 
-# JOB INDEX RUNTIME EXIT: its last pod ends.
+# JOB INDEX RUNTIME EXIT: ends its last pod
 end_task()
 {
 	$k annotate pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
@@ -30,7 +30,7 @@ replaced()
 	[ "$(aiq --no-header -o replaced_tasks "$1")" = "$2" ]
 }
 
-# JOB: its task 1 runs again where it ran.
+# JOB: whether its task 1 runs again on its node
 replaces()
 {
 	[ "$(pods_of_task "$1" 1)" = "Failed ${node#* }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Jobs as pods of a real control plane, on nodes that only pretend: what is
-# made, where it is bound, how it ends, and that nothing stays.
+# Jobs as pods of a real control plane, on nodes that only pretend: which
+# objects are made, where pods are bound, how they end, and that nothing stays.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -8,7 +8,7 @@
 ns="jobs"
 k="kube --namespace $ns"
 
-# NAME: how many of our objects there are.
+# NAME: prints how many of our objects of this kind there are
 count()
 {
 	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
@@ -20,7 +20,7 @@ nothing_is_left()
 	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
 }
 
-# JOB [FIELD]: of its pods, one a line, in order of index.
+# JOB [FIELD]: prints a field of its pods, one a line, in order of index
 pods()
 {
 	$k get pods -l "aisched.io/job-id=$1" -o \
@@ -28,7 +28,7 @@ pods()
 		sort
 }
 
-# JOB RUNTIME EXIT: its pods end.
+# JOB RUNTIME EXIT: ends its pods
 end_pods()
 {
 	$k annotate pods -l "aisched.io/job-id=$1" --overwrite \
@@ -36,14 +36,14 @@ end_pods()
 		>/dev/null
 }
 
-# NODE COLUMN: what aiq says.
+# NODE COLUMN: prints it as aiq shows it
 node()
 {
 	aiq --nodes --no-header -o "name,$2" | awk -v node="$1" \
 		'$1 == node { print $2 }'
 }
 
-# NODE STATE
+# NODE STATE: whether aiq shows it so
 node_is()
 {
 	node "$1" state | grep -qi "$2"
@@ -119,7 +119,7 @@ set --
 while [ $# -lt 4 ]; do
 	set -- "$@" "$(aisub --parsable -q red --gpus-per-task 8 --wrap true)"
 done
-# COUNT STATE: so many of them are so.
+# COUNT STATE: whether COUNT of the jobs have that state
 so_many()
 {
 	[ "$(aiq --no-header -q red -o state | grep -c "$2")" -eq "$1" ]
@@ -141,7 +141,7 @@ ok "nothing is left" wait_for nothing_is_left
 
 # --- an array ---------------------------------------------------------------
 
-# COUNT: so many tasks run.
+# COUNT: whether that many tasks run
 tasks_run()
 {
 	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
@@ -196,7 +196,8 @@ others_count()
 }
 ok "pods of others count" wait_for others_count
 
-# A kubelet refuses the pod after the last that it takes, whatever they need.
+# A kubelet refuses any pod beyond the number that it takes, however little it
+# needs.
 kube patch node gpu-0 --subresource status --type merge \
 	-p '{"status": {"allocatable": {"pods": "3"}}}' >/dev/null
 node_is_small()
@@ -221,7 +222,7 @@ ok "a cordoned node is drained" wait_for node_is gpu-1 drain
 kube uncordon gpu-1 >/dev/null
 ok "until it is not" wait_for node_is gpu-1 idle
 
-# It runs, again.
+# The job runs again.
 restarted()
 {
 	[ "$(aiq --no-header -o state,restarts "$id" | tr -s ' ')" = "RUNNING 1" ]
@@ -278,7 +279,7 @@ end_pods "$id" 50ms 0
 ok "and ends" wait_for is_state "$id" COMPLETED
 ok "nothing is left" wait_for nothing_is_left
 
-# What it says and its name are ours, but nobody has bound its pods.
+# A Job with our labels and a name like ours, but nobody has bound its pods.
 id=$(aisub --parsable --requeue --wrap true)
 ok "one more runs" wait_for is_state "$id" RUNNING
 kill_daemon
@@ -319,7 +320,7 @@ is "once in the log" "$(grep -c "job=$id .*mount '/etc'" "$log")" 1
 # --- another configuration ---------------------------------------------------
 
 cp "$conf" "$conf.first"
-# CHANGE: the first one, but for that, is read.
+# CHANGE: reloads the first configuration with this change
 reload()
 {
 	sed "$1" "$conf.first" >"$conf" && aictl reload

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What jobs print in containers on a real node: read while they run, kept when
-# they have ended.
+# The output of jobs in containers on a real node: read while they run, kept
+# after their end.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -18,7 +18,7 @@ nothing_is_left()
 		-l aisched.io/cluster=test -o name)" ]
 }
 
-# FILE TEXT: it is all there.
+# FILE TEXT: whether all of it is there
 has()
 {
 	grep -qF -- "$2" "$1"
@@ -39,13 +39,13 @@ scheduling { start_timeout = \"60s\" }"
 configure "$settings"
 start_daemon || bail "aischedd does not start"
 
-# [WORD]...: submit to the cluster, with a folder where gates are.
+# [WORD]...: submits to the cluster, with a folder for gates
 sub()
 {
 	aisub --parsable --cpus-per-task 0.1 --mem 32M --mount "$work" "$@"
 }
 
-# NAME: a line of shell that waits until open_gate.
+# NAME: prints a line of shell that waits until open_gate
 gate()
 {
 	echo "until [ -e $work/$1 ]; do sleep 0.1; done"
@@ -79,7 +79,7 @@ is "with all of it" "$(od -c "$dir/kept")" "$(od -c "$dir/follow")"
 
 # --- several tasks, several attempts -------------------------------------------
 
-# The words are for the job: $RANK and others are its own.
+# The words are expanded in the job, which has its own $RANK.
 cat >speak <<-'END'
 	#!/bin/sh
 	echo "rank $AISCHED_PROCID of job $AISCHED_JOB_ID, restart" \
@@ -107,7 +107,7 @@ wait_for eval "aiq --log $id | grep -q rank"
 aiq --log -f "$id" >"$dir/follow" &
 follower=$!
 ok "it is followed" wait_for has "$dir/follow" "restart 0"
-# Its shell may say that it was terminated.
+# The job's shell may print that it was terminated.
 aictl requeue "$id" >/dev/null
 ok "to its next attempt" wait_for has "$dir/follow" "restart 1"
 is "all of it is there" "$(aiq --log "$id" | grep rank)" "rank 0 of job $id, restart 0
@@ -141,13 +141,14 @@ is "to its end, whole lines" "$(cat "$dir/kept")" \
 like "and what is missing is said" "$(cat "$dir/said")" \
 	"$((588895 - $(wc -c <"$dir/kept"))) bytes are not kept"
 
-# RSS of the daemon, in KiB.
+# Prints the RSS of the daemon, in KiB.
 memory()
 {
 	awk '/^VmRSS/ { print $2 }' "/proc/$daemon_pid/status"
 }
 
-# Five megabytes: a kubelet begins a new file at ten, with times and all.
+# Five megabytes: a kubelet begins a new file at ten, with a time before each
+# line.
 cat >much <<-'END'
 	#!/bin/sh
 	awk 'BEGIN { for (i = 1; i <= 10000; i++) printf "%0500d\n", i }'
@@ -163,12 +164,12 @@ aiq --log -f "$id" >"$dir/fifo" &
 follower=$!
 {
 	head -c 1000 >"$dir/slow"
-	# It waits for us: other requests are answered meanwhile.
+	# The daemon answers other requests while it waits for the reader.
 	for _ in 1 2 3 4 5 6 7 8; do
 		aictl ping --wait 10s >/dev/null && aiq -a >/dev/null
 	done
 	grew=$(($(memory) - before))
-	# What was freed stays for a while where addresses are checked.
+	# Memory that was freed stays for a while where addresses are checked.
 	! grep -q __asan_init "$top_builddir/aischedd/aischedd" ||
 		most=30000
 	ok "one who reads slowly lets none of it be held ($grew KiB)" \
@@ -181,7 +182,8 @@ is "with all of it" "$(cksum <"$dir/slow")" "$(sh much "$work/d" | cksum)"
 
 # --- files of the user --------------------------------------------------------
 
-# It names a folder that is mounted: as on this machine, files are made there.
+# The job names a folder that is mounted: files are made there, as on this
+# machine.
 cat >both <<-'END'
 	#!/bin/sh
 	echo "out $1"
@@ -261,7 +263,7 @@ is "both are kept" "$(aiq --log "$id")" "$(cat "$dir/follow")"
 
 # --- Jobs that others made --------------------------------------------------------
 
-# NAME COMMAND [SPEC]
+# NAME COMMAND [SPEC]: creates a Job
 make_job()
 {
 	kube -n "$ns" create -f - >/dev/null <<-END
@@ -288,7 +290,7 @@ ok "a Job made with kubectl runs" wait_for is_state "$id" RUNNING
 aiq --log -f "$id" >"$dir/follow" &
 follower=$!
 ok "it is followed" wait_for has "$dir/follow" one
-# It is stopped by suspending it, and its pod is gone then.
+# The daemon stops the Job by suspending it, and its pod is gone then.
 aictl requeue "$id" >/dev/null
 ok "to its next attempt" wait_for eval \
 	"[ \"\$(grep -c one '$dir/follow')\" = 2 ]"
@@ -309,7 +311,7 @@ is "in order" "$(aiq --log "$id")" "I am 0
 I am 1
 I am 2"
 
-# Their pods are deleted with what stops them, and say something on the way.
+# Pods are deleted with the Jobs that stop them, and print something on the way.
 saves="trap 'echo saved; sleep 1; echo done; exit 3' TERM; echo one
 	while :; do sleep 0.1; done"
 saves=$(echo "$saves" | tr '\n\t' '; ')
@@ -317,7 +319,7 @@ saved="one
 saved
 done"
 
-# NAME WHAT COMMAND [WORD]...: a Job that is stopped so keeps all that it says.
+# NAME WHAT COMMAND [WORD]...: a Job stopped by COMMAND keeps all its output
 stopped_so()
 {
 	stopped_name=$1
@@ -365,7 +367,7 @@ done
 ok "one user may read so many" wait_for eval \
 	"[ \"\$(grep -l one '$dir'/reader.* | wc -l)\" = 64 ]"
 fails "and not one more" 1 "you are reading 64 logs already" aiq --log "$id"
-# A disk that is full when its log is to be kept.
+# A disk that is full when the log is to be kept.
 trap 'umount -l "$dir/state/logs" 2>/dev/null; node_stop; clean_up' EXIT
 mount -t tmpfs -o size=4k none "$dir/state/logs"
 open_gate n

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The manifests of contrib/kubernetes: the API server takes them, their
-# policies keep others from getting past the queue, and what they allow the
-# daemon is enough for it, and no more.
+# The manifests of contrib/kubernetes: the API server takes them, their policies
+# keep others from getting past the queue, and they allow the daemon all it
+# needs and nothing else.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -10,7 +10,7 @@ manifests=$top_srcdir/contrib/kubernetes
 ns=aisched-jobs
 daemon=system:serviceaccount:aisched-system:aischedd
 
-# JOB: its pods, one a line.
+# JOB: prints its pods, one a line
 pods()
 {
 	kube --namespace "$ns" get pods -l "aisched.io/job-id=$1" -o name
@@ -21,8 +21,8 @@ nothing_is_left()
 	[ -z "$(kube --namespace "$ns" get jobs,pods,secrets,services -o name)" ]
 }
 
-# USER SPEC LABELS POD_SPEC [POD_LABELS [ANNOTATIONS]]: may a user make a Job
-# with these?  Nothing comes of it.
+# USER SPEC LABELS POD_SPEC [POD_LABELS [ANNOTATIONS]]: whether a user may make
+# such a Job; nothing is created
 try_job()
 {
 	kube --namespace "$ns" --as "$1" create --dry-run=server -f - <<-END
@@ -35,7 +35,7 @@ try_job()
 	END
 }
 
-# USER NAMESPACE LABELS SPEC: and a pod?
+# USER NAMESPACE LABELS SPEC: whether a user may make such a pod
 try_pod()
 {
 	kube --namespace "$2" --as "$1" create --dry-run=server -f - <<-END
@@ -45,7 +45,7 @@ try_pod()
 	END
 }
 
-# NAME TEXT COMMAND [WORD]...: the policies refuse it, and say TEXT.
+# NAME TEXT COMMAND [WORD]...: the policies refuse it with TEXT
 denied()
 {
 	denied_name=$1
@@ -56,7 +56,7 @@ denied()
 	like "$denied_name" "$err" "denied request: .*$denied_text"
 }
 
-# How many requests of anybody were not allowed so far.
+# Prints how many requests were forbidden so far, whoever made them.
 forbidden()
 {
 	kube get --raw /metrics | awk '
@@ -64,7 +64,7 @@ forbidden()
 		END { print n + 0 }'
 }
 
-# NAME WANT VERB WHAT [OPTION]...: of the daemon.
+# NAME WANT VERB WHAT [OPTION]...: whether the daemon may do that
 may()
 {
 	may_name=$1
@@ -103,7 +103,7 @@ ok "its policies are read" wait_for policies_are_read
 is "without a warning" "$(kube get validatingadmissionpolicies -o \
 	'jsonpath={.items[*].status.typeChecking.expressionWarnings}')" ""
 
-# FIRST LAST: what README.md shows between lines that begin so.
+# FIRST LAST: prints the part of README.md between lines that begin with these
 shown()
 {
 	sed -n "/^    $1/,/^    .*$2/s/^    //p" "$manifests/README.md"
@@ -120,8 +120,8 @@ like "and a configuration" "$out" '#ours'
 
 # --- others -----------------------------------------------------------------
 
-# She may do what an admin of every namespace may, and what the policies forbid,
-# but change no nodes.
+# This user may do what an admin of every namespace may, and what the policies
+# forbid, but may not change nodes.
 kube create clusterrole pods-anyhow --verb=get,create,update,patch \
 	--resource=pods/binding,pods/resize >/dev/null
 for role in admin pods-anyhow; do
@@ -134,7 +134,7 @@ queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
 
-# One of a Job, as far as the policies can see; it waits for good.
+# A pod of a Job, as far as the policies can see; it waits for ever.
 controller=system:serviceaccount:kube-system:job-controller
 kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
@@ -144,14 +144,14 @@ kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "waits"},
 	"target": {"kind": "Node", "name": "gpu-0"}}' >binding
 
-# USER: nothing comes of it, either.
+# USER: whether they may do it; nothing is created here, either
 try_bind()
 {
 	kube --as "$1" create -f binding \
 		--raw "/api/v1/namespaces/$ns/pods/waits/binding?dryRun=All"
 }
 
-# One of each.
+# One object of each kind.
 policies_hold()
 {
 	! try_bind alice && ! try_pod alice "$ns" '' '' &&

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Jobs on a real node: containers that run the script of the user, and what
-# becomes of it.
+# Jobs on a real node: containers that run the user's script, and their outcome.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -12,7 +11,7 @@ lacks=$(node_lacks)
 ns="jobs"
 work=$dir/seen
 
-# NAME: how many of our objects there are.
+# NAME: prints how many of our objects of this kind there are
 count()
 {
 	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
@@ -24,13 +23,13 @@ nothing_is_left()
 	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
 }
 
-# FILE: a job has written it.
+# FILE: whether a job has written it
 written()
 {
 	[ -s "$work/$1" ]
 }
 
-# JOB: how it ended.
+# JOB: prints how it ended
 exit_of()
 {
 	aiq --no-header -o state,exit "$1"
@@ -51,7 +50,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 scheduling { start_timeout = \"60s\" }"
 start_daemon || bail "aischedd does not start"
 
-# [WORD]...: submit to the cluster, with a folder to write to.
+# [WORD]...: submits to the cluster, with a folder to write to
 sub()
 {
 	aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M \
@@ -142,7 +141,7 @@ cat >same <<-'END'
 END
 cases="fine seven killed limit memory"
 
-# POOL CASE: submit it there.
+# POOL CASE: submits the case there
 sub_same()
 {
 	limit=60
@@ -151,7 +150,7 @@ sub_same()
 		--cpus-per-task 0.1 --mem 32M same "$2" "two words"
 }
 
-# JOB FILTER: of what is kept of it.
+# JOB FILTER: prints the part of its kept output that passes FILTER
 kept()
 {
 	aiq --history --json "$1" | jq -r ".jobs[0] | $2"
@@ -176,7 +175,7 @@ for case in $cases; do
 		ok "its time is accounted for" [ "$(kept "$id" \
 			'.end_time >= .start_time and .start_time > 0')" = true ]
 	done
-	# Who is killed in a container cannot say what was used.
+	# A process killed in a container cannot report what it used.
 	used='.cpu_seconds > 0.02 and .peak_mem_mib > 0'
 	case $case in
 	fine | seven | killed)

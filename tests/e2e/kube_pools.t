@@ -1,13 +1,13 @@
 #!/bin/sh
 # This machine and two clusters under one daemon; and two daemons for one
-# cluster, of which only one acts.
+# cluster, of which only one runs jobs there.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 
 ns="jobs"
 
-# one|two: the control plane that is meant from now on.
+# one|two: uses this control plane from now on
 cluster()
 {
 	kube=$dir/$1
@@ -17,7 +17,7 @@ cluster()
 	mkdir -p "$kube"
 }
 
-# CLUSTER: there are nodes that pretend, and a namespace.
+# CLUSTER: makes nodes that pretend, and a namespace
 begin()
 {
 	cluster "$1"
@@ -27,20 +27,20 @@ begin()
 	kube create namespace "$ns" >/dev/null
 }
 
-# JOB [FIELD]: of its pods in this cluster, one a line.
+# JOB [FIELD]: prints a field of its pods in this cluster, one a line
 pods()
 {
 	kube --namespace "$ns" get pods -l "aisched.io/job-id=$1" -o \
 		"jsonpath={range .items[*]}{${2:-.metadata.name}}{'\n'}{end}"
 }
 
-# TEXT: the daemon's status has it.
+# TEXT: whether the daemon's status has it
 status_has()
 {
 	aictl status | grep -qF -- "$1"
 }
 
-# COMMAND [WORD]...: with the second daemon.
+# COMMAND [WORD]...: runs it with the second daemon
 second()
 {
 	AISCHED_SOCKET=$dir/second/socket "$@"
@@ -127,13 +127,13 @@ aicancel --wait "$id"
 
 # --- nodes of the same name ----------------------------------------------------
 
-# NODE: its state.
+# NODE: prints its state
 node_state()
 {
 	aiq --nodes -h -o name,state | awk -v node="$1" '$1 == node { print $2 }'
 }
 
-# NODE STATE [NODE STATE]...: they are.
+# NODE STATE [NODE STATE]...: whether they have these states
 nodes_are()
 {
 	while [ $# -gt 0 ]; do

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The Kubernetes that other tests use: it comes, it runs pods, it goes.
+# The Kubernetes of the other tests: it starts, runs pods and stops.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 . "$top_srcdir/tests/kube/node.sh"
 
-# NAME TASKS NODE SCRIPT: a Job with a name for each task; its
-# pods are bound to NODE.
+# NAME TASKS NODE SCRIPT: creates a Job with a name for each task, its pods
+# bound to NODE
 run_job()
 {
 	kube create --filename - >/dev/null <<-END || return 1
@@ -39,7 +39,7 @@ has_pods()
 		-eq "$2" ]
 }
 
-# NAME: phase, exit code and reason of each of its pods.
+# NAME: prints phase, exit code and reason of each of its pods
 end_of()
 {
 	state='{.status.containerStatuses[0].state.terminated'
@@ -52,14 +52,14 @@ has_phase()
 	end_of "$1" | grep -q "^$2"
 }
 
-# NAME JOB WANT
+# NAME JOB WANT: the pods of the job end like that
 ends()
 {
 	wait_for "end_of $2 | grep -qE '^(Succeeded|Failed)'"
 	is "$1" "$(end_of "$2")" "$3"
 }
 
-# Where these programs would like to leave something.
+# Folders in which these programs might leave something.
 outside()
 {
 	ls -d /opt/* /run/containerd /run/netns /usr/libexec/* /var/lib/* \
@@ -170,7 +170,7 @@ kube_stop
 is "all ends" "$(pgrep -f "$dir/kube/")" ""
 is "nothing is left elsewhere" "$(outside)" "$outside"
 
-# What else the second one left.
+# Whatever else the second one left.
 pkill -KILL -f "$second_dir/"
 rm -rf "$second_dir"
 

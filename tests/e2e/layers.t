@@ -39,9 +39,9 @@ aicancel                  libcommon libcommon/client
 aictl                     libcommon libcommon/cron libcommon/client
 slurm                     libcommon libcommon/client'
 
-# What the core may call: its own, values and text of libcommon, and what
-# only looks at memory or fills it.  No I/O, no clock, no allocator but the
-# arena; buf_ and map_ serve the text of snapshots alone.
+# The core may call its own functions, values and text of libcommon, and
+# functions that only read or fill memory. No I/O, no clock, no allocator but
+# the arena; buf_ and map_ serve the text of snapshots only.
 pure_common='arena_|buf_|conf_|err_|format_|hash_|hostlist_|idset_|map_|parse_'
 pure_common="$pure_common|reason_"
 pure_libc='mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|nlen|pbrk|rchr)'
@@ -53,14 +53,14 @@ pure_compiler="$pure_compiler|asan_.*|ubsan_.*|sanitizer_.*"
 banned='strcpy strcat strncpy sprintf vsprintf atoi strtok gmtime localtime ctime
 	rand mktemp system popen'
 
-# NAME WRONG: what was found wrong, nothing when all is right
+# NAME WRONG: passes if WRONG, a list of what was found, is empty
 none()
 {
 	[ -z "$2" ]
 	result $? "$1" || diag "$2"
 }
 
-# FOLDER: its library of the build
+# FOLDER: prints the path of its library in the build
 library()
 {
 	echo "$top_builddir/$1/lib${1##*/}.a" | sed 's,/liblib,/lib,'
@@ -92,7 +92,7 @@ includes()
 			}'
 }
 
-# FOLDER ALLOWED...: includes of other folders that are not below it
+# FOLDER ALLOWED...: prints includes of other folders that are not below it
 bad_includes()
 {
 	awk -v allowed="$*" '
@@ -107,7 +107,7 @@ bad_includes()
 		}' "$tmp/includes"
 }
 
-# FOLDER ALLOWED...: what its library links from elsewhere
+# FOLDER ALLOWED...: prints what its library links from elsewhere
 bad_links()
 {
 	lib=$(library "$1")

@@ -26,7 +26,7 @@ bail()
 	exit 1
 }
 
-# The last thing of a script.
+# Ends a script.
 done_testing()
 {
 	[ -z "$daemon_pid" ] || ok "the daemon ends cleanly" stop_daemon
@@ -64,7 +64,7 @@ as_user()
 # shellcheck source=tests/e2e/daemon.sh
 . "$top_srcdir/tests/e2e/daemon.sh"
 
-# Whatever program of ours makes a mistake, and whoever runs it.
+# Let sanitizers of all our programs, whoever runs them, write to files of $dir.
 mkdir "$dir/sanitizers"
 chmod 1777 "$dir/sanitizers"
 export ASAN_OPTIONS="log_path=$dir/sanitizers/log:exitcode=99"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# What aiq shows: jobs, queues, nodes, history, as text and as JSON.
+# Everything aiq shows: jobs, queues, nodes, history, as text and as JSON.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# NAME JSON KEY...: one line of it has all keys.
+# NAME JSON KEY...: a line of it has all keys
 has_keys()
 {
 	keys_name=$1
@@ -170,7 +170,8 @@ like "six thousand in one request" \
 	'^\{"job_ids":\[[0-9]+,.*\]\}$'
 is "are listed" "$(aiq -h -n many -o job_id | sort -n | uniq | wc -l)" 6000
 like "are counted" "$(aictl status)" '^jobs +600[0-9] pending'
-# The first is shown, and ends before the last is: history is read after that.
+# The first job is shown, and ends before the last one is: history is read after
+# that.
 told_twice()
 {
 	aiq --json -n many -t PD,CA | {
@@ -212,7 +213,8 @@ page=$(aiq --json -n $sorted -S name --limit 3 --after "$after" -o name)
 like "no page follows the last" "$page" '"count":4,"after":null\}$'
 is "a page without an order is by id" "$(aiq -h --limit 2 -n $sorted -o name | tr '\n' ' ')" \
 	"cherry apple "
-# Counted, not timed: a page looks at each job, but makes no row for it.
+# Count steps instead of time: a page looks at each job, but makes no row for
+# it.
 is "pages together are all" \
 	"$(set --; after=none; while [ "$after" ]; do
 		page=$(aiq --json -n many --limit 700 -o job_id "$@")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The manual pages hold what the programs, the headers and the tables have.
+# The manual pages have all that the programs, the headers and the tables have.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 man=$top_srcdir/man
@@ -7,13 +7,13 @@ man=$top_srcdir/man
 # shellcheck source=tests/e2e/tap.sh
 . "$top_srcdir/tests/e2e/tap.sh"
 
-# PAGE: its text on one long line, without the overstrikes of a terminal
+# PAGE: prints its text on one long line, without the overstrikes of a terminal
 page()
 {
 	mandoc -Tascii -Owidth=1000 "$man/$1" | sed 's/.\x08//g' | tr -s ' \n' ' '
 }
 
-# PAGE WORD...: each word stands in the page
+# PAGE WORD...: the page has each word
 has_words()
 {
 	text=$(page "$1")
@@ -30,7 +30,8 @@ has_words()
 	result $? "$of names all of its $# words${missing:+, but for$missing}"
 }
 
-# PROGRAM PAGE: help works, mistakes are told, options are in the page
+# PROGRAM PAGE: --help works, mistakes are reported, and the page has all
+# options
 check_program()
 {
 	program=$top_builddir/$1
@@ -48,7 +49,7 @@ check_program()
 		sed -nE 's/^  (-.,|   ) (--[a-z-]+).*/\1 \2/p' | tr -d ,)
 }
 
-# FILE PATTERN: the names that an X-macro or table has
+# FILE PATTERN: prints the names in an X-macro or table
 names()
 {
 	sed -nE "s/$2/\\1/p" "$top_srcdir/$1"
@@ -112,7 +113,8 @@ echo "$usages" | {
 }
 result $? "aictl.1 has all commands"
 
-# The only list that the completion does not ask for.
+# The completion has only this list of its own; it asks the programs for all
+# others.
 states=" $(sed -n "/^_aisched_states='/,/'$/p" \
 	"$top_srcdir/contrib/aisched.bash-completion" | tr -s "\n\t'" ' ')"
 missing=

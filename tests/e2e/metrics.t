@@ -1,23 +1,23 @@
 #!/bin/sh
-# aictl metrics: what is counted is what happened, in the format of Prometheus.
+# aictl metrics: the counts are right, in the format of Prometheus.
 # shellcheck disable=SC2094 # metrics is a file, and a word
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# SAMPLE: its value, as it is now
+# SAMPLE: prints its present value
 value()
 {
 	aictl metrics | awk -v sample="$1" '$1 == sample { print $2 }'
 }
 
-# SAMPLE VALUE
+# SAMPLE VALUE: whether it has that value
 has_value()
 {
 	[ "$(value "$1")" = "$2" ]
 }
 
-# The text on stdin: each sample below the type of its family, no series
-# twice, buckets that rise, one line end at the end.  Prints what is wrong.
+# Checks the text on stdin: each sample below the type of its family, no series
+# twice, buckets that rise, one line end at the end. Prints what is wrong.
 check_text()
 {
 	awk '

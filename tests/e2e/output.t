@@ -1,10 +1,10 @@
 #!/bin/sh
-# Where the output of jobs goes.
+# The places where the output of jobs goes.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# OPTION...: submit, and wait for its end.
+# OPTION...: submits, and waits for the end
 done_job()
 {
 	id=$(aisub --parsable --wait "$@")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Important work takes from work that may be preempted, which comes back.
+# Important jobs take resources from jobs that may be preempted, and those come
+# back.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

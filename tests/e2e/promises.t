@@ -1,10 +1,11 @@
 #!/bin/sh
-# promises: with exact time limits, and nobody who arrives, a job starts when it
-# was told; moves of jobs for others change that for nobody ahead of them
+# With exact time limits and no arrivals, a job starts when it was promised;
+# moves of jobs for others delay no job ahead of them.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
-# SEED yes|no: a cluster and jobs that are all there from the beginning
+# SEED yes|no: prints a cluster, and jobs that are all submitted at the
+# beginning
 world()
 {
 	awk -v seed="$1" -v move="$2" -v dir="$dir" '
@@ -37,8 +38,8 @@ world()
 	}'
 }
 
-# yes|no: told starts that were kept but for those that a job ahead made late,
-# in thousandths, of all worlds together
+# yes|no: prints how many thousandths of all promised starts were kept, without
+# those that a job ahead delayed
 kept()
 {
 	seed=0

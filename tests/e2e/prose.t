@@ -1,6 +1,7 @@
 #!/bin/sh
-# What people read keeps the rules of HACKING.md, "Prose", as far as patterns
-# can tell: comments, strings, manual pages, READMEs, help and samples.
+# Prose keeps the rules of HACKING.md, "Prose", as far as patterns can tell:
+# comments, strings, manual pages, READMEs, help and samples; and comments of
+# scripts.
 
 : "${top_srcdir:=.}"
 
@@ -48,6 +49,31 @@ read_c()
 			}
 		}
 	}' "$@"
+}
+
+# FILE...: each comment of shell scripts (c) that has lines of its own
+read_sh()
+{
+	awk '
+	function flush() {
+		if (text != "")
+			print file ":" begin "\tc\t~ " text " "
+		text = ""
+	}
+	FNR == 1 { flush() }
+	/^[ \t]*#[ \t]*(shellcheck|---|$)/ || !/^[ \t]*#[ \t]/ {
+		flush()
+		next
+	}
+	{
+		if (text == "") {
+			file = FILENAME
+			begin = FNR
+		}
+		sub(/^[ \t]*#[ \t]+/, "")
+		text = text $0 " "
+	}
+	END { flush() }' "$@"
 }
 
 # FILE...: each paragraph of a text (t) on a line of its own
@@ -127,6 +153,11 @@ printf '.Sh NAME\nfor a user and\nhis jobs\n' >"$tmp/bad.1"
 read_text "$tmp/bad.1" >"$tmp/bad"
 broken "$tmp/bad" | grep -q 'bad.1:1: jobs are it'
 result $? "text is found by paragraph"
+printf '#!/bin/sh\n# JOB: its state.\n# Who waits is\n#   last\nx=1 # What\n' >"$tmp/bad.sh"
+read_sh "$tmp/bad.sh" >"$tmp/bad"
+[ "$(broken "$tmp/bad")" = "$tmp/bad.sh:2: begin with a verb or the noun meant: \
+JOB: its state. Who waits is last  " ]
+result $? "comments of scripts are found" || diag "$(cat "$tmp/bad")"
 
 for folder in aicancel aictl aiq aischedd aisim aisub bench libcommon slurm tests; do
 	find "$folder" -name '*.[ch]' | sort >"$tmp/files"
@@ -136,6 +167,14 @@ for folder in aicancel aictl aiq aischedd aisim aisub bench libcommon slurm test
 	[ -s "$tmp/texts" ] && [ ! -s "$tmp/found" ]
 	result $? "comments and strings of $folder" || diag "$(cat "$tmp/found")"
 done
+find autogen.sh .ci bench contrib tests tools -type f ! -path '*/corpus/*' \
+	! -name '*.[ch]' -exec grep -lE '^#!/bin/(ba)?sh|^# shellcheck shell' {} + |
+	sort >"$tmp/files"
+# shellcheck disable=SC2046 # names have no blanks
+read_sh $(cat "$tmp/files") >"$tmp/texts"
+broken "$tmp/texts" >"$tmp/found"
+[ "$(wc -l <"$tmp/files")" -gt 60 ] && [ ! -s "$tmp/found" ]
+result $? "comments of scripts" || diag "$(cat "$tmp/found")"
 # shellcheck disable=SC2046 # names have no blanks
 read_text man/*.[1-8] etc/*.conf ./*.md $(find aischedd libcommon ai* bench tests \
 	-name '*.md') >"$tmp/texts"

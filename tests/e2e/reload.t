@@ -6,7 +6,7 @@
 
 node=$(uname -n)
 
-# TEXT: the configuration with one queue and more.
+# TEXT: writes the configuration with one queue and TEXT
 two_queues()
 {
 	configure "$default_config
@@ -18,7 +18,7 @@ id=$(sleeper)
 wait_for is_state "$id" RUNNING
 two_queues 'queue extra { max_jobs = 0 }'
 run aictl reload
-# On a machine with fewer CPUs it says that.
+# On a machine with fewer CPUs the daemon warns of that.
 is "a good file" "$rc$(echo "$err" | grep -v 'cpus = 4, but')" 0
 is "is used" "$(aiq --queues -h -o name | tr '\n' ' ')" "default extra "
 waiting=$(submit -q extra --wrap true)
@@ -57,7 +57,7 @@ configure
 
 # --- what locks people out, or has no effect -------------------------------
 
-# TEXT: what --check-config says of it, and with which status.
+# TEXT: prints the status and the messages of --check-config
 checked()
 {
 	configure "$1"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Requests made by hand: what each may say.
+# Requests made by hand: which fields each may have.
 # shellcheck disable=SC2119 # start_daemon takes options
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -15,7 +15,7 @@ while read -r op _; do
 		"refused: request '$op' has no field 'nosuch'"
 done <ops
 
-# FIELD=VALUE of OP, which must be KIND.
+# OP FIELD KIND: OP refuses the value of FIELD, which must be of that kind
 must_be()
 {
 	is "$1 takes $2 for what it is" "$(ask "{\"op\": \"$1\", $2}")" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Nodes kept for some users, or for nobody.
+# Nodes reserved for some users, or for maintenance.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -25,7 +25,7 @@ id=$(sleeper --reservation mine -t 10)
 becomes "jobs that name it run" "$id" RUNNING
 fails "one that is not there" 1 "there is no reservation 'other'" \
 	aisub --reservation other --wrap true
-# It began when it was made, perhaps a second after `now` was said.
+# The reservation began when it was made, perhaps a second after `now` was set.
 fails "a job that is too long" 1 "longer than reservation 'mine', which lasts " \
 	aisub --reservation mine -t 61 --wrap true
 later=$(submit --reservation mine -H --wrap true)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The daemon goes away and comes back; so do shepherds, disks, machines.
+# The daemon, shepherds, disks and machines fail and come back.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 ask=$top_builddir/tests/e2e/ask
 
-# JOB: the file that its shepherd made when it began; its process.
+# JOB: prints the path of the claim that its shepherd made when it began
 claim()
 {
 	echo "$dir/state/run/$(field "$1" job_id).$(field "$1" attempt)/claim"
@@ -104,7 +104,7 @@ aicancel --wait "$id"
 
 # --- the same submission again ---------------------------------------------
 
-# TOKEN: submit a held job with it; prints the answer.
+# TOKEN: submits a held job with it and prints the answer
 with_token()
 {
 	printf '#!/bin/sh\n' | "$ask" "{\"op\": \"submit\", \"token\": \"$1\",
@@ -128,7 +128,7 @@ aicancel --all
 
 # --- the database ----------------------------------------------------------
 
-# NAME TEXT: the daemon does not start.
+# NAME TEXT: the daemon does not start, and says TEXT
 no_start()
 {
 	fails "$1" 1 "database '$dir/state/aisched.db': $2" \

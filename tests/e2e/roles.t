@@ -1,13 +1,13 @@
 #!/bin/sh
-# Who may do what to whose job: every operation, by every role, on one's own,
-# another's, and another's in a queue that one operates.
+# Permissions: every operation, by every role, on one's own job, on another's,
+# and on another's in a queue that one operates.
 # shellcheck disable=SC2119,SC2034,SC2154 # eval uses and sets variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 is_root || skip_all "takes root, to be others"
 
-# lead operates queue "led"; boss is an admin; owner has jobs of his own.
+# lead operates queue "led"; boss is an admin; owner only has jobs.
 plain=nobody lead=daemon boss=bin owner=man
 stop_daemon
 configure "
@@ -39,8 +39,9 @@ update='{"op": "update", "ids": ["ID"], "set": {%s}}'
 cancel='{"op": "cancel", "ids": ["ID"]%s}'
 log='{"op": "log", "id": "ID"%s}'
 
-# Each line: the request, what differs in it, then for plain, lead and boss: on
-# one's own job, on another's, on another's in queue led.
+# Each line: the request, how it differs from a plain one, then for plain, lead
+# and boss the answers on one's own job, on another's, and on another's in queue
+# led.
 while read -r request what as_plain as_lead as_boss; do
 	[ -n "$request" ] || continue
 	for role in plain lead boss; do
@@ -86,7 +87,8 @@ update "queue":"led","priority":"999999" no/no/no no/no/yes yes/yes/yes
 update "queue":"led","nice":"-5" no/no/no no/no/yes yes/yes/yes
 END
 
-# What an operator set in one queue does not come along into another.
+# A value that an operator set in one queue does not move into another with the
+# job.
 id=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 as_user "$lead" aictl update "$id" priority=999999 >/dev/null
 fails "a priority is not carried into another queue" 1 \
@@ -94,7 +96,7 @@ fails "a priority is not carried into another queue" 1 \
 	as_user "$lead" aictl update "$id" queue=third
 ok "unless by an admin" as_user "$boss" aictl update "$id" queue=third
 
-# Jobs that are new.
+# Submit new jobs.
 for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
 	"boss led yes" "boss third yes"; do
 	# shellcheck disable=SC2086 # three words
@@ -107,7 +109,7 @@ for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
 	done
 done
 
-# What was done to whom is for operators of that queue, and for admins.
+# Operators of a queue and admins see what was done to its jobs.
 in_led=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 in_third=$(as_user "$owner" aisub --parsable -H -q third -o /dev/null --wrap true)
 for id in "$in_led" "$in_third"; do

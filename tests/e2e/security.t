@@ -1,12 +1,12 @@
 #!/bin/sh
-# Who may do what: each request of the table, as everybody.
+# Permissions: each request of the table, by each role.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 is_root || skip_all "takes root, to be others"
 
-# lead operates queue "led"; boss is an admin, nobody is anybody.
+# lead operates queue "led"; boss is an admin; nobody is an ordinary user.
 users='daemon bin nobody'
 lead=daemon boss=bin
 stop_daemon
@@ -34,7 +34,7 @@ may()
 
 # --- the table -------------------------------------------------------------
 
-# A request of each kind that is otherwise good, and does no harm.
+# A request of each kind that is otherwise valid, and does no harm.
 request()
 {
 	case $1 in
@@ -48,7 +48,7 @@ request()
 	esac
 }
 
-# What the request of this least role is to USER.
+# ROLE USER: prints whether the user may do what needs the role
 allowed()
 {
 	case $1/$2 in
@@ -59,7 +59,8 @@ allowed()
 
 "$dir/bin/ask" --ops >ops
 while read -r op role; do
-	# Needs more than a line, or ends the test: below.
+	# Leave out requests that need more than a line or end the test; they
+	# come below.
 	case $op in submit | log | script | shutdown | reserve | unreserve) continue ;; esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who has used what: it grows while jobs run, outlives the daemon, and says
+# The usage of users: it grows while jobs run, survives the daemon, and decides
 # whose job comes first.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
@@ -7,7 +7,8 @@
 
 me=$(id -un)
 
-# SCHEDULING [QUEUE]: keys of the section, and of queue a.
+# SCHEDULING [QUEUE]: starts a daemon with these keys of the section, and of
+# queue a
 config()
 {
 	configure "
@@ -20,20 +21,20 @@ config()
 		scheduling { $1 }"
 }
 
-# COLUMN [QUEUE]: of me.
+# COLUMN [QUEUE]: prints it for the user of the test
 mine()
 {
 	aiq -h --shares -u "$me" -q "${2:-a}" -o "$1"
 }
 
-# NUMBER RELATION NUMBER
+# NUMBER RELATION NUMBER: whether it holds
 holds()
 {
 	awk "BEGIN { exit !($1 $2 $3) }"
 }
 
-# Usage that does not decay in our time: a job of 1 CPU of 4 is charged 0.25
-# a second.
+# Usage does not decay noticeably here: a job of 1 CPU of 4 is charged 0.25 a
+# second.
 config 'fairshare_half_life = "36500d"'
 restart
 is "nobody has used anything" "$(mine user)" ""

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Tests of aisim, which need no daemon: its path, a folder and their results.
+# sim.sh - what tests of aisim share: its path, a folder, their results; no
+# daemon
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 # shellcheck disable=SC2034 # for who reads this file

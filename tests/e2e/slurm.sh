@@ -9,7 +9,7 @@
 # shellcheck source=tests/e2e/jobs.sh
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# Copied, as daemon.sh does with the tools, for other users.
+# Copies, like those of daemon.sh, so that other users can run them.
 mkdir -p "$dir/slurm/bin"
 cp "$top_builddir/slurm/slurm" "$dir/slurm/slurm" || exit 1
 for link in "$top_builddir"/slurm/bin/*; do

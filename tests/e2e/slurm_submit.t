@@ -8,7 +8,7 @@ me=$(id -un)
 node=$(uname -n)
 slurm_daemon ""
 
-# LINE...: job.sh with these lines behind #!/bin/sh
+# LINE...: writes job.sh with these lines behind #!/bin/sh
 script()
 {
 	{
@@ -17,7 +17,8 @@ script()
 	} >job.sh
 }
 
-# NAME OPTION... : what squeue -o says of a held job with these options
+# NAME OPTION...: compares stdin with what squeue -o says of a held job with
+# these options
 asks()
 {
 	asks_name=$1
@@ -131,7 +132,7 @@ like "a signal for steps" "$(sbatch -H --signal=USR2@90 --wrap true 2>&1)" \
 
 # --- what is wrong -----------------------------------------------------------------
 
-# NAME STATUS STDERR OPTION...
+# NAME STATUS STDERR OPTION...: sbatch fails so
 wrong()
 {
 	wrong_name=$1

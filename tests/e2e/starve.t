@@ -1,13 +1,13 @@
 #!/bin/sh
-# Nobody starves: streams of later jobs that do their worst - small ones, ones
-# of higher priority, of other users, for the same limit or licence - start no
-# more GPU seconds before a job that waits than aischedd/sched/README.md says.
+# No job starves: of streams of later jobs that do their worst (small ones, ones
+# of higher priority, of other users, for the same limit or licence) no more GPU
+# seconds start before a waiting job than aischedd/sched/README.md says.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 wait=1800 longest=1200 gpus=32 until=40000
 seeds="1 2 3 4 5 6 7 8 9 10"
-# Sanitizers take their time.
+# Sanitizers are slow.
 ! grep -q __asan_init "$aisim" || seeds="1 2 3"
 
 config()
@@ -23,7 +23,7 @@ config()
 	END
 }
 
-# SEED: what waits, each of another kind, and what would pass it.
+# SEED: prints waiting jobs, each of another kind, and jobs that would pass them
 jobs()
 {
 	awk -v seed="$1" -v until=$until -v longest=$longest '
@@ -57,9 +57,10 @@ jobs()
 		}'
 }
 
-# What later jobs started before each, against its bound: the GPUs times the
-# time after which it holds the others back and the longest job, once for
-# itself and once for each that was before it and waited still.
+# Compares the GPU seconds of later jobs started before each waiting job with
+# its bound: the GPUs times the time after which it holds the others back and
+# the longest job, once for itself and once for each job that was ahead of it
+# and still waited.
 check()
 {
 	awk -F'"' -v wait=$wait -v longest=$longest -v gpus=$gpus -v until=$until '
@@ -116,8 +117,8 @@ for order in points shortest; do
 	done
 done
 
-# A week after hold_after it goes before those of higher priority, too, and none
-# of them preempts it: it starts once.
+# A week after hold_after the job precedes jobs of higher priority, too, and
+# none of them preempts it: it starts once.
 cat >"$dir/conf" <<-END
 	pool sim { }
 	node "n0" { pool = sim  cpus = 32  memory = "256G"  gpus = 8 }

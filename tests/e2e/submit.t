@@ -1,5 +1,5 @@
 #!/bin/sh
-# What aisub takes, prints and exits with, and what a job finds.
+# The input, output and exit status of aisub, and what a job finds.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 # shellcheck disable=SC3045 # dash, bash and others have ulimit -S and -H
 
@@ -141,14 +141,14 @@ is "--follow prints its output" "$out" "one
 two"
 is "and exits with its status" "$rc" 6
 
-# A shell starts what it puts into the background without Ctrl-C.
+# A shell starts background jobs with Ctrl-C ignored.
 gate w
 env --default-signal=INT aisub -W --wrap "$(at_gate w)" >wait.out 2>wait.err &
 waiting=$!
 wait_for grep -q Submitted wait.out
 id=$(sed 's/.* //' wait.out)
 wait_for is_state "$id" RUNNING
-# It may not have got as far as to say what Ctrl-C does.
+# aisub may not yet have printed what Ctrl-C does.
 wait_for grep -q "^SigCgt:.*[2367abef]$" "/proc/$waiting/status"
 kill -INT "$waiting"
 wait "$waiting"

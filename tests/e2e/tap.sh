@@ -10,7 +10,7 @@ diag()
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
-# STATUS NAME: count it and say so; what went wrong follows as diag().
+# STATUS NAME: counts the result and prints it; diag() tells what went wrong
 result()
 {
 	tests_run=$((tests_run + 1))
@@ -23,7 +23,7 @@ result()
 	return "$1"
 }
 
-# NAME COMMAND [WORD]...: it exits with 0.
+# NAME COMMAND [WORD]...: it exits with 0
 ok()
 {
 	ok_name=$1
@@ -38,7 +38,7 @@ ok()
 	return 1
 }
 
-# NAME GOT WANT: they are equal.
+# NAME GOT WANT: they are equal
 is()
 {
 	if [ "$2" = "$3" ]; then
@@ -51,7 +51,7 @@ is()
 	return 1
 }
 
-# NAME GOT PATTERN: a line of it has the extended regular expression.
+# NAME GOT PATTERN: a line of GOT matches the extended regular expression
 like()
 {
 	if printf '%s\n' "$2" | grep -qE -- "$3"; then
@@ -64,7 +64,7 @@ like()
 	return 1
 }
 
-# NAME GOT PATTERN: no line of it has.
+# NAME GOT PATTERN: no line of GOT matches it
 unlike()
 {
 	if ! printf '%s\n' "$2" | grep -qE -- "$3"; then
@@ -112,14 +112,14 @@ fails()
 	return 1
 }
 
-# NAME REASON: cannot be tried here.
+# NAME REASON: skips a test that cannot run here
 skip()
 {
 	tests_run=$((tests_run + 1))
 	echo "ok $tests_run - $1 # SKIP $2"
 }
 
-# REASON: nothing of this script can be tried here.
+# REASON: skips the whole script
 skip_all()
 {
 	echo "1..0 # SKIP $1"

@@ -10,7 +10,8 @@ mkdir -p "$home"
 cd "$home" || exit 1
 cp "$top_srcdir"/contrib/examples/*.sh .
 
-# N: the commands between the Nth pair of lines that begin and end a part in sh.
+# N: prints the commands between the Nth pair of lines that begin and end a part
+# in sh
 part()
 {
 	awk -v n="$1" '/^```sh$/ { at++; on = at == n; next }
@@ -22,8 +23,8 @@ is "README.md has the parts that are walked here" "$parts" 4
 
 # --- a daemon of one's own -------------------------------------------------
 
-# Where munged is, and which socket, is all that differs from a machine where
-# nothing else runs.
+# Only the path of munged and the socket differ from a machine where nothing
+# else runs.
 part 1 >daemon.sh
 like "it begins with a configuration" "$(sed -n 1p daemon.sh)" \
 	'^echo "state_dir = .*" >aischedd.conf$'
@@ -41,8 +42,8 @@ wait_for 'aiq --nodes --no-header | grep .'
 
 # --- all other parts, a command at a time ----------------------------------
 
-# Commands share a shell, as they do for whoever types them, so that one sees
-# the variables of those before it.
+# Commands share a shell, as they do for whoever types them, so that each sees
+# the variables of earlier ones.
 cat >walk.sh <<'END'
 command=
 while IFS= read -r line; do

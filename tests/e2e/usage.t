@@ -1,6 +1,6 @@
 #!/bin/sh
-# Mistakes on the command line, and no daemon: one clear line on stderr,
-# nothing on stdout, and the exit status of the contract.
+# Mistakes on the command line, and no daemon: one clear line on stderr, nothing
+# on stdout, and the documented exit status.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 AISCHED_SOCKET=/nonexistent/socket
@@ -31,7 +31,7 @@ check()
 	sed 's/^/# /' "$dir/out" "$dir/err"
 }
 
-# Lines of a script for aictl
+# Lines of a script for aictl.
 script()
 {
 	printf '%s\n' "$@" >"$dir/script"
@@ -80,7 +80,7 @@ check 1 "bad job id 'x'" aictl hold x
 check 1 "cannot reach aischedd" aictl ping
 check 1 "cannot reach aischedd" aictl ping --wait 1s
 
-# NAME PATTERN TOOL [WORD]...: what it says on stdout
+# NAME PATTERN TOOL [WORD]...: its stdout matches
 says()
 {
 	name=$1

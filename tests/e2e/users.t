@@ -1,12 +1,12 @@
 #!/bin/sh
-# Three equal users of one queue want all GPUs each, for weeks: two half-lives
-# after the last of them came each has a third, in whole GPUs, however long their
-# jobs wait.
+# Three equal users of one queue each request all GPUs, for weeks: two
+# half-lives after the last of them came, each has a third, in whole GPUs,
+# however long their jobs have waited.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 gpus=24 half=$((2 * 86400)) end=$((11 * 86400))
-# When the last user comes.
+# The second in which the last user comes.
 last=$((3 * 86400))
 
 cat >"$dir/conf" <<-END
@@ -16,9 +16,8 @@ cat >"$dir/conf" <<-END
 	scheduling { fairshare_half_life = "${half}s"  hold_after = "1h" }
 END
 
-# Jobs of one to two hours.  Each user wants more than there is, one more than
-# another, so that their oldest jobs are of different ages, in the end of more
-# than a week.
+# Jobs of one to two hours. Each user requests more than there is, one more than
+# another, so that their oldest jobs differ in age, at last by more than a week.
 awk -v gpus=$gpus -v end=$end -v last=$last '
 	function rnd() {
 		seed = seed * 16807 % 2147483647
@@ -40,7 +39,7 @@ awk -v gpus=$gpus -v end=$end -v last=$last '
 "$aisim" -c "$dir/conf" -j "$dir/jobs" --until $end --events "$dir/events"
 result $? "$(wc -l <"$dir/jobs") jobs"
 
-# FROM: the GPUs of each user in the half-life from then on
+# FROM: prints the GPUs of each user in the half-life from then on
 had()
 {
 	awk -F'"' -v from="$1" -v to=$(($1 + half)) '

@@ -24,11 +24,11 @@ kube_ip=127.$((64 + ($$ >> 16))).$((($$ >> 8) & 255)).$(($$ & 255))
 kube_url=https://$kube_ip:6443
 
 mkdir -p "$kube"
-# All of this takes longer than aischedd does.
+# All of this takes longer than starting aischedd.
 # shellcheck disable=SC2034 # wait_for() uses it
 deadline_s=120
 
-# COMMAND [WORD]...: kubectl, as administrator.
+# [WORD]...: runs kubectl as administrator
 kube()
 {
 	KUBERC=off "$kube_bin/kubectl" --kubeconfig "$kube/admin.conf" \
@@ -37,7 +37,7 @@ kube()
 
 # --- parts -----------------------------------------------------------------
 
-# PART COMMAND [WORD]...: its log is $kube/PART.log.
+# PART COMMAND [WORD]...: starts it; its log is $kube/PART.log
 part_start()
 {
 	part_name=$1
@@ -46,7 +46,7 @@ part_start()
 	echo $! >"$kube/$part_name.pid"
 }
 
-# PART: without a chance to say goodbye, as in a crash.
+# PART: kills it, as in a crash
 part_kill()
 {
 	part_pid=$(cat "$kube/$1.pid" 2>/dev/null) || return 0
@@ -55,7 +55,7 @@ part_kill()
 	rm -f "$kube/$1.pid"
 }
 
-# PART: it keeps its connections, and no longer answers.
+# PART: stops it: it keeps its connections and no longer answers
 part_hang()
 {
 	kill -STOP "$(cat "$kube/$1.pid")"
@@ -66,7 +66,7 @@ part_wake()
 	kill -CONT "$(cat "$kube/$1.pid")"
 }
 
-# PART: it has not ended.
+# PART: whether it has not ended
 part_lives()
 {
 	grep -qs '^State:.[^Z]' "/proc/$(cat "$kube/$1.pid")/status"
@@ -74,7 +74,7 @@ part_lives()
 
 # --- certificates ----------------------------------------------------------
 
-# NAME SUBJECT [OPTION]...: $kube/NAME.crt and $kube/NAME.key.
+# NAME SUBJECT [OPTION]...: makes $kube/NAME.crt and $kube/NAME.key
 kube_cert()
 {
 	cert_name=$1
@@ -89,14 +89,14 @@ kube_cert()
 	return 1
 }
 
-# NAME SUBJECT [OPTION]...: one that the others trust.
+# NAME SUBJECT [OPTION]...: makes a certificate that the parts trust
 kube_signed()
 {
 	kube_cert "$@" -CA "$kube/ca.crt" -CAkey "$kube/ca.key" \
 		-addext basicConstraints=critical,CA:FALSE
 }
 
-# FILE USER [URL]: a kubeconfig; USER is JSON.
+# FILE USER [URL]: writes a kubeconfig; USER is JSON
 kube_config()
 {
 	(umask 077 && cat >"$1") <<-END
@@ -110,7 +110,7 @@ kube_config()
 	END
 }
 
-# NAME SUBJECT: $kube/NAME.conf, for whoever has that name.
+# NAME SUBJECT: makes $kube/NAME.conf, a kubeconfig for that user
 kube_user()
 {
 	kube_signed "$1" "$2" &&
@@ -118,15 +118,15 @@ kube_user()
 			\"client-certificate\": \"$kube/$1.crt\"}"
 }
 
-# NAMESPACE ACCOUNT FILE: a kubeconfig with no more rights than that service
-# account has.
+# NAMESPACE ACCOUNT FILE: writes a kubeconfig with only the rights of that
+# service account
 kube_account()
 {
 	kube_token=$(kube --namespace "$1" create token "$2") &&
 		kube_config "$3" "{\"token\": \"$kube_token\"}"
 }
 
-# The names are those that the API server gives its built-in rights to.
+# These are the names to which the API server gives its built-in rights.
 kube_certs()
 {
 	kube_cert ca /CN=ca &&
@@ -140,8 +140,8 @@ kube_certs()
 
 # --- the control plane -----------------------------------------------------
 
-# [OPTION]...: of the API server.  Returns when pods can be made.  Stop it and
-# start it again: all is there.
+# [OPTION]...: starts the API server with these and returns when pods can be
+# made. After kube_stop it starts with all it had.
 # shellcheck disable=SC2120 # tests pass some
 kube_start()
 {
@@ -159,14 +159,14 @@ kube_stop()
 	done
 }
 
-# PART: say why.
+# PART: prints why it failed
 kube_failed()
 {
 	tail -n 5 "$kube/$1.log" | cut -c 1-500 >&2
 	return 1
 }
 
-# Nothing here need survive the machine, so nothing is synced.
+# Nothing here need survive a crash of the machine, so nothing is synced.
 etcd_start()
 {
 	part_start etcd "$kube_bin/etcd" --data-dir "$kube/etcd" \
@@ -180,7 +180,7 @@ etcd_start()
 		--initial-cluster "default=http://$kube_ip:2380"
 }
 
-# [OPTION]...: returns when it is ready.
+# [OPTION]...: starts it and returns when it is ready
 # shellcheck disable=SC2120 # tests pass some
 apiserver_start()
 {
@@ -211,7 +211,7 @@ kube_is_ready()
 	kube get --raw /readyz >/dev/null 2>&1
 }
 
-# Or ended.
+# Ready, or ended.
 kube_answers()
 {
 	! part_lives apiserver || kube_is_ready
@@ -233,7 +233,7 @@ controllers_start()
 		--kube-api-qps=1000 --kube-api-burst=2000 "$@"
 }
 
-# [OPTION]...: of Kubernetes itself, to compare with.
+# [OPTION]...: starts the scheduler of Kubernetes, to compare with
 scheduler_start()
 {
 	part_start scheduler "$kube_bin/kube-scheduler" \
@@ -244,8 +244,8 @@ scheduler_start()
 
 # --- trouble ---------------------------------------------------------------
 
-# What a daemon asks with $kube/between.conf goes through a program that makes
-# trouble (between.c has the rules).
+# Calls made with $kube/between.conf go through a program that makes trouble
+# (between.c has the rules).
 between_start()
 {
 	[ -x "${top_builddir:?}/tests/kube/between" ] ||
@@ -257,8 +257,8 @@ between_start()
 	kube_config "$kube/between.conf" '{}' "http://$kube_ip:6080"
 }
 
-# [WORD]...: the rule from now on, or none; calls are counted from here.  Whom
-# the rule before has killed is dead then.
+# [WORD]...: sets the rule from now on, or none; calls are counted from here. A
+# daemon killed by the rule before is dead by then.
 between()
 {
 	echo "$*" >"$kube/between.new"
@@ -269,7 +269,7 @@ between()
 
 # --- pods ------------------------------------------------------------------
 
-# NAMESPACE POD NODE: as a scheduler does.
+# NAMESPACE POD NODE: binds the pod, as a scheduler does
 kube_bind()
 {
 	kube create --raw "/api/v1/namespaces/$1/pods/$2/binding" -f - \
@@ -282,8 +282,8 @@ kube_bind()
 
 # --- nodes that only pretend -----------------------------------------------
 
-# [OPTION]...: pods on nodes of kube_nodes() run, say a line, and end as their
-# annotations tell (kwok.yaml).
+# [OPTION]...: starts kwok: pods on nodes of kube_nodes() run, print a line, and
+# end as their annotations say (kwok.yaml)
 # shellcheck disable=SC2120 # the benchmark passes some
 kwok_start()
 {
@@ -312,10 +312,10 @@ kwok_start()
 		--server-address="$kube_ip:10247" "$@"
 }
 
-# COUNT PREFIX GPUS [LABEL]...: nodes PREFIX-0 and so on, each with 64 CPUs and
-# 512 GiB, 16 to a rack and 64 to a zone, with $kube_taints.  LABEL is
-# KEY=VALUE.  With $kube_alone they are not kwok's: ready for ever, if
-# controllers_start was told --node-monitor-grace-period=24h.
+# COUNT PREFIX GPUS [LABEL]...: makes nodes PREFIX-0 and so on, each with 64
+# CPUs and 512 GiB, 16 to a rack and 64 to a zone, with $kube_taints. LABEL is
+# KEY=VALUE. With $kube_alone kwok does not manage them: they stay ready if
+# controllers_start was given --node-monitor-grace-period=24h.
 kube_nodes()
 {
 	nodes=$2-@I
@@ -359,7 +359,7 @@ kube_nodes()
 		}
 	}' | split -e -n r/4 - "$kube/nodes."
 
-	# kubectl is slow to ask.
+	# Avoid kubectl, which is slow.
 	nodes_pids=
 	for nodes_file in "$kube"/nodes.*; do
 		kube create --validate=false -f "$nodes_file" >/dev/null &

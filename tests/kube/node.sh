@@ -17,7 +17,7 @@ node_dir=${kube:?}/node
 node_cgroup=aisched-kube-$$
 node_port=10250
 
-# What keeps a node from running here, if anything does.
+# Prints what keeps a node from running here, if anything does.
 node_lacks()
 {
 	is_root || {
@@ -33,7 +33,7 @@ node_lacks()
 	[ ! -x /usr/lib/cni/bridge ] && echo "no containernetworking-plugins"
 }
 
-# NAME: returns when it is ready.
+# NAME: starts the node and returns when it is ready
 node_start()
 {
 	node_name=$1
@@ -61,8 +61,8 @@ node_has_registered()
 	! part_lives node || kube get node "$node_name"
 }
 
-# A kubelet refuses to be on the loopback interface.  So it is told that
-# somebody else, a cloud, knows its address: that is us.
+# A kubelet refuses an address of the loopback interface. With an external cloud
+# provider it takes the address from us.
 node_place()
 {
 	kube patch node "$node_name" --subresource=status --type=merge \
@@ -88,7 +88,8 @@ node_configure()
 		address = "$node_dir/containerd.sock"
 		[plugins."io.containerd.grpc.v1.cri"]
 		sandbox_image = "docker.io/local/pause:1"
-		# Not everywhere root may make a process less killable.
+		# Root may not everywhere make a process less likely to be
+		# killed.
 		restrict_oom_score_adj = true
 		[plugins."io.containerd.grpc.v1.cri".cni]
 		bin_dir = "/usr/lib/cni"
@@ -140,14 +141,15 @@ node_configure()
 
 # --- images ----------------------------------------------------------------
 
-# Two, of busybox alone: one that jobs name, one that holds a pod together.
+# Two images, of busybox alone: one that jobs name, one that holds a pod
+# together.
 node_images()
 {
 	node_image box '["sh"]'
 	node_image pause '["sleep", "2147483647"]'
 }
 
-# NAME COMMAND: $node_dir/NAME.tar, as docker save writes it.
+# NAME COMMAND: writes $node_dir/NAME.tar, as docker save would
 node_image()
 {
 	image=$node_dir/$1
@@ -177,14 +179,15 @@ node_image()
 
 # --- cgroups ---------------------------------------------------------------
 
-# One hierarchy or, in version 1, one for each controller.
+# Prints one hierarchy or, in version 1, one for each controller.
 node_hierarchies()
 {
 	awk '$3 ~ /^cgroup2?$/ && $2 ~ "^/sys/fs/cgroup" { print $2 }' \
 		/proc/mounts
 }
 
-# The kubelet wants its root in each, with all that is to be limited.
+# The kubelet needs its root in each hierarchy, with all controllers that limit
+# something.
 node_cgroups_make()
 {
 	for cgroup in $(node_hierarchies); do
@@ -214,5 +217,5 @@ node_cgroups_remove()
 	done
 }
 
-# The folder and the processes are for clean_up().
+# clean_up() removes the folder and the processes.
 trap 'node_stop; clean_up' EXIT
