@@ -71,8 +71,8 @@ struct prom {
 	const char *name; /* of the family */
 	int64_t now, now_ms;
 	struct store_stats store;
-	/* By queue: those below it that are folded are added.  shown: the
-	 * queue itself, or the one above that has its numbers. */
+	/* By queue, with folded queues below it included. shown: the queue that
+	 * has the numbers of this one: itself, or one above it. */
 	struct queue_counts *queue;
 	uint32_t *shown;
 	bool folded;

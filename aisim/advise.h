@@ -1,9 +1,8 @@
 /*
  * advise.h - which order of jobs would have served a history best
  *
- * The same jobs are replayed in each order, with the hold_after of the
- * configuration and without: what a job that has waited for long may do decides
- * as much as the order does.
+ * The same jobs are replayed in each order, once with the hold_after of the
+ * configuration and once without: it matters as much as the order.
  */
 #ifndef AISIM_ADVISE_H
 #define AISIM_ADVISE_H

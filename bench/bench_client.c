@@ -98,8 +98,8 @@ static void run(char **argv)
 	finish(start(argv), argv[0]);
 }
 
-/* spawn CLIENTS N COMMAND...: runs a second, by so many clients, each of which
- * starts the command again as soon as it has ended. */
+/* spawn CLIENTS N COMMAND...: runs a second, by this many clients, each of
+ * which starts the command again as soon as it has ended. */
 static void cmd_spawn(char **argv)
 {
 	size_t clients = count_arg(argv[0]), n = count_arg(argv[1]);

@@ -5,12 +5,12 @@
  *	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
  *	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
  *
- * bound runs the command and waits until so many pods run. It prints pods bound
- * per second, and ms from the command to the median pod that runs, and to the
- * last; and ms of CPU that the process PID has used, a pod.
+ * bound runs the command and waits until this many pods run. It prints pods
+ *bound per second, and ms from the command to the median pod that runs, and to
+ *the last; and ms of CPU that the process PID has used, a pod.
  *
- * stock makes so many Jobs of so many pods each, as aischedd makes them, but
- * for the scheduler of Kubernetes; fill makes pods that are already bound to
+ * stock makes this many Jobs of this many pods each, as aischedd makes them,
+ *but for the scheduler of Kubernetes; fill makes pods that are already bound to
  * node-0, node-1 and so on.
  */
 #include <err.h>
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		int nargs; /* at least so many */
+		int nargs; /* at least this many */
 		void (*run)(struct kube_http *, const char *, char **);
 	} commands[] = {
 		{ "bound", 3, bound },

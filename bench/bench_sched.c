@@ -82,8 +82,8 @@ static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
 	}
 }
 
-/* Add jobs of so many shapes in turn, which ask for gpus + i % 8 GPUs, and more
- * CPUs with each. */
+/* Add jobs of this many shapes in turn, which ask for gpus + i % 8 GPUs, and
+ * more CPUs with each. */
 static void add_rows(struct buf *text, const char *queue, uint32_t jobs,
                      uint32_t shapes, uint32_t gpus, uint32_t tasks)
 {

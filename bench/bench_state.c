@@ -49,7 +49,7 @@ static bool in_group(const char *group, const void *arg)
 	return group == arg; /* none */
 }
 
-/* Add jobs of so many shapes that ask for more than there is. */
+/* Add jobs of this many shapes that ask for more than there is. */
 static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes)
 {
 	struct submitter who = { .user = "ada", .in_group = in_group };

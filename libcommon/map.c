@@ -111,8 +111,8 @@ void *map_each(const struct map *map, size_t *at)
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 {
 	const unsigned char *p = data;
-	/* Mixed, or exchanging the seed and the first byte would give the
-	 * same. */
+	/* Mix the seed first: else swapping it with the first byte would give
+	 * the same hash. */
 	uint64_t h = mix(seed) ^ 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < len; i++)

@@ -183,7 +183,7 @@ static bool time_of_unix(const char *s, int64_t *ret)
 	return *s++ == '@' && take_number(&s, MAX_SECONDS, ret) && !*s;
 }
 
-/* Returns this clock time on the day of now, or so many days later. */
+/* Returns this clock time on the day of now, or this many days later. */
 static int64_t on_day(const struct tm *today, const struct tm *clock, int days)
 {
 	struct tm tm = *today;

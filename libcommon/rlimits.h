@@ -46,8 +46,8 @@ void rlimits_format(struct buf *out, const struct rlimits *limits);
 int rlimits_parse(struct rlimits *ret, const char *s, struct err *err);
 
 /*
- * Set those of this process whose bits, 1 << enum rlimit_id, are in which.
- * Raises no hard limit: what is above the one that the process has is cut.
+ * Set those limits of this process whose bits, 1 << enum rlimit_id, are in
+ * which. No hard limit is raised: a value above it is cut to it.
  */
 void rlimits_set(const struct rlimits *limits, uint32_t which);
 

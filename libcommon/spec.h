@@ -39,7 +39,7 @@
 	I(tasks)          /* 1 .. LIMIT_TASKS */                             \
 	I(min_tasks)      /* <= tasks */                                     \
 	I(nodes)          /* as many nodes exactly */                        \
-	I(tasks_per_node) /* at most so many on each */                      \
+	I(tasks_per_node) /* at most this many on each */                    \
 	I(cpus)           /* milli-CPUs a task */                            \
 	I(mem)            /* MiB a task; one of mem, mem_node, mem_cpu */    \
 	I(mem_node)       /* MiB a node */                                   \

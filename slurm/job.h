@@ -12,7 +12,7 @@
 
 bool job_is_pending(const json_t *row);
 bool job_is_over(const json_t *row);
-/* Whether its reason stands where others have their nodes. */
+/* Whether the job shows its reason where others show their nodes. */
 bool job_shows_reason(const json_t *row);
 const char *job_reason(const json_t *row);
 int64_t job_start(const json_t *row); /* planned, too; ROW_NONE: not known */

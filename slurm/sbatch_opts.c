@@ -464,7 +464,8 @@ static bool is_set(int64_t value)
 	return value != SPEC_UNSET;
 }
 
-/* Tasks for each GPU say how many of one there are by the other. */
+/* Tasks for each GPU give the number of tasks from that of GPUs, or the other
+ * way round. */
 static void divide_gpus(struct sbatch *sbatch)
 {
 	struct spec *spec = &sbatch->submit.spec;

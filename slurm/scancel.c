@@ -198,7 +198,7 @@ static int report(const struct scancel *s, const json_t *answer)
 	return status;
 }
 
-/* Requests take so many ids. */
+/* Requests take this many ids. */
 static int cancel(const struct scancel *s, struct client *client,
                   const json_t *ids, struct err *err)
 {

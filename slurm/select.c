@@ -16,7 +16,7 @@
 #include "slurm/job.h"
 #include "slurm/rows.h"
 
-enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are listed for so long */
+enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are listed for this long */
 
 void select_free(struct select *by)
 {
@@ -85,7 +85,7 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* Names and uids; one that this machine does not know is told, and names
+/* Names and uids; one that this machine does not know is reported and selects
  * nobody. */
 int select_add_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)

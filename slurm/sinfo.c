@@ -189,7 +189,7 @@ static json_t *new_row(const json_t *partition, const json_t *node)
 	return row;
 }
 
-/* Put a node to those that are like it. */
+/* Add a node to the group of those like it. */
 static void add_node(const struct sinfo *s, const struct slurm_format *format,
                      const json_t *partition, json_t *node, json_t *rows)
 {

@@ -136,8 +136,8 @@ static void list_queues(const struct daemon *d, const struct peer *peer,
 			buf_printf(out, "%s,", d->conf->queues[i].name);
 }
 
-/* Users see what they did and what others did to their jobs, operators also
- * what was done to their queues and the jobs there, admins all. */
+/* Users see their own acts and acts on their jobs; operators also acts on their
+ * queues and the jobs there; admins all. */
 int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {

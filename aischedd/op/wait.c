@@ -12,10 +12,11 @@
 #include "libcommon/steps.h"
 
 struct target {
-	struct jobid id;           /* its set is owned */
-	int64_t over;              /* tasks up to this one have ended */
-	const char *text;          /* while the request is read */
-	const struct target *same; /* one before that is named alike, or NULL */
+	struct jobid id;  /* its set is owned */
+	int64_t over;     /* tasks up to this one have ended */
+	const char *text; /* while the request is read */
+	const struct target
+	    *same; /* an earlier one with the same name, or NULL */
 	struct ended ended;
 	uint64_t lives; /* the record that has the next task, or 0 */
 };

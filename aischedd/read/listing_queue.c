@@ -143,7 +143,7 @@ const struct field listing_queue_fields[] = {
 FIELD(put_held, put_amounts, v->share->held)
 FIELD(put_held_text, put_amounts_text, v->share->held)
 
-/* Use by fair share of the queue: the largest ratio of all resources that it
+/* Use divided by fair share: the largest ratio of the resources that the queue
  * rations. null if it uses something and its share is 0. */
 static void put_ratio(struct row_view *v)
 {

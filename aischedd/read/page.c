@@ -165,7 +165,7 @@ void page_keep(struct page *page, char *text)
 	kept_rise(page, page->nrows - 1, row);
 	while (page->bytes > PAGE_TEXT && page->nrows > 1) {
 		drop_worst(page);
-		page->limit = page->nrows; /* what comes later fits less */
+		page->limit = page->nrows; /* from now on fewer rows are kept */
 	}
 	page->unsorted = page->nrows;
 }

@@ -48,8 +48,8 @@ struct reading {
 	size_t nactive, active_at, active_cap;
 	struct map taken;       /* the ids in active */
 	struct node_left *left; /* by node, at the beginning of the listing */
-	/* Or all jobs: the next one, 0: none; the first that came after the
-	 * listing began; the one written last. */
+	/* If all jobs are wanted: the next one, 0: none; the first one that
+	 * came after the listing began; the last one written. */
 	uint64_t next_job, end_job, last_job;
 
 	bool past; /* the history is wanted, too */

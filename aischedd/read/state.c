@@ -99,8 +99,7 @@ static void take_wanted(struct reading *r, struct wanted *w)
 	}
 }
 
-/* Begin a page without a sort at its cursor; behind one of an ended job there
- * are only others of these. */
+/* Begin an unsorted page at its cursor; only ended jobs follow an ended one. */
 static void skip_to_cursor(struct reading *r)
 {
 	r->next_job = r->page.after.number < 0 ? r->page.after.id + 1 : 0;

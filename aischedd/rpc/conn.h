@@ -113,8 +113,7 @@ struct conn {
 	struct holder *holder; /* NULL: a stranger */
 	bool ending; /* takes no more requests; is closed when all are answered
 	              */
-	bool lingering; /* everything is sent: reads until the peer closes, too
-	                 */
+	bool lingering; /* everything is sent; reads on until the peer closes */
 	bool eof;       /* the peer sends nothing more */
 	char nonce[WIRE_NONCE + 1];
 	uint32_t seq; /* of the newest ask */

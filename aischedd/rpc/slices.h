@@ -36,7 +36,7 @@ void slices_remove(struct slices *s, struct slice *slice);
  * waits. */
 struct slice *slices_take(struct slices *s);
 
-/* Note that a slice of this user took so many steps. */
+/* Note that a slice of this user took this many steps. */
 void slices_charge(struct slices *s, uid_t uid, uint64_t steps);
 
 #endif

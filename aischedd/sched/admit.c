@@ -199,8 +199,8 @@ static enum reason check_limits(const struct work *w, const struct demand *d,
 	return WHY_None;
 }
 
-/* The same with quotas.  They count jobs that may not be preempted: such a job
- * is never evicted, so what it uses is the same at present. */
+/* The same with quotas. They count jobs that may not be preempted: such jobs
+ * are never evicted, so their use is the same now and later. */
 static enum reason check_quotas(const struct work *w, const struct demand *d,
                                 struct verdict *ret)
 {

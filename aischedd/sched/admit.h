@@ -18,8 +18,8 @@ struct demand {
 	int64_t amount[RES_N];
 };
 
-/* A job of the row starts with so many tasks, or resumes with all that it has;
- * a running job gets so many more, or runs with so many elsewhere. */
+/* A job of the row starts with this many tasks, or resumes with all that it
+ * has; a running job gets this many more, or runs with this many elsewhere. */
 struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,

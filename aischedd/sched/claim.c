@@ -106,7 +106,7 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 	work_delay(p->place->work, d.queue, d.user, d.amount, true, -sign);
 }
 
-/* Whether the holder may have so much once all evicted jobs have ended, or
+/* Whether the holder may have this much once all evicted jobs have ended, or
  * (now) at present as well. */
 static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 {

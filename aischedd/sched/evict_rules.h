@@ -23,12 +23,11 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run);
 bool evict_rules_hold(struct evictor *e);
 
 /*
- * Once all had their turn: whether a waiting job may take from those that the
- * pass starts.  A job that starts or grows in a pass cannot be evicted in it.
- * But a job that was refused before may take from it by the rules, if it
- * brought its queue above its share or returns after a move.  No event would
- * cause a pass for that, so another is due at once.  It finds less to start, so
- * this comes to an end.
+ * After all claims: whether a waiting job may take from jobs that the pass
+ * starts, which cannot be evicted in the same pass. A job that was refused
+ * earlier may take from one by the rules, if that one brought its queue above
+ * its share or returns after a move. No event would cause a pass for this, so
+ * another pass is due at once. It finds less to start, so this comes to an end.
  */
 bool evict_rules_repeat(const struct pass *p);
 

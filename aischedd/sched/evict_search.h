@@ -12,7 +12,7 @@
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Once trials have looked at so many nodes and tasks, the pass stops
+/* Once trials have looked at this many nodes and tasks, the pass stops
  * evicting. */
 enum { LOOKS_MAX = 400000 };
 
@@ -27,8 +27,8 @@ bool evict_search_find(struct evictor *e);
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
-/* Tell the promises where the claimant's tasks, from this one on, and all runs
- * that move will be; watched: only on nodes that are watched. */
+/* Tell the promises the new places of the claimant's tasks, from this one on,
+ * and of all runs that move; watched: only on nodes that are watched. */
 void evict_search_tell(struct evictor *e, size_t from, bool watched);
 
 /* Find another place for the runs that are evicted by the steps from this one

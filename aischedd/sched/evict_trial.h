@@ -114,7 +114,8 @@ const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
 /* Whether all of the run moves to another place. */
 bool evict_trial_moves(const struct evictor *e, uint32_t run);
 
-/* Tasks that a run of so many could give up: none while it is suspended. */
+/* How many of this many tasks a run could give up: none while it is
+ * suspended. */
 static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
                                           int64_t ntasks)
 {
@@ -123,8 +124,8 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
 	           : ntasks - s->req.min_tasks[s->run.req[run]];
 }
 
-/* So many tasks of a run, or (whole) the job, count as use of its queue again,
- * or (sign -1) no longer. */
+/* This many tasks of a run, or (whole) the job, count as use of its queue
+ * again, or (sign -1) no longer. */
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
 

@@ -45,7 +45,7 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
                   struct snap_task *ret, struct snap_cpu_use *use);
 
 /* Whether enough CPUs for a suspended task are free on its node again; and take
- * them: those that it had, if they are free, else others. */
+ * them: its old ones if they are free, else others. */
 bool fit_cpus_again(const struct work *w, uint32_t req,
                     const struct snap_task *had);
 uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,

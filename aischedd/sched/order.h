@@ -31,7 +31,7 @@ struct order_elastic {
 	uint32_t ntasks; /* that it starts with */
 	uint32_t extra;  /* the last task that it got later: in pass.extra,
 	                  * + 1; 0: none */
-	uint32_t full;   /* exclusive: the nodes of so many tasks are full */
+	uint32_t full;   /* exclusive: the nodes of this many tasks are full */
 };
 
 /* The highest score goes first, then the lowest rank. */

@@ -61,10 +61,10 @@ static inline int64_t order_score_sum(const struct order_score *s)
  * hold_after, as its age adds points for that long. */
 int64_t order_score_overdue(uint8_t order, int64_t hold_after);
 
-/* The wait after which a job of the queue holds back those behind it, and that
- * after which it goes before all that have waited less: the max_wait of the
- * queue or its next ancestor that has one, else by the policy.  CONF_NONE:
- * never. */
+/* The wait after which a job of the queue holds back those behind it; and the
+ * wait after which it precedes all that have waited less. From the max_wait of
+ * the queue or of its nearest ancestor that has one, else from the policy.
+ * CONF_NONE: never. */
 int64_t order_score_hold(const struct snap *snap, uint32_t queue);
 int64_t order_score_overdue_in(const struct snap *snap, uint32_t queue);
 

@@ -45,9 +45,9 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 
 /*
  * A job that starts because it is overdue (order_score.h) keeps its place in
- * its queue for as long again: else those that it overtook, which are of higher
- * standing, preempt it at once.  Returns until when; not after now: it does
- * not.
+ * its queue for as long as it had waited: else the jobs of higher standing that
+ * it overtook preempt it at once. Returns until when; a time that is not after
+ * now: it does not.
  */
 int64_t order_kept_until(const struct snap *snap, uint32_t run);
 

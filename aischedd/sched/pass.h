@@ -16,7 +16,7 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/promise.h"
 
-/* Limits of a row: so many of its jobs start at most, for the sake of the job
+/* Limits of a row: this many of its jobs start at most, for the sake of the job
  * `by` (0: any number), which would evict the others; rehearse.h. */
 struct vain {
 	uint32_t most;
@@ -76,8 +76,8 @@ struct pass *pass_new(const struct snap *snap, struct arena *arena);
 /* Plan again at this time at the latest. */
 void pass_wake(struct pass *p, int64_t at);
 
-/* Make the trial in p->place a start of the row's next job, or more tasks of a
- * run, or a task more of a start, and charge the claimant. */
+/* Make the trial in p->place the start of the row's next job, more tasks of a
+ * run, or one more task of a starting job; charge the claimant. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
 void pass_extra(struct pass *p, struct order_elastic *e);
@@ -85,8 +85,8 @@ void pass_extra(struct pass *p, struct order_elastic *e);
 /* Try to place one task more of a start. */
 bool pass_try_extra(struct pass *p, struct order_elastic *e);
 
-/* Forget which tasks the start had whose last trial it was, unless it is this
- * one; before any other trial. */
+/* Called before any other trial: forget the tasks of the start whose trial was
+ * the last, unless it is this one. */
 void pass_disown(struct pass *p, const struct order_elastic *but);
 
 /* Put the tasks of each start beside each other. */

@@ -55,9 +55,10 @@ struct place_lack {
 	enum reason why;
 	/* domain of the needed level in which most tasks fit */
 	uint32_t domain;
-	uint32_t got;   /* tasks that would fit */
-	uint32_t node;  /* node with most of what is short, or SNAP_NONE */
-	int what;       /* enum resource, or WHAT_* */
+	uint32_t got; /* tasks that would fit */
+	uint32_t
+	    node; /* the node with the most of what is lacking, or SNAP_NONE */
+	int what; /* enum resource, or WHAT_* */
 	int64_t need;   /* needed for one task (WHAT_NODE: nodes) */
 	int64_t have;   /* free on the node (WHAT_NODE: nodes that fit) */
 	int64_t total;  /* total of the node */
@@ -83,7 +84,7 @@ void place_for_moved(struct place *p, uint32_t run);
 unsigned place_trees(const struct place *p, uint32_t req);
 
 /*
- * Try to place so many tasks of the request on nodes that are in one of the
+ * Try to place this many tasks of the request on nodes that are in one of the
  * trees (IN_*).  On failure nothing has changed and *ret_lack (unless NULL)
  * says why.  A trial may follow another: undo goes back to where it began.
  */

@@ -44,7 +44,7 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
-/* Thousandths of GPUs that so many CPUs are worth, less so many GPUs. */
+/* How many GPUs these CPUs are worth, less these GPUs, in thousandths. */
 static int64_t excess(int64_t worth, int64_t cpu, int64_t gpu)
 {
 	return worth ? (cpu * worth >> 20) - gpu : 0;

@@ -1,4 +1,4 @@
-/* place_lack.c - why a job found no room: what is short, and where */
+/* place_lack.c - why a job does not fit: what is lacking, and where */
 #include "aischedd/sched/place_lack.h"
 
 #include "aischedd/sched/fit.h"

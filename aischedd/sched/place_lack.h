@@ -1,5 +1,5 @@
 /*
- * place_lack.h - why a job found no room: what is short, and where
+ * place_lack.h - why a job does not fit: what is lacking, and where
  */
 #ifndef AISCHEDD_SCHED_PLACE_LACK_H
 #define AISCHEDD_SCHED_PLACE_LACK_H

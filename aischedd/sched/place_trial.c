@@ -169,8 +169,8 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	return node;
 }
 
-/* The node on which others lose the fewest GPUs: those that are left without
- * CPUs, and those that only few kinds of nodes have. */
+/* Returns the node where placing the task costs other jobs the fewest GPUs.
+ * GPUs that are left without CPUs are lost to them, as are scarce ones. */
 static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
 {
 	struct place_scarce *scarce = t->p->scarce;
@@ -362,7 +362,8 @@ static bool is_picky(const struct place_trial *t)
 	return nodes_wanted(t) || t->allowed->ncounts;
 }
 
-/* The next node, while possible one that leaves GPUs their share. */
+/* The next node; as long as there is one, a node that leaves GPUs their share
+ * of CPUs. */
 static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 {
 	uint32_t node = seek(t, how);

@@ -32,7 +32,7 @@ struct place_trial {
 	bool sparing, spare;
 };
 
-/* The best node for so many tasks (they become t->ask), or SNAP_NONE. */
+/* The best node for this many tasks (they become t->ask), or SNAP_NONE. */
 uint32_t place_trial_best(struct place_trial *t, int64_t ask);
 
 /* An upper bound of tasks on one node, if proven; else max. */

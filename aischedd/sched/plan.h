@@ -12,8 +12,8 @@
 
 #include "aischedd/sched/verdict.h"
 
-/* A waiting job of a row that is not the one its verdict is about, and is
- * promised a start of its own. */
+/* A waiting job with a promised start of its own, in a row whose verdict is
+ * about another job. */
 struct promised {
 	uint32_t row;
 	uint32_t member;   /* index in snap.member */

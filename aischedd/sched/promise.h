@@ -60,8 +60,8 @@ bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
  */
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
-/* Returns the job that ends first of those on the node that hold some of what
- * is short (enum resource or WHAT_*; CPUs for most of these), or 0. */
+/* Returns the first job to end on the node that holds some of the lacking
+ * resource (enum resource or WHAT_*; CPUs for most of these), or 0. */
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what);
 
 /* The next time at which a reservation begins or ends, or SNAP_NEVER. */

@@ -78,8 +78,8 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
-/* Choose nodes with most room first, and how many tasks go to each; returns how
- * many nodes. */
+/* Choose the nodes with the most free first, and the tasks for each; returns
+ * the number of nodes. */
 static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
                        uint32_t n)
 {

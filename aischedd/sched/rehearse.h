@@ -16,7 +16,7 @@
  * not too large. */
 bool rehearse_can(const struct snap *snap, const struct plan *plan);
 
-/* The snapshot once all that the plan starts runs.  Its runs are those of
+/* The snapshot as it is once all starts of the plan run. Its runs are those of
  * `snap`, then the starts in the order of the plan. */
 const struct snap *rehearse_after(const struct snap *snap,
                                   const struct plan *plan, struct arena *arena);

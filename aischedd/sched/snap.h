@@ -77,7 +77,7 @@ struct snap_gpus { /* devices; index in the node is the device number */
 struct snap_cpus { /* hardware threads; index in the node is the number */
 	uint32_t n;
 	const uint16_t *free; /* milli, 0 .. 1000 */
-	const uint16_t *core; /* siblings have the same */
+	const uint16_t *core; /* equal for threads of one core */
 	const uint8_t *numa;
 };
 

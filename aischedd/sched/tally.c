@@ -102,7 +102,8 @@ static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
 	k->runs++;
 }
 
-/* When a run that may not be evicted now may be, or SNAP_NEVER. */
+/* The time from which a run that is protected now may be evicted, or
+ * SNAP_NEVER. */
 static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
 {
 	int64_t rises, kept;

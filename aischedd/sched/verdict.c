@@ -80,7 +80,7 @@ static bool is_of_job(const struct snap *s, uint32_t req,
 	        s->req.nodes[req]);
 }
 
-/* Say what is short, and where. */
+/* Say what is lacking, and where. */
 static void put_lack(const struct snap *s, uint32_t req,
                      const struct verdict *v, struct buf *out)
 {

@@ -61,7 +61,8 @@ struct work {
 	size_t ntrail, trail_cap;
 };
 
-/* Counters of a user in a queue; the late ones are as in struct work. */
+/* Counters of a user in a queue; LATE_: the same as late and late_jobs of
+ * struct work. */
 enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 
 struct work *work_new(const struct snap *snap, const struct tally *tally,
@@ -114,7 +115,7 @@ void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
 void work_delay(struct work *w, uint32_t queue, uint32_t user,
                 const int64_t amount[RES_N], bool whole, int sign);
 
-/* The amounts that so many tasks of a running job count for; CPUs only unless
+/* The amounts that this many tasks of a running job count for; CPUs only unless
  * it is suspended. */
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N]);

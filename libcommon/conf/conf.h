@@ -153,8 +153,8 @@ struct conf {
 	struct strlist listen, admins, operators;
 	int64_t history_keep;    /* s */
 	int64_t max_script_size; /* bytes */
-	int64_t max_jobs;        /* not ended at once; all queues */
-	int64_t max_user_jobs;   /* of them of one user */
+	int64_t max_jobs; /* most jobs that have not ended, in all queues */
+	int64_t max_user_jobs; /* the same for one user */
 	int64_t metrics_max_series;
 	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
 	struct strlist propagate_limits; /* names, and the same as */

@@ -18,7 +18,7 @@ struct due_rule {
 	const struct zone *zone;
 	int64_t created;
 	int64_t until;  /* no time after this; SCHEDULE_NEVER: for ever */
-	int64_t shift;  /* each time is due so much later: due_shift() */
+	int64_t shift;  /* each time is due this much later: due_shift() */
 	int64_t late_s; /* a missed time that is further back does not run;
 	                 * SCHEDULE_NEVER: however far */
 	bool make_up;   /* a missed time may run at all */
@@ -32,8 +32,8 @@ struct due {
 	uint64_t missed; /* times since the last one that do not run */
 };
 
-/* Look at what is due at an instant.  last: as of the look before, or when the
- * work was made; up_since: since when somebody looks at each time. */
+/* Find what is due now. last: due.last of the call before, or when the work was
+ * made; up_since: since when each time has been looked at. */
 void due_look(const struct due_rule *rule, int64_t last, int64_t up_since,
               int64_t now, struct due *ret);
 

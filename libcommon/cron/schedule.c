@@ -277,7 +277,7 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 
 /* --- instants ---------------------------------------------------------- */
 
-/* The first instant in [from, before), between which the offset is the same. */
+/* The first instant in [from, before), a span with one offset. */
 static int64_t next_in_stretch(const struct schedule *s,
                                const struct zone *zone, int64_t from,
                                int64_t before)
@@ -394,8 +394,8 @@ static uint64_t locals_between(const struct schedule *s, int64_t from,
 	return (uint64_t)n;
 }
 
-/* Those from one instant on and before another, between which the offset is the
- * same; `was`: the offset before, if the first of them is a transition. */
+/* The times from one instant on and before another, a span with one offset;
+ * `was`: the offset before, if the first of them is a transition. */
 static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
                               int64_t from, int64_t before, int32_t was)
 {
@@ -403,7 +403,8 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	int64_t local = from + offset, end = before + offset, first;
 	uint64_t n = 0;
 
-	/* A fixed schedule has run when the clock showed these before. */
+	/* When the clock is set back, a fixed schedule has already run at the
+	 * times that the clock shows again. */
 	if (s->fixed && was > offset)
 		local = from + was < end ? from + was : end;
 	else if (was < offset && skips_time(s, zone, from) &&
@@ -413,7 +414,8 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	return n + (local < end ? locals_between(s, local, end) : 0);
 }
 
-/* The last of them: the earliest instant after which the next one is late. */
+/* The last time up to `to`: the earliest instant after which the next time is
+ * late. */
 static int64_t last_until(const struct schedule *s, const struct zone *zone,
                           int64_t created, int64_t after, int64_t to)
 {

@@ -14,7 +14,7 @@
  *	slow MS			each call
  *	say CODE TEXT		to calls that have TEXT in "METHOD PATH"; a
  *				version is that of an old server
- *	cut BYTES TEXT		their answers break off after so many
+ *	cut BYTES TEXT		their answers break off after this many
  *	mute TEXT		nothing more comes of their answers, for as long
  *				as they last; each is a line of LOG as well
  *

@@ -92,7 +92,7 @@ static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 		return;
 	}
 	refusal->ms = clock_boot_ms();
-	if (!refusal->err.code) /* of many calls of its kind note the first */
+	if (!refusal->err.code) /* the first refusal of this kind is noted */
 		refusal->err = *answer->err;
 }
 

@@ -75,8 +75,8 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
 
-/* Add up the CPU time of all that ran; of pods that replaced each other the
- * last counts for memory. */
+/* Add up the CPU time of all that ran; if pods replaced each other, the memory
+ * of the last one counts. */
 static void add_use(struct kube_attempt *a, struct outcome *o)
 {
 	const struct kube_task *task;

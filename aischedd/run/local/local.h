@@ -52,7 +52,7 @@ struct attempt {
 	struct arena *arena;
 	bool scanned;        /* while dying: all processes were looked at, */
 	uint32_t scan;       /* in this scan, */
-	size_t left;         /* and so many were its */
+	size_t left;         /* and this many were its */
 	int64_t dying_since; /* unix seconds */
 	uint32_t slices;     /* turns that its removal has taken */
 	struct err err;      /* why it failed */

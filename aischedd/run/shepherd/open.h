@@ -18,7 +18,7 @@
  */
 int open_outputs(struct shepherd *s, enum start_fault *ret_fault,
                  struct err *err);
-/* Those of one task, that starts later or again. */
+/* The same for one task that starts later or again. */
 int open_outputs_of_task(struct shepherd *s, uint32_t i,
                          enum start_fault *ret_fault, struct err *err);
 

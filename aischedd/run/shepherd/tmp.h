@@ -19,7 +19,7 @@
  */
 int tmp_make(int dirfd, const char *path, struct err *err);
 
-/* Remove at most so many of its files, and at last the link. Returns as
+/* Remove at most this many of its files, and at last the link. Returns as
  * tree_remove(). */
 bool tmp_remove(int dirfd, size_t most);
 

@@ -293,8 +293,9 @@ static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
 	             s->req.tasks[a] * s->req.gpus[a]));
 }
 
-/* Whether it is there at a time, as far as the job cares.  If only those before
- * it count, nobody is evicted: it may have been decided before that. */
+/* Whether it is there at a time, as far as the job cares. p->alone: jobs behind
+ * this one do not count, nor do evictions, which may have been decided later.
+ */
 static bool is_there(const struct future_check *f, const struct one *p,
                      const struct stay *it, int64_t at)
 {
@@ -337,7 +338,8 @@ static void count(const struct future_check *f, const struct one *p,
 	int sign = there ? -1 : 1;
 
 	if (it->runs == there) {
-		/* It is counted already, or never comes. */
+		/* No change: it is in what is free now already, or absent
+		 * still. */
 	} else {
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {
@@ -363,8 +365,8 @@ static bool has(int64_t left, int64_t need)
 	return !need || left >= need;
 }
 
-/* Whether so many tasks of the job fit on the node, beside all that is there at
- * a time; of its own promise none is counted. */
+/* Whether this many tasks of the job fit on the node, beside all that is there
+ * at a time; of its own promise none is counted. */
 static bool fits_at(const struct future_check *f, const struct one *p,
                     uint32_t node, int64_t n, int64_t at)
 {

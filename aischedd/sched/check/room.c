@@ -372,7 +372,7 @@ static struct claims claims_by_node(const struct audit *a)
 	return all;
 }
 
-/* Whether all claims fit, without that of `but` unless it is NULL. */
+/* Whether all claims fit; the claim of `but`, if not NULL, is left out. */
 static enum room_answer claims_fit(const struct audit *a,
                                    const struct free_room *r,
                                    const struct claims *all,

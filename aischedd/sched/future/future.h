@@ -163,7 +163,7 @@ void future_add_task(struct future *a, uint32_t req, size_t task);
 size_t future_added(const struct future *a);
 void future_drop(struct future *a, size_t n);
 
-/* Whether all that is kept on the node has its room. */
+/* Whether everything kept on the node fits. */
 bool future_holds(struct future *a, uint32_t node);
 
 /* Note that a task of a running job is evicted, or no longer is. */

@@ -18,7 +18,7 @@ struct future_nodes_order {
 	const uint32_t *in;
 };
 
-/* One node in so many is looked at to guess which come first. */
+/* One node in this many is looked at to guess which come first. */
 enum { SAMPLE = 64, FIRST = 4 };
 
 /* One resource. */

@@ -21,8 +21,8 @@ struct future_nodes *future_nodes_new(const struct snap *snap,
 /* Tasks of the node may end sooner than known: it comes first. */
 void future_nodes_early(struct future_nodes *soon, uint32_t node);
 
-/* The order of nodes for so much of a resource; *ret_new: it was worked out by
- * this call. */
+/* Returns the nodes in the order in which they may have this amount of the
+ * resource; *ret_new: it was worked out by this call. */
 struct future_nodes_order;
 struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
                                                   enum resource res,

@@ -97,8 +97,8 @@ void future_walk_end(struct future_walk *w);
  * room is kept until then, or 0. */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* Returns the job that ends first of those that have some of this on the node
- * (enum resource or WHAT_SLOT; else CPUs), or 0. */
+/* Returns the first job to end on the node that holds some of this (enum
+ * resource or WHAT_SLOT; else CPUs), or 0. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif

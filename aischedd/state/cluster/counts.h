@@ -97,8 +97,8 @@ void counts_evicted(struct state *state, const struct job *job, enum evict why);
 void counts_start_failed(struct state *state, const struct job *job,
                          enum start_fault fault);
 
-/* The job holds what its ledger says, from now on; it no longer does, which
- * comes before each change of that. */
+/* Count what the job holds by its ledger from now on; stop counting it, before
+ * each change of the ledger. */
 void counts_hold(struct state *state, struct job *job, int64_t now_ms);
 void counts_release(struct job *job, int64_t now_ms);
 

@@ -49,7 +49,7 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Returns the first from this one on, a number plus one, that is meant. */
+/* Returns the first node from this one on (an index plus one) that is meant. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))

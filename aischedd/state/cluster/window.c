@@ -6,8 +6,8 @@
 
 #include "libcommon/mem.h"
 
-/* How many windows are compared: a year of days. Two that both repeat keep
- * their distance from one week to the next. */
+/* How many windows are compared: a year of days. If both repeat, each week is
+ * like the next, and fewer do. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {

@@ -22,7 +22,7 @@ struct claim_list {
 /* Returns "preempt" and the like, or NULL if nobody evicted it. */
 const char *evict_name(unsigned evict);
 
-/* Seconds until the next try after so many failures. */
+/* Seconds until the next try after this many failures. */
 int64_t backoff_s(uint32_t fails);
 
 struct held *held_new(const uint32_t *node, uint32_t n);

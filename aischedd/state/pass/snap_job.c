@@ -100,7 +100,8 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
-/* Seconds before it started; an adopted job never waited. */
+/* How long the job had waited when it started, in seconds; 0 for an adopted
+ * job. */
 static int64_t waited(const struct job *job)
 {
 	return job->eligible != NO_TIME && job->start > job->eligible

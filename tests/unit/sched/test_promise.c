@@ -284,7 +284,7 @@ static uint32_t free_at(const struct promise_world *w, int64_t at)
 	return n;
 }
 
-/* Returns when so many CPUs are free, at the end of a running job. */
+/* Returns when this many CPUs are free, at the end of a running job. */
 static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 {
 	int64_t first = INT64_MAX;

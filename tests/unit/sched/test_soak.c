@@ -178,8 +178,8 @@ static void finish(struct soak *w)
 
 /* --- snapshot ---------------------------------------------------------- */
 
-/* At rest all jobs count the same service: turns would be taken, rarely, but
- * for ever. */
+/* Once nothing arrives, no job's service counts on: else jobs would go on
+ * taking turns, rarely, for ever. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;

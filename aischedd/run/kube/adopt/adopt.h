@@ -69,7 +69,7 @@ struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job);
 void kube_adopt_look(struct kube_adoptee *j, json_t *obj);
 bool kube_adopt_is_over(const struct kube_adoptee *j);
 
-/* Write on the object whose it is; returns true if that is there already. */
+/* Write our claim on the object; returns true if it is there already. */
 bool kube_adopt_claim(struct kube_adoptee *j);
 
 /* Tell the daemon; fills in job and attempt. */

@@ -29,7 +29,7 @@ void kube_adopt_end_keep(struct kube_adoptee *j, bool all);
 /* Whether the logs of its pods are kept, or cannot be. */
 bool kube_adopt_end_is_kept(struct kube_adoptee *j);
 
-/* Tell the last event: nothing of it runs any longer, or will. */
+/* Tell the last event of the attempt: nothing of it runs, and nothing will. */
 void kube_adopt_end_tell(struct kube_adoptee *j);
 
 #endif

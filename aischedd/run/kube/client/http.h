@@ -82,7 +82,7 @@ struct kube_request {
 	bool guarded; /* only while kube_http_guard() allows it */
 	bool once;    /* the first answer counts; no second try */
 	/* For a watch, list or followed log: it does not count as in flight and
-	 * is dead after so much silence. 0: an ordinary request. */
+	 * is dead after this much silence. 0: an ordinary request. */
 	int64_t silence_ms;
 	bool gzip; /* compress the body, which may be large */
 	/* The server relays the answer, of any type, from a node: silence is no

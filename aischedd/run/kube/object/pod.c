@@ -60,8 +60,8 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 		                     larger(a.pods, b.pods) };
 }
 
-/* A limit without request is a request, too. In pods the API server has filled
- * that in, in templates of Jobs it has not. */
+/* A limit without a request counts as a request, which the API server fills in
+ * for pods, but not for templates of Jobs. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {
 	const json_t *resources = json_object_get(container, "resources");
