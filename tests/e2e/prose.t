@@ -115,6 +115,7 @@ broken()
 	cst|jobs are it, users they|(<)(he|his|him|himself)(>)
 	c|Fails with ENOENT if, not: Fails: ENOENT|(<)Fails:
 	c|Returns NULL if, not: when|(<)NULL when(>)
+	c|this many, not: so many|(<)so (many|much) ([b-su-z]|a[^s]|t[^h])
 	cst|invented words|(<)(anyhow|for naught|in vain)(>)
 	EOF
 }
@@ -135,16 +136,17 @@ f("jobs that have still nodes");
 /* Fails: ENOENT */
 /* NULL when it is gone */
 g("sought in vain");
+/* so many tasks */
 EOF
 cat >"$tmp/good.c" <<'EOF'
 /* Whatever a job has.  What then?  No more than 3, history "of before" */
-int he = '"'; /* no longer there; has a distilled name */
+int he = '"'; /* no longer there; has a distilled name; so many that it stops */
 f("no more than 5 jobs", "this is his_name", "Who");
 EOF
 read_c "$tmp/bad.c" >"$tmp/bad"
 read_c "$tmp/good.c" | sed 's/"of before"//' >"$tmp/good"
 broken "$tmp/bad" >"$tmp/found"
-[ "$(sort -u "$tmp/found" | wc -l)" -eq 9 ]
+[ "$(sort -u "$tmp/found" | wc -l)" -eq 10 ]
 result $? "each rule finds what breaks it" || diag "$(cat "$tmp/found")"
 broken "$tmp/good" >"$tmp/found"
 [ ! -s "$tmp/found" ]
