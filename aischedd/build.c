@@ -62,8 +62,8 @@ static void forget_output(uint64_t job, void *arg)
 	struct err err;
 
 	if (log_remove(d->logs, job, &err) < 0)
-		log_warning("output remove fail job=%llu: %s; it is kept until "
-		            "the next try",
+		log_warning("output remove fail job=%llu: %s; remove it by "
+		            "hand",
 		            (unsigned long long)job, err.text);
 }
 

@@ -62,7 +62,7 @@ const struct opt spec_opts[] = {
 	  spec_set_time_limit, AT(spec.time_limit), false },
 	{ 'b', "begin", "TIME", "not before: HH:MM, a date, now+2h",
 	  spec_set_moment, AT(spec.begin), false },
-	{ 0, "deadline", "TIME", "end it if it cannot end by then",
+	{ 0, "deadline", "TIME", "stop it if it cannot finish by then",
 	  spec_set_moment, AT(spec.deadline), false },
 	{ 0, "signal", "[B:]SIG[@SEC]",
 	  "send SIG this long (60 s) before its time limit",

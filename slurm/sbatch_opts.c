@@ -188,7 +188,7 @@ static const struct opt opts[] = {
 	{ 'C', "constraint", "FEATURES", "nodes with features", spec_set_text, SPEC(constraint) },
 	{ 0, "cpus-per-gpu", "N", "CPUs for each GPU", set_number, AT(cpus_per_gpu) },
 	{ 'c', "cpus-per-task", "N", "CPUs of each task", spec_set_cpus, SPEC(cpus) },
-	{ 0, "deadline", "TIME", "end it if it cannot end by then", set_moment, SPEC(deadline) },
+	{ 0, "deadline", "TIME", "stop it if it cannot finish by then", set_moment, SPEC(deadline) },
 	{ 'd', "dependency", "LIST", "wait for jobs", set_dependency, SPEC(dependency) },
 	{ 'e', "error", "FILE", "standard error", spec_set_text, SPEC(error) },
 	{ 'x', "exclude", "NODES", "not on these nodes", spec_set_text, SPEC(exclude) },
