@@ -66,15 +66,20 @@ static void print_config(const struct conf *conf)
 
 static int serve(struct conf **conf, const struct args *args, struct err *err)
 {
+	bool file = *(*conf)->log_file;
 	struct daemon *d;
 	int status;
 
 	if (keyring_join() < 0)
 		return err_sys(err, "cannot begin a session keyring");
+	if (file && log_open((*conf)->log_file, err) < 0)
+		return -1;
 	d = daemon_new(conf, args->config, args->accept_loss, err);
+	status = d ? daemon_run(d) : -1;
+	if (status < 0 && file)
+		log_err("%s", err->text);
 	if (!d)
 		return -1;
-	status = daemon_run(d);
 	daemon_free(d);
 	return status;
 }

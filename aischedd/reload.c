@@ -76,6 +76,7 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 {
 	if (same("cluster", old->cluster, conf->cluster, err) < 0 ||
 	    same("state_dir", old->state_dir, conf->state_dir, err) < 0 ||
+	    same("log_file", old->log_file, conf->log_file, err) < 0 ||
 	    same("munge_socket", old->munge_socket, conf->munge_socket, err) <
 	        0)
 		return -1;
@@ -89,6 +90,16 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	return 0;
 }
 
+/* Log to a new file after a rotation, even if the configuration cannot be read.
+ */
+static void reopen_log(const struct conf *conf)
+{
+	struct err err;
+
+	if (*conf->log_file && log_open(conf->log_file, &err) < 0)
+		log_err("log not opened again: %s", err.text);
+}
+
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 {
 	/* Read the file that the daemon found at its start, so that its removal
@@ -96,6 +107,7 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	const char *path = d->conf_path ? d->conf_path : d->conf->path;
 	struct conf *conf = conf_load(path, warnings, err);
 
+	reopen_log(d->conf);
 	d->reload_failed = true;
 	if (!conf)
 		return -1;

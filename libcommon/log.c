@@ -1,7 +1,8 @@
-/* log.c - one line per event, on stderr */
+/* log.c - one line per event, on stderr or in a file */
 #include "libcommon/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,9 +20,12 @@ enum {
 	REPEAT_S = 60
 };
 
-/* Set once, before there are threads. */
+/* Set before there are threads. */
 static enum log_level least_level = LOG_INFO_;
 static bool to_journal;
+
+/* A file keeps this number when it is opened again. */
+static _Atomic int log_fd = STDERR_FILENO;
 
 static const char *const level_name[] = { "err", "warning", "notice", "info",
 	                                  "debug" };
@@ -45,6 +49,28 @@ void log_init(enum log_level least)
 {
 	least_level = least;
 	to_journal = stderr_is_journal();
+}
+
+int log_open(const char *path, struct err *err)
+{
+	/* A named pipe that nobody reads fails instead of blocking. */
+	int fd = open(path,
+	              O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY |
+	                  O_NONBLOCK,
+	              0640);
+
+	if (fd < 0)
+		return err_sys(err, "cannot open '%s' (log_file)", path);
+	if (log_fd == STDERR_FILENO) {
+		to_journal = false;
+		log_fd = fd;
+		return 0;
+	}
+	/* Other threads write meanwhile: dup3() leaves no moment in which the
+	 * number is closed. */
+	dup3(fd, log_fd, O_CLOEXEC);
+	close(fd);
+	return 0;
 }
 
 /* Write "<4>" for the journal (syslog's numbers begin with 3 for err), else
@@ -85,7 +111,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 	line[len++] = '\n';
 	/* One write, so that lines of several threads do not mix. If it fails,
 	 * nobody can be told. */
-	(void)!write(STDERR_FILENO, line, len);
+	(void)!write(log_fd, line, len);
 	errno = saved;
 }
 

@@ -1,5 +1,5 @@
 /*
- * log.h - one line per event, on stderr: verb noun key=value
+ * log.h - one line per event, on stderr or in a file: verb noun key=value
  *
  * Levels: err: an admin must act; warning: the daemon coped (say how); notice:
  * a state changed; info; debug. Under systemd (JOURNAL_STREAM) lines begin with
@@ -11,9 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libcommon/err.h"
+
 enum log_level { LOG_ERR_, LOG_WARNING_, LOG_NOTICE_, LOG_INFO_, LOG_DEBUG_ };
 
 void log_init(enum log_level least);
+
+/*
+ * Append to the file at path from now on; if it is open already, close it and
+ * open it by its name again. Only one thread may call this. Fails with an errno
+ * of open(2), and then lines go where they went before.
+ */
+int log_open(const char *path, struct err *err);
 
 void log_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

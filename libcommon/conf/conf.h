@@ -149,6 +149,7 @@ struct conf {
 	struct arena *arena; /* owns everything here */
 	const char *path;    /* absolute; NULL for the built-in configuration */
 	const char *cluster, *state_dir, *tmp_dir;
+	const char *log_file; /* "": stderr */
 	const char *http, *munge_socket, *default_queue;
 	struct strlist listen, admins, operators;
 	int64_t history_keep;    /* s */

@@ -276,6 +276,7 @@ static const struct conf_key top_keys[] = {
 	KEY("state_dir", TEXT, state_dir, .check = check_path),
 	KEY("tmp_dir", TEXT, tmp_dir, .initial = "/var/tmp",
 	    .check = check_path),
+	KEY("log_file", TEXT, log_file, .initial = "", .check = check_path),
 	KEY("listen", LIST, listen, .check = check_listen),
 	KEY("http", TEXT, http, .initial = "", .check = check_host_port,
 	    .inert = true),

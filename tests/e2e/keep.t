@@ -1,5 +1,6 @@
 #!/bin/sh
-# keep.t - backup, restore, moving, upgrading: the chapters of aischedd(8)
+# keep.t - the chapters of aischedd(8): backup, restore, moving, upgrading, the
+# log and its rotation, starting without systemd; and where TMPDIR is
 
 # shellcheck source=tests/e2e/lib.sh
 . "${top_srcdir:=.}/tests/e2e/lib.sh"
@@ -58,5 +59,79 @@ if command -v sqlite3 >/dev/null; then
 else
 	skip "upgrading" "takes sqlite3"
 fi
+
+# --- the log, and starting without systemd ----------------------------------
+
+# WORD...: lines of the log file that have them.
+logged()
+{
+	grep -c -- "$*" "$own_log"
+}
+
+stop_daemon
+own_log=$dir/own.log
+configure "log_file = \"$own_log\"
+$default_config"
+: >"$log"
+unset NOTIFY_SOCKET JOURNAL_STREAM
+rm -rf "$dir/state"
+start_daemon
+is "it makes its folder" "$(test -d "$dir/state" && echo yes)" yes
+ok "and logs to log_file" logged " notice "
+unlike "not to standard error" "$(cat "$log")" notice
+is "which others cannot read" "$(stat -c %a "$own_log")" 640
+
+mv "$own_log" "$own_log.1"
+kill -HUP "$daemon_pid"
+ok "a new file begins on SIGHUP" wait_for "grep -q reloaded '$own_log'"
+unlike "the old one has ended" "$(cat "$own_log.1")" reloaded
+
+mv "$own_log" "$own_log.1"
+ok "and on aictl reload" aictl reload
+like "with its first line" "$(cat "$own_log")" reloaded
+
+mv "$own_log" "$own_log.1"
+cp "$conf" "$conf.good"
+echo 'no_such_key = 1' >>"$conf"
+kill -HUP "$daemon_pid"
+ok "and with an error in the configuration" \
+	wait_for "grep -q 'not reloaded' '$own_log'"
+cp "$conf.good" "$conf"
+
+rm "$own_log"
+mkdir "$own_log"
+fails "a file that cannot be opened" 1 "log_file" \
+	"$top_builddir/aischedd/aischedd" -c "$conf"
+ok "does not end the daemon that runs" aictl reload
+rmdir "$own_log"
+ok "which opens it when it can" aictl reload
+ok "again" logged reloaded
+sed -i 's,^log_file = .*,log_file = "/elsewhere",' "$conf"
+fails "another file" 1 "changing log_file takes a restart" aictl reload
+sed -i 's,^log_file = .*,log_file = "elsewhere",' "$conf"
+fails "not from the root" 1 "bad path 'elsewhere'" aictl reload
+cp "$conf.good" "$conf"
+
+# What the lines for logrotate name is this daemon, and nothing else.
+like "lines for logrotate send SIGHUP" \
+	"$(cat "$top_srcdir/contrib/logrotate")" "pkill -HUP -x -U 0 aischedd"
+is "the daemon has that name" "$(cat "/proc/$daemon_pid/comm")" aischedd
+if command -v logrotate >/dev/null && is_root; then
+	sed "s,/var/log/aischedd.log,$own_log," "$top_srcdir/contrib/logrotate" \
+		>"$dir/rotate"
+	ok "logrotate takes them" logrotate --debug "$dir/rotate"
+else
+	skip "logrotate takes them" "takes logrotate, and root"
+fi
+
+# --- where TMPDIR is --------------------------------------------------------
+
+# shellcheck disable=SC2016 # for the job
+job=$(submit --wrap 'echo "$TMPDIR" >t; stat -c %a "$TMPDIR" >>t')
+becomes "a job" "$job" COMPLETED
+tmp=$(head -n 1 t)
+like "has a folder in tmp_dir" "$tmp" "$dir/tmp/"
+is "of its own" "$(tail -n 1 t)" 700
+ok "which goes with the job" wait_for "! test -e '$tmp'"
 
 done_testing
