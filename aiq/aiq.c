@@ -49,6 +49,15 @@ static int check(const struct aiq *aiq, struct err *err)
 		                   : "--script goes with JOB only");
 	if (aiq->tasks && (!aiq->noperands || file || aiq->view != &view_jobs))
 		return err_set(err, EINVAL, "--tasks goes with JOB only");
+	if (!aiq->web && (aiq->open || aiq->list || aiq->logout))
+		return err_set(err, EINVAL,
+		               "--open, --list and --logout go with --web");
+	if (aiq->web &&
+	    (whose || filter || aiq->noperands || aiq->watch || aiq->format ||
+	     aiq->open + aiq->list + aiq->logout > 1))
+		return err_set(err, EINVAL,
+		               "--web goes with one of --open, --list and "
+		               "--logout only");
 	if (!aiq->history && (aiq->since || aiq->until))
 		return err_set(err, EINVAL,
 		               "--since and --until go with "
@@ -120,7 +129,9 @@ static int run(const struct aiq *aiq, const struct format *format,
 	client = client_open(aiq->socket, err);
 	if (!client)
 		return -1;
-	if (aiq->script)
+	if (aiq->web)
+		rc = link_run(aiq, client, err);
+	else if (aiq->script)
 		rc = print_script(aiq, client, err);
 	else if (describe)
 		rc = show_jobs(aiq, client, err);

@@ -68,6 +68,7 @@ struct format {
 struct aiq {
 	const char *socket;
 	const struct view *view;
+	bool web, open, list, logout;
 	bool history, log, script; /* view is view_history, view_jobs */
 	bool attempts;             /* with history; view is view_attempts */
 	json_t *users, *queues, *states, *names, *nodes; /* NULL: all */
@@ -85,6 +86,9 @@ extern const struct opt_prog aiq_prog;
 
 /* Show everything about the named jobs; fails as list_print(). */
 int show_jobs(const struct aiq *aiq, struct client *client, struct err *err);
+
+/* Do what --web asks for. */
+int link_run(const struct aiq *aiq, struct client *client, struct err *err);
 
 /* Repeat list_print() on the whole terminal, until q or Ctrl-C. */
 int watch_run(const struct aiq *aiq, const struct format *format,

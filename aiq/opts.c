@@ -20,6 +20,7 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 		{ "queues", &view_queues }, { "nodes", &view_nodes },
 		{ "shares", &view_shares }, { "history", &view_history },
 		{ "log", &view_jobs },      { "script", &view_jobs },
+		{ "web", &view_jobs },
 	};
 	struct aiq *aiq = ctx;
 
@@ -27,13 +28,15 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	if (aiq->view)
 		return err_set(err, EINVAL,
 		               "only one of --queues, --nodes, --shares, "
-		               "--history, --log and --script can be given");
+		               "--history, --log, --script and --web can be "
+		               "given");
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
 		if (!strcmp(opt->name, views[i].name))
 			aiq->view = views[i].view;
 	aiq->history = aiq->view == &view_history;
 	aiq->log = !strcmp(opt->name, "log");
 	aiq->script = !strcmp(opt->name, "script");
+	aiq->web = !strcmp(opt->name, "web");
 	return 0;
 }
 
@@ -127,6 +130,14 @@ static const struct opt opts[] = {
 	{ 0, "limit", "N", "list at most N jobs", .set = set_limit },
 	{ 0, "after", "PLACE", "continue where a listing with --limit ended",
 	  opt_set_text, AT(after) },
+	{ 0, "web", NULL, "print a link to the web page, for one use",
+	  .set = set_view },
+	{ 0, "open", NULL, "with --web: open it in the browser",
+	  opt_set_true, AT(open) },
+	{ 0, "list", NULL, "with --web: list where I am logged in",
+	  opt_set_true, AT(list) },
+	{ 0, "logout", NULL, "with --web: log me out everywhere",
+	  opt_set_true, AT(logout) },
 	{ 'o', "format", "FORMAT",
 	  "columns: state,name or +name, or squeue's %i %T",
 	  opt_set_text, AT(format) },

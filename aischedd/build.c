@@ -16,11 +16,13 @@
 #include "aischedd/op/mass.h"
 #include "aischedd/op/request.h"
 #include "aischedd/op/wait.h"
+#include "aischedd/op/web.h"
 #include "aischedd/read/read.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/runners.h"
 #include "aischedd/store/ended.h"
 #include "aischedd/thread.h"
+#include "aischedd/web.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -167,6 +169,7 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	const struct rpc_calls calls = { .handler = daemon_request,
 		                         .gone = daemon_ask_gone,
 		                         .is_admin = daemon_is_admin,
+		                         .session = daemon_session,
 		                         .arg = d };
 
 	if (make_dirs(d->state_dir, err) < 0 || lock_dir(d, err) < 0 ||
@@ -184,7 +187,8 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	if (daemon_new_runners(d, err) < 0 ||
 	    !(d->rpc = rpc_new(d->base, d->conf, &calls, err)))
 		return -1;
-	return 0;
+	d->sessions = sessions_new();
+	return web_new(&d->web, d, err);
 }
 
 /* Connections need many descriptors; the database and the runners need some,
@@ -245,10 +249,13 @@ void daemon_free(struct daemon *d)
 			json_decref(d->answer[i].body);
 	d->nanswers =
 	    0; /* asks that rpc_free() reports as gone need no answer */
+	web_free(d->web);
+	thread_free(d->excerpts);
 	thread_free(d->history);
 	thread_free(d->planner);
 	daemon_free_pass(d);
 	rpc_free(d->rpc);
+	sessions_free(d->sessions);
 	daemon_free_readings(d);
 	daemon_free_masses(d);
 	daemon_free_waiters(d);

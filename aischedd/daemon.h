@@ -84,6 +84,11 @@ struct daemon {
 	struct state *state;
 	struct store *store;
 	struct rpc *rpc;
+	struct web *web;           /* NULL: there is no page */
+	struct sessions *sessions; /* likewise */
+	uint64_t bad_links;        /* log-ins with a wrong token */
+	/* reads outputs for the page, as their readers; NULL until needed */
+	struct thread *excerpts;
 	struct thread *history, *planner;
 	struct planning *pass; /* a pass in progress on the planner's thread */
 	struct pool_runner *pool; /* [npools of the first configuration] */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/session.h"
 #include "aischedd/state/cluster/counts.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
@@ -241,6 +242,15 @@ static void put_connections(struct prom *p)
 	    NULL);
 }
 
+static void put_web_sessions(struct prom *p)
+{
+	if (p->d->web)
+		put(p,
+		    (double)session_count(p->d->sessions, (uid_t)-1,
+		                          clock_ms()),
+		    NULL);
+}
+
 static void put_requests(struct prom *p)
 {
 	static const char *const result[ASK_RESULTS] = { "ok", "refused",
@@ -257,6 +267,7 @@ static void put_requests(struct prom *p)
 static void put_auth_failures(struct prom *p)
 {
 	put(p, (double)rpc_auth_failures(p->d->rpc), "way", "munge", NULL);
+	put(p, (double)p->d->bad_links, "way", "link", NULL);
 }
 
 /* --- queues ------------------------------------------------------------- */
@@ -700,6 +711,7 @@ M("aisched_store_bytes", gauge, store, "size of the database and of its write-ah
 M("aisched_store_writable", gauge, writable, "0 if the disk is full: no job is accepted or started") \
 M("aisched_config_last_reload_successful", gauge, reloaded, "0 if the last reload was refused") \
 M("aisched_config_last_reload_success_timestamp_seconds", gauge, reloaded_at, "when the configuration in force was read") \
+M("aisched_web_sessions", gauge, web_sessions, "log-ins to the page that hold") \
 M("aisched_connections", gauge, connections, "open connections") \
 M("aisched_requests_total", counter, requests, "requests; failed: the peer left before the answer") \
 M("aisched_authentication_failures_total", counter, auth_failures, "credentials that were refused") \

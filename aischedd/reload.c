@@ -78,9 +78,15 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	    same("state_dir", old->state_dir, conf->state_dir, err) < 0 ||
 	    same("log_file", old->log_file, conf->log_file, err) < 0 ||
 	    same("munge_socket", old->munge_socket, conf->munge_socket, err) <
-	        0)
+	        0 ||
+	    same("http", old->http, conf->http, err) < 0 ||
+	    same("web_user", old->web_user, conf->web_user, err) < 0)
 		return -1;
-	if (same_list("listen", &old->listen, &conf->listen, err) < 0)
+	if (old->metrics_access != conf->metrics_access)
+		return same("metrics_access", "", "changed", err);
+	if (same_list("http_hosts", &old->http_hosts, &conf->http_hosts, err) <
+	        0 ||
+	    same_list("listen", &old->listen, &conf->listen, err) < 0)
 		return -1;
 	if (old->npools != conf->npools)
 		return same("pools", "", "changed", err);

@@ -58,6 +58,15 @@
  * reload    -                                     warnings [text]
  * status    -                                     see man aictl
  * metrics   -                                     parts: text for Prometheus
+ * web       action "link" | "list" | "logout"     url, token, seconds;
+ *                                                 sessions [{began, until}];
+ *                                                 count
+ * session   action "login", k (the token) |       cookie, user; user, role,
+ *           "who" | "logout", k (the cookie);     cluster, time; -
+ *           of the web program only
+ * excerpt   id, task, stream "out"|"err", from    part: the bytes; path, size
+ *           (-1: the last ones), len (at most     (of all), from, state, where
+ *           65536); of the web program only       (if they cannot be read)
  * dump      -                                     parts: the snapshot's text
  * shutdown  -                                     -
  */
@@ -76,6 +85,9 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(nodes, ROLE_USER)         \
 	X(shares, ROLE_USER)        \
 	X(log, ROLE_USER)           \
+	X(web, ROLE_USER)           \
+	X(session, ROLE_USER)       \
+	X(excerpt, ROLE_USER)       \
 	X(cancel, ROLE_USER)        \
 	X(wait, ROLE_USER)          \
 	X(control, ROLE_USER)       \

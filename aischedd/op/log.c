@@ -1,4 +1,6 @@
 /* log.c - where a job's output is, or the output itself */
+#include "aischedd/op/log.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,21 +17,6 @@
 /* Rows to look at for a task: its own comes first, then the parts of its array
  * that never started. */
 enum { ROWS_MAX = 1000 };
-
-struct found_log {
-	const struct daemon *d;
-	const struct jobid *id;
-	bool found, is_array;
-	struct buf path;
-	struct buf where; /* node of a container; empty: this machine */
-	uint64_t job;     /* of the record */
-	bool streamed;    /* the daemon has it, not a file of the user */
-	const char *state;
-	int queue; /* index; -1: it no longer exists */
-	uint32_t uid, task;
-	uint32_t ntasks; /* tasks of the job */
-	bool error;
-};
 
 /* A container writes to a file of the user where a volume is mounted, which may
  * have another name outside. Adopted Jobs name no files. */
@@ -160,12 +147,40 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 	return 0;
 }
 
-static int64_t number_of(const struct request_in *in, const char *key,
+int64_t found_log_number(const struct request_in *in, const char *key,
                          int64_t absent)
 {
 	json_t *value = json_object_get(in->body, key);
 
 	return json_is_integer(value) ? json_integer_value(value) : absent;
+}
+
+int found_log_find(struct found_log *f, struct daemon *d,
+                   const struct request_in *in, struct err *err)
+{
+	const char *text = json_string_value(json_object_get(in->body, "id"));
+	const char *stream =
+	    json_string_value(json_object_get(in->body, "stream"));
+	struct jobid id = { 0 };
+	int rc = -1;
+
+	*f = (struct found_log){ .d = d, .id = &id };
+	f->task = (uint32_t)found_log_number(in, "task", 0);
+	f->error = stream && !strcmp(stream, "err");
+	if (!text)
+		return err_set(err, EPROTO, "%s: id is expected",
+		               op_name(in->op));
+	if (jobid_parse(&id, text, err) == 0 && find_log(d, f, err) == 0)
+		rc = check_log(in->peer, f, text, err);
+	idset_free(&id.tasks);
+	f->id = NULL;
+	return rc;
+}
+
+void found_log_free(struct found_log *f)
+{
+	buf_free(&f->path);
+	buf_free(&f->where);
 }
 
 static int answer_log(struct daemon *d, struct ask *ask,
@@ -176,9 +191,9 @@ static int answer_log(struct daemon *d, struct ask *ask,
 		.id = text,
 		.job = f->job,
 		.uid = in->peer->uid,
-		.task = number_of(in, "task", EVERY_TASK),
+		.task = found_log_number(in, "task", EVERY_TASK),
 		.follow = json_is_true(json_object_get(in->body, "follow")),
-		.skip = number_of(in, "skip", 0),
+		.skip = found_log_number(in, "skip", 0),
 	};
 
 	if (f->streamed)
@@ -193,21 +208,11 @@ int op_log(struct daemon *d, struct ask *ask, const struct request_in *in,
            struct err *err)
 {
 	const char *text = json_string_value(json_object_get(in->body, "id"));
-	const char *stream =
-	    json_string_value(json_object_get(in->body, "stream"));
-	struct jobid id = { 0 };
-	struct found_log f = { .d = d, .id = &id };
-	int result = -1;
+	struct found_log f;
+	int result = found_log_find(&f, d, in, err);
 
-	f.task = (uint32_t)number_of(in, "task", 0);
-	f.error = stream && !strcmp(stream, "err");
-	if (!text)
-		return err_set(err, EPROTO, "log: id is expected");
-	if (jobid_parse(&id, text, err) == 0 && find_log(d, &f, err) == 0 &&
-	    check_log(in->peer, &f, text, err) == 0)
+	if (result == 0)
 		result = answer_log(d, ask, in, &f, text, err);
-	buf_free(&f.path);
-	buf_free(&f.where);
-	idset_free(&id.tasks);
+	found_log_free(&f);
 	return result;
 }

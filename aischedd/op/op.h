@@ -22,6 +22,8 @@ op_fn op_list;                                   /* read.c */
 op_fn op_dump;                                   /* dump.c */
 op_fn op_log;                                    /* log.c */
 op_fn op_script;                                 /* script.c */
+op_fn op_web, op_session;                        /* web.c */
+op_fn op_excerpt;                                /* excerpt.c */
 op_fn op_audit;                                  /* audit.c */
 
 #endif

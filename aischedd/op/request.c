@@ -106,8 +106,9 @@ static const struct {
 	op_fn *fn;
 	bool writes;
 	const char *fields; /* syntax in fields.h */
+	bool web;           /* the web program may ask it */
 } ops[OP_N] = {
-	[OP_ping] = { op_ping, false, "" },
+	[OP_ping] = { op_ping, false, "", true },
 	[OP_submit] = { op_submit, false,
 	                "token=t specs=j script_len=i env_len=i test_only=b" },
 	[OP_cancel] = { op_mass, false, FILTERS "ids=l all=b signal=i list=b" },
@@ -121,21 +122,26 @@ static const struct {
 	                 "name=t start=i end=i repeat=t users=l nodes=t "
 	                 "count=i pool=t" },
 	[OP_unreserve] = { op_unreserve, true, "name=t" },
-	[OP_reservations] = { op_reservations, false, "" },
+	[OP_reservations] = { op_reservations, false, "", true },
 	[OP_reload] = { op_reload, false, "" },
-	[OP_status] = { op_status, false, "" },
-	[OP_metrics] = { op_metrics, false, "" },
+	[OP_status] = { op_status, false, "", true },
+	[OP_metrics] = { op_metrics, false, "", true },
 	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i" },
 	[OP_jobs] = { op_list, false,
-	              LISTING FILTERS
-	              "nodes=l ids=l all=b history=b since=i "
-	              "until=i sort=t after=t limit=i count=b" },
-	[OP_queues] = { op_list, false, LISTING "names=l" },
-	[OP_nodes] = { op_list, false, LISTING "names=l" },
-	[OP_shares] = { op_list, false, LISTING "users=l queues=l" },
+	              LISTING FILTERS "nodes=l ids=l all=b history=b since=i "
+	                              "until=i sort=t after=t limit=i count=b",
+	              true },
+	[OP_queues] = { op_list, false, LISTING "names=l", true },
+	[OP_nodes] = { op_list, false, LISTING "names=l", true },
+	[OP_shares] = { op_list, false, LISTING "users=l queues=l", true },
 	[OP_attempts] = { op_list, false,
 	                  LISTING "users=l queues=l states=l nodes=l ids=l "
-	                          "all=b since=i until=i" },
+	                          "all=b since=i until=i",
+	                  true },
+	[OP_web] = { op_web, false, "action=t" },
+	[OP_session] = { op_session, false, "action=t k=t", true },
+	[OP_excerpt] = { op_excerpt, false, "id=t task=i stream=t from=i len=i",
+	                 true },
 	[OP_dump] = { op_dump, false, "" },
 	[OP_shutdown] = { op_shutdown, false, "" },
 	[OP_script] = { op_script, false, "id=t" },
@@ -152,6 +158,11 @@ static int check_role(const struct daemon *d, const struct request_in *in,
 
 	/* Whether the sender operates the queue depends on the request:
 	 * op_queue() checks that. */
+	if (in->from_web && !ops[in->op].web)
+		return err_set(err, EPERM, "%s is not for the page",
+		               op_name(in->op));
+	if (in->from_web && rpc_is_open(in->op))
+		return 0;
 	if (access_role(d, in->peer) >= least || in->op == OP_queue)
 		return 0;
 	return err_set(err, EPERM, "%s needs %s; you are '%s'", op_name(in->op),

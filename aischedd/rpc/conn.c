@@ -13,6 +13,9 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
+/* No uid. */
+#define WEB_ORIGIN ((uint64_t)-2)
+
 size_t ask_body_len(const struct ask *ask)
 {
 	return (size_t)ask->head.json_len + ask->head.raw_len;
@@ -280,7 +283,7 @@ void conns_fini(struct conns *all)
 		event_free(all->go);
 }
 
-void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin)
+static struct conn *make(struct conns *all, int fd, bool tcp, uint64_t origin)
 {
 	struct conn *conn = xcalloc(1, sizeof(*conn));
 	int on = 1;
@@ -304,4 +307,19 @@ void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin)
 	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
 	say_hello(conn);
 	conn_set_timer(conn, TIMER_IDLE, all->limits.idle_ms);
+	return conn;
+}
+
+void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin)
+{
+	make(all, fd, tcp, origin);
+}
+
+void conn_new_web(struct conns *all, int fd)
+{
+	struct conn *conn = make(all, fd, false, WEB_ORIGIN);
+
+	conn->web = true;
+	holder_admit_web(conn);
+	conn_set_timer(conn, TIMER_NONE, 0);
 }

@@ -108,7 +108,7 @@ struct conn {
 	struct bufferevent *bev;
 	struct event *timer;
 	enum conn_timer timer_for;
-	bool tcp, starving;
+	bool tcp, web, starving;
 	uint64_t origin;       /* a uid, or a hash of an address */
 	struct holder *holder; /* NULL: a stranger */
 	bool ending; /* takes no more requests; is closed when all are answered
@@ -127,6 +127,8 @@ struct conn {
 void conns_init(struct conns *all); /* the lists of struct conns */
 void conns_fini(struct conns *all); /* closes all connections */
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
+/* The web program's, which is nobody's and is not closed for others. */
+void conn_new_web(struct conns *all, int fd);
 void conn_close(struct conn *conn);
 
 /* Whether an answer is still being sent. */

@@ -6,6 +6,9 @@
 #include "aischedd/rpc/conn.h"
 #include "libcommon/mem.h"
 
+/* Nobody's uid: all users of the page share one. */
+#define WEB_UID ((uid_t)-3)
+
 /* --- strangers --------------------------------------------------------- */
 
 static struct strangers *strangers_of(const struct conn *conn)
@@ -92,7 +95,8 @@ static struct conn *find_idle(const struct conns *all, const struct holder *of)
 	struct conn *conn;
 
 	TAILQ_FOREACH(conn, &all->known, of_list)
-		if (TAILQ_EMPTY(&conn->asks) && (!of || conn->holder == of))
+		if (TAILQ_EMPTY(&conn->asks) && !conn->web &&
+		    (!of || conn->holder == of))
 			return conn;
 	return NULL;
 }
@@ -153,19 +157,16 @@ static int make_way(struct conns *all, const struct peer *peer, bool admin,
 	return 0;
 }
 
-int holder_admit(struct conn *conn, const struct peer *peer, struct err *err)
+/* Count a stranger's connection as this user's. */
+static void adopt(struct conn *conn, uid_t uid, bool admin)
 {
 	struct conns *all = conn->all;
-	bool admin = all->calls.is_admin(peer, all->calls.arg);
+	struct holder *h = map_find(&all->holders, uid);
 	const struct ask *ask;
-	struct holder *h;
 
-	if (make_way(all, peer, admin, err) < 0)
-		return -1;
-	h = map_find(&all->holders, peer->uid);
 	if (!h) {
 		h = xcalloc(1, sizeof(*h));
-		h->uid = peer->uid;
+		h->uid = uid;
 		map_set(&all->holders, h->uid, h);
 	}
 	remove_stranger(conn);
@@ -177,7 +178,22 @@ int holder_admit(struct conn *conn, const struct peer *peer, struct err *err)
 	conn->holder = h;
 	TAILQ_INSERT_TAIL(&all->known, conn, of_list);
 	all->nknown++;
+}
+
+int holder_admit(struct conn *conn, const struct peer *peer, struct err *err)
+{
+	struct conns *all = conn->all;
+	bool admin = all->calls.is_admin(peer, all->calls.arg);
+
+	if (make_way(all, peer, admin, err) < 0)
+		return -1;
+	adopt(conn, peer->uid, admin);
 	return 0;
+}
+
+void holder_admit_web(struct conn *conn)
+{
+	adopt(conn, WEB_UID, true);
 }
 
 bool holder_make_room(struct conns *all)

@@ -42,6 +42,9 @@ void holder_add_stranger(struct conn *conn);
  */
 int holder_admit(struct conn *conn, const struct peer *peer, struct err *err);
 
+/* Count it as the web program's; never fails. */
+void holder_admit_web(struct conn *conn);
+
 /* Whether the connection may have another request in flight; one is always
  * allowed. */
 bool holder_may_ask(const struct conn *conn);

@@ -41,8 +41,7 @@ void idents_free(struct idents *idents)
 	free(idents);
 }
 
-/* Copy peer and all it points to into one block. */
-static struct peer *peer_copy(const struct peer *peer)
+struct peer *ident_copy(const struct peer *peer)
 {
 	size_t n = peer->ngroups, text = strlen(peer->user) + 1;
 	struct peer *copy;
@@ -133,7 +132,7 @@ static struct peer *look_up(uid_t uid, gid_t gid, bool *ret_error)
 	peer.user = user;
 	peer.group = group;
 	peer.group_name = (const char *const *)name;
-	copy = peer_copy(&peer);
+	copy = ident_copy(&peer);
 	for (size_t i = 0; i < peer.ngroups; i++)
 		free(name[i]);
 	free(name);
@@ -152,7 +151,7 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 	found = slot->peer;
 	if (found && found->uid == uid && found->gid == gid &&
 	    clock_ms() / 1000 < slot->until)
-		peer = peer_copy(found);
+		peer = ident_copy(found);
 	pthread_mutex_unlock(&idents->lock);
 	if (peer)
 		return peer;
@@ -160,7 +159,7 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 	found = look_up(uid, gid, &error);
 	if (error)
 		return found; /* not cached */
-	peer = peer_copy(found);
+	peer = ident_copy(found);
 	pthread_mutex_lock(&idents->lock);
 	free(slot->peer);
 	slot->peer = found;

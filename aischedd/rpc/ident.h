@@ -14,6 +14,9 @@ struct idents;
 struct idents *idents_new(void);
 void idents_free(struct idents *idents);
 
+/* Copy a peer and all it points to into one block; owns: the caller, free(). */
+struct peer *ident_copy(const struct peer *peer);
+
 /* Returns one block of memory; owns: the caller, free(). Does not fail: a uid
  * without a name is called by its number and has one group. */
 struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid);

@@ -88,7 +88,8 @@ static bool same_digest(const unsigned char *a, const unsigned char *b)
 /* Check that the sender may ask this; if not, the connection goes on. */
 static int check_right(const struct request_in *in, struct err *err)
 {
-	if (!in->peer->known && op_role(in->op) != ROLE_NOBODY)
+	if (!in->peer->known && op_role(in->op) != ROLE_NOBODY &&
+	    !(in->from_web && rpc_is_open(in->op)))
 		return err_set(err, EACCES,
 		               "request '%s' came without a credential",
 		               op_name(in->op));
@@ -142,12 +143,13 @@ static void open_request(struct ask *ask)
 		.peer = ask->peer ? ask->peer : &nobody,
 		.raw = ask->body + ask->head.json_len,
 		.raw_len = ask->head.raw_len,
+		.from_web = ask->conn->web,
 	};
 	struct err err;
 	char *body;
 
 	frame_hash_end(&ask->hash, digest);
-	if (ask->peer && !same_digest(digest, ask->digest)) {
+	if (ask->peer && !ask->conn->web && !same_digest(digest, ask->digest)) {
 		err_set(&err, EACCES,
 		        "the credential does not belong to this request");
 		ask->conn->all->auth_failures++;
@@ -289,6 +291,16 @@ static void on_decoded(struct cred_work *work, void *arg)
 	receive(conn);
 }
 
+/* A request of the web program is that of a session's user, or of nobody. */
+static void log_in(struct ask *ask, const char *cookie, size_t len)
+{
+	const struct rpc_calls *calls = &ask->conn->all->calls;
+
+	if (len)
+		ask->peer = calls->session(cookie, len, calls->arg);
+	ask->checked = true;
+}
+
 static enum wait take_cred(struct conn *conn, struct ask *ask)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
@@ -299,7 +311,10 @@ static enum wait take_cred(struct conn *conn, struct ask *ask)
 	if (evbuffer_get_length(in) < len)
 		return WAIT_PEER;
 	ask->has_cred = true;
-	if (len)
+	if (conn->web)
+		log_in(ask, (const char *)evbuffer_pullup(in, (ssize_t)len),
+		       len);
+	else if (len)
 		ask->work = workers_decode(
 		    conn->all->workers,
 		    (const char *)evbuffer_pullup(in, (ssize_t)len), len,

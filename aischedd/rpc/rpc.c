@@ -170,6 +170,18 @@ fail:
 	return NULL;
 }
 
+void rpc_add_web(struct rpc *rpc, int fd)
+{
+	conn_new_web(&rpc->conns, fd);
+}
+
+/* Metrics tell nothing of a user; the page
+ * decides who may read them. */
+bool rpc_is_open(enum op op)
+{
+	return op == OP_session || op == OP_metrics;
+}
+
 void rpc_free(struct rpc *rpc)
 {
 	struct conns *all;

@@ -44,6 +44,7 @@ struct request_in {
 	json_t *body; /* the whole object, "op" included */
 	const void *raw;
 	size_t raw_len;
+	bool from_web; /* from the web program; see rpc_add_web() */
 };
 
 /* One request until it is answered; opaque to the handler. */
@@ -59,6 +60,9 @@ struct rpc_calls {
 	void (*gone)(struct ask *ask, void *arg);
 	/* Whether this peer may use the connections kept for admins. */
 	bool (*is_admin)(const struct peer *peer, void *arg);
+	/* Returns a copy of the user whose session this is, or NULL; see
+	 * rpc_add_web(). */
+	struct peer *(*session)(const char *cookie, size_t len, void *arg);
 	void *arg;
 };
 
@@ -72,6 +76,16 @@ struct rpc_calls {
 struct rpc *rpc_new(struct event_base *base, const struct conf *conf,
                     const struct rpc_calls *calls, struct err *err);
 void rpc_free(struct rpc *rpc);
+
+/*
+ * Serve the web program at this end of a socket pair. Its requests carry the
+ * cookie of a session in the place of a credential, or nothing if nobody has
+ * logged in; so it can only act for users who have.
+ */
+void rpc_add_web(struct rpc *rpc, int fd);
+
+/* Whether the web program may ask this for nobody. */
+bool rpc_is_open(enum op op);
 
 /* Send the last frame, and free the ask; takes the body. */
 void rpc_reply(struct ask *ask, json_t *body);

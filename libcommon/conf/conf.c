@@ -62,12 +62,33 @@ static int check_limits(struct conf_build *b)
 	return err_wrap(b->err, "%s:%d: propagate_limits", at->file, at->line);
 }
 
+/* A page that others reach takes a word more: its users' cookies travel in
+ * plain text. */
+static int check_http(struct conf_build *b)
+{
+	static const char *const loopback[] = { "127.",
+		                                "localhost:", "[::1]:" };
+	const struct conf *conf = b->conf;
+	bool open = *conf->http && !conf->http_open;
+
+	for (size_t i = 0; i < ARRAY_SIZE(loopback); i++)
+		if (!strncmp(conf->http, loopback[i], strlen(loopback[i])))
+			open = false;
+	if (!open)
+		return 0;
+	return build_fail(b, build_place(b->top, "http"),
+	                  "http: '%s' is no loopback address, and the page has "
+	                  "no TLS: use 127.0.0.1:PORT, or set http_open = yes",
+	                  conf->http);
+}
+
 static int build_top(struct conf_build *b)
 {
 	struct conf *conf = b->conf;
 
 	build_defaults(b, NULL, conf);
-	if (build_keys(b, NULL, b->top, conf) < 0 || check_limits(b) < 0)
+	if (build_keys(b, NULL, b->top, conf) < 0 || check_limits(b) < 0 ||
+	    check_http(b) < 0)
 		return -1;
 	if (!conf->cluster)
 		conf->cluster = default_cluster(conf->arena);

@@ -145,12 +145,20 @@ struct conf_scheduling {
 	int64_t start_timeout, evict_timeout, node_timeout; /* s */
 };
 
+/* Where /metrics may be read without a login. */
+enum metrics_access { METRICS_NONE, METRICS_LOOPBACK, METRICS_OPEN };
+
 struct conf {
 	struct arena *arena; /* owns everything here */
 	const char *path;    /* absolute; NULL for the built-in configuration */
 	const char *cluster, *state_dir, *tmp_dir;
 	const char *log_file; /* "": stderr */
 	const char *http, *munge_socket, *default_queue;
+	bool http_open;            /* http may be no loopback address */
+	struct strlist http_hosts; /* names that the page may have */
+	enum metrics_access metrics_access;
+	const char *web_user;
+	int64_t web_session; /* s */
 	struct strlist listen, admins, operators;
 	int64_t history_keep;    /* s */
 	int64_t max_script_size; /* bytes */

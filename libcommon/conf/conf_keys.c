@@ -120,6 +120,8 @@ static const char *const orders[] = { NODE_ORDERS(X) NULL };
 static const char *const job_orders[] = { JOB_ORDERS(X) NULL };
 static const char *const runners[] = { RUNNER_KINDS(X) NULL };
 #undef X
+static const char *const metrics_accesses[] = { "none", "loopback", "open",
+	                                        NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 
 #define KEY(key, kind_, member, ...)                                    \
@@ -278,8 +280,14 @@ static const struct conf_key top_keys[] = {
 	    .check = check_path),
 	KEY("log_file", TEXT, log_file, .initial = "", .check = check_path),
 	KEY("listen", LIST, listen, .check = check_listen),
-	KEY("http", TEXT, http, .initial = "", .check = check_host_port,
-	    .inert = true),
+	KEY("http", TEXT, http, .initial = "", .check = check_host_port),
+	KEY("http_open", BOOL, http_open, .initial = "no"),
+	KEY("http_hosts", LIST, http_hosts, .check = conf_check_node_name),
+	KEY("metrics_access", WORD, metrics_access, .initial = "loopback",
+	    .words = metrics_accesses),
+	KEY("web_user", TEXT, web_user, .initial = "", .check = check_user),
+	KEY("web_session", TIME, web_session, .initial = "12h",
+	    RANGE(60, CENTURY_S)),
 	KEY("munge_socket", TEXT, munge_socket, .initial = "",
 	    .check = check_path),
 	KEY("admins", LIST, admins, .initial = "root", .check = check_user),

@@ -199,6 +199,11 @@ static json_t *page(const char *sort, int limit, const char *after,
 	X(attempts, json_pack("{s:s, s:b, s:o}", "op", "attempts", "all", 1,   \
 	                      "users", names()))                               \
 	X(metrics, plain("metrics"))                                           \
+	X(web, json_pack("{s:s, s:s}", "op", "web", "action", "link"))         \
+	X(session, json_pack("{s:s, s:s, s:s}", "op", "session", "action",     \
+	                     "login", "k", "x"))                               \
+	X(excerpt, json_pack("{s:s, s:s, s:i}", "op", "excerpt", "id", past,   \
+	                     "len", 65536))                                    \
 	X(shutdown, NULL)
 
 static json_t *call(json_t *req, struct err *why)

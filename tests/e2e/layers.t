@@ -31,13 +31,14 @@ aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/
 aischedd/rpc              libcommon
 aischedd/op               libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/op/adopt.h aischedd/op/audit.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/wait.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/op/adopt.h aischedd/op/audit.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon libcommon/client
 aiq                       libcommon libcommon/client
 aicancel                  libcommon libcommon/client
 aictl                     libcommon libcommon/cron libcommon/client
-slurm                     libcommon libcommon/client'
+slurm                     libcommon libcommon/client
+web                       libcommon'
 
 # The core may call its own functions, values and text of libcommon, and
 # functions that only read or fill memory. No I/O, no clock, no allocator but

@@ -76,6 +76,9 @@ static const struct {
 	{ "an escape nobody knows", "cluster = \"\\777\"",
 	  "t:1: only \\\", \\\\ and \\$ may follow a backslash in double "
 	  "quotes" },
+	{ "a page that others reach", "\nhttp = \"0.0.0.0:7118\"",
+	  "t:2: http: '0.0.0.0:7118' is no loopback address, and the page has "
+	  "no TLS: use 127.0.0.1:PORT, or set http_open = yes" },
 	{ "a variable without end", "cluster = \"${A\" http = \"}\"",
 	  "t:1: '${' without '}'; write \\${ for these characters" },
 	{ "a control character", "cluster = 'a\tb'",
@@ -246,8 +249,6 @@ END_TEST
 /* --- suspicious files
  * ------------------------------------------------------ */
 
-#define INERT " has no effect yet in this version\n"
-
 static const struct {
 	const char *name, *text, *want;
 } odd[] = {
@@ -260,8 +261,8 @@ static const struct {
 	  "" },
 	{ "a pool of Kubernetes",
 	  "pool p { runner = kubernetes\n log_limit = 1M }", "" },
-	{ "a key that is for later", "http = \"127.0.0.1:1\"",
-	  "t:1: http" INERT },
+	{ "a page", "http = \"127.0.0.1:1\"", "" },
+	{ "a page for others", "http = \"h:1\" http_open = yes", "" },
 	{ "a limit below the quota",
 	  "queue q { quota { cpus = 2 gpus = 3 }\n limit { gpus = 2 } }",
 	  "t:1: queue 'q': limit.gpus is below quota.gpus\n" },
@@ -616,6 +617,9 @@ START_TEST(print_is_for_people)
 	    "state_dir = \"/s\"\n"
 	    "tmp_dir = \"/var/tmp\"\n"
 	    "listen = {\"/l\"}\n"
+	    "http_open = no\n"
+	    "metrics_access = loopback\n"
+	    "web_session = 12h\n"
 	    "admins = {\"root\"}\n"
 	    "history_keep = 180d\n"
 	    "max_script_size = 4M\n"

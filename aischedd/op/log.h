@@ -1,0 +1,36 @@
+/*
+ * log.h - where a job's output is
+ */
+#ifndef AISCHEDD_OP_LOG_H
+#define AISCHEDD_OP_LOG_H
+
+#include "aischedd/daemon.h"
+#include "libcommon/buf.h"
+#include "libcommon/jobid.h"
+
+struct found_log {
+	const struct daemon *d;
+	const struct jobid *id;
+	bool found, is_array;
+	struct buf path;
+	struct buf where; /* node of a container; empty: this machine */
+	uint64_t job;     /* of the record */
+	bool streamed;    /* the daemon has it, not a file of the user */
+	const char *state;
+	int queue; /* index; -1: it no longer exists */
+	uint32_t uid, task;
+	uint32_t ntasks; /* tasks of the job */
+	bool error;
+};
+
+/* Find the output that the fields id, task and stream of a request name, if
+ * its sender may read it. Call found_log_free() in any case. */
+int found_log_find(struct found_log *f, struct daemon *d,
+                   const struct request_in *in, struct err *err);
+void found_log_free(struct found_log *f);
+
+/* Returns a number of the request. */
+int64_t found_log_number(const struct request_in *in, const char *key,
+                         int64_t absent);
+
+#endif

@@ -1,0 +1,131 @@
+/* web.c - links to the page, and what the web program asks about them */
+#include "aischedd/op/web.h"
+
+#include <string.h>
+
+#include "aischedd/op/access.h"
+#include "aischedd/op/op.h"
+#include "aischedd/session.h"
+#include "aischedd/web.h"
+#include "libcommon/clock.h"
+#include "libcommon/log.h"
+
+static int make_link(struct daemon *d, struct ask *ask, const struct peer *peer)
+{
+	char token[SESSION_TEXT + 1];
+
+	session_link(d->sessions, peer, clock_ms(), token);
+	daemon_say(d, ask,
+	           json_pack("{s:s, s:s, s:i}", "url", web_url(d->web), "token",
+	                     token, "seconds", LINK_MS / 1000));
+	return 0;
+}
+
+static int list(struct daemon *d, struct ask *ask, const struct peer *peer)
+{
+	daemon_say(d, ask,
+	           json_pack("{s:o}", "sessions",
+	                     session_list(d->sessions, peer->uid, clock_ms(),
+	                                  clock_wall_s())));
+	return 0;
+}
+
+static int end_all(struct daemon *d, struct ask *ask, const struct peer *peer)
+{
+	size_t n = session_end_all(d->sessions, peer->uid);
+
+	daemon_say(d, ask, json_pack("{s:I}", "count", (json_int_t)n));
+	return 0;
+}
+
+int op_web(struct daemon *d, struct ask *ask, const struct request_in *in,
+           struct err *err)
+{
+	static const struct {
+		const char *action;
+		int (*fn)(struct daemon *d, struct ask *ask,
+		          const struct peer *peer);
+	} table[] = { { "link", make_link },
+		      { "list", list },
+		      { "logout", end_all } };
+	const char *action =
+	    json_string_value(json_object_get(in->body, "action"));
+
+	if (!d->web)
+		return err_set(err, ENOENT,
+		               "the page is not served: set http in "
+		               "aischedd.conf and start the daemon again");
+	for (size_t i = 0; action && i < sizeof(table) / sizeof(*table); i++)
+		if (!strcmp(action, table[i].action))
+			return table[i].fn(d, ask, in->peer);
+	return err_set(err, EINVAL, "web: action must be link, list or logout");
+}
+
+/* --- asked by the web program --------------------------------------------- */
+
+static int log_in(struct daemon *d, struct ask *ask, const char *token,
+                  struct err *err)
+{
+	char cookie[SESSION_TEXT + 1];
+	const struct peer *peer =
+	    session_begin(d->sessions, token, clock_ms(),
+	                  d->conf->web_session * 1000, cookie);
+
+	if (!peer) {
+		d->bad_links++;
+		return err_set(err, EACCES,
+		               "this link was used or is too old: get another "
+		               "one with `aiq --web`");
+	}
+	log_info("page login user=%s", peer->user);
+	daemon_say(
+	    d, ask,
+	    json_pack("{s:s, s:s}", "cookie", cookie, "user", peer->user));
+	return 0;
+}
+
+static int say_who(struct daemon *d, struct ask *ask, const struct peer *peer)
+{
+	static const char *const roles[] = { "nobody", "user", "operator",
+		                             "admin" };
+
+	daemon_say(d, ask,
+	           json_pack("{s:s, s:s, s:s, s:I}", "user", peer->user, "role",
+	                     roles[access_role(d, peer)], "cluster",
+	                     d->conf->cluster, "time",
+	                     (json_int_t)clock_wall_s()));
+	return 0;
+}
+
+int op_session(struct daemon *d, struct ask *ask, const struct request_in *in,
+               struct err *err)
+{
+	const char *action =
+	    json_string_value(json_object_get(in->body, "action"));
+	const char *k = json_string_value(json_object_get(in->body, "k"));
+
+	if (!in->from_web)
+		return err_set(err, EPERM,
+		               "session is a request of the web program");
+	if (action && !strcmp(action, "login") && k)
+		return log_in(d, ask, k, err);
+	if (!in->peer->known)
+		return err_set(err, EACCES, "nobody has logged in");
+	if (action && !strcmp(action, "logout") && k) {
+		session_end(d->sessions, k);
+		daemon_say(d, ask, json_object());
+		return 0;
+	}
+	if (action && !strcmp(action, "who"))
+		return say_who(d, ask, in->peer);
+	return err_set(err, EINVAL,
+	               "session: action must be login, who or logout");
+}
+
+struct peer *daemon_session(const char *cookie, size_t len, void *arg)
+{
+	struct daemon *d = arg;
+
+	return d->sessions ? session_find(d->sessions, cookie, len, clock_ms())
+	                   : NULL;
+}

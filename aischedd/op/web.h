@@ -1,0 +1,13 @@
+/*
+ * web.h - links to the page, and who uses them
+ */
+#ifndef AISCHEDD_OP_WEB_H
+#define AISCHEDD_OP_WEB_H
+
+#include "aischedd/daemon.h"
+
+/* Returns the user of a session, or NULL; owns: the caller, free(). arg: the
+ * daemon. See rpc_add_web(). */
+struct peer *daemon_session(const char *cookie, size_t len, void *arg);
+
+#endif

@@ -1,0 +1,306 @@
+/* web.c - start the web program, and start it again */
+#include "aischedd/web.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aischedd/rpc/listen.h"
+#include "libcommon/clock.h"
+#include "libcommon/log.h"
+#include "libcommon/mem.h"
+#include "libcommon/paths.h"
+
+enum {
+	AGAIN_MS = 1000,      /* the first time that it ends */
+	AGAIN_MAX_MS = 60000, /* doubled up to this */
+	FINE_MS = 60000,      /* it ran so long: begin anew */
+	HIGH_FD = 64,         /* above what the program gets */
+	FIRST_FD = 3,         /* its end of the pair, a pipe, then listeners */
+	HOSTS_MAX = 64        /* names that it is told */
+};
+
+struct web {
+	struct daemon *d;
+	char *program, *url;
+	char uid[16], gid[16]; /* "": ours */
+	int listener[LISTEN_MAX];
+	int nlisteners;
+	pid_t pid;
+	int life; /* read end of a pipe that only the program writes to */
+	struct event *died, *again;
+	int64_t began_ms, wait_ms;
+};
+
+/* --- begin ---------------------------------------------------------------- */
+
+/* Search relative to our own program: installed, or in the build folder. */
+static char *find_program(struct err *err)
+{
+	static const char *const places[] = {
+		"/../libexec/aisched/aisched-web",
+		"/../web/aisched-web",
+	};
+	char self[PATH_MAX], *dir;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[len < 0 ? 0 : len] = '\0';
+	dir = dirname(self);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char *path = xasprintf("%s%s", dir, places[i]);
+
+		if (!access(path, X_OK))
+			return path;
+		free(path);
+	}
+	err_set(err, ENOENT,
+	        "http: no program 'aisched-web' found from '%s%s' "
+	        "on",
+	        dir, places[0]);
+	return NULL;
+}
+
+static int find_user(struct web *web, struct err *err)
+{
+	const char *name = web->d->conf->web_user;
+	struct passwd *pw;
+
+	if (geteuid() != 0)
+		return 0;
+	pw = getpwnam(*name ? name : "aisched-web");
+	if (!pw && !*name)
+		pw = getpwnam("nobody");
+	if (!pw || pw->pw_uid == 0)
+		return err_set(err, ENOENT,
+		               "web_user: '%s' is %s; name a user who has no "
+		               "rights",
+		               *name ? name : "nobody",
+		               pw ? "root" : "not known here");
+	snprintf(web->uid, sizeof(web->uid), "%u", (unsigned)pw->pw_uid);
+	snprintf(web->gid, sizeof(web->gid), "%u", (unsigned)pw->pw_gid);
+	return 0;
+}
+
+/* The port may be 0: any that is free. */
+static unsigned port_of(int fd)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+
+	if (getsockname(fd, (struct sockaddr *)&addr, &len) < 0)
+		return 0;
+	return ntohs(addr.ss_family == AF_INET6
+	                 ? ((struct sockaddr_in6 *)&addr)->sin6_port
+	                 : ((struct sockaddr_in *)&addr)->sin_port);
+}
+
+static int listen_http(struct web *web, struct err *err)
+{
+	const char *http = web->d->conf->http;
+	char *host, *port;
+
+	if (address_parse(http, &host, &port, err) < 0)
+		return err_wrap(err, "http");
+	web->nlisteners = listen_tcp(host, port, web->listener, err);
+	if (web->nlisteners > 0)
+		web->url =
+		    xasprintf("http://%s:%u/", host, port_of(web->listener[0]));
+	free(host);
+	free(port);
+	return web->nlisteners > 0 ? 0 : err_wrap(err, "http");
+}
+
+/* --- the program ---------------------------------------------------------- */
+
+static size_t arguments(const struct web *web, const char **args, char *number)
+{
+	static const char *const access[] = { "none", "loopback", "open" };
+	const struct conf *conf = web->d->conf;
+	size_t n = 0;
+
+	snprintf(number, 12, "%d", web->nlisteners);
+	args[n++] = web->program;
+	args[n++] = number;
+	args[n++] = web->uid;
+	args[n++] = web->gid;
+	args[n++] = access[conf->metrics_access];
+	for (size_t i = 0; i < conf->http_hosts.n && i < HOSTS_MAX; i++)
+		args[n++] = conf->http_hosts.s[i];
+	args[n] = NULL;
+	return n;
+}
+
+/* Give it these descriptors as 3, 4, ... and no others but its errors. */
+static int spawn(struct web *web, const int *fd, int nfds, struct err *err)
+{
+	const char *args[HOSTS_MAX + 8], *env[] = { "LC_ALL=C", NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t all, none;
+	char number[12];
+	int code;
+
+	arguments(web, args, number);
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF |
+	                                    POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_adddup2(&files, 0, 1);
+	for (int i = 0; i < nfds; i++)
+		posix_spawn_file_actions_adddup2(&files, fd[i], FIRST_FD + i);
+	code = posix_spawn(&web->pid, web->program, &files, &attr,
+	                   (char **)(uintptr_t)args, (char **)(uintptr_t)env);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	if (!code)
+		return 0;
+	web->pid = 0;
+	errno = code;
+	return err_sys(err, "cannot start '%s'", web->program);
+}
+
+static int pass(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+}
+
+/* Only what the child gets: its ends of pair and pipe, and the listeners. */
+static int start(struct web *web, struct err *err)
+{
+	int pair[2] = { -1, -1 }, life[2] = { -1, -1 }, give[LISTEN_MAX + 2];
+	int n = 0, rc = -1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+	               pair) < 0 ||
+	    pipe2(life, O_CLOEXEC | O_NONBLOCK) < 0) {
+		err_sys(err, "cannot make a socket for '%s'", web->program);
+	} else {
+		give[n++] = pass(pair[1]);
+		give[n++] = pass(life[1]);
+		for (int i = 0; i < web->nlisteners; i++)
+			give[n++] = pass(web->listener[i]);
+		rc = spawn(web, give, n, err);
+	}
+	for (int i = 0; i < n; i++)
+		close(give[i]);
+	close(pair[1]);
+	close(life[1]);
+	if (rc < 0) {
+		close(pair[0]);
+		close(life[0]);
+		return -1;
+	}
+	web->life = life[0];
+	web->began_ms = clock_ms();
+	rpc_add_web(web->d->rpc, pair[0]);
+	return 0;
+}
+
+static void watch(struct web *web);
+
+static void end(struct web *web)
+{
+	if (web->died) {
+		event_free(web->died);
+		close(web->life);
+	}
+	web->died = NULL;
+	if (web->pid <= 0)
+		return;
+	/* It has closed the pipe: it has ended, or does what it must not. */
+	kill(web->pid, SIGKILL);
+	waitpid(web->pid, NULL, 0);
+	web->pid = 0;
+}
+
+static void start_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct web *web = arg;
+	struct err err;
+
+	(void)fd;
+	(void)what;
+	if (start(web, &err) == 0) {
+		watch(web);
+		return;
+	}
+	log_warning("web start error='%s'", err.text);
+	daemon_arm(web->again, AGAIN_MAX_MS);
+}
+
+static void on_death(evutil_socket_t fd, short what, void *arg)
+{
+	struct web *web = arg;
+
+	(void)fd;
+	(void)what;
+	if (clock_ms() - web->began_ms >= FINE_MS)
+		web->wait_ms = AGAIN_MS;
+	end(web);
+	log_warning("web program ended, starting it again in %lld ms",
+	            (long long)web->wait_ms);
+	daemon_arm(web->again, (double)web->wait_ms);
+	if (web->wait_ms < AGAIN_MAX_MS)
+		web->wait_ms *= 2;
+}
+
+static void watch(struct web *web)
+{
+	web->died = event_new(web->d->base, web->life, EV_READ, on_death, web);
+	event_add(web->died, NULL);
+}
+
+int web_new(struct web **ret, struct daemon *d, struct err *err)
+{
+	struct web *web;
+
+	*ret = NULL;
+	if (!*d->conf->http)
+		return 0;
+	web = xcalloc(1, sizeof(*web));
+	web->d = d;
+	web->wait_ms = AGAIN_MS;
+	web->again = evtimer_new(d->base, start_again, web);
+	if (find_user(web, err) < 0 || !(web->program = find_program(err)) ||
+	    listen_http(web, err) < 0 || start(web, err) < 0) {
+		web_free(web);
+		return -1;
+	}
+	watch(web);
+	log_notice("page ready url=%s", web->url);
+	*ret = web;
+	return 0;
+}
+
+void web_free(struct web *web)
+{
+	if (!web)
+		return;
+	end(web);
+	event_free(web->again);
+	for (int i = 0; i < web->nlisteners; i++)
+		close(web->listener[i]);
+	free(web->program);
+	free(web->url);
+	free(web);
+}
+
+const char *web_url(const struct web *web)
+{
+	return web->url;
+}

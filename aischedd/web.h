@@ -1,0 +1,25 @@
+/*
+ * web.h - start the web program, and start it again
+ *
+ * The daemon listens and hands over its sockets with one end of a socket pair
+ * (rpc_add_web()); the program gives up its privileges before it reads a byte.
+ * When it ends it is started again, after a second at first, then after up to a
+ * minute. It ends when the daemon does.
+ */
+#ifndef AISCHEDD_WEB_H
+#define AISCHEDD_WEB_H
+
+#include "aischedd/daemon.h"
+#include "aischedd/session.h"
+
+struct web;
+
+/* Returns NULL without an error if the configuration has no http. Fails as
+ * listen_tcp(), with ENOENT if there is no such program or user. */
+int web_new(struct web **ret, struct daemon *d, struct err *err);
+void web_free(struct web *web); /* NULL is allowed */
+
+/* Returns where the page is: "http://127.0.0.1:7118/". */
+const char *web_url(const struct web *web);
+
+#endif

@@ -1,0 +1,271 @@
+#!/bin/sh
+# The web program: who gets in, what it tells, and what attacks come to.
+# shellcheck disable=SC2016,SC2119 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+command -v curl >/dev/null || skip_all "curl is not installed"
+
+# Pages on the port that the daemon was given before; the first time any.
+begin()
+{
+	configure "http = \"127.0.0.1:0\"
+		http_hosts = {\"page.example\"}
+		$default_config"
+	start_daemon || bail "aischedd does not start"
+	url=$(sed -n 's/.*page ready url=//p' "$log" | tail -n 1)
+	port=${url##*:}
+	port=${port%/}
+}
+
+# [OPTION]... PATH: the status
+status_of()
+{
+	left=$#
+	for arg; do
+		shift
+		left=$((left - 1))
+		[ $left -eq 0 ] || set -- "$@" "$arg"
+	done
+	curl -s -m 30 -o "$dir/said" -w '%{http_code}' "$@" "$url${arg#/}"
+}
+
+# TOKEN [OPTION]...: the status of a log-in
+use_token()
+{
+	token=$1
+	shift
+	curl -s -m 30 -o "$dir/said" -w '%{http_code}' "$@" \
+		-d "{\"k\":\"$token\"}" "${url}login"
+}
+
+# TEXT: send it, print the first line of the answer
+raw()
+{
+	# shellcheck disable=SC2059 # it has escapes
+	printf "$1" | "$top_builddir/tests/e2e/guests" "$port" raw | tr -d '\0' |
+		head -n 1 | tr -d '\r'
+}
+
+# PATH [OPTION]...: the body, as this user
+get()
+{
+	path=$1
+	shift
+	curl -s -m 30 -b "$dir/jar" "$@" "$url$path"
+}
+
+# [OPTION]...: a new link, used
+log_in()
+{
+	aiq --web >"$dir/link"
+	use_token "$(sed 's/.*k=//' "$dir/link")" -c "$dir/jar" -H "$ours" "$@"
+}
+
+ours='Sec-Fetch-Site: same-origin'
+stop_daemon
+begin
+web_pid=$(pgrep -P "$daemon_pid" -f aisched-web)
+
+# --- what it is ------------------------------------------------------------
+
+like "its rights are given up" "$(cat "/proc/$web_pid/status")" 'NoNewPrivs:	1'
+if is_root; then
+	unlike "it is not root" "$(sed -n 's/^Uid://p' "/proc/$web_pid/status")" '(^|	)0(	|$)'
+	is "it has no capabilities" "$(sed -n 's/^CapEff:	//p' "/proc/$web_pid/status")" \
+		0000000000000000
+	is "it holds no files" "$(for fd in "/proc/$web_pid/fd/"*; do
+			readlink "$fd"; done |
+		grep -vE '^(socket|pipe|anon_inode):|^/dev/null$' | grep -v "^$log$")" ""
+fi
+kill -KILL "$web_pid"
+ok "it is started again" wait_for 'pgrep -P "$daemon_pid" -f aisched-web'
+ok "and serves" wait_for '[ "$(status_of /healthz)" = 200 ]'
+
+# --- who gets in -----------------------------------------------------------
+
+for path in api/1/jobs api/1/me api/1/queues api/1/nodes api/1/users api/1/health \
+	api/1/summary api/1/reservations api/1/job/1 api/1/attempts/1 api/1/log/1; do
+	is "/$path takes a session" "$(status_of "/$path")" 401
+done
+is "a made-up session is none" \
+	"$(status_of -b "aisched_session=$(printf %064d 1)" /api/1/me)" 401
+is "the page itself tells nothing" "$(status_of /)" 200
+link=$(aiq --web)
+like "a link" "$link" "^${url}#k=[0-9a-f]{64}\$"
+is "is no address" "$(status_of "/?k=${link#*k=}")" 200
+link=$(aiq --web)
+key=${link#*k=}
+is "a link of another site is refused" \
+	"$(use_token "$key" -H 'Sec-Fetch-Site: cross-site')" 403
+is "of another origin, too" "$(use_token "$key" -H 'Origin: http://evil.test')" 403
+is "and of nobody that says so" "$(use_token "$key")" 403
+is "ours gets in" "$(log_in -D "$dir/head")" 204
+like "the cookie is for the page alone" "$(cat "$dir/head")" \
+	'^Set-Cookie: aisched_session=[0-9a-f]{64}; HttpOnly; SameSite=Strict; Path=/'
+like "who it is" "$(get api/1/me)" "\"user\":\"$(id -un)\""
+log_in >"$dir/code"
+is "a link works once" "$(use_token "$(sed -n 's/.*k=//p' "$dir/link")" -H "$ours")" 401
+like "and says so" "$(cat "$dir/said")" 'used or is too old'
+for try in 1 2 3 4 5 6; do
+	code=$(use_token "$(printf %064d $try)" -H "$ours")
+done
+is "whoever guesses is told to wait" "$code" 429
+like "where I am logged in" "$(aiq --web --list)" '^since .*, until '
+kill -KILL "$(pgrep -P "$daemon_pid" -f aisched-web)"
+ok "a restart of the program logs nobody out" \
+	wait_for '[ "$(status_of -b "$dir/jar" /api/1/me)" = 200 ]'
+aiq --web --logout
+is "a log-out does" "$(status_of -b "$dir/jar" /api/1/me)" 401
+is "again" "$(log_in)" 204
+is "one of the page" "$(status_of -b "$dir/jar" -X POST -H 'Sec-Fetch-Site: same-origin' /logout)" 204
+is "ends it, too" "$(status_of -b "$dir/jar" /api/1/me)" 401
+i=0
+while [ $i -lt 20 ]; do
+	i=$((i + 1))
+	aiq --web >"$dir/links.$i"
+done
+log_in >/dev/null
+is "the oldest of many links goes" \
+	"$(use_token "$(sed 's/.*k=//' "$dir/links.1")" -H "$ours")" 401
+misuse "no link to a log-out" "one of --open, --list and --logout" aiq --web --list --logout
+misuse "no list without the page" "go with --web" aiq --list
+ask_web()
+{
+	"$top_builddir/tests/e2e/ask" "$1" 2>&1
+}
+like "sessions are the program's" "$(ask_web '{"op":"session","action":"who"}')" \
+	'request of the web program'
+like "excerpts are, too" "$(ask_web '{"op":"excerpt","id":"1"}')" 'request of the web program'
+like "an act that is not there" "$(ask_web '{"op":"web","action":"x"}')" \
+	'must be link, list or logout'
+
+# --- other names, other methods --------------------------------------------
+
+is "another host's page" "$(status_of -H 'Host: evil.test' /)" 421
+is "with our port" "$(status_of -H "Host: evil.test:$port" /api/1/me)" 421
+is "one that ends like ours" "$(status_of -H 'Host: evil.localhost' /)" 421
+is "one that begins like ours" "$(status_of -H 'Host: localhost.evil.test' /)" 421
+is "one of the configuration" "$(status_of -H 'Host: page.example' /)" 200
+is "its port does not matter" "$(status_of -H 'Host: LOCALHOST:81' /)" 200
+for method in DELETE PUT PATCH OPTIONS TRACE; do
+	like "$method" "$(status_of -X "$method" /api/1/jobs)" '^(405|501)$'
+done
+is "nothing is posted elsewhere" \
+	"$(status_of -b "$dir/jar" -X POST -H 'Sec-Fetch-Site: same-origin' /api/1/jobs)" 405
+is "no file is served" "$(status_of --path-as-is '/../../etc/passwd')" 404
+is "under no name" "$(status_of --path-as-is '/%2e%2e/%2e%2e/etc/passwd')" 404
+is "nor below the page" "$(status_of --path-as-is '/app.js/../app.js')" 404
+like "its headers" "$(curl -s -D - -o /dev/null "$url")" \
+	"^Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+unlike "nothing is unsafe, nothing shared" "$(curl -s -D - -o /dev/null "$url")" \
+	'unsafe-|Access-Control'
+like "what it tells is not kept" "$(get api/1/me -D - -o /dev/null)" '^Cache-Control: no-store'
+like "nor guessed at" "$(get api/1/me -D - -o /dev/null)" '^X-Content-Type-Options: nosniff'
+
+# --- raw requests ------------------------------------------------------------
+
+host='Host: localhost\r\n'
+like "two lengths" "$(raw "POST /login HTTP/1.1\r\n${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")" ' 400 '
+like "no host" "$(raw 'GET / HTTP/1.1\r\n\r\n')" ' 400 '
+unlike "a zero in the address" "$(raw "GET /api/1/me\\000x HTTP/1.1\r\n${host}\r\n")" ' 200 '
+unlike "a zero in a header" "$(raw "GET /api/1/me HTTP/1.1\r\n${host}Cookie: aisched_session=\\000\r\n\r\n")" ' 200 '
+unlike "a long header" "$(raw "GET / HTTP/1.1\r\n${host}X: $(head -c 40000 /dev/zero | tr '\0' x)\r\n\r\n")" ' 200 '
+like "a long body" "$(raw "POST /login HTTP/1.1\r\n${host}Content-Length: 5000\r\n\r\n$(head -c 5000 /dev/zero | tr '\0' x)")" ' 413 '
+unlike "no HTTP" "$(raw 'AISC\001\002\000\000')" ' 200 '
+is "a bad number" "$(status_of -b "$dir/jar" '/api/1/jobs?limit=x')" 400
+is "no parameter" "$(status_of -b "$dir/jar" '/api/1/jobs?op=shutdown')" 400
+is "no sort" "$(status_of -b "$dir/jar" '/api/1/jobs?sort=nosuch')" 400
+is "no cursor" "$(status_of -b "$dir/jar" '/api/1/jobs?after=x')" 400
+is "an id that is none" "$(status_of -b "$dir/jar" '/api/1/job/1x')" 404
+is "all that this user asks is read" \
+	"$(status_of -b "$dir/jar" '/api/1/jobs?limit=1000000&sort=-submit_time&state=PENDING&user=a,b')" 200
+
+# --- what it tells ---------------------------------------------------------
+
+bad='<img src=x onerror=alert(1)>'
+bidi=$(printf '\342\200\256evil')
+id=$(submit -J "$bad$bidi" --comment "$bad" --wrap 'printf "<script>\033[31m\000end\n"')
+becomes "a job with markup" "$id" COMPLETED
+like "its name is text" "$(get 'api/1/jobs?history=1')" \
+	"\"name\":\"<img src=x onerror=alert\\(1\\)>$bidi\""
+like "of a type that is not markup" "$(get 'api/1/jobs?history=1' -D - -o /dev/null)" \
+	'^Content-Type: application/json'
+is "its output, whole" "$(get "api/1/log/$id" | tail -n 1 | od -An -c | tr -d ' \n')" \
+	'<script>033[31m\0end\n'
+like "is plain text" "$(get "api/1/log/$id" -D - -o /dev/null)" '^Content-Type: text/plain'
+like "the rest of it" "$(get "api/1/log/$id?from=16&len=2" | od -An -c | tr -d ' \n')" '"state":"COMPLETED"\}\\nd\\n$'
+is "too much of it" "$(status_of -b "$dir/jar" "/api/1/log/$id?len=65537")" 400
+is "of no job" "$(status_of -b "$dir/jar" /api/1/log/999)" 404
+for i in 1 2 3; do submit -H -J "page$i" --wrap true >/dev/null; done
+like "a page of jobs" "$(get 'api/1/jobs?sort=-name&limit=2&name=page1,page2,page3')" \
+	'"name":"page3".*'
+page=$(get 'api/1/jobs?sort=-name&limit=2&name=page1,page2,page3')
+like "counted" "$page" '"count":3'
+after=$(echo "$page" | tail -n 1 | sed 's/.*"after":"\([^"]*\)".*/\1/')
+like "and the next one" "$(get "api/1/jobs?sort=-name&limit=2&name=page1,page2,page3&after=$after")" \
+	'"name":"page1".*"after":null'
+aicancel -n page1,page2,page3
+
+# --- metrics and health ----------------------------------------------------
+
+is "health" "$(curl -s "${url}healthz")" ok
+is "ready" "$(curl -s "${url}readyz")" ok
+aictl metrics | sed -n 's/^# TYPE \([a-z_]*\).*/\1/p' >names
+is "the same metrics" "$(curl -s "${url}metrics" | sed -n 's/^# TYPE \([a-z_]*\).*/\1/p' | diff - names)" ""
+if command -v promtool >/dev/null; then
+	ok "promtool finds nothing wrong" sh -c "curl -s '${url}metrics' | promtool check metrics"
+fi
+like "their type" "$(curl -s -D - -o /dev/null "${url}metrics")" \
+	'^Content-Type: text/plain; version=0.0.4'
+echo 'cluster = "' >>"$conf"
+aictl reload 2>/dev/null
+is "a reload that failed" "$(curl -s "${url}readyz")" "reload failed"
+is "not ready, but alive" "$(status_of /readyz) $(status_of /healthz)" "503 200"
+
+# --- too much --------------------------------------------------------------
+
+guests=$top_builddir/tests/e2e/guests
+log_in >/dev/null || true
+mkfifo hold
+# shellcheck disable=SC2094 # it is another file
+"$guests" "$port" hold 600 <hold >opened &
+exec 8>hold
+ok "600 connections" wait_for '[ "$(cat opened)" = 600 ]'
+is "lock out nobody" "$(status_of /healthz)" 200
+ok "nor the tools" aictl ping
+exec 8>&-
+"$guests" "$port" slow 20 >opened &
+slow_pid=$!
+ok "slow headers" wait_for '[ "$(cat opened)" = 20 ]'
+is "hold up nobody" "$(status_of /healthz)" 200
+ok "and are ended" wait_for "! kill -0 $slow_pid"
+# shellcheck disable=SC2094 # it is another file
+"$guests" "$port" stall 200 <hold >opened &
+exec 8>hold
+ok "readers that stop" wait_for '[ "$(cat opened)" = 200 ]'
+is "hold up nobody, either" "$(status_of /healthz)" 200
+web_pid=$(pgrep -P "$daemon_pid" -f aisched-web)
+ok "and cost little memory" [ "$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' \
+	"/proc/$web_pid/status")" -lt 100000 ]
+exec 8>&-
+codes=$(i=0; while [ $i -lt 90 ]; do
+		i=$((i + 1))
+		printf 'url = "%sapi/1/me"\noutput = "/dev/null"\n' "$url"
+	done | curl -s -Z --parallel-max 8 -b "$dir/jar" -w '%{http_code}\n' -K - 2>/dev/null | sort | uniq -c | tr -s ' ')
+like "a session that asks too much is slowed down" "$codes" ' 429$'
+ok "the daemon notices nothing" aictl ping
+
+# --- without it ------------------------------------------------------------
+
+stop_daemon
+ok "it ends with the daemon" wait_for "! kill -0 $web_pid"
+configure
+start_daemon
+fails "no page, no link" 1 "the page is not served" aiq --web
+configure "http = \"0.0.0.0:7118\"
+	$default_config"
+like "others are told of in the configuration" "$("$aischedd" -c "$conf" --check-config 2>&1)" \
+	"no loopback address"
+
+done_testing

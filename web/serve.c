@@ -1,0 +1,367 @@
+/*
+ * serve.c - HTTP: connections, and their requests as visits
+ *
+ * One request a connection: so what a connection may take is known, and its end
+ * is near. A connection has VISIT_MS for its request, of which every byte
+ * counts, and SERVE_SEND_MS to read the answer; then it is shut down. Of an
+ * address that has too many the oldest one that has not been answered goes, so
+ * whoever holds many open locks out nobody.
+ */
+#include "web/serve.h"
+
+#include <arpa/inet.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "libcommon/clock.h"
+#include "libcommon/map.h"
+#include "libcommon/mem.h"
+#include "web/visit.h"
+
+/* A connection. */
+struct guest {
+	TAILQ_ENTRY(guest) next;
+	int fd;
+	uint64_t address;
+	bool loopback, shut;
+	struct visit *visit; /* NULL: no whole header yet */
+	int64_t began_ms, answered_ms;
+};
+
+struct http_server {
+	struct site *site;
+	struct MHD_Daemon *mhd;
+	struct event *ready, *soon, *tick;
+};
+
+/* Of all servers, oldest first. */
+static TAILQ_HEAD(, guest) guests = TAILQ_HEAD_INITIALIZER(guests);
+static size_t nguests;
+
+/* --- the loop ------------------------------------------------------------- */
+
+static void run(evutil_socket_t fd, short what, void *arg)
+{
+	struct http_server *server = arg;
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	(void)fd;
+	(void)what;
+	MHD_run(server->mhd);
+	if (MHD_get_timeout(server->mhd, &ms) == MHD_YES && ms == 0)
+		event_active(server->soon, EV_TIMEOUT, 0);
+}
+
+/* A shut connection ends as soon as the library looks at it. */
+static void shut(struct guest *guest)
+{
+	if (!guest->shut)
+		shutdown(guest->fd, SHUT_RDWR);
+	guest->shut = true;
+}
+
+static void time_out(struct guest *guest, int64_t now)
+{
+	struct visit *v = guest->visit;
+
+	if (guest->answered_ms) {
+		if (now - guest->answered_ms > SERVE_SEND_MS)
+			shut(guest);
+	} else if (now - guest->began_ms > VISIT_MS) {
+		if (!v || !v->query) {
+			shut(guest);
+			return;
+		}
+		web_query_forget(v->query);
+		visit_error(v, 504, "the daemon does not answer");
+		visit_done(v);
+	}
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct http_server *server = arg;
+	struct guest *guest, *next;
+	int64_t now = clock_ms();
+
+	for (guest = TAILQ_FIRST(&guests); guest; guest = next) {
+		next = TAILQ_NEXT(guest, next);
+		time_out(guest, now);
+	}
+	run(fd, what, server);
+}
+
+/* --- connections ---------------------------------------------------------- */
+
+/* Only the loop's own address is this machine for sure. */
+static void look_at(struct guest *guest, const struct sockaddr *addr)
+{
+	const struct sockaddr_in *in = (const void *)addr;
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+
+	if (addr->sa_family == AF_INET) {
+		guest->loopback = ntohl(in->sin_addr.s_addr) >> 24 == 127;
+		guest->address =
+		    hash_bytes(1, &in->sin_addr, sizeof(in->sin_addr));
+	} else if (addr->sa_family == AF_INET6) {
+		guest->loopback = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+		guest->address =
+		    hash_bytes(1, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	}
+}
+
+static void make_room(uint64_t address)
+{
+	struct guest *guest, *oldest = NULL;
+	size_t n = 0;
+
+	TAILQ_FOREACH(guest, &guests, next) {
+		if (guest->shut ||
+		    (guest->address != address && nguests < SERVE_GUESTS))
+			continue;
+		n++;
+		if (!oldest && !guest->answered_ms)
+			oldest = guest;
+	}
+	if (oldest && (n >= SERVE_ADDRESS || nguests >= SERVE_GUESTS))
+		shut(oldest);
+}
+
+static void come(struct MHD_Connection *connection, void **context)
+{
+	struct guest *guest = xcalloc(1, sizeof(*guest));
+	const union MHD_ConnectionInfo *info;
+
+	info = MHD_get_connection_info(connection,
+	                               MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	if (info && info->client_addr)
+		look_at(guest, info->client_addr);
+	info = MHD_get_connection_info(connection,
+	                               MHD_CONNECTION_INFO_CONNECTION_FD);
+	guest->fd = info->connect_fd;
+	guest->began_ms = clock_ms();
+	make_room(guest->address);
+	TAILQ_INSERT_TAIL(&guests, guest, next);
+	nguests++;
+	*context = guest;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection,
+                          void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+	struct guest *guest = *context;
+
+	(void)arg;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		come(connection, context);
+	} else if (guest) {
+		TAILQ_REMOVE(&guests, guest, next);
+		nguests--;
+		free(guest);
+		*context = NULL;
+	}
+}
+
+/* --- visits --------------------------------------------------------------- */
+
+void visit_static(struct visit *v, const char *type, const void *data,
+                  size_t len)
+{
+	v->status = 200;
+	v->type = type;
+	v->data = data;
+	v->len = len;
+}
+
+void visit_text(struct visit *v, unsigned status, const char *type,
+                struct buf *text)
+{
+	v->text = *text;
+	*text = (struct buf){ 0 };
+	v->status = status;
+	v->type = type;
+	v->data = v->text.data ? v->text.data : "";
+	v->len = v->text.len;
+}
+
+void visit_error(struct visit *v, unsigned status, const char *fmt, ...)
+{
+	struct buf text = { 0 };
+	char line[600];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	buf_puts(&text, "{\"error\":");
+	buf_json(&text, line);
+	buf_puts(&text, "}\n");
+	visit_text(v, status, "application/json", &text);
+}
+
+void visit_done(struct visit *v)
+{
+	v->query = NULL;
+	MHD_resume_connection(v->connection);
+	/* Soon, not here: the caller may still use the visit. */
+	event_active(v->soon, EV_TIMEOUT, 0);
+}
+
+#define CSP                                                           \
+	"default-src 'none'; script-src 'self'; style-src 'self'; "   \
+	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; " \
+	"form-action 'none'; frame-ancestors 'none'"
+
+static const char *const headers[][2] = {
+	{ "Content-Security-Policy", CSP },
+	{ "Cross-Origin-Resource-Policy", "same-origin" },
+	{ "Cross-Origin-Opener-Policy", "same-origin" },
+	{ "X-Content-Type-Options", "nosniff" },
+	{ "X-Frame-Options", "DENY" },
+	{ "Referrer-Policy", "no-referrer" },
+	{ "Connection", "close" },
+};
+
+static enum MHD_Result answer(struct visit *v)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer(
+	    v->len, (void *)(uintptr_t)v->data,
+	    v->text.data ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result result;
+
+	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+		MHD_add_response_header(r, headers[i][0], headers[i][1]);
+	MHD_add_response_header(r, "Content-Type", v->type);
+	MHD_add_response_header(r, "Cache-Control",
+	                        v->store ? "no-cache" : "no-store");
+	if (v->zipped)
+		MHD_add_response_header(r, "Content-Encoding", "gzip");
+	if (v->set_cookie[0])
+		MHD_add_response_header(r, "Set-Cookie", v->set_cookie);
+	if (v->status == 429)
+		MHD_add_response_header(r, "Retry-After", "3");
+	if (v->status == 405)
+		MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
+	result = MHD_queue_response(v->connection, v->status, r);
+	MHD_destroy_response(r);
+	return result;
+}
+
+static struct guest *guest_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+	    connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info->socket_context;
+}
+
+static struct visit *begin(struct http_server *server,
+                           struct MHD_Connection *connection,
+                           const char *method, const char *path)
+{
+	struct guest *guest = guest_of(connection);
+	struct visit *v = xcalloc(1, sizeof(*v));
+
+	v->site = server->site;
+	v->connection = connection;
+	v->method = method;
+	v->path = path;
+	v->host =
+	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+	v->loopback = guest->loopback;
+	v->address = guest->address;
+	v->began_ms = guest->began_ms;
+	v->soon = server->soon;
+	guest->visit = v;
+	return v;
+}
+
+static void add_body(struct visit *v, const char *data, size_t *size)
+{
+	if (v->body.len + *size > VISIT_BODY)
+		v->too_long = true;
+	else
+		buf_add(&v->body, data, *size);
+	*size = 0;
+}
+
+/* Called once when the header is there, with each piece of a body, when all is
+ * there, and again when the daemon has answered. */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
+                                  const char *path, const char *method,
+                                  const char *version, const char *data,
+                                  size_t *size, void **context)
+{
+	struct visit *v = *context;
+
+	(void)version;
+	if (!v) {
+		*context = begin(arg, connection, method, path);
+		return MHD_YES;
+	}
+	if (*size) {
+		add_body(v, data, size);
+		return MHD_YES;
+	}
+	if (!v->asked) {
+		v->asked = true;
+		site_visit(v);
+	}
+	if (v->status) {
+		guest_of(connection)->answered_ms = clock_ms();
+		return answer(v);
+	}
+	MHD_suspend_connection(connection);
+	return MHD_YES;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *connection,
+                         void **context, enum MHD_RequestTerminationCode code)
+{
+	struct visit *v = *context;
+
+	(void)arg;
+	(void)code;
+	if (!v)
+		return;
+	guest_of(connection)->visit = NULL;
+	web_query_forget(v->query);
+	buf_free(&v->body);
+	buf_free(&v->text);
+	free(v);
+	*context = NULL;
+}
+
+int serve_start(struct site *site, struct event_base *base, int fd,
+                struct err *err)
+{
+	struct http_server *server = xcalloc(1, sizeof(*server));
+	const union MHD_DaemonInfo *info;
+
+	server->site = site;
+	server->mhd = MHD_start_daemon(
+	    MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
+	    server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION,
+	    on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+	    server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_GUESTS + 64,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)VISIT_HEADER + 4096,
+	    MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	if (!server->mhd) {
+		free(server);
+		return err_set(err, EIO, "cannot serve HTTP");
+	}
+	info = MHD_get_daemon_info(server->mhd, MHD_DAEMON_INFO_EPOLL_FD);
+	server->ready =
+	    event_new(base, info->epoll_fd, EV_READ | EV_PERSIST, run, server);
+	server->soon = event_new(base, -1, 0, run, server);
+	server->tick = event_new(base, -1, EV_PERSIST, on_tick, server);
+	event_add(server->ready, NULL);
+	event_add(server->tick, &(struct timeval){ .tv_usec = 500000 });
+	return 0;
+}

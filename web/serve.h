@@ -1,0 +1,22 @@
+/*
+ * serve.h - HTTP on the sockets that the daemon gave us
+ */
+#ifndef WEB_SERVE_H
+#define WEB_SERVE_H
+
+#include "libcommon/err.h"
+
+struct event_base;
+struct site;
+
+enum {
+	SERVE_GUESTS = 512,   /* connections */
+	SERVE_ADDRESS = 32,   /* of these, from one address */
+	SERVE_SEND_MS = 30000 /* to read an answer */
+};
+
+/* Serve on a listening socket. */
+int serve_start(struct site *site, struct event_base *base, int fd,
+                struct err *err);
+
+#endif

@@ -1,0 +1,561 @@
+/* site.c - what is where */
+#include "web/site.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "libcommon/clock.h"
+#include "libcommon/map.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "web/guard.h"
+#include "web/pages.h"
+#include "web/visit.h"
+
+enum { ROWS_MAX = 200 };
+
+struct site {
+	struct web_link *link;
+	char **hosts;
+	bool metrics_open, metrics_loopback;
+	struct guard sessions, logins; /* of a session, of an address */
+};
+
+/* An address, and the request that answers it. */
+struct site_route {
+	const char *path; /* ends with '/': a job's id follows */
+	const char *op;
+	const char
+	    *rows; /* key of the rows; NULL: the last frame is the reply */
+	const char *fixed;  /* fields that the request always has, as JSON */
+	const char *params; /* "name:field:kind"; see add_param() */
+	bool open;          /* takes no session */
+	web_answer_fn *fn;
+};
+
+/* --- answers of the daemon ------------------------------------------------ */
+
+static void refuse(struct visit *v, const struct err *err)
+{
+	static const struct {
+		int code;
+		unsigned status;
+	} table[] = {
+		{ EACCES, 401 }, { EPERM, 403 },  { ENOENT, 404 },
+		{ EINVAL, 400 }, { EPROTO, 400 }, { EMSGSIZE, 413 },
+	};
+	unsigned status = 500;
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].code == err->code)
+			status = table[i].status;
+	visit_error(v, status, "%s", err->text);
+}
+
+/* Append rows, one a line, as a list. */
+static void put_rows(struct buf *out, const struct buf *rows)
+{
+	const char *at = rows->data, *line;
+	bool any = false;
+	size_t len;
+
+	buf_addc(out, '[');
+	while ((line = text_line(&at, &len))) {
+		buf_puts(out, any ? ",\n" : "");
+		buf_add(out, line, len);
+		any = true;
+	}
+	buf_addc(out, ']');
+}
+
+/* {"jobs": [...], and what the last frame says} */
+static void put_listing(struct buf *out, const char *key,
+                        const struct web_answer *answer)
+{
+	char *last = json_dumps(answer->last, JSON_COMPACT);
+
+	buf_printf(out, "{\"%s\":", key);
+	put_rows(out, &answer->parts);
+	if (last[1] != '}')
+		buf_addc(out, ',');
+	buf_puts(out, last + 1);
+	free(last);
+}
+
+static void on_answer(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	struct buf text = { 0 };
+	char *last;
+
+	if (answer->err.code) {
+		refuse(v, &answer->err);
+	} else if (v->route->rows) {
+		put_listing(&text, v->route->rows, answer);
+		visit_text(v, 200, "application/json", &text);
+	} else {
+		last = json_dumps(answer->last, JSON_COMPACT);
+		buf_puts(&text, last);
+		free(last);
+		visit_text(v, 200, "application/json", &text);
+	}
+	visit_done(v);
+}
+
+/* Output as it is; the rest is in headers that JSON cannot spoil: in front, one
+ * line of JSON. */
+static void on_log(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	struct buf text = { 0 };
+	char *last;
+
+	if (answer->err.code) {
+		refuse(v, &answer->err);
+	} else {
+		last = json_dumps(answer->last, JSON_COMPACT);
+		buf_printf(&text, "%s\n", last);
+		buf_add(&text, answer->parts.data, answer->parts.len);
+		free(last);
+		visit_text(v, 200, "text/plain; charset=utf-8", &text);
+	}
+	visit_done(v);
+}
+
+static void on_metrics(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	struct buf text = { 0 };
+
+	if (answer->err.code) {
+		refuse(v, &answer->err);
+	} else {
+		buf_add(&text, answer->parts.data, answer->parts.len);
+		visit_text(v, 200, "text/plain; version=0.0.4; charset=utf-8",
+		           &text);
+	}
+	visit_done(v);
+}
+
+static void on_health(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	struct buf text = { 0 };
+	bool ok = !answer->err.code;
+
+	buf_puts(&text, ok ? "ok\n" : "the daemon does not answer\n");
+	visit_text(v, ok ? 200 : 503, "text/plain", &text);
+	visit_done(v);
+}
+
+/* What a metric of 0 means; pools are named to this machine only. */
+static void add_reason(struct buf *out, const char *line, size_t len, bool told)
+{
+	static const char runner[] = "aisched_runner_up{pool=\"";
+	static const struct {
+		const char *sample, *reason;
+	} bad[] = {
+		{ "aisched_store_writable 0", "store not writable\n" },
+		{ "aisched_config_last_reload_successful 0",
+		  "reload failed\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (len == strlen(bad[i].sample) &&
+		    !memcmp(line, bad[i].sample, len))
+			buf_puts(out, bad[i].reason);
+	if (len < sizeof(runner) || memcmp(line, runner, sizeof(runner) - 1) ||
+	    line[len - 1] != '0')
+		return;
+	line += sizeof(runner) - 1;
+	buf_printf(out, "pool%s%.*s: runner not synced\n", told ? " " : "",
+	           told ? (int)strcspn(line, "\"") : 0, line);
+}
+
+static void on_ready(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	const char *at = answer->parts.data, *line;
+	struct buf text = { 0 };
+	size_t len;
+
+	while (!answer->err.code && (line = text_line(&at, &len)))
+		add_reason(&text, line, len, v->loopback);
+	if (answer->err.code)
+		buf_puts(&text, "the daemon does not answer\n");
+	if (text.len) {
+		visit_text(v, 503, "text/plain", &text);
+	} else {
+		buf_puts(&text, "ok\n");
+		visit_text(v, 200, "text/plain", &text);
+	}
+	visit_done(v);
+}
+
+static void on_login(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	struct buf none = { 0 };
+
+	if (answer->err.code) {
+		refuse(v, &answer->err);
+	} else {
+		snprintf(
+		    v->set_cookie, sizeof(v->set_cookie),
+		    "aisched_session=%s; HttpOnly; SameSite=Strict; "
+		    "Path=/",
+		    json_string_value(json_object_get(answer->last, "cookie")));
+		visit_text(v, 204, "text/plain", &none);
+	}
+	visit_done(v);
+}
+
+static void on_logout(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	struct buf none = { 0 };
+
+	(void)answer;
+	snprintf(v->set_cookie, sizeof(v->set_cookie),
+	         "aisched_session=; HttpOnly; SameSite=Strict; Path=/; "
+	         "Max-Age=0");
+	visit_text(v, 204, "text/plain", &none);
+	visit_done(v);
+}
+
+/* clang-format off */
+#define JOB_ROW "\"job_id\",\"display_id\",\"array_job_id\"," \
+	"\"array_task_id\",\"name\",\"user\",\"queue\",\"account\"," \
+	"\"class\",\"state\",\"reason\",\"reason_text\",\"tasks\"," \
+	"\"running_tasks\",\"cpus\",\"mem_mib\",\"gpus\",\"nodelist\"," \
+	"\"submit_time\",\"start_time\",\"end_time\",\"expected_start\"," \
+	"\"elapsed\",\"time_limit\",\"priority\",\"position\",\"exit_code\"," \
+	"\"signal\""
+
+static const struct site_route routes[] = {
+	{ "/healthz", "ping", .open = true, .fn = on_health },
+	{ "/readyz", "metrics", .open = true, .fn = on_ready },
+	{ "/metrics", "metrics", .open = true, .fn = on_metrics },
+	{ "/api/1/me", "session", .fixed = "{\"action\":\"who\"}",
+	  .fn = on_answer },
+	{ "/api/1/summary", "status", .fn = on_answer },
+	{ "/api/1/health", "status", .fn = on_answer },
+	{ "/api/1/queues", "queues", "queues", .fn = on_answer },
+	{ "/api/1/nodes", "nodes", "nodes", .fn = on_answer },
+	{ "/api/1/users", "shares", "shares",
+	  .params = "user:users:l queue:queues:l", .fn = on_answer },
+	{ "/api/1/reservations", "reservations", .fn = on_answer },
+	{ "/api/1/jobs", "jobs", "jobs",
+	  .fixed = "{\"all\":true,\"count\":true,\"fields\":[" JOB_ROW "]}",
+	  .params = "queue:queues:l user:users:l state:states:l name:names:l "
+		    "node:nodes:l history:history:b since:since:i "
+		    "until:until:i sort:sort:t after:after:t limit:limit:n",
+	  .fn = on_answer },
+	{ "/api/1/job/", "jobs", "jobs", .fn = on_answer },
+	{ "/api/1/attempts/", "attempts", "attempts", .fn = on_answer },
+	{ "/api/1/log/", "excerpt",
+	  .params = "task:task:i stream:stream:t from:from:i len:len:i",
+	  .fn = on_log },
+};
+/* clang-format on */
+
+/* --- requests ------------------------------------------------------------- */
+
+/* Returns whether the words of a session's cookie are one. */
+static bool is_token(const char *s)
+{
+	return s && strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+}
+
+static json_t *list_of(const char *value)
+{
+	json_t *list = json_array();
+
+	for (const char *s = value; *s;) {
+		size_t len = strcspn(s, ",");
+
+		if (len)
+			json_array_append_new(list, json_stringn(s, len));
+		s += len + (s[len] == ',');
+	}
+	return list;
+}
+
+/* The value of a field, by its kind: t a text, l a list, i a number, n a number
+ * of rows, b whether it is 1. NULL: not so. */
+static json_t *value_of(char kind, const char *value)
+{
+	int64_t n;
+
+	switch (kind) {
+	case 't':
+		return json_string(value);
+	case 'l':
+		return list_of(value);
+	case 'b':
+		return !strcmp(value, "1")   ? json_true()
+		       : !strcmp(value, "0") ? json_false()
+		                             : NULL;
+	default:
+		if (parse_int(value, kind == 'n' ? 0 : -1, INT64_MAX, &n,
+		              NULL) < 0)
+			return NULL;
+		return json_integer(kind == 'n' && n > ROWS_MAX ? ROWS_MAX : n);
+	}
+}
+
+struct params {
+	struct visit *v;
+	json_t *req;
+};
+
+/* Called for each parameter of an address; returns MHD_NO at the first that is
+ * wrong. */
+static enum MHD_Result add_param(void *arg, enum MHD_ValueKind kind,
+                                 const char *name, const char *value)
+{
+	struct params *p = arg;
+	const char *at = p->v->route->params;
+	size_t len = strlen(name);
+
+	(void)kind;
+	while (at && *at) {
+		const char *field = at + strcspn(at, ":") + 1;
+		size_t field_len = strcspn(field, ":");
+		char *copy;
+		json_t *made;
+
+		if (strncmp(at, name, len) != 0 || at[len] != ':') {
+			at += strcspn(at, " ");
+			at += *at == ' ';
+			continue;
+		}
+		made = value ? value_of(field[field_len + 1], value) : NULL;
+		if (!made)
+			break;
+		copy = xstrndup(field, field_len);
+		json_object_set_new(p->req, copy, made);
+		free(copy);
+		return MHD_YES;
+	}
+	visit_error(p->v, 400, "bad parameter '%.60s'", name);
+	return MHD_NO;
+}
+
+/* Returns the request of an address, or NULL if the visit is answered. */
+static json_t *request_of(struct visit *v)
+{
+	const struct site_route *route = v->route;
+	struct params p = { v, NULL };
+	size_t len = strlen(route->path);
+
+	p.req =
+	    route->fixed ? json_loads(route->fixed, 0, NULL) : json_object();
+	json_object_set_new(p.req, "op", json_string(route->op));
+	if (!strcmp(route->op, "jobs") && route->params)
+		json_object_set_new(p.req, "limit", json_integer(ROWS_MAX));
+	if (!strcmp(route->op, "excerpt"))
+		json_object_set_new(p.req, "id", json_string(v->path + len));
+	else if (route->path[len - 1] == '/')
+		json_object_set_new(p.req, "ids",
+		                    json_pack("[s]", v->path + len));
+	MHD_get_connection_values(v->connection, MHD_GET_ARGUMENT_KIND,
+	                          add_param, &p);
+	if (!v->status)
+		return p.req;
+	json_decref(p.req);
+	return NULL;
+}
+
+static bool may_see(const struct site *site, struct visit *v)
+{
+	const struct site_route *route = v->route;
+
+	if (!strcmp(route->path, "/metrics") && !site->metrics_open &&
+	    !(site->metrics_loopback && v->loopback)) {
+		visit_error(v, 403,
+		            "metrics are not told here: see metrics_access "
+		            "in aischedd.conf");
+		return false;
+	}
+	if (route->open)
+		return true;
+	if (!*v->cookie) {
+		visit_error(v, 401, "log in with `aiq --web`");
+		return false;
+	}
+	if (guard_take(&v->site->sessions,
+	               hash_bytes(2, v->cookie, strlen(v->cookie)), clock_ms()))
+		return true;
+	visit_error(v, 429, "more than 20 requests a second");
+	return false;
+}
+
+static void ask(struct visit *v, const struct site_route *route)
+{
+	json_t *req;
+
+	v->route = route;
+	if (!may_see(v->site, v) || !(req = request_of(v)))
+		return;
+	v->query = web_link_ask(v->site->link, req,
+	                        *v->cookie && !route->open ? v->cookie : NULL,
+	                        route->fn, v);
+}
+
+static bool is_route(const struct site_route *route, const char *path)
+{
+	size_t len = strlen(route->path);
+
+	if (route->path[len - 1] != '/')
+		return !strcmp(path, route->path);
+	/* Ids are digits, and of arrays 12_[1-5,9]. */
+	return !strncmp(path, route->path, len) && path[len] &&
+	       strspn(path + len, "0123456789_[]-,:%") == strlen(path + len) &&
+	       strlen(path + len) < 200;
+}
+
+static void get(struct visit *v)
+{
+	for (size_t i = 0; i < web_npages; i++)
+		if (!strcmp(v->path, web_pages[i].path)) {
+			v->store = true;
+			visit_static(v, web_pages[i].type, web_pages[i].data,
+			             web_pages[i].len);
+			return;
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
+		if (is_route(&routes[i], v->path)) {
+			ask(v, &routes[i]);
+			return;
+		}
+	visit_error(v, 404, "there is nothing here");
+}
+
+/* --- logging in ----------------------------------------------------------- */
+
+/* Requests that change something come from our own page: the browser says so,
+ * and no other site can make it lie. */
+static bool is_ours(const struct visit *v)
+{
+	const char *site = MHD_lookup_connection_value(
+	    v->connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
+	const char *origin = MHD_lookup_connection_value(
+	    v->connection, MHD_HEADER_KIND, "Origin");
+	const char *colon = origin ? strstr(origin, "://") : NULL;
+
+	if (site && strcmp(site, "same-origin") != 0)
+		return false;
+	if (origin)
+		return colon && !strcmp(colon + 3, v->host);
+	return site != NULL;
+}
+
+static void post(struct visit *v)
+{
+	static const struct site_route login = { "/login", .fn = on_login };
+	static const struct site_route logout = { "/logout", .fn = on_logout };
+	bool in = !strcmp(v->path, "/login");
+	json_t *body = NULL, *req;
+	const char *k;
+
+	v->route = in ? &login : &logout;
+	if (!in && strcmp(v->path, "/logout") != 0) {
+		visit_error(v, 405, "this page only reads");
+		return;
+	}
+	if (!is_ours(v)) {
+		visit_error(v, 403, "the request is from another site");
+		return;
+	}
+	body =
+	    json_loadb(v->body.data ? v->body.data : "", v->body.len, 0, NULL);
+	k = in ? json_string_value(json_object_get(body, "k")) : v->cookie;
+	if (in && !guard_take(&v->site->logins, v->address, clock_ms())) {
+		visit_error(v, 429, "too many log-ins: wait a minute");
+	} else if (!is_token(k)) {
+		visit_error(v, 401,
+		            "this link was used or is too old: get another one "
+		            "with `aiq --web`");
+	} else {
+		req = json_pack("{s:s, s:s, s:s}", "op", "session", "action",
+		                in ? "login" : "logout", "k", k);
+		v->query = web_link_ask(v->site->link, req,
+		                        in ? NULL : v->cookie, v->route->fn, v);
+	}
+	json_decref(body);
+}
+
+/* --- every visit ---------------------------------------------------------- */
+
+static bool same_host(const char *host, size_t len, const char *name)
+{
+	return len == strlen(name) && !strncasecmp(host, name, len);
+}
+
+/* A page of another name that leads to our address is an attack. */
+static bool is_our_name(const struct site *site, const char *host)
+{
+	static const char *const loopback[] = { "localhost", "127.0.0.1",
+		                                "[::1]" };
+	size_t len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+	const char *port = host + (len <= strlen(host) ? len : 0);
+
+	if (*port && (*port != ':' ||
+	              strspn(port + 1, "0123456789") != strlen(port + 1)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(loopback); i++)
+		if (same_host(host, len, loopback[i]))
+			return true;
+	for (char **name = site->hosts; *name; name++)
+		if (same_host(host, len, *name))
+			return true;
+	return false;
+}
+
+static bool has(const struct visit *v, const char *header)
+{
+	return MHD_lookup_connection_value(v->connection, MHD_HEADER_KIND,
+	                                   header) != NULL;
+}
+
+void site_visit(struct visit *v)
+{
+	const char *cookie = MHD_lookup_connection_value(
+	    v->connection, MHD_COOKIE_KIND, "aisched_session");
+
+	if (is_token(cookie))
+		memcpy(v->cookie, cookie, sizeof(v->cookie));
+	if (v->too_long)
+		visit_error(v, 413, "the body is longer than %d bytes",
+		            VISIT_BODY);
+	else if (has(v, "Transfer-Encoding") && has(v, "Content-Length"))
+		visit_error(v, 400, "the body has two lengths");
+	else if (!v->host)
+		visit_error(v, 400, "the Host header is missing");
+	else if (!is_our_name(v->site, v->host))
+		visit_error(v, 421,
+		            "this page has another name: see http_hosts in "
+		            "aischedd.conf");
+	else if (!strcmp(v->method, "GET") || !strcmp(v->method, "HEAD"))
+		get(v);
+	else if (!strcmp(v->method, "POST"))
+		post(v);
+	else
+		visit_error(v, 405, "this page only reads");
+}
+
+struct site *site_new(struct web_link *link, const char *metrics, char **hosts)
+{
+	struct site *site = xcalloc(1, sizeof(*site));
+
+	site->link = link;
+	site->hosts = hosts;
+	site->metrics_open = !strcmp(metrics, "open");
+	site->metrics_loopback = !strcmp(metrics, "loopback");
+	guard_init(&site->sessions, 20, 60);
+	guard_init(&site->logins, 5 / 60.0, 5);
+	return site;
+}

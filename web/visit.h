@@ -1,0 +1,69 @@
+/*
+ * visit.h - one request of a browser, until it is answered
+ *
+ * serve.c reads and answers HTTP; site.c decides what is said.
+ */
+#ifndef WEB_VISIT_H
+#define WEB_VISIT_H
+
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+#include "web/link.h"
+
+enum {
+	VISIT_HEADER = 16 * 1024, /* bytes of request line and header */
+	VISIT_BODY = 4096,        /* bytes of a body */
+	VISIT_MS = 10000          /* until a request is whole, and answered */
+};
+
+struct event;
+struct site_route;
+struct site;
+
+struct visit {
+	struct site *site;
+	struct MHD_Connection *connection;
+	const char *method, *path; /* borrowed */
+	const char *host;          /* the Host header */
+	bool loopback;             /* the peer is on this machine */
+	uint64_t address;          /* hash of its address */
+	struct buf body;
+	bool too_long; /* the body */
+	bool asked;    /* the site has seen it */
+
+	char cookie[65];         /* "" unless it has one */
+	struct web_query *query; /* while the daemon is asked */
+	const struct site_route *route;
+	struct event *soon; /* of serve.c */
+	int64_t began_ms;
+
+	/* The answer, once status is set. */
+	unsigned status;
+	const char *type; /* static */
+	const void *data; /* static, or owned by text */
+	size_t len;
+	struct buf text;
+	char set_cookie[200]; /* "": none */
+	bool store;           /* may be kept by the browser */
+	bool zipped;
+};
+
+/* Answer with static bytes, or with text, which is taken. */
+void visit_static(struct visit *v, const char *type, const void *data,
+                  size_t len);
+void visit_text(struct visit *v, unsigned status, const char *type,
+                struct buf *text);
+/* One line in JSON: {"error": ...} */
+void visit_error(struct visit *v, unsigned status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* serve.c calls it once, when the request is whole. It sets a status, or asks
+ * the daemon and calls visit_done() later. */
+void site_visit(struct visit *v);
+void visit_done(struct visit *v);
+
+#endif
