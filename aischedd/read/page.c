@@ -25,17 +25,21 @@ static size_t key_len(const char *key)
 	return len;
 }
 
-static struct page_row row_of(const char *key, uint64_t id)
+/* A key as it is compared; its text is put into ret_key. */
+static struct page_row look_at(const char *key, uint64_t id,
+                               char ret_key[PAGE_KEY + 1])
 {
 	size_t len = key_len(key);
-	struct page_row row = { .id = id, .key = xstrndup(key, len) };
+	struct page_row row = { .id = id, .key = ret_key };
 	char *end;
 
+	memcpy(ret_key, key, len);
+	ret_key[len] = '\0';
 	row.kind = len ? PAGE_WORD : PAGE_EMPTY;
 	/* strtod() would read "inf" and "0x10", which are words. */
-	if (!len || strspn(row.key, "+-.0123456789") != len)
+	if (!len || strspn(ret_key, "+-.0123456789") != len)
 		return row;
-	row.number = strtod(row.key, &end);
+	row.number = strtod(ret_key, &end);
 	if (!*end)
 		row.kind = PAGE_NUMBER;
 	return row;
@@ -80,7 +84,7 @@ HEAP(kept, struct page_row, struct page *, AT, WORSE, PUT)
 
 static int read_cursor(struct page *page, const char *text, struct err *err)
 {
-	char *end;
+	char *end, key[PAGE_KEY + 1];
 	uint64_t id;
 
 	errno = 0;
@@ -90,7 +94,8 @@ static int read_cursor(struct page *page, const char *text, struct err *err)
 		               "'%.40s' is no place to go on after: give what "
 		               "the answer before called 'after'",
 		               text);
-	page->after = row_of(end + 1, id);
+	page->after = look_at(end + 1, id, key);
+	page->after.key = xstrdup(key);
 	page->begins = true;
 	return 0;
 }
@@ -180,28 +185,24 @@ static bool stream(struct page *page)
 
 bool page_offer(struct page *page, const char *key, uint64_t id)
 {
+	char text[PAGE_KEY + 1];
 	struct page_row row;
-	bool takes;
 
 	page->count++;
 	if (!page->asked) {
 		page->taken++;
 		return true;
 	}
-	row = row_of(key, id);
-	if (page->begins && !is_before(page, &page->after, &row)) {
-		row_free(&row);
+	row = look_at(key, id, text);
+	if (page->begins && !is_before(page, &page->after, &row))
 		return false;
-	}
 	page->beyond++;
-	takes = page->sort ? is_wanted(page, &row) : stream(page);
-	if (takes) {
-		row_free(&page->last);
-		page->last = row;
-	} else {
-		row_free(&row);
-	}
-	return takes;
+	if (page->sort ? !is_wanted(page, &row) : !stream(page))
+		return false;
+	row_free(&page->last);
+	row.key = xstrdup(text);
+	page->last = row;
+	return true;
 }
 
 bool page_is_full(const struct page *page)

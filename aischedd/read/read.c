@@ -96,6 +96,7 @@ static void step(struct reading *r)
 {
 	size_t npast = r->wanted ? r->nwanted : 1;
 	struct err err;
+	bool more;
 
 	if (!r->begun && read_begin(r, &err) < 0) {
 		daemon_refuse(r->d, r->ask, &err);
@@ -103,7 +104,10 @@ static void step(struct reading *r)
 		return;
 	}
 	r->begun = true;
-	if (read_piece(r) || r->out.len)
+	more = read_piece(r);
+	if (more && !r->out.len)
+		slices_add(&r->d->listings, &r->slice); /* nothing to send */
+	else if (r->out.len)
 		reading_flush(r);
 	else if (r->past && r->wanted_at < npast && !page_is_full(&r->page))
 		read_past(r);
