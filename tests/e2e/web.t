@@ -160,6 +160,9 @@ like "its headers" "$(curl -s -D - -o /dev/null "$url")" \
 	"^Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 unlike "nothing is unsafe, nothing shared" "$(curl -s -D - -o /dev/null "$url")" \
 	'unsafe-|Access-Control'
+ok "the page is small" [ "$(curl -s "$url" "${url}app.js" "${url}style.css" | wc -c)" -le 100000 ]
+is "and names no other host" "$(curl -s "$url" "${url}app.js" "${url}style.css" |
+	grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]+' | grep -v '^http://www.w3.org$')" ""
 like "what it tells is not kept" "$(get api/1/me -D - -o /dev/null)" '^Cache-Control: no-store'
 like "nor guessed at" "$(get api/1/me -D - -o /dev/null)" '^X-Content-Type-Options: nosniff'
 

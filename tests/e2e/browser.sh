@@ -1,0 +1,105 @@
+# shellcheck shell=sh
+# browser.sh - a real browser, driven with curl and jq
+#
+# Source it after daemon.sh.  chromedriver speaks WebDriver; chromium runs
+# without a display, with a profile in $dir.
+# shellcheck disable=SC2154 # daemon.sh sets what it uses
+
+shots=$top_builddir/tests/e2e/shots
+
+has_browser()
+{
+	command -v chromedriver >/dev/null && command -v chromium >/dev/null &&
+		command -v jq >/dev/null && command -v curl >/dev/null
+}
+
+# METHOD PATH [OPTION]...: what the driver answers
+driver()
+{
+	driver_method=$1
+	driver_path=$2
+	shift 2
+	curl -sS --max-time 60 -X "$driver_method" \
+		-H 'Content-Type: application/json' \
+		"http://127.0.0.1:$driver_port$driver_path" "$@"
+}
+
+# COMMAND PARAMETERS: one of the DevTools
+devtools()
+{
+	driver POST "/session/$browser/goog/cdp/execute" \
+		-d "{\"cmd\":\"$1\",\"params\":$2}" >/dev/null
+}
+
+start_browser()
+{
+	HOME=$dir chromedriver --port=0 --log-level=SEVERE >"$dir/driver.log" 2>&1 &
+	driver_pid=$!
+	wait_for "grep -q 'on port [1-9]' '$dir/driver.log'" || return 1
+	driver_port=$(sed -n 's/.*on port \([1-9][0-9]*\).*/\1/p' "$dir/driver.log" | tail -n 1)
+	browser=$(driver POST /session -d '{"capabilities":{"alwaysMatch":{
+		"goog:loggingPrefs":{"browser":"ALL"},
+		"goog:chromeOptions":{"binary":"'"$(command -v chromium)"'","args":[
+			"--headless=new","--no-sandbox","--disable-dev-shm-usage",
+			"--user-data-dir='"$dir/profile"'"]}}}}' |
+		jq -r '.value.sessionId // empty')
+	[ -n "$browser" ] && devtools Emulation.setTimezoneOverride '{"timezoneId":"UTC"}' &&
+		window 1280 900
+}
+
+stop_browser()
+{
+	driver DELETE "/session/$browser" >/dev/null
+	kill "$driver_pid"
+	wait "$driver_pid" 2>/dev/null
+}
+
+# URL
+visit()
+{
+	driver POST "/session/$browser/url" -d "{\"url\":\"$1\"}" >/dev/null
+}
+
+# SCRIPT: what it returns
+js()
+{
+	driver POST "/session/$browser/execute/sync" \
+		-d "$(jq -n --arg script "$1" '{script: $script, args: []}')" |
+		jq -r .value
+}
+
+# EXPRESSION VALUE: it comes to be
+shows()
+{
+	wait_for "[ \"\$(js 'return $1')\" = \"$2\" ]"
+}
+
+# KEY...: as if typed where the focus is
+press()
+{
+	for key; do
+		js "(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown',
+			{key: '$key', bubbles: true, cancelable: true}))" >/dev/null
+	done
+}
+
+# WIDTH HEIGHT
+window()
+{
+	devtools Emulation.setDeviceMetricsOverride \
+		"{\"width\":$1,\"height\":$2,\"deviceScaleFactor\":1,\"mobile\":false}"
+}
+
+# light|dark
+scheme()
+{
+	devtools Emulation.setEmulatedMedia \
+		"{\"features\":[{\"name\":\"prefers-color-scheme\",\"value\":\"$1\"}]}"
+}
+
+# NAME: a picture below the build folder
+shoot()
+{
+	mkdir -p "$shots"
+	driver GET "/session/$browser/screenshot" | jq -r .value | base64 -d >"$shots/$1.png"
+}
