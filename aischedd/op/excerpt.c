@@ -44,20 +44,29 @@ static void excerpt_free(struct excerpt *e)
 	free(e);
 }
 
-/* The rights of this thread alone to files: those of the user, or root's. */
-static void use_rights(uid_t uid, gid_t gid, size_t n, const gid_t *groups)
+/* Take the rights of a user to files, for this thread alone: the calls of libc
+ * that take them for the whole process are not used. Returns whether it has
+ * them; a daemon that is not root's has its own only. */
+static bool take_rights(const struct peer *peer)
+{
+	if (geteuid() != 0)
+		return peer->uid == geteuid();
+	if (syscall(SYS_setgroups, peer->ngroups, peer->group) < 0)
+		return false;
+	setfsgid(peer->gid);
+	setfsuid(peer->uid);
+	/* They return what was before, and change nothing with -1. */
+	return (gid_t)setfsgid((gid_t)-1) == peer->gid &&
+	       (uid_t)setfsuid((uid_t)-1) == peer->uid;
+}
+
+static void give_rights_back(size_t n, const gid_t *groups)
 {
 	if (geteuid() != 0)
 		return;
-	if (uid != 0) {
-		syscall(SYS_setgroups, n, groups);
-		setfsgid(gid);
-		setfsuid(uid);
-	} else {
-		setfsuid(0);
-		setfsgid(0);
-		syscall(SYS_setgroups, n, groups);
-	}
+	setfsuid(0);
+	setfsgid(getegid());
+	syscall(SYS_setgroups, n, groups);
 }
 
 /* A job that prints to a terminal or a pipe has no output to read again. */
@@ -91,17 +100,32 @@ static void read_window(struct excerpt *e, int fd)
 		err_sys(&e->err, "cannot read '%s'", e->path);
 }
 
+/* Open the output as whoever asks. */
+static int open_as_peer(const struct excerpt *e, struct err *err)
+{
+	gid_t mine[256];
+	int nmine = getgroups(ARRAY_SIZE(mine), mine), fd = -1;
+
+	if (take_rights(e->peer))
+		fd = open_plain(e, err);
+	else
+		err_set(err, EPERM,
+		        "'%s' is not read here: the daemon cannot do so with "
+		        "the rights of '%s'; use `aiq --log`",
+		        e->path, e->peer->user);
+	give_rights_back(nmine > 0 ? (size_t)nmine : 0, mine);
+	/* The reader is known: it is the file that they may not read. */
+	if (fd < 0 && err->code == EACCES)
+		err->code = EPERM;
+	return fd;
+}
+
 /* Runs on a thread of its own. */
 static void work(struct thread_task *task)
 {
 	struct excerpt *e = (struct excerpt *)(void *)task;
-	const struct peer *peer = e->peer;
-	gid_t mine[256];
-	int nmine = getgroups(ARRAY_SIZE(mine), mine), fd;
+	int fd = open_as_peer(e, &e->err);
 
-	use_rights(peer->uid, peer->gid, peer->ngroups, peer->group);
-	fd = open_plain(e, &e->err);
-	use_rights(0, 0, nmine > 0 ? (size_t)nmine : 0, mine);
 	e->n = -1;
 	if (fd < 0)
 		return;

@@ -62,6 +62,11 @@ log_in()
 	use_token "$(sed 's/.*k=//' "$dir/link")" -c "$dir/jar" -H "$ours" "$@"
 }
 
+as_nobody()
+{
+	setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"
+}
+
 ours='Sec-Fetch-Site: same-origin'
 stop_daemon
 begin
@@ -200,6 +205,22 @@ like "is plain text" "$(get "api/1/log/$id" -D - -o /dev/null)" '^Content-Type: 
 like "the rest of it" "$(get "api/1/log/$id?from=16&len=2" | od -An -c | tr -d ' \n')" '"state":"COMPLETED"\}\\nd\\n$'
 is "too much of it" "$(status_of -b "$dir/jar" "/api/1/log/$id?len=65537")" 400
 is "of no job" "$(status_of -b "$dir/jar" /api/1/log/999)" 404
+if is_root; then
+	echo secret >"$dir/secret"
+	chmod 600 "$dir/secret"
+	mkdir -m 777 "$dir/theirs"
+	theirs=$(cd "$dir/theirs" && as_nobody aisub --parsable --wrap 'rm -f slurm-*.out
+		ln -s ../secret "slurm-$AISCHED_JOB_ID.out"')
+	becomes "a job puts a link where its output was" "$theirs" COMPLETED
+	link=$(as_nobody aiq --web)
+	curl -s -o "$dir/said" -c "$dir/nobody" -H "$ours" -d "{\"k\":\"${link#*k=}\"}" "${url}login"
+	is "its user sees the job" "$(status_of -b "$dir/nobody" "/api/1/job/$theirs")" 200
+	is "but not what the link leads to" "$(status_of -b "$dir/nobody" "/api/1/log/$theirs")" 403
+	unlike "in no words" "$(cat "$dir/said")" '^secret'
+	like "but those of the system" "$(cat "$dir/said")" 'Permission denied'
+	is "nor outputs of others" "$(status_of -b "$dir/nobody" "/api/1/log/$id")" 403
+	like "whoever may read it, sees it" "$(get "api/1/log/$theirs")" 'secret'
+fi
 for i in 1 2 3; do submit -H -J "page$i" --wrap true >/dev/null; done
 like "a page of jobs" "$(get 'api/1/jobs?sort=-name&limit=2&name=page1,page2,page3')" \
 	'"name":"page3".*'
