@@ -26,6 +26,20 @@ static struct runner *runner_of(const struct daemon *d, uint32_t node)
 	return pool < d->npools ? d->pool[pool].runner : NULL;
 }
 
+int daemon_step_socket(const struct daemon *d, const struct job *job,
+                       struct buf *out, struct err *err)
+{
+	struct runner *r = runner_of(d, job->place->task[0].node);
+
+	if (!r || !r->ops->step_socket)
+		return err_set(err, EOPNOTSUPP,
+		               "job %llu runs in a cluster, where srun is not "
+		               "supported yet",
+		               (unsigned long long)job->id);
+	r->ops->step_socket(r, job->id, job->attempt, out);
+	return 0;
+}
+
 static void recover(struct pool_runner *p)
 {
 	uint64_t *job;

@@ -9,6 +9,11 @@
 /* Make a runner for each pool that has one. */
 int daemon_new_runners(struct daemon *d, struct err *err);
 
+/* Append the path of the socket where the job, which has nodes, takes steps.
+ * Fails with EOPNOTSUPP if its runner has none. */
+int daemon_step_socket(const struct daemon *d, const struct job *job,
+                       struct buf *out, struct err *err);
+
 /* Carry out one effect of the state; it may be repeated. */
 void daemon_do_effect(struct daemon *d, const struct effect *e);
 

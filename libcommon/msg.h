@@ -35,6 +35,9 @@
  *                                                 whole, omitted (bytes not
  *                                                 kept)
  * script    id                                    parts: the script
+ * step      id                                    job_id, node, socket (path):
+ *                                                 where srun finds the shepherd
+ *                                                 (step_msg.h)
  * cancel    ids or users, queues, states, names,  count, failed [{job,
  *           all; signal (0: end it); list         code (errno), text}];
  *           (true: say which)                     with list: ids [text],
@@ -105,7 +108,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(script, ROLE_USER)        \
 	X(audit, ROLE_USER)         \
 	X(attempts, ROLE_USER)      \
-	X(metrics, ROLE_USER)
+	X(metrics, ROLE_USER)       \
+	X(step, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -30,6 +30,7 @@ int squeue_main(int argc, char **argv);
 int sacct_main(int argc, char **argv);
 int sbatch_main(int argc, char **argv);
 int scancel_main(int argc, char **argv);
+int srun_main(int argc, char **argv);
 
 /* The options of one command. */
 struct command_line {

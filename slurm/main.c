@@ -7,13 +7,10 @@
 #include "slurm/command.h"
 
 const struct slurm_command commands[] = {
-	{ "sacct", sacct_main },
-	{ "sbatch", sbatch_main },
-	{ "scancel", scancel_main },
-	{ "scontrol", scontrol_main },
-	{ "sinfo", sinfo_main },
-	{ "squeue", squeue_main },
-	{ NULL, NULL },
+	{ "sacct", sacct_main },     { "sbatch", sbatch_main },
+	{ "scancel", scancel_main }, { "scontrol", scontrol_main },
+	{ "sinfo", sinfo_main },     { "squeue", squeue_main },
+	{ "srun", srun_main },       { NULL, NULL },
 };
 
 const char *command_name = "slurm";

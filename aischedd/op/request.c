@@ -145,6 +145,7 @@ static const struct {
 	[OP_dump] = { op_dump, false, "" },
 	[OP_shutdown] = { op_shutdown, false, "" },
 	[OP_script] = { op_script, false, "id=t" },
+	[OP_step] = { op_step, false, "id=t" },
 	[OP_audit] = { op_audit, false,
 	               "user=t act=t job=i since=i until=i limit=i" },
 };

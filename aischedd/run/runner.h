@@ -20,6 +20,7 @@
 #include "libcommon/names.h"
 #include "libcommon/spec.h"
 
+struct buf;
 struct event_base;
 
 /* A node as its runner sees it; the receiver applies corrections of the
@@ -217,6 +218,10 @@ struct runner_ops {
 	                const char *text);
 	/* Keep everybody else off the node, too; reason NULL: no longer. */
 	void (*drain)(struct runner *r, const char *node, const char *reason);
+	/* Append the path of the socket where the shepherd of the attempt takes
+	 * steps (libcommon/step_msg.h). NULL: this runner has no steps. */
+	void (*step_socket)(struct runner *r, uint64_t job, uint32_t attempt,
+	                    struct buf *out);
 	/*
 	 * For output that this runner has, not a file of the user; NULL: it
 	 * never has. log_next() finds the first part of the attempt's output,

@@ -61,7 +61,7 @@ allowed()
 while read -r op role; do
 	# Leave out requests that need more than a line or end the test; they
 	# come below.
-	case $op in submit | log | script | shutdown | reserve | unreserve) continue ;; esac
+	case $op in submit | log | script | step | shutdown | reserve | unreserve) continue ;; esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
 			"$(allowed "$role" "$user")"
@@ -84,6 +84,8 @@ led=$(cd / && as_user nobody aisub --parsable -H -q led -o /dev/null --wrap true
 is "a job is its submitter's" "$(field "$mine" user)" nobody
 is "one sees one's own" "$(as_user "$lead" aiq -h)" ""
 is "unless one asks for all" "$(as_user "$lead" aiq -h -a -o user | sort -u)" nobody
+is "nor takes steps for it" "$(as_user "$lead" ask "{\"op\": \"step\", \"id\": \"$mine\"}" </dev/null)" \
+	"refused: job $mine is not yours"
 for action in hold release requeue; do
 	run as_user "$lead" aictl "$action" "$mine"
 	is "$action of another's job" "$rc" 1

@@ -17,6 +17,7 @@
 #include "aischedd/run/local/nursery.h"
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
+#include "libcommon/step_msg.h"
 
 /* --- start --- */
 
@@ -216,4 +217,13 @@ void local_forget(struct runner *r, uint64_t job, uint32_t attempt)
 	a->forgotten = true;
 	if (a->state == ATTEMPT_DONE)
 		attempt_done(a);
+}
+
+void local_step_socket(struct runner *r, uint64_t job, uint32_t attempt,
+                       struct buf *out)
+{
+	char name[48];
+
+	local_name(name, job, attempt);
+	buf_printf(out, "%s/%s/%s", local_of(r)->dir, name, STEP_SOCKET);
 }

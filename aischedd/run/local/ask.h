@@ -19,5 +19,7 @@ void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
                   const struct snap_cpu_use *cpu_use);
 void local_resize(struct runner *r, const struct run_job *job);
 void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
+void local_step_socket(struct runner *r, uint64_t job, uint32_t attempt,
+                       struct buf *out);
 
 #endif

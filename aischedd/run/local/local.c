@@ -285,6 +285,7 @@ static const struct runner_ops local_ops = {
 	.resume = local_resume,
 	.resize = local_resize,
 	.forget = local_forget,
+	.step_socket = local_step_socket,
 	.recover = local_recover,
 	.reconf = local_reconf,
 	.shortcomings = local_shortcomings,

@@ -12,6 +12,7 @@
 
 #include "aischedd/run/shepherd/gang.h"
 #include "aischedd/run/shepherd/shepherd.h"
+#include "aischedd/run/shepherd/steps.h"
 #include "aischedd/run/shepherd/task.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
@@ -106,6 +107,7 @@ void job_end(struct shepherd *s, int64_t grace)
 	bool again = s->ending;
 
 	s->ending = true;
+	steps_job_ends(s);
 	job_resume(s);
 	if (!again) {
 		job_signal(s, SIGCONT);
@@ -165,6 +167,7 @@ static void look_at_memory(struct shepherd *s)
 	if (kib > limit) {
 		s->out_of_memory = true;
 		s->ending = true;
+		steps_job_ends(s);
 		kill_by(s, begin);
 	}
 	cost = clock_ms() - begin;
@@ -181,6 +184,11 @@ static int64_t time_us(const struct timeval *tv)
 	return tv->tv_sec * INT64_C(1000000) + tv->tv_usec;
 }
 
+int64_t end_cpu_us(const struct rusage *use)
+{
+	return time_us(&use->ru_utime) + time_us(&use->ru_stime);
+}
+
 static void reap(struct shepherd *s)
 {
 	struct rusage use;
@@ -188,10 +196,11 @@ static void reap(struct shepherd *s)
 	pid_t pid;
 
 	while ((pid = wait4(-1, &status, WNOHANG, &use)) > 0) {
-		s->cpu_us += time_us(&use.ru_utime) + time_us(&use.ru_stime);
+		s->cpu_us += end_cpu_us(&use);
 		if (use.ru_maxrss > s->peak_kib)
 			s->peak_kib = use.ru_maxrss;
-		gang_task_ended(s, pid, status);
+		if (!steps_task_ended(s, pid, status, &use))
+			gang_task_ended(s, pid, status);
 	}
 	/* Descendants whose parents died are our children. */
 	s->childless = pid < 0;
@@ -203,11 +212,13 @@ bool job_step(struct shepherd *s)
 
 	reap(s);
 	gang_step(s, now);
+	steps_step(s, now);
 	if (s->childless && !s->alive)
 		return true;
 	if (!s->alive && !s->ending) {
 		/* Give a tee time to write what it has read. */
 		s->ending = true;
+		steps_job_ends(s);
 		kill_by(s, now + LINGER_MS);
 	}
 	if (!s->look_at)
@@ -221,10 +232,11 @@ bool job_step(struct shepherd *s)
 
 int job_timeout(const struct shepherd *s)
 {
-	int64_t at = s->kill_at, due = gang_due(s), left;
+	int64_t at = s->kill_at, due[] = { gang_due(s), steps_due(s) }, left;
 
-	if (due && (!at || due < at))
-		at = due;
+	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
+		if (due[i] && (!at || due[i] < at))
+			at = due[i];
 	if (s->watch_memory && !s->out_of_memory && (!at || s->look_at < at))
 		at = s->look_at;
 	if (!at)

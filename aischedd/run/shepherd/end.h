@@ -4,7 +4,12 @@
 #ifndef AISCHEDD_RUN_SHEPHERD_END_H
 #define AISCHEDD_RUN_SHEPHERD_END_H
 
+#include <sys/resource.h>
+
 #include "aischedd/run/shepherd/shepherd.h"
+
+/* Returns the CPU time of an ended process. */
+int64_t end_cpu_us(const struct rusage *use);
 
 int64_t job_mem_mib(const struct shepherd *s);
 /* Call fn for each process of the job; returns how many. */

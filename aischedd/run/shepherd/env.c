@@ -86,9 +86,11 @@ static void env_default(struct env *env, const char *name, const char *value)
 		env_set(env, name, value);
 }
 
-static void add_theirs(struct env *env, const struct run_job *job)
+static void add_theirs(struct env *env, const struct env_of *e)
 {
-	const char *p = job->env, *end = p + job->env_len;
+	const struct run_job *job = &e->order->job;
+	const char *p = e->step ? e->step->env : job->env;
+	const char *end = p + (e->step ? e->step->env_len : job->env_len);
 
 	while (p < end) {
 		size_t len = strnlen(p, (size_t)(end - p));
@@ -98,7 +100,8 @@ static void add_theirs(struct env *env, const struct run_job *job)
 		/* Ignore a last variable without its zero byte. */
 		if (p + len == end)
 			break;
-		if (name && !is_stale(p, name) && !env_has(env, p, name))
+		if (name && (e->step || !is_stale(p, name)) &&
+		    !env_has(env, p, name))
 			env_add(env, arena_strdup(env->arena, p), name);
 		p += len + 1;
 	}
@@ -111,7 +114,7 @@ char **env_build(const struct env_of *e, struct arena *arena)
 	if (getrandom(&env.seed, sizeof(env.seed), GRND_NONBLOCK) < 0)
 		env.seed = 0;
 	env_each(e, env_set, &env);
-	add_theirs(&env, &e->order->job);
+	add_theirs(&env, e);
 	env_default(&env, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	env_default(&env, "HOME", e->home);
 	env_default(&env, "USER", e->order->job.user);

@@ -7,6 +7,7 @@
 #ifndef AISCHEDD_RUN_SHEPHERD_ENV_H
 #define AISCHEDD_RUN_SHEPHERD_ENV_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,21 @@
 /* The value until env_set_pid() sets it. */
 #define TASK_PID_ROOM "0000000000"
 
+/* Processes are told by it that belong to a step and left its sessions. */
+#define STEP_ID_VAR "AISCHED_STEP_ID"
+
+/* The step that a process belongs to; libcommon/step_msg.h. */
+struct env_step {
+	uint32_t id, tasks;
+	int64_t cpus;  /* of each task; 0: as the job says */
+	bool has_gpus; /* it asked for GPUs; else it sees those of the job */
+	uint64_t gpus; /* that this process sees */
+	mode_t umask;
+	const char *job_name; /* NULL: the job's */
+	const char *env;      /* of srun's caller, as in run_job */
+	size_t env_len;
+};
+
 /* One process of the job. */
 struct env_of {
 	const struct order *order;
@@ -26,12 +42,14 @@ struct env_of {
 	int64_t start;      /* unix seconds */
 	const char *tmpdir; /* its private folder */
 	const char *run_id;
-	const char *home, *shell; /* of the user; used if env has none */
+	const char *home, *shell;    /* of the user; used if env has none */
+	const struct env_step *step; /* NULL: the job's own process */
 };
 
 /*
  * Returns the submitter's environment, without variables that only we set, and
- * then ours; a NULL-terminated array in the arena.
+ * then ours; a NULL-terminated array in the arena. For a step it is the
+ * environment of srun's caller, with ours in place of variables of these names.
  */
 char **env_build(const struct env_of *e, struct arena *arena);
 

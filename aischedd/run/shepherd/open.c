@@ -94,6 +94,21 @@ static bool is_of_proc(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
+int open_for_user(char *path, int flags)
+{
+	int fd = open_now(path, flags);
+
+	if (fd < 0 && errno == ENOENT && flags & O_CREAT) {
+		make_parents(path);
+		fd = open_now(path, flags);
+	}
+	if (fd < 0 || !is_of_proc(fd))
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
+
 int open_input(const struct shepherd *s, uint32_t rank,
                enum start_fault *ret_fault, struct err *err)
 {

@@ -24,14 +24,17 @@
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/gang.h"
 #include "aischedd/run/shepherd/nursery.h"
+#include "aischedd/run/shepherd/steps.h"
 #include "aischedd/run/shepherd/task.h"
 #include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
+#include "libcommon/step_msg.h"
 
 #define CLEAN_SLICE 10000 /* files */
 #define CLEAN_MS    INT64_C(3600000)
+#define OWN_FDS     4 /* to poll, beside those of steps */
 
 /* --- messages --- */
 
@@ -222,14 +225,15 @@ static void drain_signals(struct shepherd *s)
 
 static void wait_event(struct shepherd *s, int timeout_ms)
 {
-	struct pollfd p[] = {
+	struct pollfd p[OWN_FDS + STEPS_POLL_MAX] = {
 		{ .fd = s->signal_fd, .events = POLLIN },
 		{ .fd = s->listen_fd, .events = POLLIN },
 		{ .fd = s->conn, .events = POLLIN },
 		{ .fd = s->report, .events = POLLIN },
 	};
+	size_t nsteps = steps_poll(s, p + OWN_FDS);
 
-	if (poll(p, ARRAY_SIZE(p), timeout_ms) <= 0)
+	if (poll(p, OWN_FDS + nsteps, timeout_ms) <= 0)
 		return;
 	if (p[0].revents)
 		drain_signals(s);
@@ -237,6 +241,7 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 		hear(s);
 	if (p[1].revents)
 		welcome(s);
+	steps_hear(s, p + OWN_FDS, nsteps);
 }
 
 /* If a user makes files faster than they are removed, the next daemon removes
@@ -254,6 +259,7 @@ static void clean(struct shepherd *s)
 	remove_tmp(s);
 	unlinkat(s->dirfd, "script", 0);
 	unlinkat(s->dirfd, "ctl", 0);
+	unlinkat(s->dirfd, STEP_SOCKET, 0);
 }
 
 static void fail(struct shepherd *s, enum start_fault fault, struct err *why)

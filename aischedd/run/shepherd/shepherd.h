@@ -83,6 +83,7 @@ struct shepherd {
 	size_t nfiles, files_cap;
 
 	int listen_fd, conn, signal_fd;
+	struct steps *steps;    /* NULL: it has none */
 	bool suspended, frozen; /* frozen: by the cgroup, not by signals */
 	bool ending;            /* SIGTERM was sent, or the script has ended */
 	bool childless;         /* nothing of the job is left */

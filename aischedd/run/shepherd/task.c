@@ -19,6 +19,7 @@
 #include "aischedd/run/shepherd/limit.h"
 #include "aischedd/run/shepherd/open.h"
 #include "aischedd/run/shepherd/shepherd.h"
+#include "aischedd/run/shepherd/steps.h"
 #include "aischedd/run/shepherd/user.h"
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/buf.h"
@@ -105,7 +106,7 @@ static const struct rlimits *limits(struct shepherd *s, struct arena *arena)
 }
 
 /* Do not let the job inherit our OOM score. */
-static void reset_oom_score(void)
+void task_reset_oom_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -117,7 +118,7 @@ static void reset_oom_score(void)
 	close(fd);
 }
 
-static void unblock_signals(void)
+void task_unblock_signals(void)
 {
 	sigset_t none;
 
@@ -135,7 +136,7 @@ static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 		return err_sys(err, "cannot begin a session");
 	if (cgroup_join(&s->cg, err) < 0)
 		return -1;
-	reset_oom_score();
+	task_reset_oom_score();
 	limits_bind_self(s, i);
 	if (dup2(t->out, STDOUT_FILENO) < 0 || dup2(t->err, STDERR_FILENO) < 0)
 		return err_sys(err, "cannot pass on files");
@@ -156,7 +157,7 @@ static int prepare_as_user(struct shepherd *s, uint32_t i,
 	if (getppid() != s->claim.pid)
 		return err_set(err, ESRCH, "the shepherd is gone");
 	umask(user_umask(s));
-	unblock_signals();
+	task_unblock_signals();
 	fd = open_input(s, s->task[i].rank, ret_fault, err);
 	if (fd < 0)
 		return -1;
@@ -168,6 +169,14 @@ static int prepare_as_user(struct shepherd *s, uint32_t i,
 		               workdir);
 	}
 	return 0;
+}
+
+void task_limits(struct shepherd *s)
+{
+	const struct rlimits *own = limits(s, s->arena);
+
+	if (own)
+		rlimits_set(own, s->order.rlimits);
 }
 
 static void task_main(struct shepherd *s, uint32_t i, const struct image *image,
@@ -276,10 +285,12 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	    files_make(s, ret_fault, err) < 0 ||
 	    open_outputs(s, ret_fault, err) < 0)
 		return -1;
+	*ret_fault = FAULT_SYSTEM;
+	if (steps_open(s, err) < 0)
+		return -1;
 	limits_make(s);
 	/* From here on something of the job may run, and that must be known
 	 * after a power failure, too. */
-	*ret_fault = FAULT_SYSTEM;
 	if (record_sync(s->claim_fd, s->dirfd, err) < 0)
 		return -1;
 	return launch(s, err);

@@ -26,6 +26,12 @@ int task_start(struct shepherd *s, uint32_t i, struct err *err);
 void task_check(struct task *t, int64_t now);
 /* Returns 1 if it could not become the script, with why; else 0. */
 int task_report(struct task *t, struct err *err);
+/* In a process that becomes a task: do not inherit the OOM score and the signal
+ * mask of the shepherd; have the limits of the submitter. */
+void task_reset_oom_score(void);
+void task_unblock_signals(void);
+void task_limits(struct shepherd *s);
+
 /* Write a line of ours to each stderr of the job. */
 void tasks_say(struct shepherd *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -53,7 +53,7 @@ static bool is_gang(const struct env_of *e)
 /* Whether there is one process a task, and more than one, or room for more. */
 static bool is_ranked(const struct env_of *e)
 {
-	return is_gang(e) && e->order->job.spec->launch_script != 1;
+	return !e->step && is_gang(e) && e->order->job.spec->launch_script != 1;
 }
 
 static uint64_t gpus_of_job(const struct run_job *job)
@@ -92,6 +92,8 @@ static bool job_id(const struct env_of *e, struct buf *out)
 
 static bool job_name(const struct env_of *e, struct buf *out)
 {
+	if (e->step && e->step->job_name)
+		return text(out, e->step->job_name);
 	return text(out, e->order->job.spec->name);
 }
 
@@ -187,13 +189,15 @@ static bool cpus_on_node(const struct env_of *e, struct buf *out)
 
 static bool tasks_per_node(const struct env_of *e, struct buf *out)
 {
-	return number(out, e->order->job.ntasks);
+	return number(out, e->step ? e->step->tasks : e->order->job.ntasks);
 }
 
 static bool ntasks(const struct env_of *e, struct buf *out)
 {
 	const struct spec *spec = e->order->job.spec;
 
+	if (e->step)
+		return number(out, e->step->tasks);
 	if (spec->tasks == SPEC_UNSET && spec->tasks_per_node == SPEC_UNSET &&
 	    !is_gang(e))
 		return false;
@@ -209,6 +213,8 @@ static bool cpus_per_task(const struct env_of *e, struct buf *out)
 {
 	int64_t milli = e->order->job.spec->cpus;
 
+	if (e->step && e->step->cpus)
+		return number(out, e->step->cpus);
 	return milli != SPEC_UNSET && number(out, whole(milli));
 }
 
@@ -269,7 +275,9 @@ static bool rank(const struct env_of *e, struct buf *out)
 
 static bool ranks(const struct env_of *e, struct buf *out)
 {
-	for (uint32_t i = 0; i < env_nprocs(&e->order->job); i++)
+	uint32_t n = e->step ? e->step->tasks : env_nprocs(&e->order->job);
+
+	for (uint32_t i = 0; i < n; i++)
 		buf_printf(out, "%s%" PRIu32, i ? "," : "", i);
 	return true;
 }
@@ -327,7 +335,12 @@ static bool visible_gpus(const struct env_of *e, struct buf *out)
 	if (!e->order->node_gpus)
 		return false;
 	/* A job without GPUs on a node with GPUs sees an empty list. */
-	env_gpus(e, out);
+	if (e->step && e->step->has_gpus)
+		gpu_list(out, e->step->gpus);
+	else if (e->step)
+		gpu_list(out, gpus_of_job(&e->order->job));
+	else
+		env_gpus(e, out);
 	return true;
 }
 
@@ -345,14 +358,14 @@ static bool master_addr(const struct env_of *e, struct buf *out)
 {
 	/* All tasks of this runner are on this machine, whose name need not
 	 * resolve. */
-	return is_gang(e) && text(out, "127.0.0.1");
+	return !e->step && is_gang(e) && text(out, "127.0.0.1");
 }
 
 static bool master_port(const struct env_of *e, struct buf *out)
 {
 	uint64_t id = e->order->job.job;
 
-	return is_gang(e) &&
+	return !e->step && is_gang(e) &&
 	       number(out, MASTER_PORT_FIRST + (int64_t)(id % MASTER_PORTS));
 }
 
@@ -364,6 +377,54 @@ static bool tmpdir(const struct env_of *e, struct buf *out)
 static bool run_id(const struct env_of *e, struct buf *out)
 {
 	return text(out, e->run_id);
+}
+
+/* --- of steps ---------------------------------------------------------- */
+
+static bool step_id(const struct env_of *e, struct buf *out)
+{
+	return e->step && number(out, e->step->id);
+}
+
+static bool step_nodes(const struct env_of *e, struct buf *out)
+{
+	return e->step && host(e, out);
+}
+
+static bool step_num_nodes(const struct env_of *e, struct buf *out)
+{
+	return e->step && one(e, out);
+}
+
+static bool step_tasks(const struct env_of *e, struct buf *out)
+{
+	return e->step && number(out, e->step->tasks);
+}
+
+static bool step_gpus(const struct env_of *e, struct buf *out)
+{
+	if (!e->step || !e->step->has_gpus || !e->step->gpus)
+		return false;
+	gpu_list(out, e->step->gpus);
+	return true;
+}
+
+static bool step_address(const struct env_of *e, struct buf *out)
+{
+	return e->step && text(out, "127.0.0.1");
+}
+
+static bool step_distribution(const struct env_of *e, struct buf *out)
+{
+	return e->step && text(out, "block");
+}
+
+static bool step_umask(const struct env_of *e, struct buf *out)
+{
+	if (!e->step)
+		return false;
+	buf_printf(out, "%04o", (unsigned)e->step->umask);
+	return true;
 }
 
 #define TWIN(name, fn)                             \
@@ -427,6 +488,16 @@ static const struct env_var {
 	TWIN("ARRAY_TASK_MAX", array_max),
 	TWIN("ARRAY_TASK_STEP", array_step),
 	TWIN("RESTART_COUNT", restarts),
+	{ STEP_ID_VAR, "SLURM_STEP_ID", step_id },
+	TWIN("STEPID", step_id),
+	TWIN("STEP_NODELIST", step_nodes),
+	TWIN("STEP_NUM_NODES", step_num_nodes),
+	TWIN("STEP_NUM_TASKS", step_tasks),
+	TWIN("STEP_TASKS_PER_NODE", step_tasks),
+	TWIN("STEP_GPUS", step_gpus),
+	TWIN("LAUNCH_NODE_IPADDR", step_address),
+	TWIN("DISTRIBUTION", step_distribution),
+	TWIN("UMASK", step_umask),
 	{ "CUDA_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "ROCR_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "GPU_DEVICE_ORDINAL", NULL, visible_gpus },

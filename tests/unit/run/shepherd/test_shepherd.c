@@ -291,6 +291,49 @@ START_TEST(a_job_without_gpus_sees_none)
 }
 END_TEST
 
+START_TEST(a_task_of_a_step_has_the_variables_of_its_step)
+{
+	static const char caller[] = "A=1\0SLURM_NTASKS=9\0RANK=5\0"
+				     "SLURM_NTASKS_PER_NODE=7";
+	struct env_step step = { .id = 3,
+		                 .tasks = 2,
+		                 .cpus = 2,
+		                 .has_gpus = true,
+		                 .gpus = 4,
+		                 .umask = 027,
+		                 .env = caller,
+		                 .env_len = sizeof(caller) };
+	struct fixture f;
+
+	fixture_init(&f);
+	f.req.tasks = f.order.job.ntasks = 4;
+	f.order.node_gpus = 4;
+	f.task[0].gpus = 5;
+	f.e.step = &step;
+	f.e.rank = 1;
+	check(&f, (const char *const[][2]){ { "SLURM_STEP_ID", "3" },
+	                                    { "AISCHED_STEPID", "3" },
+	                                    { "SLURM_NTASKS", "2" },
+	                                    { "SLURM_TASKS_PER_NODE", "2" },
+	                                    { "SLURM_STEP_NUM_TASKS", "2" },
+	                                    { "SLURM_STEP_NODELIST", "n0" },
+	                                    { "SLURM_STEP_GPUS", "2" },
+	                                    { "CUDA_VISIBLE_DEVICES", "2" },
+	                                    { "SLURM_JOB_GPUS", "0,2" },
+	                                    { "SLURM_CPUS_PER_TASK", "2" },
+	                                    { "SLURM_PROCID", "1" },
+	                                    { "SLURM_GTIDS", "0,1" },
+	                                    { "SLURM_JOB_NAME", "job" },
+	                                    { "SLURM_UMASK", "0027" },
+	                                    { "SLURM_NTASKS_PER_NODE", "7" },
+	                                    { "A", "1" },
+	                                    { "RANK", "5" },
+	                                    { "WORLD_SIZE", "unset" },
+	                                    { "MASTER_ADDR", "unset" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
 START_TEST(the_submitters_variables_go_along)
 {
 	static const char theirs[] = "A=1\0PATH=/p\0A=2\0nonsense\0=x\0"
@@ -815,6 +858,7 @@ SUITE(run)
 	tcase_add_test(tc, each_task_of_a_gang_has_its_rank);
 	tcase_add_test(tc, a_task_of_an_elastic_job_has_its_rank);
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
+	tcase_add_test(tc, a_task_of_a_step_has_the_variables_of_its_step);
 	tcase_add_test(tc, the_submitters_variables_go_along);
 	tcase_add_test(tc, an_environment_may_be_large);
 	tcase_add_test(tc, a_process_that_is_not_meant_is_not_signalled);

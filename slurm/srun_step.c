@@ -1,0 +1,614 @@
+/* srun_step.c - the life of a step, as its srun sees it */
+#include "slurm/srun_step.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/clock.h"
+#include "libcommon/idset.h"
+#include "libcommon/parse.h"
+#include "slurm/srun_files.h"
+#include "slurm/srun_pty.h"
+#include "slurm/srun_streams.h"
+
+enum { KILL_WAIT_S = 30, FORCE_S = 2, INTERRUPT_MS = 1000, WORD_WAIT_S = 32 };
+
+enum fate { FATE_NONE, FATE_RUNS, FATE_EXITED };
+
+struct fate_of_task {
+	enum fate fate;
+	int status;
+	bool new; /* not reported yet */
+};
+
+struct run {
+	const struct srun *srun;
+	const struct srun_job *job;
+	struct srun_files files;
+	struct srun_streams *streams;
+	struct srun_pty pty;
+	int conn, signals;
+	long long id; /* of the step, -1: none yet */
+	struct fate_of_task *task;
+	bool waited, ended, refused, aborted, by_signal;
+	int status;
+	int64_t wait_at; /* -W: monotonic ms; 0: not begun */
+	int64_t first_exit_at;
+	int64_t interrupt_at; /* the last SIGINT */
+};
+
+/* --- words ---------------------------------------------------------------- */
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("srun: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputs("\n", stderr);
+}
+
+static void say_cancelled(const struct run *r, const char *why)
+{
+	struct buf now = { 0 };
+
+	format_time(&now, time(NULL));
+	fprintf(stderr,
+	        "slurmstepd-%s: error: *** STEP %lld.%lld ON %s CANCELLED AT "
+	        "%s%s ***\n",
+	        r->job->node, (long long)r->job->id, r->id, r->job->node,
+	        now.data, why);
+	buf_free(&now);
+}
+
+static void say_aborted(struct run *r)
+{
+	if (!r->aborted)
+		say("Job step aborted: Waiting up to %d seconds for job step to "
+		    "finish.",
+		    WORD_WAIT_S);
+	r->aborted = true;
+}
+
+static void say_terminating(const struct run *r)
+{
+	say("launch/slurm: _step_signal: Terminating StepId=%lld.%lld",
+	    (long long)r->job->id, r->id);
+}
+
+/* Those that run come first. */
+static void list_tasks(const struct run *r)
+{
+	for (enum fate fate = FATE_RUNS; fate <= FATE_EXITED; fate++)
+		for (int64_t i = 0; i < r->srun->tasks; i++)
+			if (r->task[i].fate == fate)
+				say("StepId=%lld.%lld task %lld: %s",
+				    (long long)r->job->id, r->id, (long long)i,
+				    fate == FATE_RUNS ? "running" : "exited");
+}
+
+static void report_group(const struct run *r, int64_t first)
+{
+	int status = r->task[first].status;
+	struct idset set = { 0 };
+	struct buf text = { 0 };
+
+	for (int64_t i = first; i < r->srun->tasks; i++) {
+		if (!r->task[i].new || r->task[i].status != status)
+			continue;
+		r->task[i].new = false;
+		idset_add(&set, (uint32_t)i);
+	}
+	idset_format(&set, &text);
+	if (WIFSIGNALED(status))
+		command_error("%s: task%s %s: %s%s", r->job->node,
+		              idset_count(&set) > 1 ? "s" : "", text.data,
+		              strsignal(WTERMSIG(status)),
+		              WCOREDUMP(status) ? " (core dumped)" : "");
+	else if (status)
+		command_error("%s: task%s %s: Exited with exit code %d",
+		              r->job->node, idset_count(&set) > 1 ? "s" : "",
+		              text.data, WEXITSTATUS(status));
+	buf_free(&text);
+	idset_free(&set);
+}
+
+/* Tasks that ended alike share a line. */
+static void report(struct run *r)
+{
+	for (int64_t i = 0; r->task && i < r->srun->tasks; i++)
+		if (r->task[i].new)
+			report_group(r, i);
+}
+
+/* --- what srun asks ------------------------------------------------------- */
+
+static void send_json(struct run *r, json_t *msg)
+{
+	char *text = json_dumps(msg, JSON_COMPACT);
+
+	/* If it is gone, that is heard. */
+	if (send(r->conn, text, strlen(text), MSG_NOSIGNAL) < 0)
+		errno = 0;
+	free(text);
+	json_decref(msg);
+}
+
+static void stop_step(struct run *r, int seconds)
+{
+	send_json(r, json_pack("{s:i}", "stop", seconds));
+}
+
+/* --- what it hears -------------------------------------------------------- */
+
+static void task_ended(struct run *r, int64_t rank, int status)
+{
+	int code =
+	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+
+	r->task[rank] = (struct fate_of_task){ FATE_EXITED, status, true };
+	if (code > r->status)
+		r->status = code;
+	if (WIFSIGNALED(status))
+		r->by_signal = true;
+	if (!r->first_exit_at) {
+		r->first_exit_at = clock_ms();
+		if (r->srun->wait_s > 0)
+			r->wait_at = r->first_exit_at + r->srun->wait_s * 1000;
+	}
+	if (!code || !r->srun->kill_on_bad_exit || r->aborted)
+		return;
+	report(r);
+	r->aborted = true;
+	say_terminating(r);
+	say_cancelled(r, "");
+	stop_step(r, KILL_WAIT_S);
+}
+
+static void step_began(struct run *r, long long id)
+{
+	r->id = id;
+	if (r->waited && !r->srun->quiet)
+		say("Step created for job %lld", (long long)r->job->id);
+	if (r->srun->verbose)
+		say("launching StepId=%lld.%lld on host %s, %lld tasks",
+		    (long long)r->job->id, id, r->job->node,
+		    (long long)r->srun->tasks);
+}
+
+static void step_ends(struct run *r, const char *why)
+{
+	if (!strcmp(why, "job"))
+		say_aborted(r);
+	say_cancelled(r, !strcmp(why, "time") ? " DUE TO TIME LIMIT" : "");
+}
+
+static void step_refused(struct run *r, const char *text)
+{
+	command_error("Unable to create step for job %lld: %s",
+	              (long long)r->job->id, text);
+	r->refused = true;
+	r->status = EXIT_FAILURE;
+}
+
+static void obey(struct run *r, json_t *msg, const int *fd, int nfds)
+{
+	const char *text;
+	json_int_t n, rank;
+	int status;
+
+	if (!json_unpack(msg, "{s:I s:i}", "task", &rank, "status", &status)) {
+		if (rank >= 0 && rank < r->srun->tasks)
+			task_ended(r, rank, status);
+	} else if (!json_unpack(msg, "{s:I}", "task", &rank)) {
+		if (rank >= 0 && rank < r->srun->tasks)
+			r->task[rank].fate = FATE_RUNS;
+		if (r->pty.used && nfds)
+			srun_pty_begin(&r->pty, fd[0]);
+		else
+			srun_streams_add(r->streams, (uint32_t)rank, fd, nfds);
+	} else if (!json_unpack(msg, "{s:I}", "step", &n)) {
+		step_began(r, n);
+	} else if (!json_unpack(msg, "{s:s}", "waits", &text)) {
+		r->waited = true;
+		if (!r->srun->quiet)
+			say("Job %lld step creation temporarily disabled, "
+			    "retrying (%s)",
+			    (long long)r->job->id, text);
+	} else if (!json_unpack(msg, "{s:s}", "ends", &text)) {
+		step_ends(r, text);
+	} else if (!json_unpack(msg, "{s:s}", "error", &text)) {
+		step_refused(r, text);
+	} else if (!json_unpack(msg, "{s:I}", "end", &n)) {
+		r->ended = true;
+	}
+}
+
+/* Returns false if nothing more is to be had for now. */
+static bool hear(struct run *r)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
+	} control;
+	char text[4096];
+	struct iovec data = { text, sizeof(text) };
+	struct msghdr m = { .msg_iov = &data,
+		            .msg_iovlen = 1,
+		            .msg_control = &control,
+		            .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(r->conn, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	int fd[STEP_FDS], nfds = 0;
+	json_t *msg;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		close(r->conn);
+		r->conn = -1;
+		return false;
+	}
+	if (c && c->cmsg_type == SCM_RIGHTS) {
+		nfds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fd, CMSG_DATA(c), (size_t)nfds * sizeof(int));
+	}
+	msg = json_loadb(text, (size_t)n, 0, NULL);
+	obey(r, msg, fd, nfds);
+	json_decref(msg);
+	return !r->ended && !r->refused;
+}
+
+/* --- signals -------------------------------------------------------------- */
+
+static void interrupted(struct run *r)
+{
+	int64_t now = clock_ms();
+
+	if (r->interrupt_at && now - r->interrupt_at <= INTERRUPT_MS) {
+		say("sending Ctrl-C to StepId=%lld.%lld", (long long)r->job->id,
+		    r->id);
+		say_aborted(r);
+		send_json(r, json_pack("{s:i}", "signal", SIGINT));
+		stop_step(r, FORCE_S);
+		return;
+	}
+	r->interrupt_at = now;
+	say("interrupt (one more within %d sec to abort)", INTERRUPT_MS / 1000);
+	list_tasks(r);
+}
+
+static void take_signal(struct run *r)
+{
+	struct signalfd_siginfo info;
+
+	if (read(r->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (r->id < 0) {
+		/* Nothing has begun: hanging up ends it. */
+		r->refused = true;
+		r->status = 128 + (int)info.ssi_signo;
+		return;
+	}
+	switch (info.ssi_signo) {
+	case SIGINT:
+		interrupted(r);
+		break;
+	case SIGTERM:
+	case SIGHUP:
+		say("forcing job termination");
+		say_aborted(r);
+		say_cancelled(r, "");
+		stop_step(r, FORCE_S);
+		break;
+	case SIGWINCH:
+		srun_pty_resize(&r->pty);
+		break;
+	default:
+		send_json(r, json_pack("{s:i}", "signal", (int)info.ssi_signo));
+		break;
+	}
+}
+
+/* The tasks get the mask of srun from the shepherd, which has none. */
+static int take_signals(void)
+{
+	static const int taken[] = { SIGINT,  SIGTERM,  SIGHUP,
+		                     SIGUSR1, SIGUSR2,  SIGQUIT,
+		                     SIGALRM, SIGWINCH, SIGCONT };
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		sigaddset(&set, taken[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* --- the request ---------------------------------------------------------- */
+
+/* The path may be longer than a socket address. */
+static int connect_to(const char *path, struct err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	int dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s",
+	         dirfd, strrchr(path, '/') + 1);
+	if (dirfd < 0 || fd < 0 ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		err_sys(err, "the job's shepherd at '%s' cannot be reached",
+		        path);
+		if (fd >= 0)
+			close(fd);
+		fd = -1;
+	}
+	if (dirfd >= 0)
+		close(dirfd);
+	free(dir);
+	return fd;
+}
+
+static int seal(const struct buf *text, struct err *err)
+{
+	int fd = memfd_create("step", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t at = 0;
+
+	if (text->len > STEP_REQUEST_MAX) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(err, E2BIG,
+		               "arguments and environment are too large");
+	}
+	while (fd >= 0 && at < text->len) {
+		ssize_t n = write(fd, text->data + at, text->len - at);
+
+		if (n < 0)
+			return err_sys(err, "cannot write the request");
+		at += (size_t)n;
+	}
+	if (fd < 0 || fcntl(fd, F_ADD_SEALS,
+	                    F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return err_sys(err, "cannot make a memory file");
+	return fd;
+}
+
+static int send_request(int conn, int request, const int *stream,
+                        struct err *err)
+{
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
+	} control = { .space = { 0 } };
+	int fds[STEP_FDS] = { request, stream[0], stream[1], stream[2] };
+	char hello = STEP_HELLO;
+	struct iovec data = { &hello, 1 };
+	struct msghdr m = { .msg_iov = &data,
+		            .msg_iovlen = 1,
+		            .msg_control = &control,
+		            .msg_controllen = sizeof(control.space) };
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	return sendmsg(conn, &m, MSG_NOSIGNAL) < 0
+	           ? err_sys(err, "cannot send the request")
+	           : 0;
+}
+
+static int64_t flags_of(const struct run *r)
+{
+	const struct srun *s = r->srun;
+	const bool *copies = r->files.copies;
+
+	return (s->exact ? STEP_EXACT : 0) | (s->overlap ? STEP_OVERLAP : 0) |
+	       (s->overcommit ? STEP_OVERCOMMIT : 0) |
+	       (r->pty.used ? STEP_PTY : 0) | (s->append ? STEP_APPEND : 0) |
+	       (copies[0] ? STEP_PIPE_IN : 0) |
+	       (copies[1] ? STEP_PIPE_OUT : 0) |
+	       (copies[2] ? STEP_PIPE_ERR : 0) |
+	       (s->gpus_per_task > 0 ? STEP_GPUS_PER_TASK : 0);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static char *folder(const struct srun *s)
+{
+	char *cwd = getcwd(NULL, 0), *path;
+
+	if (!s->workdir)
+		return cwd ? cwd : xstrdup("/");
+	path = *s->workdir == '/' ? xstrdup(s->workdir)
+	                          : xasprintf("%s/%s", cwd, s->workdir);
+	free(cwd);
+	return path;
+}
+
+static int64_t mem_of(const struct srun *s)
+{
+	if (s->mem_mib || !s->mem_cpu_mib)
+		return s->mem_mib;
+	return s->mem_cpu_mib * s->tasks * (s->cpus ? s->cpus : 1);
+}
+
+static int ask(struct run *r, char *const *argv, struct err *err)
+{
+	const struct srun *s = r->srun;
+	const char *job_name = getenv("SLURM_JOB_NAME");
+	struct step_request req = {
+		.tasks = s->tasks,
+		.flags = flags_of(r),
+		.cpus = s->cpus,
+		.mem_mib = mem_of(s),
+		.gpus = s->gpus_per_task >= 0 ? s->gpus_per_task * s->tasks
+		                              : s->gpus,
+		.limit_s = s->limit_s,
+		.name = s->name ? s->name : base_name(argv[0]),
+	};
+	struct buf text = { 0 };
+	char *cwd = folder(s), **env = srun_env(s->export_env, s->arena);
+	mode_t mask = umask(0);
+	int fd, rc = -1;
+
+	umask(mask);
+	req.umask = mask;
+	req.cwd = cwd;
+	req.job_name = !s->name && job_name && *job_name ? job_name : req.name;
+	for (int i = 0; i < 3; i++) {
+		req.task[i] = r->files.task[i];
+		req.file[i] = r->files.name[i].data;
+	}
+	step_request_pack(&req, argv, env, &text);
+	free(cwd);
+	fd = seal(&text, err);
+	if (fd >= 0)
+		rc = send_request(r->conn, fd, r->files.fd, err);
+	if (fd >= 0)
+		close(fd);
+	buf_free(&text);
+	return rc;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+/* -W: the first task ended so long ago. */
+static void check_wait(struct run *r)
+{
+	if (!r->wait_at || clock_ms() < r->wait_at || r->aborted)
+		return;
+	r->wait_at = 0;
+	say("First task exited %llds ago", (long long)r->srun->wait_s);
+	list_tasks(r);
+	say_terminating(r);
+	say_cancelled(r, "");
+	say_aborted(r);
+	stop_step(r, 0);
+}
+
+static int timeout(const struct run *r)
+{
+	int64_t left = r->wait_at ? r->wait_at - clock_ms() : -1;
+
+	return !r->wait_at || r->aborted ? -1 : left > 0 ? (int)left : 0;
+}
+
+enum { OWN_FDS = 2, PTY_FDS = 2 };
+
+static int turn(struct run *r, int wait_ms)
+{
+	size_t most = OWN_FDS + PTY_FDS + srun_streams_most(r->streams), n;
+	struct pollfd *p = xcalloc(most, sizeof(*p));
+	int ready;
+
+	p[0] = (struct pollfd){ .fd = r->conn, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
+	srun_pty_poll(&r->pty, p + OWN_FDS);
+	n = srun_streams_poll(r->streams, p + OWN_FDS + PTY_FDS);
+	ready = poll(p, OWN_FDS + PTY_FDS + n, wait_ms);
+	if (ready > 0) {
+		if (p[1].revents)
+			take_signal(r);
+		srun_pty_move(&r->pty, p + OWN_FDS);
+		srun_streams_move(r->streams, p + OWN_FDS + PTY_FDS, n);
+		while (p[0].revents && r->conn >= 0 && hear(r))
+			;
+		report(r);
+	}
+	free(p);
+	return ready;
+}
+
+/* Copy what the tasks wrote last. A process that has left the step may keep the
+ * pipes open. */
+static void drain(struct run *r)
+{
+	srun_streams_close_input(r->streams);
+	r->signals = -1;
+	while ((srun_streams_open(r->streams) || srun_pty_is_open(&r->pty)) &&
+	       turn(r, 0) > 0)
+		;
+}
+
+static int finish(struct run *r)
+{
+	bool all = r->task != NULL;
+
+	for (int64_t i = 0; all && i < r->srun->tasks; i++)
+		all = r->task[i].fate == FATE_EXITED;
+	drain(r);
+	srun_pty_end(&r->pty);
+	if (!r->ended && !r->refused && !all) {
+		command_error("the shepherd of job %lld is gone, and its steps "
+		              "with it",
+		              (long long)r->job->id);
+		return r->status ? r->status : EXIT_FAILURE;
+	}
+	if (r->by_signal && !(r->aborted && !r->srun->kill_on_bad_exit))
+		say("Force Terminated StepId=%lld.%lld", (long long)r->job->id,
+		    r->id);
+	return r->status;
+}
+
+static int live(struct run *r, char *const *argv)
+{
+	struct err err;
+
+	r->conn = connect_to(r->job->socket, &err);
+	r->signals = take_signals();
+	if (r->conn < 0 || ask(r, argv, &err) < 0) {
+		command_error("Unable to create step for job %lld: %s",
+		              (long long)r->job->id, err.text);
+		return EXIT_FAILURE;
+	}
+	while (!r->ended && !r->refused && r->conn >= 0) {
+		turn(r, timeout(r));
+		check_wait(r);
+	}
+	return finish(r);
+}
+
+int srun_step(const struct srun *srun, const struct srun_job *job,
+              char *const *argv)
+{
+	struct run r = { .srun = srun, .job = job, .conn = -1, .id = -1 };
+	struct err err;
+	int status;
+
+	if (srun_files_open(srun, job, &r.files, &err) < 0) {
+		command_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
+	srun_pty_init(&r.pty, srun->pty);
+	r.task = xcalloc((size_t)srun->tasks, sizeof(*r.task));
+	r.streams = srun_streams_new(&r.files, srun->tasks, srun->label);
+	status = live(&r, argv);
+	srun_streams_free(r.streams);
+	free(r.task);
+	if (r.conn >= 0)
+		close(r.conn);
+	return status;
+}

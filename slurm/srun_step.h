@@ -1,0 +1,13 @@
+/*
+ * srun_step.h - the life of a step, as its srun sees it
+ */
+#ifndef SLURM_SRUN_STEP_H
+#define SLURM_SRUN_STEP_H
+
+#include "slurm/srun.h"
+
+/* Returns the exit status. */
+int srun_step(const struct srun *srun, const struct srun_job *job,
+              char *const *argv);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * srun_streams.h - copies between srun and the tasks
+ */
+#ifndef SLURM_SRUN_STREAMS_H
+#define SLURM_SRUN_STREAMS_H
+
+#include <poll.h>
+
+#include "slurm/srun_files.h"
+
+struct srun_streams;
+
+struct srun_streams *srun_streams_new(const struct srun_files *files,
+                                      int64_t tasks, bool label);
+void srun_streams_free(struct srun_streams *streams);
+/* Take the ends of the pipes of a task, in the order of its message. */
+void srun_streams_add(struct srun_streams *streams, uint32_t rank,
+                      const int *fd, int n);
+/* Fill in what to poll for, at most srun_streams_most(); returns how many. */
+size_t srun_streams_poll(const struct srun_streams *streams,
+                         struct pollfd *ret);
+size_t srun_streams_most(const struct srun_streams *streams);
+void srun_streams_move(struct srun_streams *streams, const struct pollfd *p,
+                       size_t n);
+/* Whether an output of a task can still say something. */
+bool srun_streams_open(const struct srun_streams *streams);
+/* Nothing more is copied to the tasks. */
+void srun_streams_close_input(struct srun_streams *streams);
+
+#endif
