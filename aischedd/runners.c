@@ -312,7 +312,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		r->ops->stop(r, e->job, e->attempt, e->why, e->grace);
 		break;
 	case EFFECT_SIGNAL:
-		r->ops->signal(r, e->job, e->attempt, e->signo, e->script_only);
+		r->ops->signal(r, e->job, e->attempt, &e->signal);
 		break;
 	case EFFECT_SUSPEND:
 		r->ops->suspend(r, e->job, e->attempt);

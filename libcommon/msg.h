@@ -39,9 +39,11 @@
  *                                                 where srun finds the shepherd
  *                                                 (step_msg.h)
  * cancel    ids or users, queues, states, names,  count, failed [{job,
- *           all; signal (0: end it); list         code (errno), text}];
- *           (true: say which)                     with list: ids [text],
- *                                                 those it was
+ *           all; signal (0: end it); scope        code (errno), text}];
+ *           "job" | "script" | "steps" | "all"    with list: ids [text],
+ *           of the signal; step (only this one;   those it was
+ *           signal 0: end that); list (true: say
+ *           which)
  * wait      ids                                   jobs [{job_id, state,
  *                                                 exit_code, signal}]
  * control   action, ids                           count, failed

@@ -80,3 +80,22 @@ int reason_parse(const char *s)
 			return i;
 	return -1;
 }
+
+static const char *const scopes[] = {
+#define X(sym) #sym,
+	SIGNAL_SCOPES(X)
+#undef X
+};
+
+const char *signal_scope_name(enum signal_scope scope)
+{
+	return scopes[scope];
+}
+
+int signal_scope_parse(const char *s)
+{
+	for (int i = 0; i < SIGNAL_NSCOPES; i++)
+		if (!strcmp(scopes[i], s))
+			return i;
+	return -1;
+}

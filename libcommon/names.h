@@ -26,6 +26,23 @@
 	X(DEADLINE, "DL", 1)       \
 	X(BOOT_FAIL, "BF", 1)
 
+/* X(scope): the processes of a job that a signal is for. */
+#define SIGNAL_SCOPES(X)                                          \
+	X(job)    /* those of its steps, or all if it has none */ \
+	X(script) /* the script's own process */                  \
+	X(steps)  /* those of its steps, or nobody */             \
+	X(all)
+
+enum signal_scope {
+#define X(sym) SIGNAL_##sym,
+	SIGNAL_SCOPES(X)
+#undef X
+	    SIGNAL_NSCOPES
+};
+
+const char *signal_scope_name(enum signal_scope scope);
+int signal_scope_parse(const char *s); /* -1: there is none */
+
 enum job_state {
 #define X(sym, letters, final) JOB_##sym,
 	JOB_STATES(X)

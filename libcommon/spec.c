@@ -30,7 +30,7 @@
 #define RANGE_deadline       0, MAX_SECONDS
 #define RANGE_signal         1, 64
 #define RANGE_signal_before  0, MAX_SECONDS
-#define RANGE_signal_batch   0, 1
+#define RANGE_signal_batch   0, 2
 #define RANGE_grace          0, MAX_SECONDS
 #define RANGE_hold           0, 1
 #define RANGE_requeue        0, 1
@@ -202,4 +202,11 @@ int spec_check(const struct spec *spec, struct err *err)
 			return err_wrap(err, "%s", field->name);
 	}
 	return 0;
+}
+
+enum signal_scope spec_signal_scope(const struct spec *spec)
+{
+	return spec->signal_batch == 1   ? SIGNAL_script
+	       : spec->signal_batch == 2 ? SIGNAL_steps
+	                                 : SIGNAL_job;
 }

@@ -19,6 +19,7 @@
 
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
+#include "libcommon/names.h"
 #include "libcommon/parse.h" /* TIME_UNLIMITED */
 
 #define SPEC_UNSET INT64_MIN /* an integer that was not given */
@@ -55,7 +56,7 @@
 	I(deadline)      /* unix seconds */                                  \
 	I(signal)        /* signal number sent before the time limit */      \
 	I(signal_before) /* seconds before the limit */                      \
-	I(signal_batch)  /* only to the script's own process ("B:") */       \
+	I(signal_batch)  /* 1: only to the script ("B:"), 2: to steps */     \
 	I(grace)         /* seconds between SIGTERM and SIGKILL */           \
 	S(array)         /* "0-99:2%10", canonical */                        \
 	S(dependency)    /* "afterok:1:2,after:3+5"; '?' for any */          \
@@ -173,5 +174,8 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
  * not fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
+
+/* The processes that --signal is for. */
+enum signal_scope spec_signal_scope(const struct spec *spec);
 
 #endif

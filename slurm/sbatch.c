@@ -361,11 +361,6 @@ int sbatch_main(int argc, char **argv)
 	}
 	if (sbatch.verbose && warnings.len)
 		fputs(warnings.data, stderr);
-	if (sbatch.signals_steps)
-		fputs("sbatch: warning: --signal without B: is for steps of "
-		      "the job, which are not supported yet: no signal will "
-		      "be sent\n",
-		      stderr);
 	status = run(&sbatch, &script);
 out:
 	json_decref(sbatch.clusters);

@@ -13,7 +13,7 @@ struct sbatch {
 	json_t *clusters;
 	/* SPEC_UNSET: not given */
 	int64_t cpus_per_gpu, mem_per_gpu, tasks_per_gpu;
-	bool verbose, signals_steps;
+	bool verbose;
 };
 
 extern const struct command_line sbatch_line;

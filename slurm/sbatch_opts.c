@@ -94,21 +94,13 @@ static int set_signal(void *ctx, const struct opt *opt, const char *value,
 	size_t len = colon ? (size_t)(colon - value) : 0;
 	bool batch = memchr(value, 'B', len) != NULL;
 	const char *rest = colon ? colon + 1 : value;
-	int64_t before;
-	char *ours;
-	int rc, signo;
-	bool only;
 
 	if (strspn(value, "RB") < len)
 		return err_set(err, EINVAL, "bad signal '%s'", value);
-	if (!batch) {
-		sbatch->signals_steps = true;
-		return parse_signal_spec(rest, &signo, &before, &only, err);
-	}
-	ours = xasprintf("B:%s", rest);
-	rc = spec_set_signal(ctx, opt, ours, err);
-	free(ours);
-	return rc;
+	if (spec_set_signal(ctx, opt, rest, err) < 0)
+		return -1;
+	sbatch->submit.spec.signal_batch = batch ? 1 : 2;
+	return 0;
 }
 
 static int set_moment(void *ctx, const struct opt *opt, const char *value,
@@ -350,7 +342,6 @@ static void merge(struct sbatch *to, struct sbatch *from)
 	if (to->tasks_per_gpu == SPEC_UNSET)
 		to->tasks_per_gpu = from->tasks_per_gpu;
 	to->verbose |= from->verbose;
-	to->signals_steps |= from->signals_steps;
 }
 
 void sbatch_from_env(struct sbatch *sbatch)

@@ -7,6 +7,7 @@
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
+#include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "slurm/command.h"
 #include "slurm/rows.h"
@@ -19,7 +20,8 @@ struct scancel {
 	struct select by; /* first: select.h */
 	json_t *clusters;
 	bool batch, full, quiet, verbose, interactive;
-	int signo; /* 0: end the jobs */
+	int signo;     /* 0: end the jobs */
+	json_t *steps; /* [[job, step], ..] */
 };
 
 static int set_signal(void *ctx, const struct opt *opt, const char *value,
@@ -91,9 +93,19 @@ static int read_ids(struct scancel *s, char **operand)
 		const char *dot = strrchr(*operand, '.');
 
 		if (dot && parse_int(dot + 1, 0, INT32_MAX, &step, NULL) == 0) {
-			command_error("%s: steps of jobs are not supported yet",
-			              *operand);
-			return EXIT_FAILURE;
+			char *job =
+			    xstrndup(*operand, (size_t)(dot - *operand));
+			bool is_job = jobid_parse(&id, job, NULL) == 0;
+
+			if (is_job) {
+				idset_free(&id.tasks);
+				json_array_append_new(
+				    s->steps,
+				    json_pack("[s I]", job, (json_int_t)step));
+			}
+			free(job);
+			if (is_job)
+				continue;
 		}
 		if (jobid_parse(&id, *operand, NULL) < 0) {
 			command_error("Invalid job id %s", *operand);
@@ -198,6 +210,27 @@ static int report(const struct scancel *s, const json_t *answer)
 	return status;
 }
 
+/* Slurm's own scopes; --full is for all processes. */
+static const char *scope_of(const struct scancel *s)
+{
+	return s->full ? "all" : s->batch ? "script" : "steps";
+}
+
+/* Takes the request. The first failure decides *status. */
+static int send_cancel(const struct scancel *s, struct client *client,
+                       json_t *req, int *status, struct err *err)
+{
+	json_t *answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+
+	json_decref(req);
+	if (!answer)
+		return -1;
+	if (*status == EXIT_SUCCESS)
+		*status = report(s, answer);
+	json_decref(answer);
+	return 0;
+}
+
 /* Requests take this many ids. */
 static int cancel(const struct scancel *s, struct client *client,
                   const json_t *ids, struct err *err)
@@ -205,7 +238,7 @@ static int cancel(const struct scancel *s, struct client *client,
 	int status = EXIT_SUCCESS;
 
 	for (size_t i = 0; i < json_array_size(ids); i += LIMIT_IDS) {
-		json_t *some = json_array(), *req, *answer;
+		json_t *some = json_array();
 
 		for (size_t j = i;
 		     j < i + LIMIT_IDS && j < json_array_size(ids); j++) {
@@ -216,15 +249,31 @@ static int cancel(const struct scancel *s, struct client *client,
 				    s->signo ? "Signalling" : "Terminating",
 				    json_string_value(json_array_get(ids, j)));
 		}
-		req = json_pack("{s:s, s:o, s:i}", "op", "cancel", "ids", some,
-		                "signal", s->signo);
-		answer = client_call(client, req, NULL, 0, NULL, NULL, err);
-		json_decref(req);
-		if (!answer)
+		if (send_cancel(s, client,
+		                json_pack("{s:s, s:o, s:i, s:s}", "op",
+		                          "cancel", "ids", some, "signal",
+		                          s->signo, "scope", scope_of(s)),
+		                &status, err) < 0)
 			return -1;
-		if (status == EXIT_SUCCESS)
-			status = report(s, answer);
-		json_decref(answer);
+	}
+	return status;
+}
+
+static int cancel_steps(const struct scancel *s, struct client *client,
+                        struct err *err)
+{
+	int status = EXIT_SUCCESS;
+	json_t *pair;
+	size_t i;
+
+	json_array_foreach(s->steps, i, pair) {
+		json_t *req =
+		    json_pack("{s:s, s:[O], s:i, s:O}", "op", "cancel", "ids",
+		              json_array_get(pair, 0), "signal", s->signo,
+		              "step", json_array_get(pair, 1));
+
+		if (send_cancel(s, client, req, &status, err) < 0)
+			return -1;
 	}
 	return status;
 }
@@ -236,38 +285,23 @@ static int run(struct scancel *s, struct err *err)
 	int status = -1;
 
 	if (client && command_check_clusters(client, s->clusters, err) == 0) {
+		status = cancel_steps(s, client, err);
 		ids = select_has_filter(&s->by) || s->interactive
 		          ? choose(s, client, err)
 		          : json_incref(s->by.ids);
-		if (ids)
+		if (ids && status == EXIT_SUCCESS)
 			status = cancel(s, client, ids, err);
+		else if (!ids && !json_array_size(s->steps))
+			status = -1;
 	}
 	json_decref(ids);
 	client_close(client);
 	return status;
 }
 
-/* Signals reach all processes of a job, or end it: nothing between these two
- * is to be had. */
-static bool check_scope(struct scancel *s)
-{
-	if (s->signo == SIGKILL && !s->batch && !s->full)
-		s->signo = 0; /* which ends the job, on Slurm, too */
-	if (!s->signo || s->full)
-		return true;
-	if (s->batch)
-		command_error("--batch: the batch shell cannot be signalled "
-		              "alone yet; --full signals all processes of a "
-		              "job");
-	else
-		command_error("--signal: steps of jobs are not supported yet; "
-		              "--full signals all processes of a job");
-	return false;
-}
-
 int scancel_main(int argc, char **argv)
 {
-	struct scancel s = { 0 };
+	struct scancel s = { .steps = json_array() };
 	int first = command_parse(&line, &s, argc, argv);
 	struct err err;
 	int status = read_ids(&s, argv + first);
@@ -279,10 +313,10 @@ int scancel_main(int argc, char **argv)
 		status = EXIT_FAILURE;
 		goto out;
 	}
-	if (!check_scope(&s)) {
-		status = EXIT_FAILURE;
-		goto out;
-	}
+	/* It ends the job, on Slurm, too. */
+	if (s.signo == SIGKILL && !s.batch && !s.full &&
+	    !json_array_size(s.steps))
+		s.signo = 0;
 	status = run(&s, &err);
 	if (status < 0 && words_is_unreachable(&err)) {
 		command_error("Kill job error on job id %s: %s",
@@ -296,5 +330,6 @@ int scancel_main(int argc, char **argv)
 out:
 	select_free(&s.by);
 	json_decref(s.clusters);
+	json_decref(s.steps);
 	return status;
 }

@@ -36,7 +36,7 @@ struct mass {
 	struct kept_ask ask;
 	enum mass_kind kind;
 	enum action action;
-	int signo;
+	struct run_signal signal;
 	json_t *set;       /* update */
 	json_t *body;      /* text and by borrow from it */
 	const char **text; /* ids still to be looked up, from text_at on */
@@ -348,7 +348,7 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
                     struct err *err)
 {
-	struct event_in ev = { .now = clock_wall_s(), .signo = m->signo };
+	struct event_in ev = { .now = clock_wall_s(), .signal = m->signal };
 
 	if (!access_job(d, &m->peer, job))
 		return err_set(err, EPERM,
@@ -518,15 +518,40 @@ static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 	return filter_check(d, &m->by, err);
 }
 
+static int read_signal(struct mass *m, json_t *body, struct err *err)
+{
+	const char *name = json_string_value(json_object_get(body, "scope"));
+	const json_t *step = json_object_get(body, "step");
+	int scope = name ? signal_scope_parse(name) : SIGNAL_job;
+	int64_t signo = json_integer_value(json_object_get(body, "signal"));
+
+	if (signo < 0 || signo > 64)
+		return err_set(err, EINVAL, "there is no signal %lld",
+		               (long long)signo);
+	if (scope < 0)
+		return err_set(err, EINVAL,
+		               "there is no scope '%s': use job, script, "
+		               "steps or all",
+		               name);
+	m->signal = (struct run_signal){
+		.signo = (int)signo,
+		.scope = step ? SIGNAL_steps : (enum signal_scope)scope,
+		.step = step ? json_integer_value(step) : -1,
+	};
+	if (step && m->signal.step < 0)
+		return err_set(err, EINVAL, "there is no step %lld",
+		               (long long)m->signal.step);
+	m->kind = signo || step ? MASS_SIGNAL : MASS_CANCEL;
+	return 0;
+}
+
 static int read_cancel(struct daemon *d, struct mass *m, json_t *body,
                        struct err *err)
 {
 	json_t *ids = json_object_get(body, "ids");
 
-	m->signo = (int)json_integer_value(json_object_get(body, "signal"));
-	m->kind = m->signo ? MASS_SIGNAL : MASS_CANCEL;
-	if (m->signo < 0 || m->signo > 64)
-		return err_set(err, EINVAL, "there is no signal %d", m->signo);
+	if (read_signal(m, body, err) < 0)
+		return -1;
 	if (json_is_true(json_object_get(body, "list")))
 		m->ids = json_array();
 	if (!ids)

@@ -159,6 +159,14 @@ enum stop_why {
 
 struct runner;
 
+/* A signal for a job that runs. */
+struct run_signal {
+	int signo;
+	enum signal_scope scope;
+	int64_t
+	    step; /* of SIGNAL_STEPS: this one, which signo 0 ends; -1: all */
+};
+
 /* Reading the output of a task. */
 struct run_log;
 struct log_id;    /* run/log_file.h */
@@ -181,9 +189,9 @@ struct runner_ops {
 	/* SIGCONT, SIGTERM, SIGKILL after grace seconds; then RUN_ENDED. */
 	void (*stop)(struct runner *r, uint64_t job, uint32_t attempt,
 	             enum stop_why why, int64_t grace);
-	/* Signal every process of the job, or only the script's own. */
+	/* Signal processes of the job. */
 	void (*signal)(struct runner *r, uint64_t job, uint32_t attempt,
-	               int signo, bool script_only);
+	               const struct run_signal *what);
 	/* Suspend; or resume with the CPUs in tasks and cpu_use, as in
 	 * run_job. */
 	void (*suspend)(struct runner *r, uint64_t job, uint32_t attempt);

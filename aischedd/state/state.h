@@ -56,9 +56,8 @@ struct effect {
 	uint64_t job;
 	uint32_t attempt;
 	enum stop_why why;
-	int64_t grace; /* of STOP: seconds */
-	int signo;
-	bool script_only;
+	int64_t grace;            /* of STOP: seconds */
+	struct run_signal signal; /* of SIGNAL */
 	/* of DRAIN, and of FORGET, as the job may be freed by then */
 	uint32_t node;
 	uint32_t pool;        /* ADOPT */

@@ -113,9 +113,8 @@ says "unknown" 0 "" "" scancel 99999999
 says "unknown, with a signal" 1 "" \
 	"scancel: error: Kill job error on job id 99999999: Invalid job id specified" \
 	scancel --full 99999999 --signal USR1
-fails "steps are refused" 1 "steps of jobs are not supported yet" \
-	scancel "$sleeper.0"
-fails "signals for steps are refused" 1 "--full signals all" \
+says "a step that is not there" 0 "" "" scancel "$sleeper.0"
+says "a signal for steps, of which there are none" 0 "" "" \
 	scancel "$sleeper" --signal USR2
 is "and did nothing" "$(squeue -h -j "$sleeper" -o %t)" R
 says "some tasks of an array" 0 "" "" scancel "${array}_[1-3]"

@@ -253,6 +253,60 @@ kill -KILL "$pid"
 ok "a step ends with its srun" wait_for '! pgrep -f "sleep 4444"'
 wait "$pid" 2>/dev/null
 
+# --- signals for jobs ------------------------------------------------------------------
+
+# A script that a signal would end, as it ends bash, and a step that takes it:
+# both write what they got.
+cat >scopes.sh <<'END'
+#!/bin/bash
+trap 'echo script >>scopes' USR1
+[ -z "$NO_STEP" ] && srun -n1 ./scope_step.sh &
+: >scopes_ready
+while :; do wait; sleep 0.05; done
+END
+cat >scope_step.sh <<'END'
+#!/bin/bash
+trap 'echo step >>scopes' USR1
+: >scope_step_ready
+while :; do sleep 0.05; done
+END
+chmod +x scope_step.sh
+
+# NAME WANT COMMAND...: what the job has got of a signal; the next one, to all,
+# shows that nothing else came
+gets()
+{
+	gets_name=$1
+	gets_want=$2
+	shift 2
+	: >scopes
+	"$@"
+	wait_for grep -q "${gets_want##* }" scopes
+	is "$gets_name" "$(sort -u scopes | xargs)" "$gets_want"
+}
+
+scoped=$(sbatch --parsable -n2 scopes.sh)
+wait_for 'test -e scopes_ready && test -e scope_step_ready'
+gets "scancel -s is for steps" step scancel -s USR1 "$scoped"
+gets "aicancel -s, too" step aicancel -s USR1 "$scoped"
+gets "scancel --batch is for the script" script scancel --batch -s USR1 "$scoped"
+gets "a step alone" step scancel -s USR1 "$scoped.0"
+: >scopes
+scancel --full -s USR1 "$scoped"
+wait_for 'grep -q script scopes && grep -q step scopes'
+is "--full is for both" "$(sort -u scopes | xargs)" "script step"
+scancel "$scoped.0"
+wait_for '! pgrep -f scope_step.sh'
+is "a step is ended, and its job is not" "$(state_of "$scoped")" RUNNING
+gets "aicancel -s of a job without steps" script aicancel -s USR1 "$scoped"
+scancel "$scoped"
+becomes "a job of scopes ends" "$scoped" CANCELLED
+rm -f scopes_ready scope_step_ready scopes
+limited=$(sbatch --parsable -n2 -t 1 --signal=USR1@58 scopes.sh)
+wait_for grep -q step scopes
+is "--signal is for steps" "$(sort -u scopes)" step
+scancel "$limited"
+
 # --- what is wrong ---------------------------------------------------------------------
 
 says "no command" 1 "" "srun: fatal: No command given to execute." srun

@@ -128,7 +128,7 @@ id=$(sbatch --parsable -n 3 -o once --wrap 'echo one; env | grep ^SLURM_NTASKS='
 becomes "several tasks" "$id" COMPLETED
 is "the script runs once" "$(xargs <once)" "one SLURM_NTASKS=3"
 like "a signal for steps" "$(sbatch -H --signal=USR2@90 --wrap true 2>&1)" \
-	"^sbatch: warning: --signal without B: is for steps"
+	"^Submitted batch job [0-9]+\$"
 
 # --- what is wrong -----------------------------------------------------------------
 

@@ -178,9 +178,9 @@ static void on_lease(void *arg)
 /* Containers cannot be signalled or frozen from outside: the state does not ask
  * for that. */
 static void no_signal(struct runner *r, uint64_t job, uint32_t attempt,
-                      int signo, bool script_only)
+                      const struct run_signal *what)
 {
-	(void)r, (void)job, (void)attempt, (void)signo, (void)script_only;
+	(void)r, (void)job, (void)attempt, (void)what;
 }
 
 static void no_suspend(struct runner *r, uint64_t job, uint32_t attempt)

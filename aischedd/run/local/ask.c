@@ -144,15 +144,19 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	                         words[why], "grace", (json_int_t)grace));
 }
 
-void local_signal(struct runner *r, uint64_t job, uint32_t attempt, int signo,
-                  bool script_only)
+/* Shepherds of versions without steps read script_only. */
+void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
+                  const struct run_signal *what)
 {
 	struct attempt *a = attempt_find(local_of(r), job, attempt);
 
 	if (a)
 		attempt_send(a,
-		             json_pack("{s:s s:i s:b}", "do", "signal", "signo",
-		                       signo, "script_only", script_only));
+		             json_pack("{s:s s:i s:b s:s s:I}", "do", "signal",
+		                       "signo", what->signo, "script_only",
+		                       what->scope == SIGNAL_script, "scope",
+		                       signal_scope_name(what->scope), "step",
+		                       (json_int_t)what->step));
 }
 
 void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)

@@ -11,8 +11,8 @@ void local_start(struct runner *r, const struct run_job *job);
 bool attempt_launch(struct attempt *a);
 void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
                 enum stop_why why, int64_t grace);
-void local_signal(struct runner *r, uint64_t job, uint32_t attempt, int signo,
-                  bool script_only);
+void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
+                  const struct run_signal *what);
 void local_suspend(struct runner *r, uint64_t job, uint32_t attempt);
 void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
                   uint32_t ntasks, const struct snap_task *task,

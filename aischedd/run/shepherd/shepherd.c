@@ -98,15 +98,39 @@ static void do_stop(struct shepherd *s, const char *why, int64_t grace)
 	job_end(s, grace);
 }
 
-static void do_signal(struct shepherd *s, int signo, bool script_only)
+/* With steps, the shell that waits for them would only die of a signal that
+ * they expect. */
+static void do_signal(struct shepherd *s, int signo, enum signal_scope scope)
 {
-	if (!script_only) {
+	if (scope == SIGNAL_steps ||
+	    (scope == SIGNAL_job && signo != SIGKILL && steps_run(s))) {
+		steps_signal(s, signo);
+		return;
+	}
+	if (scope != SIGNAL_script) {
 		job_signal(s, signo);
 		return;
 	}
 	for (uint32_t i = 0; i < s->ntasks; i++)
 		if (s->task[i].state == TASK_RUNS)
 			kill(s->task[i].pid, signo);
+}
+
+static void obey_signal(struct shepherd *s, json_t *msg)
+{
+	const char *name = "job";
+	json_int_t step = -1;
+	int signo, scope, only;
+
+	if (json_unpack(msg, "{s:i s:b s?s s?I}", "signo", &signo,
+	                "script_only", &only, "scope", &name, "step",
+	                &step) < 0)
+		return;
+	scope = only ? SIGNAL_script : signal_scope_parse(name);
+	if (step >= 0 && step <= UINT32_MAX)
+		steps_signal_one(s, (uint32_t)step, signo);
+	else if (scope >= 0 && step < 0)
+		do_signal(s, signo, (enum signal_scope)scope);
 }
 
 static void do_resume(struct shepherd *s, json_t *place)
@@ -131,17 +155,14 @@ static void obey(struct shepherd *s, json_t *msg)
 	const char *what, *why;
 	json_int_t grace = s->order.job.grace, resize;
 	json_t *place;
-	int signo, only;
 
 	if (json_unpack(msg, "{s:s}", "do", &what) < 0)
 		return;
 	if (!strcmp(what, "stop") &&
 	    !json_unpack(msg, "{s:s s:I}", "why", &why, "grace", &grace))
 		do_stop(s, why, grace);
-	else if (!strcmp(what, "signal") &&
-	         !json_unpack(msg, "{s:i s:b}", "signo", &signo, "script_only",
-	                      &only))
-		do_signal(s, signo, only);
+	else if (!strcmp(what, "signal"))
+		obey_signal(s, msg);
 	else if (!strcmp(what, "suspend") && !s->ending)
 		job_suspend(s);
 	else if (!strcmp(what, "resume") &&

@@ -130,8 +130,11 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 			job->signalled = true;
 			state_touch(state, job);
 			ev.kind = EV_signal;
-			ev.signo = (int)spec.signal;
-			ev.script_only = spec.signal_batch == 1;
+			ev.signal = (struct run_signal){
+				.signo = (int)spec.signal,
+				.scope = spec_signal_scope(&spec),
+				.step = -1,
+			};
 			state_event(state, job, &ev, NULL);
 		}
 	}

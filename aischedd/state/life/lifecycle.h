@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/runner.h"
 #include "aischedd/state/job.h"
 #include "libcommon/err.h"
 
@@ -47,15 +48,14 @@ enum event_kind {
 struct event_in {
 	enum event_kind kind;
 	int64_t now;
-	uint32_t attempt;     /* of runners' events; 0: the current one */
-	bool by_operator;     /* of hold and release */
-	int signo;            /* signal */
-	bool script_only;     /* signal */
-	bool suspended;       /* of started, after a recovery */
-	bool rebooted;        /* lost */
-	enum evict evict;     /* of preempt, suspend, shrink */
-	uint64_t evict_by;    /* likewise: for this job, 0: none */
-	const uint32_t *loss; /* of shrink: tasks, ascending; not all */
+	uint32_t attempt;         /* of runners' events; 0: the current one */
+	bool by_operator;         /* of hold and release */
+	struct run_signal signal; /* of signal */
+	bool suspended;           /* of started, after a recovery */
+	bool rebooted;            /* lost */
+	enum evict evict;         /* of preempt, suspend, shrink */
+	uint64_t evict_by;        /* likewise: for this job, 0: none */
+	const uint32_t *loss;     /* of shrink: tasks, ascending; not all */
 	uint32_t nlosses; /* of shrunk: how many ended, the first told first; 0:
 	                     all that were told */
 	uint32_t resize;  /* of shrunk: the request it answers; 0: none */

@@ -80,7 +80,7 @@ int life_cancel_completing(struct state *state, struct job *job,
 int life_signal_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
-	if (ev->signo != SIGKILL)
+	if (ev->signal.signo != SIGKILL)
 		return err_set(err, EINVAL,
 		               "job %llu is COMPLETING: only KILL can be sent "
 		               "to it",
@@ -155,8 +155,7 @@ int life_signal(struct state *state, struct job *job, const struct event_in *ev,
 	state_effect(state, (struct effect){ .kind = EFFECT_SIGNAL,
 	                                     .job = job->id,
 	                                     .attempt = job->attempt,
-	                                     .signo = ev->signo,
-	                                     .script_only = ev->script_only });
+	                                     .signal = ev->signal });
 	return 0;
 }
 

@@ -418,7 +418,8 @@ END_TEST
 
 START_TEST(a_grace_that_runs_can_be_shortened)
 {
-	struct event_in kill = { .kind = EV_signal, .signo = SIGKILL };
+	struct event_in kill = { .kind = EV_signal,
+		                 .signal = { .signo = SIGKILL } };
 	struct world w;
 
 	world_with_node(&w, NULL);

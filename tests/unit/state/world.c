@@ -247,7 +247,7 @@ int world_event(struct world *w, uint64_t id, enum event_kind kind)
 	struct event_in ev = { .kind = kind,
 		               .now = w->now,
 		               .time = w->now,
-		               .signo = 10,
+		               .signal = { .signo = 10, .step = -1 },
 		               .text = "cannot fork",
 		               .outcome = &outcome };
 	struct job *job = state_job(w->state, id);
@@ -354,8 +354,11 @@ const char *world_effects(struct world *w)
 		           (unsigned long long)effect[i].job,
 		           effect[i].attempt);
 		if (effect[i].kind == EFFECT_SIGNAL)
-			buf_printf(&w->text, " %d%s", effect[i].signo,
-			           effect[i].script_only ? " script" : "");
+			buf_printf(
+			    &w->text, " %d%s", effect[i].signal.signo,
+			    effect[i].signal.scope == SIGNAL_script  ? " script"
+			    : effect[i].signal.scope == SIGNAL_steps ? " steps"
+								     : "");
 		job = state_job(w->state, effect[i].job);
 		if (effect[i].kind == EFFECT_STOP && job &&
 		    effect[i].grace != job->grace)

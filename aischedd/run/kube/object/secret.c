@@ -124,7 +124,9 @@ static void add_signal(struct buf *out, const struct run_job *job)
 	const struct spec *spec = job->spec;
 	int64_t after = job->time_limit - spec->signal_before;
 
-	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED)
+	/* There are no steps in a cluster. */
+	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED ||
+	    spec_signal_scope(spec) == SIGNAL_steps)
 		return;
 	buf_printf(
 	    out, "aisched_signal=%d aisched_after=%" PRId64 " aisched_to=%s\n",

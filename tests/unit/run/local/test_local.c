@@ -861,6 +861,14 @@ START_TEST(the_output_says_why_it_was_stopped)
 }
 END_TEST
 
+static void send_signal(struct local_world *w, int signo,
+                        enum signal_scope scope)
+{
+	const struct run_signal what = { signo, scope, -1 };
+
+	w->r->ops->signal(w->r, 1, 1, &what);
+}
+
 START_TEST(signals_go_to_all_or_to_the_script)
 {
 	struct local_world w;
@@ -884,10 +892,10 @@ START_TEST(signals_go_to_all_or_to_the_script)
 		ck_assert_ptr_nonnull(f);
 		ck_assert_ptr_nonnull(fgets(text, sizeof(text), f));
 		ck_assert_str_eq(text, "ready\n");
-		w.r->ops->signal(w.r, 1, 1, SIGUSR1, true);
+		send_signal(&w, SIGUSR1, SIGNAL_script);
 		ck_assert_ptr_nonnull(fgets(text, sizeof(text), f));
 		ck_assert_str_eq(text, "script\n");
-		w.r->ops->signal(w.r, 1, 1, SIGUSR1, false);
+		send_signal(&w, SIGUSR1, SIGNAL_job);
 		for (int i = 0, seen = 0; i < 2; i++) {
 			ck_assert_ptr_nonnull(fgets(text, sizeof(text), f));
 			seen |= !strcmp(text, "script\n") ? 1 : 2;
@@ -1103,7 +1111,7 @@ START_TEST(who_leaves_a_suspended_job_hears_of_it)
 	resize(&w, 1, 1);
 	ck_assert_ptr_nonnull(strstr(content(&w, "log"), "1 left\n"));
 	/* The other stood still, and ends as soon as it resumes. */
-	w.r->ops->signal(w.r, 1, 1, SIGTERM, false);
+	send_signal(&w, SIGTERM, SIGNAL_job);
 	resize(&w, 1, 2);
 	ck_assert_ptr_null(strstr(content(&w, "log"), "0 left\n"));
 	resume_on(&w, 1, 0);
