@@ -15,6 +15,7 @@
 #include "aischedd/state/load.h"
 #include "aischedd/state/pass/why.h"
 #include "aischedd/store/blob.h"
+#include "aischedd/store/steps.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -38,6 +39,30 @@ int daemon_step_socket(const struct daemon *d, const struct job *job,
 		               (unsigned long long)job->id);
 	r->ops->step_socket(r, job->id, job->attempt, out);
 	return 0;
+}
+
+void daemon_steps(const struct daemon *d, const struct job *job,
+                  struct buf *out)
+{
+	struct runner *r = runner_of(d, job->place->task[0].node);
+
+	if (r && r->ops->steps)
+		r->ops->steps(r, job->id, job->attempt, out);
+}
+
+/* The record goes with the attempt: keep it in the commit of its end. */
+static void keep_steps(struct daemon *d, const struct job *job,
+                       const struct run_event *ev)
+{
+	struct buf text = { 0 };
+
+	if ((ev->kind != RUN_ENDED && ev->kind != RUN_LOST) || !job->place ||
+	    job->attempt != ev->attempt)
+		return;
+	daemon_steps(d, job, &text);
+	if (text.len)
+		store_steps(d->store, job->id, job->attempt, &text);
+	buf_free(&text);
 }
 
 static void recover(struct pool_runner *p)
@@ -142,6 +167,8 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 
 	log_outcome(ev);
 	state_clock(d->state, clock_wall_us() / 1000);
+	if (job)
+		keep_steps(d, job, ev);
 	if (job && state_event(d->state, job, &in, NULL) == 0)
 		log_retry(d->state, ev->job, in.now);
 }

@@ -14,6 +14,10 @@ int daemon_new_runners(struct daemon *d, struct err *err);
 int daemon_step_socket(const struct daemon *d, const struct job *job,
                        struct buf *out, struct err *err);
 
+/* Append what is remembered of the steps of a job that has nodes. */
+void daemon_steps(const struct daemon *d, const struct job *job,
+                  struct buf *out);
+
 /* Carry out one effect of the state; it may be repeated. */
 void daemon_do_effect(struct daemon *d, const struct effect *e);
 

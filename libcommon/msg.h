@@ -38,10 +38,13 @@
  * step      id                                    job_id, node, socket (path):
  *                                                 where srun finds the shepherd
  *                                                 (step_msg.h)
- * cancel    ids or users, queues, states, names,  count, failed [{job,
- *           all; signal (0: end it); scope        code (errno), text}];
- *           "job" | "script" | "steps" | "all"    with list: ids [text],
- *           of the signal; step (only this one;   those it was
+ * steps     ids [job_id as text]                  done: so many of the ids were
+ *                                                 read, the rest is for another
+ *                                                 request; parts: a line
+ * {"job": id} for each, then its steps (shepherd/step_record.h) cancel    ids
+ * or users, queues, states, names,  count, failed [{job, all; signal (0: end
+ * it); scope        code (errno), text}]; "job" | "script" | "steps" | "all"
+ * with list: ids [text], of the signal; step (only this one;   those it was
  *           signal 0: end that); list (true: say
  *           which)
  * wait      ids                                   jobs [{job_id, state,
@@ -111,7 +114,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(audit, ROLE_USER)         \
 	X(attempts, ROLE_USER)      \
 	X(metrics, ROLE_USER)       \
-	X(step, ROLE_USER)
+	X(step, ROLE_USER)          \
+	X(steps, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -34,6 +34,7 @@
 
 #define STEP_HELLO  'S'
 #define STEP_SOCKET "step"
+#define STEP_RECORD "steps" /* what is remembered, in the same folder */
 
 enum {
 	STEP_FDS = 4,

@@ -16,6 +16,12 @@ static bool is_batch(const json_t *row)
 	return json_object_get(row, "batch") != NULL;
 }
 
+/* Steps are like scripts, but for what the row itself has of them. */
+static bool is_step(const json_t *row)
+{
+	return json_object_get(row, "step") != NULL;
+}
+
 static bool has_started(const json_t *row)
 {
 	return row_int(row, "start_time") != ROW_NONE;
@@ -233,14 +239,18 @@ VALUE(v_of_job)
 VALUE(v_id)
 {
 	v_as_is(row, field, style, out);
-	if (is_batch(row))
+	if (is_step(row))
+		buf_printf(out, ".%lld", (long long)row_int(row, "step"));
+	else if (is_batch(row))
 		buf_puts(out, ".batch");
 }
 
 VALUE(v_name)
 {
 	UNUSED;
-	buf_puts(out, is_batch(row) ? "batch" : row_text(row, "name"));
+	buf_puts(out, is_step(row)    ? row_text(row, "step_name")
+	              : is_batch(row) ? "batch"
+	                              : row_text(row, "name"));
 }
 
 /* The user who cancelled it, else its owner. */
@@ -261,11 +271,11 @@ static int64_t canceller(const json_t *row)
 VALUE(v_state)
 {
 	UNUSED;
-	if (is_batch(row) && is_state(row, "TIMEOUT"))
+	if (is_batch(row) && !is_step(row) && is_state(row, "TIMEOUT"))
 		buf_puts(out, "CANCELLED");
 	else
 		buf_puts(out, row_text(row, "state"));
-	if (is_state(row, "CANCELLED") && !is_batch(row))
+	if (is_state(row, "CANCELLED") && (!is_batch(row) || is_step(row)))
 		buf_printf(out, " by %lld", (long long)canceller(row));
 }
 
@@ -277,7 +287,7 @@ VALUE(v_exit)
 	bool ended = is_state(row, "CANCELLED") || is_state(row, "TIMEOUT");
 
 	UNUSED;
-	if (ended)
+	if (ended && !is_step(row))
 		buf_puts(out, is_batch(row) ? "0:15" : "0:0");
 	else
 		buf_printf(out, "%lld:%lld",
@@ -361,7 +371,9 @@ VALUE(v_alloc_nodes)
 VALUE(v_tasks)
 {
 	UNUSED;
-	if (is_batch(row))
+	if (is_step(row))
+		buf_i64(out, row_int(row, "step_tasks"));
+	else if (is_batch(row))
 		buf_addc(out, '1');
 }
 
@@ -377,7 +389,9 @@ VALUE(v_peak)
 	int64_t mib = row_int(row, "peak_mem_mib");
 
 	UNUSED;
-	if (is_batch(row) && mib != ROW_NONE)
+	if (is_step(row) && row_int(row, "peak_kib") > 0)
+		buf_printf(out, "%lldK", (long long)row_int(row, "peak_kib"));
+	else if (is_batch(row) && mib != ROW_NONE)
 		buf_printf(out, "%lldK", (long long)mib * 1024);
 }
 

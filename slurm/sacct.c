@@ -17,6 +17,7 @@
 #include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/select.h"
+#include "slurm/steps.h"
 #include "slurm/words.h"
 
 #define USUAL "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode"
@@ -393,8 +394,9 @@ static bool fits(const struct sacct *s, const json_t *row)
 	       has(s->by.classes, row_text(row, "class"));
 }
 
-/* Whether the job, or its batch script, is among those that were named. */
-static bool is_named(const struct sacct *s, const json_t *row, bool batch)
+/* Whether the job, or its part (".batch", ".0"), is among those that were
+ * named; "": the job itself. */
+static bool is_named(const struct sacct *s, const json_t *row, const char *part)
 {
 	const json_t *item;
 	size_t i;
@@ -408,15 +410,37 @@ static bool is_named(const struct sacct *s, const json_t *row, bool batch)
 
 		if (!dot)
 			continue;
-		own = xasprintf("%s.batch", row_text(row, "display_id"));
-		same = !strcmp(own, text);
+		own = xasprintf("%s%s", row_text(row, "display_id"), part);
+		same = *part && !strcmp(own, text);
 		free(own);
 		if (same)
-			return batch;
+			return true;
 		all = all && strncmp(text, row_text(row, "display_id"),
 		                     (size_t)(dot - text)) != 0;
 	}
 	return all;
+}
+
+/* Its script, then its steps. */
+static void print_parts(const struct sacct *s, json_t *row)
+{
+	json_t *steps = json_object_get(row, "steps"), *step;
+	char part[24];
+	size_t i;
+
+	json_array_foreach(steps, i, step)
+		json_object_set(step, "cluster",
+		                json_object_get(row, "cluster"));
+	if (is_named(s, row, ".batch")) {
+		json_object_set_new(row, "batch", json_true());
+		print_row(s, row);
+	}
+	json_array_foreach(steps, i, step) {
+		snprintf(part, sizeof(part), ".%lld",
+		         (long long)row_int(step, "step"));
+		if (is_named(s, row, part))
+			print_row(s, step);
+	}
 }
 
 static int by_id(const void *a, const void *b)
@@ -452,13 +476,10 @@ static void print_jobs(const struct sacct *s, const json_t *rows,
 		if (!fits(s, row[i]))
 			continue;
 		json_object_set_new(row[i], "cluster", json_string(cluster));
-		if (is_named(s, row[i], false))
+		if (is_named(s, row[i], ""))
 			print_row(s, row[i]);
-		if (s->only_jobs || row_int(row[i], "start_time") == ROW_NONE ||
-		    !is_named(s, row[i], true))
-			continue;
-		json_object_set_new(row[i], "batch", json_true());
-		print_row(s, row[i]);
+		if (!s->only_jobs && row_int(row[i], "start_time") != ROW_NONE)
+			print_parts(s, row[i]);
 	}
 	free(row);
 }
@@ -478,6 +499,8 @@ static int run(const struct sacct *s, struct err *err)
 			json_object_set(req, "nodes", s->by.nodes);
 		rc = rows_read(client, req, fields, &rows, NULL, err);
 	}
+	if (rc == 0 && !s->only_jobs)
+		rc = steps_read(client, rows, err);
 	if (rc == 0)
 		print_jobs(s, rows, cluster);
 	free(cluster);

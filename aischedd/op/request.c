@@ -147,6 +147,7 @@ static const struct {
 	[OP_shutdown] = { op_shutdown, false, "" },
 	[OP_script] = { op_script, false, "id=t" },
 	[OP_step] = { op_step, false, "id=t" },
+	[OP_steps] = { op_steps, false, "ids=l" },
 	[OP_audit] = { op_audit, false,
 	               "user=t act=t job=i since=i until=i limit=i" },
 };

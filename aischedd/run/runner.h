@@ -230,6 +230,10 @@ struct runner_ops {
 	 * steps (libcommon/step_msg.h). NULL: this runner has no steps. */
 	void (*step_socket)(struct runner *r, uint64_t job, uint32_t attempt,
 	                    struct buf *out);
+	/* Append what is remembered of the steps of an attempt, from its start
+	 * until forget(); NULL as above. */
+	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,
+	              struct buf *out);
 	/*
 	 * For output that this runner has, not a file of the user; NULL: it
 	 * never has. log_next() finds the first part of the attempt's output,

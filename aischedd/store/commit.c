@@ -223,6 +223,7 @@ static int put_all(struct store *store, const struct state *state,
 
 	state_changes(state, &changes);
 	if (blob_put_new(store, err) < 0 || audit_put_new(store, err) < 0 ||
+	    steps_put_new(store, err) < 0 ||
 	    put_jobs(store, state, &changes, err) < 0 ||
 	    put_attempts(store, state, &changes, err) < 0 ||
 	    put_arrays(store, &changes, err) < 0 ||
@@ -244,7 +245,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	double began = clock_fine_ms(), took;
 
 	if (!state_is_dirty(state) && !store->nblobs && !store->ntokens &&
-	    !store->naudits)
+	    !store->naudits && !store->nsteps)
 		return 0;
 	if (db_exec(&store->db, "BEGIN IMMEDIATE", err) < 0)
 		return -1;
@@ -261,6 +262,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	loss_note(store);
 	blob_forget_new(store);
 	audit_forget_new(store);
+	steps_forget_new(store);
 	state_committed(state);
 	took = clock_fine_ms() - began;
 	store->stats.commits++;

@@ -211,8 +211,10 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 {
 	struct stmt s;
 
-	for (int i = 0; i < 2; i++) {
-		s = db_use(&store->db, i ? PURGE_JOBS : PURGE_ATTEMPTS);
+	static const int purges[] = { PURGE_STEPS, PURGE_ATTEMPTS, PURGE_JOBS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(purges); i++) {
+		s = db_use(&store->db, purges[i]);
 		db_i64(&s, 1, before);
 		db_i64(&s, 2, (int64_t)limit);
 		if (db_run(&store->db, &s, err) < 0)

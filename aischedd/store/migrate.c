@@ -118,6 +118,9 @@ static const char *const steps[] = {
 	"CREATE TABLE cron_file (uid INTEGER PRIMARY KEY, text INTEGER);"
 	"ALTER TABLE job ADD COLUMN cron_id INTEGER DEFAULT 0;"
 	"CREATE INDEX job_cron ON job (cron_id) WHERE cron_id > 0;",
+	/* Steps of attempts that are over, as their shepherds noted them. */
+	"CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
+	" PRIMARY KEY (job, attempt));",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

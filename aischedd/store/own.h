@@ -40,6 +40,9 @@ enum sql {
 	PURGE_ATTEMPTS,
 	PUT_AUDIT,
 	PURGE_AUDIT,
+	PUT_STEPS,
+	GET_STEPS,
+	PURGE_STEPS,
 	ADD_TOTAL,
 	LOAD_TOTALS,
 	PUT_USAGE,
@@ -76,6 +79,13 @@ struct new_token {
 	int64_t time;
 };
 
+/* A record of steps not yet committed. */
+struct new_steps {
+	uint64_t job;
+	uint32_t attempt;
+	struct buf text;
+};
+
 /* Names that many attempts share, by id. */
 enum {
 	NAME_USER,
@@ -106,6 +116,8 @@ struct store {
 	                   yet */
 	struct audit_row *audit;
 	size_t naudits, audit_cap;
+	struct new_steps *steps;
+	size_t nsteps, steps_cap;
 	struct new_token *token;
 	size_t ntokens, token_cap;
 	struct last_name name[NAMES]; /* of the last attempt */
@@ -117,5 +129,9 @@ struct store {
 int attempt_put(struct store *store, const struct state *state,
                 const struct attempt_row *row, struct err *err);
 void attempt_forget_names(struct store *store);
+
+/* steps.c: records of steps. */
+int steps_put_new(struct store *store, struct err *err);
+void steps_forget_new(struct store *store);
 
 #endif

@@ -59,6 +59,13 @@ static const char *const fixed_sql[NSQL] = {
 		      " owner, text) VALUES (?,?,?,?,?,?,?,?)",
 	[PURGE_AUDIT] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
 			" WHERE time_ms < ? ORDER BY time_ms LIMIT ?)",
+	[PUT_STEPS] = "INSERT OR REPLACE INTO step (job, attempt, record)"
+		      " VALUES (?,?,?)",
+	[GET_STEPS] = "SELECT record FROM step JOIN job ON job.id = step.job"
+		      " AND job.attempt = step.attempt WHERE step.job = ?",
+	[PURGE_STEPS] =
+	    "DELETE FROM step WHERE job IN (SELECT id FROM job"
+	    " WHERE state >= 5 AND end_time < ? ORDER BY end_time, id LIMIT ?)",
 	[ADD_TOTAL] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs)"
 		      " VALUES (?1,?2,?3,?4,?5) ON CONFLICT DO UPDATE SET"
 		      " cpu_ms = cpu_ms + ?3, gpu_ms = gpu_ms + ?4,"
@@ -252,6 +259,8 @@ void store_close(struct store *store)
 	attempt_forget_names(store);
 	audit_forget_new(store);
 	free(store->audit);
+	steps_forget_new(store);
+	free(store->steps);
 	free(store->token);
 	free(store->put_job);
 	free(store->load_jobs);

@@ -160,6 +160,7 @@ static json_t *page(const char *sort, int limit, const char *after,
 	X(log, json_pack("{s:s, s:o}", "op", "log", "id",                      \
 	                 json_sprintf("%s_[0-60000:3]", past)))                \
 	X(script, json_pack("{s:s, s:s}", "op", "script", "id", past))         \
+	X(steps, with_ids("steps", past_ids))                                  \
 	X(step, json_pack("{s:s, s:s}", "op", "step", "id", past))             \
 	X(wait, with_ids("wait", past_ids))                                    \
 	X(wait, with_ids("wait", past_jobs))                                   \

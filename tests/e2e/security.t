@@ -61,7 +61,7 @@ allowed()
 while read -r op role; do
 	# Leave out requests that need more than a line or end the test; they
 	# come below.
-	case $op in submit | log | script | step | shutdown | reserve | unreserve) continue ;; esac
+	case $op in submit | log | script | step | steps | shutdown | reserve | unreserve) continue ;; esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
 			"$(allowed "$role" "$user")"

@@ -377,6 +377,38 @@ srun: error: $node: task 0: Terminated"
 becomes "and the job ends" "$job" CANCELLED
 ok "nothing is left" wait_for '! pgrep -f "sleep 5555"'
 
+# --- what is remembered ---------------------------------------------------------------------
+
+gate acct
+acct=$(sbatch --parsable -n2 --mem=200M --wrap "
+srun -J both true
+srun -n1 --exact sh -c 'exit 3'
+srun -n1 sh -c 'kill -9 \$\$'
+srun -n1 -t 0:01 sleep 1000
+srun -n1 sh -c ': >acct.in; $(at_gate acct)'
+exit 0")
+wait_for test -e acct.in
+is "a step that runs" "$(sacct -n -P -j "$acct.4" -o JobID,State,NTasks)" "$acct.4|RUNNING|1"
+open_gate acct
+becomes "a job with steps ends" "$acct" COMPLETED
+remembered="$acct|wrap|COMPLETED|0:0||2
+$acct.batch|batch|COMPLETED|0:0|1|2
+$acct.0|both|COMPLETED|0:0|2|2
+$acct.1|sh|FAILED|3:0|1|1
+$acct.2|sh|FAILED|0:9|1|2
+$acct.3|sleep|TIMEOUT|0:15|1|2
+$acct.4|sh|COMPLETED|0:0|1|2"
+rows()
+{
+	sacct -n -P -j "$acct" -o JobID,JobName,State,ExitCode,NTasks,AllocCPUS
+}
+is "sacct has its steps" "$(rows)" "$remembered"
+like "and what they used" "$(sacct -n -P -j "$acct.4" -o AllocTRES,ReqMem,MaxRSS,Elapsed)" \
+	"^cpu=2,mem=200M,node=1\|\|[0-9]+K\|00:00:[0-9]+\$"
+is "-X leaves them out" "$(sacct -n -X -P -j "$acct" -o JobID)" "$acct"
+restart || bail "aischedd does not start again"
+is "after a restart, too" "$(rows)" "$remembered"
+
 # --- the shepherd is killed ---------------------------------------------------------------
 
 job=$(sbatch --parsable -n2 --wrap 'exec sleep 1000')
@@ -389,5 +421,8 @@ wait "$pid"
 is "srun notices the end of the shepherd" "$? $(cat lost.err)" \
 	"1 srun: error: the shepherd of job $job is gone, and its steps with it"
 ok "and nothing is left" wait_for '! pgrep -f "sleep 6666"'
+becomes "the job is lost" "$job" NODE_FAIL
+is "and its step is remembered" "$(sacct -n -P -j "$job.0" -o JobID,JobName,State)" \
+	"$job.0|sh|CANCELLED by $(id -u)"
 
 done_testing

@@ -7,6 +7,8 @@
 #include "aischedd/run/local/ask.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +20,8 @@
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
 #include "libcommon/step_msg.h"
+
+#define STEPS_BYTES ((size_t)16 << 20) /* of 40,000 steps, and more */
 
 /* --- start --- */
 
@@ -230,4 +234,24 @@ void local_step_socket(struct runner *r, uint64_t job, uint32_t attempt,
 
 	local_name(name, job, attempt);
 	buf_printf(out, "%s/%s/%s", local_of(r)->dir, name, STEP_SOCKET);
+}
+
+void local_steps(struct runner *r, uint64_t job, uint32_t attempt,
+                 struct buf *out)
+{
+	char name[48], path[64];
+	size_t most = out->len + STEPS_BYTES;
+	ssize_t n;
+	int fd;
+
+	local_name(name, job, attempt);
+	snprintf(path, sizeof(path), "%s/%s", name, STEP_RECORD);
+	fd =
+	    openat(local_of(r)->dirfd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (out->len < most &&
+	       (n = read(fd, buf_room(out, 65536), 65536)) > 0)
+		buf_grew(out, (size_t)n);
+	close(fd);
 }

@@ -21,5 +21,7 @@ void local_resize(struct runner *r, const struct run_job *job);
 void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
 void local_step_socket(struct runner *r, uint64_t job, uint32_t attempt,
                        struct buf *out);
+void local_steps(struct runner *r, uint64_t job, uint32_t attempt,
+                 struct buf *out);
 
 #endif

@@ -286,6 +286,7 @@ static const struct runner_ops local_ops = {
 	.resize = local_resize,
 	.forget = local_forget,
 	.step_socket = local_step_socket,
+	.steps = local_steps,
 	.recover = local_recover,
 	.reconf = local_reconf,
 	.shortcomings = local_shortcomings,

@@ -47,7 +47,7 @@ struct job_step {
 	int64_t end_at;  /* monotonic ms: its time limit; 0: none */
 	int64_t kill_at; /* likewise: the next SIGKILL; 0: never */
 	int64_t kill_pause;
-	bool stopping, by_time, by_job;
+	bool stopping, by_time, by_job, recorded;
 	int64_t start; /* unix seconds */
 	int64_t cpu_us, peak_kib;
 };

@@ -18,6 +18,7 @@
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/job_step.h"
+#include "aischedd/run/shepherd/step_record.h"
 #include "aischedd/run/shepherd/step_room.h"
 #include "aischedd/run/shepherd/step_task.h"
 #include "libcommon/clock.h"
@@ -399,6 +400,7 @@ static void begin(struct shepherd *s, struct job_step *step)
 	step->start = time(NULL);
 	if (step->req.limit_s)
 		step->end_at = clock_ms() + step->req.limit_s * 1000;
+	step_record_begin(s, step);
 	tell(step, json_pack("{s:I}", "step", (json_int_t)step->id));
 }
 
@@ -520,7 +522,12 @@ static void clear_step(struct shepherd *s, struct job_step *step, int64_t now)
 	                                   : signal_step(s, step, 0);
 
 	tell_ended_tasks(step);
-	if (left || !all_told(step) ||
+	if (left)
+		return;
+	if (!step->recorded)
+		step_record_end(s, step);
+	step->recorded = true;
+	if (!all_told(step) ||
 	    !tell(step, json_pack("{s:I}", "end", (json_int_t)step->id)))
 		return;
 	step_task_close(step);

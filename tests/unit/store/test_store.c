@@ -5,6 +5,7 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/placement.h"
+#include "aischedd/store/steps.h"
 #include "aischedd/store/store.h"
 
 #include <ftw.h>
@@ -1490,6 +1491,34 @@ START_TEST(a_blob_is_not_forgotten_while_it_is_lent)
 }
 END_TEST
 
+START_TEST(steps_of_an_attempt_go_with_their_job)
+{
+	struct buf text = { 0 }, got = { 0 };
+	struct disk d;
+	size_t gone;
+
+	disk_init(&d);
+	buf_puts(&text, "{\"step\":0}\n");
+	PLAY(&d, "submit", "run");
+	save(&d);
+	/* An outcome may be told again: its steps count once. */
+	store_steps(d.store, 1, 1, &text);
+	store_steps(d.store, 1, 1, &text);
+	PLAY(&d, "end 1 0");
+	save(&d);
+	ck_assert_int_eq(store_steps_get(d.store, 1, &got, &d.err), 0);
+	ck_assert_str_eq(got.data, text.data);
+	buf_clear(&got);
+	ck_assert_int_eq(store_steps_get(d.store, 2, &got, &d.err), 0);
+	ck_assert_uint_eq(got.len, 0);
+	ck_assert_int_eq(store_purge(d.store, 9999, 100, &gone, &d.err), 0);
+	ck_assert_str_eq(rows(&d, "SELECT count(*) FROM step"), "0\n");
+	buf_free(&text);
+	buf_free(&got);
+	disk_fini(&d);
+}
+END_TEST
+
 /* --- migrations -------------------------------------------------------- */
 
 START_TEST(old_schemas_are_read)
@@ -1594,5 +1623,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 9);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 10);
+	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }
