@@ -130,8 +130,8 @@ $failed task 1: Killed" -n2 -W1 sh -c '[ $SLURM_PROCID = 1 ] || exit 0; exec sle
 steps "a time limit" 143 "" "slurmstepd-$node: error: *** STEP STEP ON $node CANCELLED AT DATE DUE TO TIME LIMIT ***
 $failed task 0: Terminated
 $forced" -n1 -t 0:01 sleep 1000
-steps "what a task leaves behind ends with its step" 0 "" "" -n1 sh -c 'setsid sleep 3333 & exit 0'
-is "at once" "$(pgrep -f 'sleep 3333')" ""
+steps "what a task leaves behind ends with its step" 0 "" "" -n1 sh -c "setsid sleep 3333.$$ & exit 0"
+is "at once" "$(pgrep -f "sleep 3333.$$")" ""
 
 # --- streams --------------------------------------------------------------------------
 
@@ -168,6 +168,24 @@ steps "a file that cannot be made" 1 "" \
 	inside srun -n2 echo x | wc -l
 ) >pipe.out
 is "a pipe" "$(cat pipe.out)" 2
+
+# --- a terminal -------------------------------------------------------------------------
+
+cat >pty.sh <<END
+stty rows 33 cols 44
+exec env SLURM_JOB_ID=$job srun -n1 --pty sh -c 'tty; stty size; read x; echo "got \$x"; exit 5'
+END
+echo typed | script -qec 'sh pty.sh' /dev/null >pty.out
+is "--pty exits with the status" "$?" 5
+like "has a terminal of its own" "$(tr -d '\r' <pty.out)" "^/dev/pts/[0-9]+\$"
+like "of the same size" "$(tr -d '\r' <pty.out)" "^33 44\$"
+like "and what is typed" "$(tr -d '\r' <pty.out)" "^got typed\$"
+run inside srun --pty sh -c 'tty; echo $SLURM_STEP_NUM_TASKS' </dev/null
+is "without a terminal it goes on" "$rc $out
+$err" "0 not a tty
+1
+srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device
+srun: error: Not using a pseudo-terminal, disregarding --pty option"
 
 # --- room -----------------------------------------------------------------------------
 
@@ -246,11 +264,11 @@ kill -TERM "$pid"
 wait "$pid"
 is "TERM ends the step" "$?" 143
 like "and says so" "$(cat int.err)" "^srun: forcing job termination\$"
-become srun -n1 sh -c ': >up2; exec sleep 4444' 2>/dev/null &
+become srun -n1 sh -c ': >up2; exec sleep 4444.'$$ 2>/dev/null &
 pid=$!
 wait_for test -e up2
 kill -KILL "$pid"
-ok "a step ends with its srun" wait_for '! pgrep -f "sleep 4444"'
+ok "a step ends with its srun" wait_for "! pgrep -f 'sleep 4444.$$'"
 wait "$pid" 2>/dev/null
 
 # --- signals for jobs ------------------------------------------------------------------
@@ -260,7 +278,7 @@ wait "$pid" 2>/dev/null
 cat >scopes.sh <<'END'
 #!/bin/bash
 trap 'echo script >>scopes' USR1
-[ -z "$NO_STEP" ] && srun -n1 ./scope_step.sh &
+[ -z "$NO_STEP" ] && srun -n1 "$PWD/scope_step.sh" &
 : >scopes_ready
 while :; do wait; sleep 0.05; done
 END
@@ -296,7 +314,7 @@ scancel --full -s USR1 "$scoped"
 wait_for 'grep -q script scopes && grep -q step scopes'
 is "--full is for both" "$(sort -u scopes | xargs)" "script step"
 scancel "$scoped.0"
-wait_for '! pgrep -f scope_step.sh'
+wait_for "! pgrep -f '$PWD/scope_step.sh'"
 is "a step is ended, and its job is not" "$(state_of "$scoped")" RUNNING
 gets "aicancel -s of a job without steps" script aicancel -s USR1 "$scoped"
 scancel "$scoped"
@@ -365,7 +383,7 @@ restart || bail "aischedd does not start again"
 open_gate up3
 wait_all
 is "a step survives the daemon" "$(cat restart.out)" go
-become srun -n1 sh -c ': >up4; exec sleep 5555' 2>cancel.err &
+become srun -n1 sh -c ': >up4; exec sleep 5555.'$$ 2>cancel.err &
 pid=$!
 wait_for test -e up4
 scancel "$job"
@@ -375,7 +393,7 @@ is "a step ends with its job" "$? $(sed -E "s/$job\.[0-9]+/STEP/; s/[-0-9]{10}T[
 slurmstepd-$node: error: *** STEP STEP ON $node CANCELLED AT DATE ***
 srun: error: $node: task 0: Terminated"
 becomes "and the job ends" "$job" CANCELLED
-ok "nothing is left" wait_for '! pgrep -f "sleep 5555"'
+ok "nothing is left" wait_for "! pgrep -f 'sleep 5555.$$'"
 
 # --- what is remembered ---------------------------------------------------------------------
 
@@ -413,14 +431,14 @@ is "after a restart, too" "$(rows)" "$remembered"
 
 job=$(sbatch --parsable -n2 --wrap 'exec sleep 1000')
 becomes "another job" "$job" RUNNING
-become srun -n1 sh -c ': >up5; exec sleep 6666' 2>lost.err &
+become srun -n1 sh -c ': >up5; exec sleep 6666.'$$ 2>lost.err &
 pid=$!
 wait_for test -e up5
 kill -KILL "$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$dir/state/run/$job.1/claim")"
 wait "$pid"
 is "srun notices the end of the shepherd" "$? $(cat lost.err)" \
 	"1 srun: error: the shepherd of job $job is gone, and its steps with it"
-ok "and nothing is left" wait_for '! pgrep -f "sleep 6666"'
+ok "and nothing is left" wait_for "! pgrep -f 'sleep 6666.$$'"
 becomes "the job is lost" "$job" NODE_FAIL
 is "and its step is remembered" "$(sacct -n -P -j "$job.0" -o JobID,JobName,State)" \
 	"$job.0|sh|CANCELLED by $(id -u)"
