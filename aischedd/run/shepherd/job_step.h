@@ -47,6 +47,8 @@ struct job_step {
 	int64_t end_at;  /* monotonic ms: its time limit; 0: none */
 	int64_t kill_at; /* likewise: the next SIGKILL; 0: never */
 	int64_t kill_pause;
+	int64_t look_at; /* likewise: look again who belongs to it */
+	uint32_t looks;
 	bool stopping, by_time, by_job, recorded;
 	int64_t start; /* unix seconds */
 	int64_t cpu_us, peak_kib;

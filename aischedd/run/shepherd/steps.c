@@ -28,6 +28,7 @@
 #define KILL_PAUSE_MS     5    /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
 #define LINGER_MS         200 /* for what the tasks left behind */
+#define LOOKS_MAX         8   /* at processes that become other programs */
 #define STEPS_MAX         40000
 #define SEND_BYTES        (1 << 20)
 
@@ -105,50 +106,67 @@ struct step_each {
 	const struct job_step *step;
 	char id[16];
 	int signo; /* 0: only count */
-	size_t n;
+	size_t n, unclear;
 };
 
-/* Whether the process has the session of a task, or still its environment. */
-static bool is_of_step(pid_t pid, const void *arg)
+enum belongs { BELONGS_NOT, BELONGS, BELONGS_UNCLEAR };
+
+/* Look for the session of a task, or its environment, which is empty for a
+ * moment while the process becomes another program. */
+static enum belongs belongs(pid_t pid, const struct step_each *e)
 {
-	const struct step_each *e = arg;
 	const struct job_step *step = e->step;
+	struct buf env = { 0 };
 	pid_t sid = getsid(pid);
+	const char *id;
+	enum belongs ret;
 
 	for (uint32_t i = 0; i < step->begun; i++)
 		if (step->task[i].pid == sid ||
 		    (step->task[i].pid == pid && !step->task[i].ended))
-			return true;
-	return proc_has_env(pid, STEP_ID_VAR, e->id);
+			return BELONGS;
+	id = proc_env(pid, STEP_ID_VAR, &env);
+	ret = id && !strcmp(id, e->id) ? BELONGS
+	      : env.len                ? BELONGS_NOT
+	                               : BELONGS_UNCLEAR;
+	buf_free(&env);
+	return ret;
 }
 
 static bool is_of_step_now(pid_t pid, const void *arg)
 {
 	const struct step_each *e = arg;
 
-	return is_of_step(pid, arg) && job_has(pid, e->shepherd);
+	return belongs(pid, e) == BELONGS && job_has(pid, e->shepherd);
 }
 
 static void signal_if_of_step(pid_t pid, void *arg)
 {
 	struct step_each *e = arg;
+	enum belongs is = belongs(pid, e);
 
-	if (!is_of_step(pid, e))
+	e->unclear += is == BELONGS_UNCLEAR;
+	if (is != BELONGS)
 		return;
 	e->n++;
 	if (e->signo)
 		proc_signal(pid, e->signo, is_of_step_now, e);
 }
 
-/* Returns how many processes the step has. */
-static size_t signal_step(struct shepherd *s, const struct job_step *step,
-                          int signo)
+/* Returns how many processes the step has; those that are unclear are looked at
+ * again, some times. */
+static size_t signal_step(struct shepherd *s, struct job_step *step, int signo)
 {
 	struct step_each e = { .shepherd = s, .step = step, .signo = signo };
 
 	snprintf(e.id, sizeof(e.id), "%" PRIu32, step->id);
 	job_each(s, signal_if_of_step, &e);
-	return e.n;
+	step->look_at = 0;
+	if (e.n || !e.unclear || step->looks >= LOOKS_MAX)
+		return e.n;
+	step->looks++;
+	step->look_at = clock_ms() + KILL_PAUSE_MS;
+	return e.unclear;
 }
 
 static void kill_step_by(struct job_step *step, int64_t when)
@@ -589,6 +607,10 @@ void steps_step(struct shepherd *s, int64_t now)
 static int64_t step_due(const struct job_step *step)
 {
 	int64_t at = step->kill_at;
+
+	if (step->state == STEP_CLEARS && step->look_at &&
+	    (!at || step->look_at < at))
+		at = step->look_at;
 
 	if (step->state == STEP_GREETS || step->state == STEP_DONE)
 		return step->greet_by;
