@@ -15,6 +15,7 @@
 #include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/select.h"
+#include "slurm/steps.h"
 #include "slurm/words.h"
 
 struct squeue {
@@ -22,6 +23,7 @@ struct squeue {
 	struct format_wish wish;
 	const char *sort;
 	json_t *clusters;
+	json_t *steps; /* -s: these, as "12.0" or "12"; empty: all */
 	bool no_header, is_long, start, array, no_convert;
 	int64_t every; /* seconds; 0: once */
 };
@@ -29,6 +31,7 @@ struct squeue {
 #define USUAL  "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 #define LONG   "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 #define STARTS "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+#define STEPS  "%.15i %.8j %.9P %.8u %.9M %N"
 #define ORDER  "P,t,-p"
 
 /* --- the command line ----------------------------------------------------- */
@@ -65,12 +68,14 @@ static int set_every(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-static int refuse_steps(void *ctx, const struct opt *opt, const char *value,
-                        struct err *err)
+static int set_steps(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
 {
-	(void)ctx, (void)opt, (void)value;
-	return err_set(err, EINVAL,
-	               "--steps: steps of jobs are not supported yet");
+	struct squeue *q = ctx;
+
+	if (!q->steps)
+		q->steps = json_array();
+	return command_add_items(ctx, opt, value ? value : "", err);
 }
 
 #define AT(member) .offset = offsetof(struct squeue, member)
@@ -125,7 +130,8 @@ static const struct opt opts[] = {
 	{ 't', "states", "STATE,...", "jobs in these states, like PD or RUNNING",
 	  .set = select_add_states },
 	{ 0, "state", "STATE,...", NULL, .set = select_add_states },
-	{ 's', "steps", "STEP,...", NULL, .set = refuse_steps, .optional = true },
+	{ 's', "steps", "STEP,...", "steps that run: all, or 12.0, 12",
+	  set_steps, AT(steps), .optional = true },
 	{ 'u', "users", "USER,...", "jobs of these users", .set = select_add_users },
 	{ 0, "user", "USER,...", NULL, .set = select_add_users },
 	{ 'v', "verbose", NULL, NULL, .set = command_ignore },
@@ -248,6 +254,53 @@ static void sort_needs(const char *order, json_t *fields)
 	}
 }
 
+/* Whether it is among those that were named, by itself or by its job. */
+static bool is_wanted_step(const struct squeue *q, const char *job,
+                           const char *step)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(q->steps, i, item)
+		if (!strcmp(json_string_value(item), job) ||
+		    !strcmp(json_string_value(item), step))
+			return true;
+	return !json_array_size(q->steps);
+}
+
+/* Put the steps that run in the place of their jobs. */
+static json_t *split_steps(const struct squeue *q, json_t *rows)
+{
+	json_t *ret = json_array(), *job, *step;
+	size_t i, k;
+
+	json_array_foreach(rows, i, job) {
+		json_array_foreach(json_object_get(job, "steps"), k, step) {
+			const char *id = row_text(job, "display_id");
+			struct buf name = { 0 }, time = { 0 };
+
+			buf_printf(&name, "%s.%lld", id,
+			           (long long)row_int(step, "step"));
+			format_duration(&time, row_int(step, "elapsed"));
+			if (!strcmp(row_text(step, "state"), "RUNNING") &&
+			    is_wanted_step(q, id, name.data)) {
+				json_object_set_new(step, "display_id",
+				                    json_string(name.data));
+				json_object_set_new(step, "time",
+				                    json_string(time.data));
+				json_object_set(
+				    step, "name",
+				    json_object_get(step, "step_name"));
+				json_array_append(ret, step);
+			}
+			buf_free(&name);
+			buf_free(&time);
+		}
+	}
+	json_decref(rows);
+	return ret;
+}
+
 static void print_rows(const struct squeue *q,
                        const struct slurm_format *format, json_t *rows)
 {
@@ -279,6 +332,9 @@ static int print_once(const struct squeue *q, struct client *client,
 	format_needs(format, fields);
 	sort_needs(q->sort ? q->sort : ORDER, fields);
 	rows_add_fields(fields, "array_tasks");
+	if (q->steps)
+		rows_add_fields(fields, "job_id display_id state start_time "
+		                        "end_time elapsed");
 	rc = select_read(&q->by, client, fields, &rows, &missing, err);
 	json_decref(fields);
 	if (rc < 0)
@@ -291,6 +347,12 @@ static int print_once(const struct squeue *q, struct client *client,
 	}
 	if (q->array)
 		rows = split_arrays(rows);
+	if (q->steps && steps_read(client, rows, err) < 0) {
+		json_decref(rows);
+		return -1;
+	}
+	if (q->steps)
+		rows = split_steps(q, rows);
 	if (q->is_long || q->every)
 		command_put_date();
 	print_rows(q, format, rows);
@@ -298,9 +360,26 @@ static int print_once(const struct squeue *q, struct client *client,
 	return 0;
 }
 
+/* The letters that steps have: as those of jobs, but for one header. */
+static const struct slurm_field *step_fields(void)
+{
+	static const char letters[] = "ijPuMNST";
+	static struct slurm_field fields[sizeof(letters)];
+
+	for (size_t i = 0; letters[i]; i++) {
+		fields[i] = *field_of_letter(job_fields, letters[i]);
+		if (letters[i] == 'i')
+			fields[i].header = "STEPID";
+	}
+	return fields;
+}
+
 static void make_format(const struct squeue *q, struct slurm_format *format)
 {
-	if (q->wish.names)
+	if (q->steps)
+		format_letters(format, step_fields(),
+		               q->wish.letters ? q->wish.letters : STEPS);
+	else if (q->wish.names)
 		format_names(format, job_fields, OF_SQUEUE, q->wish.names);
 	else
 		format_letters(format, job_fields,
@@ -359,6 +438,7 @@ int squeue_main(int argc, char **argv)
 	}
 	format_free(&format);
 	select_free(&q.by);
+	json_decref(q.steps);
 	json_decref(q.clusters);
 	return status;
 }

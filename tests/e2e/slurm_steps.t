@@ -407,6 +407,10 @@ srun -n1 sh -c ': >acct.in; $(at_gate acct)'
 exit 0")
 wait_for test -e acct.in
 is "a step that runs" "$(sacct -n -P -j "$acct.4" -o JobID,State,NTasks)" "$acct.4|RUNNING|1"
+like "squeue -s" "$(squeue -s | xargs)" \
+	"^STEPID NAME PARTITION USER TIME NODELIST $acct\.4 sh default $(id -un) 0:[0-9]+ $node\$"
+is "of others" "$(squeue -h --steps="$acct.3" -o %i)" ""
+is "of a job" "$(squeue -h --steps="$acct" -o '%i %j')" "$acct.4 sh"
 open_gate acct
 becomes "a job with steps ends" "$acct" COMPLETED
 remembered="$acct|wrap|COMPLETED|0:0||2
