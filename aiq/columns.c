@@ -70,6 +70,7 @@ static const struct column job_columns[] = {
 	{ "constraint", "FEATURES", .letter = 'f' },
 	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
 	{ "numa", "NUMA", .show = SHOW_TEXT },
+	{ "links", "LINKS", .show = SHOW_TEXT },
 	{ "licenses", "LICENSES", .letter = 'W' },
 	{ "dependency", "DEPENDENCY", .letter = 'E' },
 	{ "hold", "HOLD", .show = SHOW_TEXT },

@@ -2,6 +2,7 @@
 #include "aisim/cluster.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
@@ -79,6 +80,7 @@ struct room_node {
 	uint32_t ngpus, ncpus;
 	uint16_t gpu[LIMIT_GPUS]; /* thousandths left, by device */
 	uint16_t *cpu; /* thousandths left, by CPU that can be bound */
+	const struct node *node;
 };
 
 struct room {
@@ -103,6 +105,7 @@ struct room *room_new(struct state *state)
 			.mem_mib = node->mem_mib,
 			.ngpus = node->ngpus,
 			.ncpus = node->ncpus,
+			.node = node,
 			.cpu = xcalloc(node->ncpus + 1, sizeof(uint16_t)),
 		};
 		for (uint32_t g = 0; g < node->ngpus; g++)
@@ -158,15 +161,16 @@ struct cpu_list {
 	size_t n, cap;
 };
 
-/* Take the fullest CPU with enough left; for a whole one, the first idle
- * one. */
-static bool take_cpu(struct room_node *node, uint16_t milli,
+/* Take the fullest CPU with enough left; for a whole one, the first idle one:
+ * in these NUMA nodes. */
+static bool take_cpu(struct room_node *node, uint32_t numas, uint16_t milli,
                      struct cpu_list *list)
 {
 	uint32_t best = node->ncpus;
 
 	for (uint32_t i = 0; i < node->ncpus; i++)
-		if (node->cpu[i] >= milli &&
+		if (numas >> node->node->cpu_numa[i] & 1 &&
+		    node->cpu[i] >= milli &&
 		    (best == node->ncpus || node->cpu[i] < node->cpu[best]))
 			best = i;
 	if (best == node->ncpus)
@@ -177,7 +181,7 @@ static bool take_cpu(struct room_node *node, uint16_t milli,
 	return true;
 }
 
-static bool take_cpus(struct room_node *node, int64_t milli,
+static bool take_cpus(struct room_node *node, uint32_t numas, int64_t milli,
                       struct cpu_list *list)
 {
 	bool taken = true;
@@ -185,41 +189,115 @@ static bool take_cpus(struct room_node *node, int64_t milli,
 	if (!node->ncpus)
 		return true;
 	for (; taken && milli >= 1000; milli -= 1000)
-		taken = take_cpu(node, 1000, list);
-	return taken && (!milli || take_cpu(node, (uint16_t)milli, list));
+		taken = take_cpu(node, numas, 1000, list);
+	return taken &&
+	       (!milli || take_cpu(node, numas, (uint16_t)milli, list));
 }
 
-static bool take_task(struct room_node *node, const struct request *req,
+/* Take the devices that are given. */
+static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
+{
+	for (uint64_t left = gpus; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+		if (i >= node->ngpus || node->gpu[i] < milli)
+			return false;
+		node->gpu[i] = (uint16_t)(node->gpu[i] - milli);
+	}
+	return true;
+}
+
+static bool take_gpus(struct room_node *node, const struct room_ask *ask,
+                      struct snap_task *ret)
+{
+	int64_t gpus = ask->req->gpus_milli;
+
+	if (ask->dev)
+		return take_given(node, ret->gpu_milli, ret->gpus);
+	if (gpus > 0 && gpus < 1000)
+		return take_part(node, ret->gpu_milli, &ret->gpus);
+	return take_whole(node, gpus / 1000, &ret->gpus);
+}
+
+/* The NUMA nodes that a task must keep to. */
+static uint32_t numas_of(const struct room_node *node,
+                         const struct room_ask *ask,
+                         const struct snap_task *task)
+{
+	uint32_t numas = 0;
+
+	if (ask->numa != NUMA_STRICT && ask->numa != NUMA_TIGHT)
+		return UINT32_MAX;
+	for (uint64_t left = task->gpus; left; left &= left - 1)
+		numas |= (uint32_t)1 << node_gpu_numa(
+			     node->node, (uint32_t)__builtin_ctzll(left));
+	return numas ? numas : UINT32_MAX;
+}
+
+static bool take_task(struct room_node *node, const struct room_ask *ask,
                       struct snap_task *ret, struct cpu_list *list)
 {
+	const struct request *req = ask->req;
+	uint32_t numas;
+
 	node->cpu_milli -= req->cpus_milli;
 	node->mem_mib -= req->mem_mib;
 	ret->gpu_milli =
 	    (uint16_t)(req->gpus_milli < 1000 ? req->gpus_milli : 1000);
 	ret->cpu_first = (uint32_t)list->n;
 	if (node->cpu_milli < 0 || node->mem_mib < 0 ||
-	    !take_cpus(node, req->cpus_milli, list))
+	    !take_gpus(node, ask, ret))
 		return false;
-	if (req->gpus_milli > 0 && req->gpus_milli < 1000)
-		return take_part(node, ret->gpu_milli, &ret->gpus);
-	return take_whole(node, req->gpus_milli / 1000, &ret->gpus);
+	numas = numas_of(node, ask, ret);
+	return take_cpus(node, numas, req->cpus_milli, list);
 }
 
-struct placement *room_take(struct room *room, const struct request *req,
-                            const uint32_t *node, uint32_t ntasks,
+/* Check that a task may have the devices that are given: as many as it asks
+ * for, of its type, and in one NUMA node if it demands that. */
+static int check_given(const struct room_node *node, const struct room_ask *ask,
+                       uint32_t i, struct err *err)
+{
+	int64_t gpus = ask->req->gpus_milli;
+	struct snap_task task = { .gpus = ask->dev[i] };
+	uint32_t numas = numas_of(node, ask, &task);
+
+	if (__builtin_popcountll(ask->dev[i]) != (gpus + 999) / 1000)
+		return err_set(
+		    err, EINVAL, "dev: task %u has %d GPUs, but asks for %g", i,
+		    __builtin_popcountll(ask->dev[i]), (double)gpus / 1000);
+	if (ask->dev[i] && ask->gpu_type &&
+	    (!node->node->gpu_type ||
+	     strcmp(ask->gpu_type, node->node->gpu_type) != 0))
+		return err_set(err, EINVAL,
+		               "dev: GPUs of '%s' are not of type %s",
+		               node->node->name, ask->gpu_type);
+	if (ask->numa == NUMA_STRICT && numas != UINT32_MAX &&
+	    numas & (numas - 1))
+		return err_set(err, EINVAL,
+		               "dev: task %u is in several NUMA nodes", i);
+	return 0;
+}
+
+struct placement *room_take(struct room *room, const struct room_ask *ask,
                             struct err *err)
 {
+	uint32_t ntasks = ask->ntasks;
 	struct snap_task *task = xcalloc(ntasks + 1, sizeof(*task));
 	struct placement *place = NULL;
 	struct cpu_list list = { 0 };
 
 	for (uint32_t i = 0; i < ntasks; i++) {
-		task[i].node = node[i];
-		if (!take_task(&room->node[node[i]], req, &task[i], &list)) {
+		struct room_node *node = &room->node[ask->node[i]];
+
+		task[i].node = ask->node[i];
+		task[i].gpus = ask->dev ? ask->dev[i] : 0;
+		if (ask->dev && check_given(node, ask, i, err) < 0)
+			goto out;
+		if (!take_task(node, ask, &task[i], &list)) {
 			err_set(err, EBUSY,
 			        "task %u does not fit on node '%s' beside what "
 			        "runs there",
-			        i, room->conf->nodes[node[i]].name);
+			        i, room->conf->nodes[ask->node[i]].name);
 			goto out;
 		}
 	}

@@ -28,13 +28,23 @@ struct room;
 struct room *room_new(struct state *state);
 void room_free(struct room *room);
 
+struct room_ask {
+	const struct request *req;
+	const char *gpu_type; /* NULL: any */
+	int numa;             /* enum numa */
+	const uint32_t *node; /* [ntasks] */
+	const uint64_t *dev;  /* [ntasks] their GPUs, or NULL */
+	uint32_t ntasks;
+};
+
 /*
- * Place the tasks of such a job on its nodes: a part of a device on the
- * fullest that holds it, whole devices on the first idle ones; CPUs likewise.
- * Owns: the caller, free().  Fails with EBUSY, naming the node that is full.
+ * Place the tasks of such a job on its nodes: on the devices that are given,
+ * else a part of a device on the fullest that holds it, whole devices on the
+ * first idle ones; CPUs likewise, of the NUMA nodes of its devices if it
+ * demands these.  Owns: the caller, free().  Fails with EBUSY, naming the node
+ * that is full, or EINVAL if it may not have the devices.
  */
-struct placement *room_take(struct room *room, const struct request *req,
-                            const uint32_t *node, uint32_t ntasks,
+struct placement *room_take(struct room *room, const struct room_ask *ask,
                             struct err *err);
 
 #endif

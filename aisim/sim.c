@@ -16,6 +16,7 @@
 #include "aisim/shares.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/topology.h"
 
 enum {
 	PASSES_MAX = 100000, /* of one second, before it counts as a loop */
@@ -497,7 +498,16 @@ static int begin_running(struct sim *sim, struct room *room, uint64_t id,
 
 	spec_unpack(&spec, tj->packed);
 	spec_resolve(&spec, 0, &req, NULL);
-	place = room_take(room, &req, tj->node, tj->nrunning, err);
+	place = room_take(room,
+	                  &(struct room_ask){
+			      .req = &req,
+			      .gpu_type = spec.gpu_type,
+			      .numa = numa_parse(spec.numa),
+			      .node = tj->node,
+			      .dev = tj->dev,
+			      .ntasks = tj->nrunning,
+			  },
+	                  err);
 	if (!place) {
 		err_wrap(err, "job '%s'", tj->name);
 		return err_wrap(err, "%s:%u", sim->trace->file, tj->line);

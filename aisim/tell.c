@@ -97,12 +97,8 @@ static void compare(struct tell *tell, const struct placement *before,
 {
 	for (uint32_t i = 0; before && i < before->ntasks; i++)
 		touch(tell, before->task[i].node)->before++;
-	for (uint32_t i = 0; after && i < after->ntasks; i++) {
-		struct tell_node *t = touch(tell, after->task[i].node);
-
-		t->after++;
-		t->gpus |= after->task[i].gpus;
-	}
+	for (uint32_t i = 0; after && i < after->ntasks; i++)
+		touch(tell, after->task[i].node)->after++;
 }
 
 static void compared(struct tell *tell)
@@ -136,38 +132,113 @@ static void put_nodes(struct sim *sim, bool only_old)
 	buf_addc(&tell->line, '}');
 }
 
-static void put_devices(struct buf *line, uint64_t gpus)
+static void put_bits(struct buf *line, uint64_t set)
 {
 	const char *between = "[";
 
-	for (int i = 0; i < 64; i++) {
-		if (!(gpus >> i & 1))
-			continue;
+	for (; set; set &= set - 1) {
 		buf_puts(line, between);
-		buf_i64(line, i);
+		buf_i64(line, __builtin_ctzll(set));
 		between = ",";
 	}
-	buf_addc(line, ']');
+	buf_puts(line, *between == '[' ? "[]" : "]");
 }
 
-static void put_gpus(struct sim *sim)
+/* The NUMA nodes of a task. */
+static uint32_t numas_of(struct sim *sim, const struct placement *place,
+                         uint32_t task)
+{
+	const struct snap_task *t = &place->task[task];
+	const struct node *node = state_node(sim->state, t->node);
+	uint32_t set = t->numas;
+
+	for (uint64_t left = t->gpus; left; left &= left - 1)
+		set |= (uint32_t)1
+		       << node_gpu_numa(node, (uint32_t)__builtin_ctzll(left));
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		set |= (uint32_t)1 << node->cpu_numa[place->cpu_use[i].cpu];
+	return set ? set : 1;
+}
+
+/* Begin the entry of a node in an object. */
+static void put_node(struct sim *sim, uint32_t node, const char **between)
+{
+	buf_puts(&sim->tell.line, *between);
+	buf_json(&sim->tell.line, state_node(sim->state, node)->name);
+	buf_addc(&sim->tell.line, ':');
+	*between = ",";
+}
+
+/* Whether a task is told of: only_old leaves out tasks above those that were on
+ * its node before; ntold: told of there so far. */
+static bool is_told(const struct tell_node *t, bool only_old, uint32_t ntold)
+{
+	return !only_old || t->before >= t->after || ntold < t->before;
+}
+
+static void put_gpus(struct sim *sim, const struct placement *place,
+                     bool only_old)
 {
 	struct tell *tell = &sim->tell;
 	const char *between = "";
 
 	buf_puts(&tell->line, ",\"gpus\":{");
 	for (uint32_t i = 0; i < tell->ntouched; i++) {
-		uint32_t node = tell->touched[i];
+		uint32_t node = tell->touched[i], n = 0;
+		uint64_t gpus = 0;
 
-		if (!tell->node[node].gpus)
+		for (uint32_t t = 0; t < place->ntasks; t++) {
+			if (place->task[t].node == node &&
+			    is_told(&tell->node[node], only_old, n++))
+				gpus |= place->task[t].gpus;
+		}
+		if (!gpus)
 			continue;
-		buf_puts(&tell->line, between);
-		buf_json(&tell->line, state_node(sim->state, node)->name);
-		buf_addc(&tell->line, ':');
-		put_devices(&tell->line, tell->node[node].gpus);
-		between = ",";
+		put_node(sim, node, &between);
+		put_bits(&tell->line, gpus);
 	}
 	buf_addc(&tell->line, '}');
+}
+
+/* Write the NUMA nodes of each task, where there are several, or if the job
+ * asks for them. */
+static void put_numas(struct sim *sim, const struct job *job, bool only_old)
+{
+	const struct placement *place = job->place;
+	struct tell *tell = &sim->tell;
+	const char *between = ",\"numa\":{";
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	for (uint32_t i = 0; i < tell->ntouched; i++) {
+		uint32_t node = tell->touched[i], n = 0;
+		const char *comma = "[";
+
+		if ((!spec.numa &&
+		     node_nnumas(state_node(sim->state, node)) < 2) ||
+		    !tell->node[node].after)
+			continue;
+		put_node(sim, node, &between);
+		for (uint32_t t = 0; t < place->ntasks; t++) {
+			if (place->task[t].node != node ||
+			    !is_told(&tell->node[node], only_old, n++))
+				continue;
+			buf_puts(&tell->line, comma);
+			put_bits(&tell->line, numas_of(sim, place, t));
+			comma = ",";
+		}
+		buf_puts(&tell->line, *comma == '[' ? "[]" : "]");
+	}
+	if (!strcmp(between, ","))
+		buf_addc(&tell->line, '}');
+}
+
+/* Write all tasks of a job and their devices, or only those that stay. */
+static void put_placed(struct sim *sim, const struct job *job, bool only_old)
+{
+	put_nodes(sim, only_old);
+	put_gpus(sim, job->place, only_old);
+	put_numas(sim, job, only_old);
 }
 
 /* --- events ------------------------------------------------------------ */
@@ -208,8 +279,7 @@ static void tell_start(struct sim *sim, const struct job *job)
 {
 	compare(&sim->tell, NULL, job->place);
 	begin(sim, "start", job);
-	put_nodes(sim, false);
-	put_gpus(sim);
+	put_placed(sim, job, false);
 	end(sim);
 	compared(&sim->tell);
 	show(sim, job, true);
@@ -258,13 +328,13 @@ static void tell_resize(struct sim *sim, const struct job *job)
 	}
 	if (lost) {
 		begin(sim, "shrink", job);
-		put_nodes(sim, true);
+		put_placed(sim, job, true);
 		put_why(sim, job);
 		end(sim);
 	}
 	if (got) {
 		begin(sim, "grow", job);
-		put_nodes(sim, false);
+		put_placed(sim, job, false);
 		end(sim);
 	}
 	compared(tell);

@@ -18,7 +18,6 @@ struct sim;
 /* The tasks on one node, while two placements are compared. */
 struct tell_node {
 	uint32_t before, after; /* tasks */
-	uint64_t gpus;          /* of the tasks after */
 };
 
 struct tell {

@@ -36,6 +36,8 @@ struct trace_job {
 	uint32_t line;        /* line of the file */
 	uint32_t nrunning;    /* its tasks if it runs from the beginning */
 	const uint32_t *node; /* [nrunning] their nodes */
+	const uint64_t *dev;  /* [nrunning] their GPUs, bit i: device i; NULL:
+	                         any */
 	int64_t submit, started;
 	int64_t work;        /* seconds until it ends, or TRACE_NEVER */
 	int64_t grace;       /* seconds an eviction takes */

@@ -7,6 +7,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aisim/trace.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
 /* A job while its line is read; strings are the JSON object's. */
@@ -16,6 +17,7 @@ struct line {
 	struct spec spec;
 	const char *user;
 	int64_t preemptible, start_fails;
+	size_t ndev; /* tasks in job.dev */
 };
 
 struct key {
@@ -169,6 +171,50 @@ static int set_nodes(struct line *line, const struct key *key, json_t *value,
 	return 0;
 }
 
+/* [2,3] -> bits 2 and 3 */
+static int devices_of(const json_t *list, uint64_t *ret, struct err *err)
+{
+	const json_t *item;
+	int64_t device;
+	size_t i;
+
+	*ret = 0;
+	if (!json_is_array(list))
+		return err_set(err, EINVAL,
+		               "the devices of a task are an array");
+	json_array_foreach(list, i, item) {
+		if (whole(item, &device, err) < 0)
+			return -1;
+		if (device < 0 || device >= LIMIT_GPUS || *ret >> device & 1)
+			return err_set(err, EINVAL,
+			               "no GPU, or one that stands twice: %lld",
+			               (long long)device);
+		*ret |= (uint64_t)1 << device;
+	}
+	return 0;
+}
+
+static int set_dev(struct line *line, const struct key *key, json_t *value,
+                   struct err *err)
+{
+	size_t n = json_array_size(value), i;
+	uint64_t *dev;
+	json_t *list;
+
+	(void)key;
+	if (!n)
+		return err_set(err, EINVAL,
+		               "an array of the devices of each task is "
+		               "expected");
+	dev = arena_array(line->trace->arena, uint64_t, n);
+	json_array_foreach(value, i, list)
+		if (devices_of(list, &dev[i], err) < 0)
+			return -1;
+	line->job.dev = dev;
+	line->ndev = n;
+	return 0;
+}
+
 /* --- a job ------------------------------------------------------------- */
 
 #define JOB(key, set, member)                           \
@@ -181,6 +227,7 @@ static const struct key keys[] = {
 	JOB("constraint", set_text, spec.constraint),
 	JOB("cpus", set_milli, spec.cpus),
 	JOB("dependency", set_text, job.dependency),
+	JOB("dev", set_dev, job.dev),
 	JOB("duration", set_duration, job.work),
 	JOB("exclusive", set_flag, spec.exclusive),
 	JOB("gpu_type", set_text, spec.gpu_type),
@@ -189,6 +236,7 @@ static const struct key keys[] = {
 	JOB("held", set_flag, spec.hold),
 	JOB("id", set_text, job.name),
 	JOB("licenses", set_text, spec.licenses),
+	JOB("links", set_text, spec.links),
 	JOB("memory", set_number, spec.mem),
 	JOB("min_tasks", set_number, spec.min_tasks),
 	JOB("nodes", set_nodes, job.node),
@@ -241,6 +289,10 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 	}
 	if (!line.job.name)
 		return err_set(err, EINVAL, "a job needs an id");
+	if (line.job.dev && line.ndev != line.job.nrunning)
+		return err_set(err, EINVAL,
+		               "dev: devices of %zu tasks for %u nodes",
+		               line.ndev, line.job.nrunning);
 	line.job.preemptible = (int8_t)line.preemptible;
 	line.job.start_fails = line.start_fails == 1;
 	line.job.user = trace_user(trace, line.user);

@@ -74,6 +74,7 @@
 	X(constraint, false, true)       \
 	X(topology, false, true)         \
 	X(numa, false, true)             \
+	X(links, false, true)            \
 	X(req_nodes, false, true)        \
 	X(exclude, false, true)          \
 	X(licenses, false, true)         \

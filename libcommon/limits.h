@@ -35,10 +35,10 @@ enum {
 	LIMIT_STRANGERS = 256, /* connections of peers not known yet, on Unix
 	                          sockets, and as many over TCP */
 	LIMIT_NODES = 65536,
-	LIMIT_GPUS = 64,     /* on one node */
-	LIMIT_CPUS = 65535,  /* on one node */
-	LIMIT_SOCKETS = 256, /* likewise */
-	LIMIT_LEVELS = 16,   /* of the topology */
+	LIMIT_GPUS = 64,    /* on one node */
+	LIMIT_CPUS = 65535, /* on one node */
+	LIMIT_SOCKETS = 32, /* likewise: NUMA nodes */
+	LIMIT_LEVELS = 16,  /* of the topology */
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
 	LIMIT_RESERVATIONS = 256,

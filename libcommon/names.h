@@ -108,7 +108,8 @@ enum reason_kind {
 	X(NodeFail, ENDED, "its node failed")                                  \
 	X(DeadLine, ENDED, "it could not end before its deadline")             \
 	X(Cancelled, ENDED, "it was cancelled")                                \
-	X(Preempted, ENDED, "it was evicted for another job")
+	X(Preempted, ENDED, "it was evicted for another job")                  \
+	X(LinkAlignment, PLACE, "no node has its GPUs in as few link groups")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

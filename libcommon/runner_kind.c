@@ -2,8 +2,8 @@
 #include "libcommon/runner_kind.h"
 
 /* clang-format off */
-#define TRAITS_NONE       { .shares_gpus = true }
-#define TRAITS_LOCAL      { .runs = true, .is_here = true, \
+#define TRAITS_NONE       { .shares_gpus = true, .binds = true }
+#define TRAITS_LOCAL      { .runs = true, .is_here = true, .binds = true, \
                             .shares_gpus = true, .can_freeze = true }
 #define TRAITS_KUBERNETES { .runs = true, .has_api = true, \
                             .has_labels = true, .has_images = true }

@@ -29,6 +29,7 @@ struct runner_traits {
 	bool has_labels;  /* labels of its nodes may say their topology */
 	bool has_images;  /* it runs images and mounts volumes */
 	bool shares_gpus; /* tasks may have parts of one GPU */
+	bool binds;       /* tasks have the CPUs and the memory of the plan */
 	bool can_freeze;  /* it stops processes in place and sends signals */
 };
 

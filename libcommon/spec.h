@@ -68,7 +68,7 @@
 	S(exclude)    /* hostlist */                                         \
 	S(pool)                                                              \
 	S(topology) /* "zone,rack:preferred", see topology.h */              \
-	S(numa)     /* "strict" or "prefer" */                               \
+	S(numa)     /* "strict", "tight" or "prefer" */                      \
 	S(reservation)                                                       \
 	S(output)        /* pattern, relative to workdir; never NULL */      \
 	S(error)         /* NULL: stderr joins stdout */                     \
@@ -88,7 +88,8 @@
 	I(cron_id)                                                           \
 	I(cron_time)   /* of a run of recurring work: the time it is for */  \
 	I(cron_last)   /* that of the run before */                          \
-	I(cron_missed) /* times between the two, at which nothing ran */
+	I(cron_missed) /* times between the two, at which nothing ran */     \
+	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */
 
 struct spec {
 #define S(name) const char *name;

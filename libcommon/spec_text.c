@@ -118,8 +118,17 @@ static int check_topology(const char *s, struct err *err)
 static int check_numa(const char *s, struct err *err)
 {
 	if (numa_parse(s) < 0)
+		return err_set(
+		    err, EINVAL,
+		    "bad alignment '%s': use strict, tight or prefer", s);
+	return 0;
+}
+
+static int check_links(const char *s, struct err *err)
+{
+	if (links_parse(s) < 0)
 		return err_set(err, EINVAL,
-		               "bad alignment '%s': use strict or prefer", s);
+		               "bad links '%s': use strict, prefer or any", s);
 	return 0;
 }
 
@@ -159,12 +168,19 @@ static int check_rlimits(const char *s, struct err *err)
 
 /* The fields whose texts have a syntax. */
 static int (*const syntax[])(const char *s, struct err *err) = {
-	[F_licenses] = check_licenses,       [F_array] = check_array,
-	[F_dependency] = check_dependency,   [F_constraint] = check_constraint,
-	[F_nodelist] = check_hostlist,       [F_exclude] = check_hostlist,
-	[F_topology] = check_topology,       [F_numa] = check_numa,
-	[F_workdir] = check_workdir,         [F_args] = check_args,
-	[F_on_task_failure] = check_failure, [F_rlimits] = check_rlimits,
+	[F_licenses] = check_licenses,
+	[F_array] = check_array,
+	[F_dependency] = check_dependency,
+	[F_constraint] = check_constraint,
+	[F_nodelist] = check_hostlist,
+	[F_exclude] = check_hostlist,
+	[F_topology] = check_topology,
+	[F_numa] = check_numa,
+	[F_workdir] = check_workdir,
+	[F_args] = check_args,
+	[F_on_task_failure] = check_failure,
+	[F_rlimits] = check_rlimits,
+	[F_links] = check_links,
 };
 
 int spec_check_length(const struct spec_field *field, size_t len,

@@ -74,9 +74,19 @@ int topology_parse(const char *s, const struct strlist *levels,
 
 int numa_parse(const char *s)
 {
-	static const char *const word[] = { NULL, "prefer", "strict" };
+	static const char *const word[] = { NULL, "prefer", "strict", "tight" };
 
 	for (size_t i = 1; s && i < ARRAY_SIZE(word); i++)
+		if (!strcmp(s, word[i]))
+			return (int)i;
+	return s ? -1 : 0;
+}
+
+int links_parse(const char *s)
+{
+	static const char *const word[] = { "prefer", "any", "strict" };
+
+	for (size_t i = 0; s && i < ARRAY_SIZE(word); i++)
 		if (!strcmp(s, word[i]))
 			return (int)i;
 	return s ? -1 : 0;

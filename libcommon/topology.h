@@ -22,7 +22,10 @@ struct topology {
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);
 
-/* Parse --numa: 0 any (NULL), 1 prefer, 2 strict; -1: invalid. */
+/* Parse --numa: 0 any (NULL), 1 prefer, 2 strict, 3 tight; -1: invalid. */
 int numa_parse(const char *s);
+
+/* Parse --links: 0 prefer (or NULL), 1 any, 2 strict; -1: invalid. */
+int links_parse(const char *s);
 
 #endif

@@ -31,7 +31,9 @@ struct node_info {
 	const uint8_t *cpu_numa;  /* [ncpus] */
 	const uint16_t *cpu_core; /* [ncpus] siblings have the same */
 	int64_t cpu_milli, mem_mib;
-	uint32_t slots; /* tasks at a time; 0: any number */
+	uint32_t nnumas;         /* NUMA nodes; 0: not known */
+	const int64_t *numa_mem; /* [nnumas] MiB */
+	uint32_t slots;          /* tasks at a time; 0: any number */
 	uint32_t ngpus;
 	const char *gpu_type;               /* of all GPUs; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */

@@ -81,16 +81,17 @@ static bool place_held(struct pass *p, const struct claim_holder *h)
 		place_for(place, h->row,
 		          p->snap->member[p->order->next[h->row]].job);
 	place_begin(place);
-	for (uint32_t i = 0; i < h->n; i++) {
+	for (uint32_t i = 0, n; i < h->n; i += n) {
 		uint32_t node = h->node[i];
 
+		n = place_same(h->node + i, h->n - i);
 		if (!place_may_use(place, h->req, node) ||
-		    !fit_count(place->work, h->req, node, place->own[node],
-		               1)) {
+		    fit_count(place->work, h->req, node, place->own[node], n) <
+		        n) {
 			place_undo(place);
 			return false;
 		}
-		place_put(place, h->req, node, 1);
+		place_put(place, h->req, node, n);
 	}
 	return true;
 }
@@ -143,15 +144,18 @@ static bool try_want(const struct settling *c, const struct want *want,
 	uint32_t req = c->holder[want->holder].req;
 	struct snap_cpu_use *use = arena_array(c->p->arena, struct snap_cpu_use,
 	                                       fit_max_cpus(w->snap, req));
+	uint64_t own = w->own_gpus[node];
 	struct snap_task task;
+	bool fits;
 
-	if (fit_count(w, req, node, 0, want->n) < want->n)
-		return false;
-	for (uint32_t i = 0; i < want->n; i++)
-		fit_task(w, req, node, &task, use);
-	if (w->snap->req.exclusive[req])
+	w->own_gpus[node] = 0;
+	fits = fit_count(w, req, node, 0, want->n) >= want->n;
+	for (uint32_t i = 0; fits && i < want->n; i++)
+		fit_task(w, req, node, want->n - i, &task, use);
+	w->own_gpus[node] = own;
+	if (fits && w->snap->req.exclusive[req])
 		work_add(w, &w->sealed[node], 1);
-	return true;
+	return fits;
 }
 
 /* Whether all other holders of a node still fit there once the ending tasks are
@@ -408,7 +412,9 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 
 		h->index = i;
 		h->typed = s->req.gpu_type[h->req] != SNAP_NONE;
-		h->strict = s->req.numa[h->req] == NUMA_STRICT;
+		h->strict = s->req.numa[h->req] == NUMA_STRICT ||
+		            s->req.numa[h->req] == NUMA_TIGHT ||
+		            s->req.links[h->req] == LINKS_STRICT;
 		h->gpus = s->req.gpus[h->req];
 		h->cpus = s->req.cpus[h->req];
 		h->over = !is_valid(p, h);
@@ -429,6 +435,7 @@ void claim_settle(struct pass *p)
 	    (s->run.n ? s->run.claim_first[s->run.n] : 0);
 	if (!n)
 		return;
+	p->place->work->fluid = true;
 	c = settling_new(p, n);
 	for (uint32_t i = 0; i < c->nholders; i++) {
 		if (!c->holder[i].over && is_mover(p, &c->holder[i]))
@@ -454,5 +461,6 @@ void claim_settle(struct pass *p)
 			count_mover(p, h, -1);
 	}
 	leave(p, -1);
+	p->place->work->fluid = false;
 	refresh(p);
 }

@@ -109,7 +109,7 @@ static void claim_moved(struct evictor *e)
 /* Claim the tasks of the trial that are the claimant's own. */
 static void claim_own(struct evictor *e, size_t from)
 {
-	const struct place *place = e->p->place;
+	struct place *place = e->p->place;
 	const struct evict_moved *m = e->moved.p;
 	size_t next = 0;
 
@@ -117,7 +117,7 @@ static void claim_own(struct evictor *e, size_t from)
 	evict_search_for_claimant(e);
 	/* The tasks of a run that moves follow each other. */
 	for (size_t t = from; t < place->ntasks; t++) {
-		place->own[place->task[t].node] = 0;
+		place_disown(place, place->task[t].node);
 		if (next < e->moved.n && m[next].first_task == t) {
 			t += m[next++].ntasks - 1;
 			continue;
@@ -218,7 +218,7 @@ static bool suits(struct evictor *e)
 		return true;
 	node = arena_array(e->p->arena, uint32_t, n);
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
-		place->own[place->task[t].node] = 0;
+		place_disown(place, place->task[t].node);
 		if (!evict_search_is_moved(e, t))
 			node[k++] = place->task[t].node;
 	}
@@ -390,7 +390,7 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 	       r->one_process[b] == r->one_process[a] &&
 	       r->time_limit[b] == r->time_limit[a] &&
 	       r->need[b] == r->need[a] && r->like[b] == r->like[a] &&
-	       r->numa[b] == r->numa[a] &&
+	       r->numa[b] == r->numa[a] && r->links[b] == r->links[a] &&
 	       r->reservation[b] == r->reservation[a] &&
 	       same_list(r->rule_first, s->rule, sizeof(*s->rule), a, b) &&
 	       same_list(r->want_first, s->want, sizeof(*s->want), a, b) &&

@@ -114,7 +114,7 @@ void evict_search_back(struct evictor *e, const struct evict_mark *to)
 	place->ntasks = to->ntasks;
 	place->nuse = to->nuse;
 	for (size_t i = to->ntasks; i < end; i++) {
-		place->own[place->task[i].node] = 0;
+		place_disown(place, place->task[i].node);
 		place_index_refresh(place->index, place->task[i].node);
 	}
 	e->step.n = nsteps;
@@ -216,7 +216,7 @@ static void move_step(struct evictor *e, const struct evict_step *step)
 	e->moved_at[step->run] = (uint32_t)e->moved.n - 1;
 	evict_trial_charge_moved(e, moved, 1);
 	for (size_t t = place->first_task; t < place->ntasks; t++) {
-		place->own[place->task[t].node] = 0;
+		place_disown(place, place->task[t].node);
 		if (e->s->req.exclusive[e->s->run.req[step->run]])
 			close_node(e, place->task[t].node, 1);
 	}
@@ -301,13 +301,13 @@ void evict_search_for_claimant(const struct evictor *e)
  * own. */
 static void count_trial(const struct evictor *e, bool own)
 {
-	const struct place *place = e->p->place;
+	struct place *place = e->p->place;
 
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
 		if (own && !evict_search_is_moved(e, t))
-			place->own[place->task[t].node]++;
+			place_own(place, &place->task[t]);
 		else if (!own)
-			place->own[place->task[t].node] = 0;
+			place_disown(place, place->task[t].node);
 	}
 }
 
@@ -342,7 +342,7 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before)
 	struct place *place = e->p->place;
 
 	for (size_t t = before->ntasks; t < place->ntasks; t++)
-		place->own[place->task[t].node] = 0;
+		place_disown(place, place->task[t].node);
 	own_tasks(e, false);
 }
 

@@ -112,16 +112,17 @@ static void give_back(struct sparing *sp, uint32_t at)
 		memcpy(former->use, use, nuse * sizeof(*use));
 	}
 	work_rest(sp->e->w, req, t, 1);
+	sp->e->w->own_gpus[t->node] &= ~t->gpus;
 	work_cpus(sp->e->w, req, t->node, use, nuse, 1);
 }
 
-static void take_others(struct sparing *sp, uint32_t at)
+static void take_others(struct sparing *sp, uint32_t at, int64_t left)
 {
 	struct place *place = sp->e->p->place;
 	struct snap_task *t = &place->task[at];
 	uint32_t nuse = t[1].cpu_first - t->cpu_first;
 
-	fit_task(sp->e->w, sp->e->c->req, t->node, t, sp->use);
+	fit_task(sp->e->w, sp->e->c->req, t->node, left, t, sp->use);
 	if (nuse)
 		memcpy(place->use + t->cpu_first, sp->use,
 		       nuse * sizeof(*sp->use));
@@ -140,7 +141,7 @@ static bool repack(struct sparing *sp, uint32_t node)
 	              (int64_t)n)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		take_others(sp, it[i].task);
+		take_others(sp, it[i].task, (int64_t)(n - i));
 	return true;
 }
 
@@ -155,6 +156,8 @@ static void bring_back(struct sparing *sp, size_t to)
 		size_t i = --sp->former.n;
 		struct snap_task *t = &place->task[former[i].at];
 
+		sp->e->w->own_gpus[t->node] &= ~t->gpus;
+		sp->e->w->own_gpus[t->node] |= former[i].task.gpus;
 		*t = former[i].task;
 		if (former[i].use)
 			memcpy(place->use + t->cpu_first, former[i].use,

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#include "aischedd/sched/fit_devices.h"
+#include "aischedd/sched/fit_align.h"
+
+static const struct fit_where anywhere = { ALL_NUMAS, ALL_GPUS };
 
 static int64_t min(int64_t a, int64_t b)
 {
@@ -18,127 +20,187 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
-/* How many parts of a device are free. Less than none may be free while claims
- * wait for evicted jobs to end. */
-static int64_t parts_of(int64_t nfree, int64_t part)
-{
-	return part && nfree > 0 ? nfree / part : 0;
-}
+/* --- link groups ------------------------------------------------------- */
 
-/* How many tasks fit by the GPUs of one NUMA node, or of the whole node. */
-static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
-                        int numa, int64_t max)
+static uint64_t all_of_type(const struct work *w, uint32_t req, uint32_t node)
 {
 	const struct snap *s = w->snap;
-	int64_t gpus = s->req.gpus[req], whole = 0, shares = 0;
+	uint64_t all = 0;
 
-	if (!gpus)
-		return max;
-	if (gpus > 1000 && gpus % 1000)
-		return 0;
-	if (gpus >= 1000 && s->req.gpu_type[req] == SNAP_NONE &&
-	    numa == ANY_NUMA)
-		return fit_amount(w->whole[node], gpus / 1000, max);
-	for (uint32_t d = s->node.gpu_first[node];
-	     d < s->node.gpu_first[node + 1]; d++) {
-		if (!fit_devices_is_type(s, req, d) ||
-		    (numa != ANY_NUMA && s->gpu.numa[d] != numa))
-			continue;
-		whole += w->device[d] == 1000;
-		shares += gpus < 1000 ? parts_of(w->device[d], gpus) : 0;
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
+		all |= (uint64_t)fit_devices_is_type(
+			   s, req, s->node.gpu_first[node] + i)
+		       << i;
+	return all;
+}
+
+/* The link groups above the fewest that the job would have on the node with
+ * `more` GPUs besides its own, if it takes them from as few as it can. */
+static int64_t excess_of_links(const struct work *w, uint32_t req,
+                               uint32_t node, int64_t more)
+{
+	uint64_t own = w->own_gpus[node];
+	uint64_t all = all_of_type(w, req, node);
+	uint64_t set = fit_devices_whole(w, req, node, &anywhere);
+	int64_t n = __builtin_popcountll(own) + more;
+
+	return (int64_t)fit_devices_fewest(w, node, set, own, (uint32_t)more) -
+	       fit_devices_fewest(w, node, all, 0, (uint32_t)n);
+}
+
+/* --- tasks on trial ---------------------------------------------------- */
+
+/* The NUMA nodes of a task's memory: those that it keeps to; all, if it could
+ * not keep to any; where its devices are, if it does not ask. */
+static uint32_t memory_of(const struct snap *s, uint32_t req,
+                          const struct fit_where *at,
+                          const struct snap_task *task,
+                          const struct snap_cpu_use *use, uint32_t nuse)
+{
+	struct snap_task t[2] = { *task, { .cpu_first = nuse } };
+	uint32_t n = snap_node_nnumas(s, task->node);
+	uint32_t all = n < SNAP_NUMAS ? ((uint32_t)1 << n) - 1 : UINT32_MAX;
+
+	t->cpu_first = 0;
+	if (at->numas != ALL_NUMAS)
+		return at->numas & all;
+	return s->req.numa[req] == NUMA_PREFER ? all
+	                                       : snap_task_numas(s, t, use);
+}
+
+/* Take the next of `left` tasks, at this part of the node. */
+static uint32_t take_task(struct work *w, uint32_t req,
+                          const struct fit_where *at, struct snap_task *ret,
+                          struct snap_cpu_use *use)
+{
+	const struct snap *s = w->snap;
+	uint32_t nuse;
+
+	ret->gpus = 0;
+	ret->gpu_milli = 0;
+	ret->numas = 0;
+	fit_devices_gpus(w, req, at, ret);
+	nuse = fit_devices_cpus(w, req, ret, at->numas, use);
+	if (snap_node_nnumas(s, ret->node))
+		ret->numas = memory_of(s, req, at, ret, use, nuse);
+	work_cpus(w, req, ret->node, use, nuse, -1);
+	work_rest(w, req, ret, -1);
+	if (s->req.gpus[req] >= 1000)
+		w->own_gpus[ret->node] |= ret->gpus;
+	return nuse;
+}
+
+static struct snap_cpu_use *scratch(struct work *w, uint32_t req)
+{
+	size_t n = fit_max_cpus(w->snap, req);
+
+	if (n > w->use_cap) {
+		w->use_cap = 2 * n;
+		w->use = arena_array(w->arena, struct snap_cpu_use, w->use_cap);
 	}
-	return gpus < 1000 ? min(shares, max)
-	                   : fit_amount(whole, gpus / 1000, max);
+	return w->use;
 }
 
-/* Count the idle CPUs of one NUMA node, or of the whole node, and the parts of
- * a CPU that fit into shared ones. */
-static void count_threads(const struct work *w, uint32_t node, int numa,
-                          int64_t part, int64_t *ret_idle, int64_t *ret_shares)
+/* Place n tasks, which fit by amounts, and undo that; returns for how many the
+ * demands were met, and what they would not get. */
+static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
+                         struct fit_excess *ret)
 {
-	const struct snap *s = w->snap;
+	struct snap_cpu_use *use = scratch(w, req);
+	int64_t span = fit_align_span(w, req, node), i = 0;
+	uint64_t own = w->own_gpus[node];
+	size_t mark = work_mark(w);
 
-	*ret_idle = *ret_shares = 0;
-	for (uint32_t t = s->node.cpu_first[node];
-	     t < s->node.cpu_first[node + 1]; t++) {
-		if (numa != ANY_NUMA && s->cpu.numa[t] != numa)
-			continue;
-		if (w->thread[t] == 1000)
-			++*ret_idle;
-		else if (w->thread[t] < 1000)
-			*ret_shares += parts_of(w->thread[t], part);
+	*ret = (struct fit_excess){ 0 };
+	for (; i < n; i++) {
+		struct snap_task t = { .node = node };
+		struct fit_where at;
+
+		if (!fit_align_choose(w, req, node, n - i, &at))
+			break;
+		take_task(w, req, &at, &t, use);
+		ret->numas += at.numas == ALL_NUMAS
+		                  ? fit_devices_nnumas(w, node) - span
+		                  : __builtin_popcount(at.numas) - span;
 	}
+	if (fit_align_links(w, req, node))
+		ret->links = excess_of_links(w, req, node, 0);
+	work_undo(w, mark);
+	w->own_gpus[node] = own;
+	return i;
 }
 
-/* Whole CPUs come from idle ones; a fraction fills a shared one first. */
-static int64_t fit_threads(const struct work *w, uint32_t req, uint32_t node,
-                           int numa, int64_t max)
+/* --- how many ----------------------------------------------------------- */
+
+/* How many tasks fit with all that each has in one NUMA node. */
+static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
+                             int64_t max)
 {
-	const struct snap *s = w->snap;
-	int64_t whole = s->req.cpus[req] / 1000;
-	int64_t part = s->req.cpus[req] % 1000;
-	int64_t idle = w->idle[node], shares = 0, n;
-
-	if (!snap_node_ncpus(s, node))
-		return max;
-	if (part || numa != ANY_NUMA)
-		count_threads(w, node, numa, part, &idle, &shares);
-	if (!part)
-		return fit_amount(idle, whole, max);
-	/* n tasks take n * whole idle CPUs and one for each 1000 / part
-	 * fractions that the shared ones have no room for. */
-	n = whole ? min(max, idle / whole)
-	          : min(max, shares + idle * (1000 / part));
-	while (n > shares &&
-	       n * whole + (n - shares + 1000 / part - 1) / (1000 / part) >
-	           idle)
-		n--;
-	return n;
-}
-
-/* How many tasks fit by the devices of one NUMA node. */
-static int64_t fit_numa(const struct work *w, uint32_t req, uint32_t node,
-                        int numa, int64_t max)
-{
-	max = fit_gpus(w, req, node, numa, max);
-	return max ? fit_threads(w, req, node, numa, max) : 0;
-}
-
-/* Whether the devices for a task can lie in one NUMA node or in several. */
-static bool has_devices(const struct snap *s, uint32_t req, uint32_t node)
-{
-	return s->req.gpus[req] ||
-	       (s->req.cpus[req] && snap_node_ncpus(s, node));
-}
-
-/* Returns one more than the highest NUMA node number there. */
-static int count_numas(const struct snap *s, uint32_t node)
-{
-	int n = 0;
-
-	for (uint32_t d = s->node.gpu_first[node];
-	     d < s->node.gpu_first[node + 1]; d++)
-		n = s->gpu.numa[d] >= n ? s->gpu.numa[d] + 1 : n;
-	for (uint32_t t = s->node.cpu_first[node];
-	     t < s->node.cpu_first[node + 1]; t++)
-		n = s->cpu.numa[t] >= n ? s->cpu.numa[t] + 1 : n;
-	return n;
-}
-
-/* How many tasks fit with all devices of each in one NUMA node. */
-static int64_t fit_aligned(const struct work *w, uint32_t req, uint32_t node,
-                           int64_t max)
-{
-	int n = count_numas(w->snap, node);
+	uint32_t n = fit_devices_nnumas(w, node);
 	int64_t sum = 0;
 
-	for (int i = 0; i < n && sum < max; i++)
-		sum += fit_numa(w, req, node, i, max - sum);
+	for (uint32_t i = 0; i < n && sum < max; i++) {
+		struct fit_where at = { (uint32_t)1 << i, ALL_GPUS };
+
+		sum += fit_align_room(w, req, node, &at, max - sum);
+	}
 	return sum;
 }
 
-int64_t fit_count(const struct work *w, uint32_t req, uint32_t node,
-                  int64_t own, int64_t max)
+/* The most tasks, at most max, that have what they demand all together. */
+static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
+                           int64_t max)
+{
+	bool links = w->snap->req.links[req] == LINKS_STRICT &&
+	             fit_align_links(w, req, node);
+	struct fit_excess excess;
+
+	/* Without GPUs the choice for a task does not depend on others. */
+	if (w->snap->req.gpus[req] < 1000)
+		return try_tasks(w, req, node, max, &excess);
+	for (; max > 0; max--) {
+		if (try_tasks(w, req, node, max, &excess) == max &&
+		    !(links && excess.links > 0))
+			break;
+	}
+	return max;
+}
+
+/* The most tasks, at most max, whose GPUs are in the fewest link groups. */
+static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
+                            int64_t max)
+{
+	int64_t gpus = w->snap->req.gpus[req] / 1000;
+
+	while (max > 0 && excess_of_links(w, req, node, max * gpus) > 0)
+		max--;
+	return max;
+}
+
+/* How many of max tasks, which fit by amounts, can have what they demand. */
+static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
+                              int64_t max)
+{
+	const struct snap_reqs *r = &w->snap->req;
+	enum numa numa = (enum numa)r->numa[req];
+	bool links =
+	    r->links[req] == LINKS_STRICT && fit_align_links(w, req, node);
+	uint32_t span = 1;
+
+	if (w->loose & LOOSE_NUMA || numa == NUMA_ANY || numa == NUMA_PREFER ||
+	    !fit_align_has_devices(w, req, node))
+		return links ? count_linked(w, req, node, max) : max;
+	if (numa == NUMA_TIGHT)
+		span = fit_align_span(w, req, node);
+	if (span == 1)
+		max = count_aligned(w, req, node, max);
+	if (!span || !max)
+		return 0;
+	return span > 1 || links ? count_tried(w, req, node, max) : max;
+}
+
+int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
+                  int64_t max)
 {
 	const struct snap_reqs *r = &w->snap->req;
 
@@ -148,159 +210,135 @@ int64_t fit_count(const struct work *w, uint32_t req, uint32_t node,
 	max = fit_amount(w->mem[node], r->mem[req], max);
 	max = fit_amount(w->slot[node], 1, max);
 	if (max)
-		max = fit_numa(w, req, node, ANY_NUMA, max);
-	if (max && r->numa[req] == NUMA_STRICT && !w->loose &&
-	    has_devices(w->snap, req, node))
-		max = fit_aligned(w, req, node, max);
+		max = fit_align_room(w, req, node, &anywhere, max);
+	if (max && (r->numa[req] != NUMA_ANY || r->links[req] == LINKS_STRICT))
+		max = count_demanded(w, req, node, max);
 	return max;
 }
 
-void fit_best_numa(const struct work *w, uint32_t req, uint32_t node,
-                   int64_t *ret_gpus, int64_t *ret_cpus)
+/* --- wishes -------------------------------------------------------------- */
+
+bool fit_has_wishes(const struct work *w, uint32_t req)
 {
-	const struct snap *s = w->snap;
-	int n = count_numas(s, node);
+	const struct snap_reqs *r = &w->snap->req;
 
-	*ret_gpus = *ret_cpus = -1;
-	for (int i = 0; i < n; i++) {
-		int64_t gpus = 0, idle, shares;
-
-		for (uint32_t d = s->node.gpu_first[node];
-		     d < s->node.gpu_first[node + 1]; d++)
-			gpus += s->gpu.numa[d] == i &&
-			        fit_devices_is_type(s, req, d) &&
-			        w->device[d] == 1000;
-		count_threads(w, node, i, 0, &idle, &shares);
-		if (!s->req.gpus[req])
-			gpus = 0;
-		if (!snap_node_ncpus(s, node))
-			idle = -1;
-		if (gpus > *ret_gpus ||
-		    (gpus == *ret_gpus && idle > *ret_cpus)) {
-			*ret_gpus = gpus;
-			*ret_cpus = idle;
-		}
-	}
+	if (r->numa[req] == NUMA_PREFER && !(w->loose & LOOSE_NUMA))
+		return true;
+	return w->grouped && r->gpus[req] && r->links[req] == LINKS_PREFER &&
+	       !(w->loose & LOOSE_LINKS);
 }
 
-/* How well a task would fit a NUMA node: less is better. */
-struct fitness {
-	bool unlinked;     /* its GPUs would be in several link groups */
-	int64_t gpu, idle; /* free there */
-};
-
-static struct fitness fitness_of(const struct work *w, uint32_t req,
-                                 uint32_t node, int numa)
+struct fit_excess fit_excess_of(struct work *w, uint32_t req, uint32_t node,
+                                int64_t n)
 {
-	const struct snap *s = w->snap;
-	uint32_t first = s->node.gpu_first[node];
-	struct fitness ret = { 0 };
-	uint64_t whole = 0, group;
-	int64_t shares;
+	const struct snap_reqs *r = &w->snap->req;
+	struct fit_excess ret = { 0 };
+	bool links = fit_align_links(w, req, node);
 
-	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
-		if (s->gpu.numa[first + i] != numa ||
-		    !fit_devices_is_type(s, req, first + i))
-			continue;
-		ret.gpu += w->device[first + i];
-		whole |= (uint64_t)(w->device[first + i] == 1000) << i;
+	if (r->numa[req] == NUMA_ANY || w->loose & LOOSE_NUMA ||
+	    fit_devices_nnumas(w, node) == 1) {
+		if (links)
+			ret.links = excess_of_links(w, req, node,
+			                            n * (r->gpus[req] / 1000));
+		return ret;
 	}
-	group = fit_devices_group(s->gpu.link + first, whole,
-	                          (int)(s->req.gpus[req] / 1000));
-	ret.unlinked = __builtin_popcountll(group) < s->req.gpus[req] / 1000;
-	count_threads(w, node, numa, 0, &ret.idle, &shares);
+	if (links || count_aligned(w, req, node, n) < n)
+		try_tasks(w, req, node, n, &ret);
 	return ret;
 }
 
-static bool fitter(const struct fitness *a, const struct fitness *b)
+bool fit_numa_is_more(const struct fit_numa *a, const struct fit_numa *b)
 {
-	if (a->unlinked != b->unlinked)
-		return b->unlinked;
-	if (a->gpu != b->gpu)
-		return a->gpu < b->gpu;
-	return a->idle < b->idle;
+	if (a->gpus != b->gpus)
+		return a->gpus > b->gpus;
+	return a->cpus != b->cpus ? a->cpus > b->cpus : a->mem > b->mem;
 }
 
-/* Whether a task breaks up an idle CPU. It does so only if no shared CPU has
- * enough left, whatever the alignment: fit_count() relies on that. */
-static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
-                       int numa)
-{
-	int64_t part = w->snap->req.cpus[req] % 1000, idle, here, all;
-
-	if (!part)
-		return false;
-	count_threads(w, node, numa, part, &idle, &here);
-	count_threads(w, node, ANY_NUMA, part, &idle, &all);
-	return !here && all;
-}
-
-/* The best NUMA node for the next task, or ANY_NUMA if it does not ask for one
- * or cannot have it. */
-static int pick_numa(const struct work *w, uint32_t req, uint32_t node)
+struct fit_numa fit_best_numa(const struct work *w, uint32_t req, uint32_t node)
 {
 	const struct snap *s = w->snap;
-	int best = ANY_NUMA, n;
-	struct fitness least;
+	struct fit_numa best = { -1, -1, -1 };
 
-	if (s->req.numa[req] == NUMA_ANY || w->loose ||
-	    !has_devices(s, req, node))
-		return ANY_NUMA;
-	n = count_numas(s, node);
-	for (int i = 0; i < n; i++) {
-		struct fitness f;
+	for (uint32_t i = 0; i < fit_devices_nnumas(w, node); i++) {
+		struct fit_where at = { (uint32_t)1 << i, ALL_GPUS };
+		struct fit_numa it = { 0, -1, -1 };
+		int64_t shares;
 
-		if (!fit_numa(w, req, node, i, 1) ||
-		    (s->req.numa[req] == NUMA_PREFER &&
-		     breaks_cpu(w, req, node, i)))
-			continue;
-		f = fitness_of(w, req, node, i);
-		if (best == ANY_NUMA || fitter(&f, &least)) {
-			best = i;
-			least = f;
-		}
+		if (s->req.gpus[req])
+			it.gpus = __builtin_popcountll(
+			    fit_devices_whole(w, req, node, &at));
+		if (snap_node_ncpus(s, node))
+			fit_align_threads(w, node, at.numas, 0, &it.cpus,
+			                  &shares);
+		if (snap_node_nnumas(s, node) > i)
+			it.mem = fit_align_mem(w, node, at.numas);
+		if (fit_numa_is_more(&it, &best))
+			best = it;
 	}
 	return best;
 }
 
-uint32_t fit_task(struct work *w, uint32_t req, uint32_t node,
+int64_t fit_best_links(const struct work *w, uint32_t req, uint32_t node,
+                       int64_t *ret_groups, int64_t *ret_all)
+{
+	uint64_t set = fit_devices_whole(w, req, node, &anywhere);
+	int64_t best = 0, gpus = w->snap->req.gpus[req] / 1000;
+
+	*ret_groups = fit_devices_fewest(w, node, all_of_type(w, req, node), 0,
+	                                 (uint32_t)gpus);
+	*ret_all = __builtin_popcountll(set);
+	for (uint64_t left = set, group; left; left &= ~group) {
+		group = fit_devices_linked(w, node, left, left & -left);
+		if (__builtin_popcountll(group) > best)
+			best = __builtin_popcountll(group);
+	}
+	return best;
+}
+
+uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
                   struct snap_task *ret, struct snap_cpu_use *use)
 {
-	const struct snap *s = w->snap;
-	int numa = pick_numa(w, req, node), near = numa;
-	uint32_t nuse;
+	struct fit_where at;
 
+	fit_align_choose(w, req, node, left, &at);
 	ret->node = node;
-	ret->gpus = 0;
-	ret->gpu_milli = 0;
-	fit_devices_gpus(w, req, numa, ret);
-	if (ret->gpus)
-		near = s->gpu.numa[s->node.gpu_first[node] +
-		                   (uint32_t)__builtin_ctzll(ret->gpus)];
-	nuse = fit_devices_cpus(w, req, node, near, numa, use);
-	work_cpus(w, req, node, use, nuse, -1);
-	work_rest(w, req, ret, -1);
-	return nuse;
+	return take_task(w, req, &at, ret, use);
 }
 
-/* The NUMA node of a task's devices, ANY_NUMA if it has none. */
-static int numa_of(const struct snap *s, const struct snap_task *t)
+/* --- resume -------------------------------------------------------------- */
+
+/* The NUMA nodes that a task has. */
+static uint32_t numas_had(const struct snap *s, const struct snap_task *had)
 {
-	if (t->gpus)
-		return s->gpu.numa[s->node.gpu_first[t->node] +
-		                   (uint32_t)__builtin_ctzll(t->gpus)];
-	if (t[1].cpu_first > t->cpu_first)
-		return s->cpu.numa[s->node.cpu_first[t->node] +
-		                   s->cpu_use[t->cpu_first].cpu];
-	return ANY_NUMA;
+	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[had->node];
+	const uint8_t *cpu = s->cpu.numa + s->node.cpu_first[had->node];
+	uint32_t set = had->numas;
+
+	for (uint64_t left = had->gpus; left; left &= left - 1)
+		set |= (uint32_t)1 << gpu[__builtin_ctzll(left)];
+	for (uint32_t i = had->cpu_first; i < had[1].cpu_first; i++)
+		set |= (uint32_t)1 << cpu[s->cpu_use[i].cpu];
+	return set ? set : ALL_NUMAS;
 }
 
-/* The NUMA node where a resumed task must get CPUs: its memory is still
- * there. */
-static int numa_again(const struct snap *s, uint32_t req,
-                      const struct snap_task *had)
+static bool has_threads(const struct work *w, uint32_t req,
+                        const struct snap_task *had, uint32_t numas)
 {
-	return s->req.numa[req] == NUMA_STRICT ? numa_of(s, had) : ANY_NUMA;
+	return fit_align_cpus(w, req, had->node, numas, 1) > 0;
+}
+
+/* The NUMA nodes where a resumed task gets CPUs: those that it had, for its
+ * memory is still there. A task that demands none takes others if it must. */
+static uint32_t numas_again(const struct work *w, uint32_t req,
+                            const struct snap_task *had)
+{
+	enum numa numa = (enum numa)w->snap->req.numa[req];
+	uint32_t set = numas_had(w->snap, had);
+
+	return numa == NUMA_STRICT || numa == NUMA_TIGHT ||
+	               has_threads(w, req, had, set)
+	           ? set
+	           : ALL_NUMAS;
 }
 
 bool fit_cpus_again(const struct work *w, uint32_t req,
@@ -309,8 +347,7 @@ bool fit_cpus_again(const struct work *w, uint32_t req,
 	int64_t cpus = w->snap->req.cpus[req];
 
 	return !cpus || (fit_amount(w->cpu[had->node], cpus, 1) &&
-	                 fit_threads(w, req, had->node,
-	                             numa_again(w->snap, req, had), 1));
+	                 has_threads(w, req, had, numas_again(w, req, had)));
 }
 
 /* Whether the CPUs that a suspended task had are free now. */
@@ -339,8 +376,8 @@ uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,
 		nuse = had[1].cpu_first - had->cpu_first;
 		memcpy(use, s->cpu_use + had->cpu_first, nuse * sizeof(*use));
 	} else {
-		nuse = fit_devices_cpus(w, req, had->node, numa_of(s, had),
-		                        numa_again(s, req, had), use);
+		nuse = fit_devices_cpus(w, req, had, numas_again(w, req, had),
+		                        use);
 	}
 	work_cpus(w, req, had->node, use, nuse, -1);
 	return nuse;

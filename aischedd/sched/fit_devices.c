@@ -3,33 +3,59 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-uint64_t fit_devices_group(const uint8_t *group, uint64_t set, int n)
+static uint32_t count(uint64_t set)
 {
-	uint64_t best = 0;
-
-	for (uint64_t left = set, mask; left; left &= ~mask) {
-		uint8_t id = group[__builtin_ctzll(left)];
-		int have, had = __builtin_popcountll(best);
-
-		mask = 0;
-		for (uint64_t i = left; i; i &= i - 1) {
-			if (group[__builtin_ctzll(i)] == id)
-				mask |= i & -i;
-		}
-		have = __builtin_popcountll(mask);
-		if (have >= n ? had < n || have < had : have > had)
-			best = mask;
-	}
-	return best;
+	return (uint32_t)__builtin_popcountll(set);
 }
 
-static uint64_t lowest(uint64_t set, int n)
+void fit_devices_look_up(const struct work *w, uint32_t node)
+{
+	const struct snap *s = w->snap;
+	uint16_t numas = 1, links = 1;
+
+	for (uint32_t d = s->node.gpu_first[node];
+	     d < s->node.gpu_first[node + 1]; d++) {
+		if (s->gpu.numa[d] >= numas)
+			numas = (uint16_t)(s->gpu.numa[d] + 1);
+		if (s->gpu.link[d] >= links)
+			links = (uint16_t)(s->gpu.link[d] + 1);
+	}
+	for (uint32_t t = s->node.cpu_first[node];
+	     t < s->node.cpu_first[node + 1]; t++) {
+		if (s->cpu.numa[t] >= numas)
+			numas = (uint16_t)(s->cpu.numa[t] + 1);
+	}
+	if (snap_node_nnumas(s, node) > numas)
+		numas = (uint16_t)snap_node_nnumas(s, node);
+	w->nnumas[node] = numas;
+	w->nlinks[node] = links;
+}
+
+uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
+                           const struct fit_where *at)
+{
+	const struct snap *s = w->snap;
+	uint32_t first = s->node.gpu_first[node];
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
+		if (w->device[first + i] == 1000 && at->gpus >> i & 1 &&
+		    at->numas >> s->gpu.numa[first + i] & 1 &&
+		    fit_devices_is_type(s, req, first + i))
+			ret |= (uint64_t)1 << i;
+	}
+	return ret;
+}
+
+/* The lowest n of the set. */
+static uint64_t lowest(uint64_t set, uint32_t n)
 {
 	uint64_t ret = 0;
 
@@ -38,94 +64,274 @@ static uint64_t lowest(uint64_t set, int n)
 	return ret;
 }
 
-/* Pick n devices of the set from as few link groups as possible. */
-static uint64_t pick_linked(const uint8_t *link, uint64_t set, int n)
+/* Those of the set whose number is that of device d. */
+static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 {
 	uint64_t ret = 0;
 
-	while (n > 0) {
-		uint64_t group = fit_devices_group(link, set & ~ret, n);
-
-		group = lowest(group, min(__builtin_popcountll(group), n));
-		ret |= group;
-		n -= __builtin_popcountll(group);
+	for (uint64_t left = set; left; left &= left - 1) {
+		if (number[__builtin_ctzll(left)] == number[d])
+			ret |= left & -left;
 	}
 	return ret;
 }
 
-static uint64_t pick_whole(const uint8_t *link, const uint8_t *numa,
-                           uint64_t set, int n)
+/* --- the choice of whole GPUs ------------------------------------------ */
+
+struct picking {
+	const uint8_t *link, *numa;
+	uint64_t nfree; /* all that are wholly free, of any type */
+	uint64_t own;   /* the job has these already */
+};
+
+struct price {
+	struct fit_damage damage;
+	uint32_t nfree; /* in its NUMA node */
+	uint32_t left;  /* in the part that it is taken from */
+};
+
+static struct fit_damage damage_of(const struct picking *p, uint64_t chosen)
 {
-	uint64_t ret = 0, group = fit_devices_group(link, set, n);
+	struct fit_damage ret = { { 0 } };
 
-	if (__builtin_popcountll(group) >= n)
-		return lowest(group, n);
-	while (n > 0) {
-		int have;
+	for (uint64_t left = chosen, cell; left; left &= ~cell) {
+		int d = __builtin_ctzll(left);
+		uint32_t had, takes;
 
-		group = fit_devices_group(numa, set & ~ret, n);
-		have = __builtin_popcountll(group);
-		ret |= pick_linked(link, group, (int)min(have, n));
-		n -= have;
-	}
-	return ret;
-}
+		cell = alike(p->numa, alike(p->link, p->nfree, d), d);
+		had = count(cell);
+		takes = count(cell & chosen);
+		for (int i = 0; i < NBLOCKS; i++) {
+			uint32_t k = 8u >> i;
 
-/* Pick the fullest device with enough left; 0 if there is none. */
-static uint64_t pick_shared(const int64_t *nfree, uint64_t set, int64_t part)
-{
-	uint64_t best = 0;
-	int64_t least = 1000;
-
-	for (; set; set &= set - 1) {
-		int64_t have = nfree[__builtin_ctzll(set)];
-
-		if (have >= part && have < least) {
-			least = have;
-			best = set & -set;
+			ret.blocks[i] +=
+			    had / k - (had - takes) / k - takes / k;
 		}
+	}
+	return ret;
+}
+
+static struct price price_of(const struct picking *p, uint64_t from,
+                             uint64_t chosen)
+{
+	int d = __builtin_ctzll(chosen);
+
+	return (struct price){ .damage = damage_of(p, chosen),
+		               .nfree = count(alike(p->numa, p->nfree, d)),
+		               .left = count(from) };
+}
+
+static int compare_damage(const struct fit_damage *a,
+                          const struct fit_damage *b)
+{
+	for (int i = 0; i < NBLOCKS; i++) {
+		if (a->blocks[i] != b->blocks[i])
+			return a->blocks[i] < b->blocks[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+static bool is_cheaper(const struct price *a, const struct price *b)
+{
+	int damage = compare_damage(&a->damage, &b->damage);
+
+	if (damage)
+		return damage < 0;
+	if (a->nfree != b->nfree)
+		return a->nfree < b->nfree;
+	return a->left < b->left;
+}
+
+static uint64_t pick_in_group(const struct picking *p, uint64_t set,
+                              uint32_t n);
+
+/* A part of the set, all GPUs of one number, to take n from. */
+struct part {
+	uint64_t mask, chosen;
+	bool own, enough;
+	struct price price;
+};
+
+/* The best part first: of a group that the job has, for it costs nothing; with
+ * enough, at the least price; else the largest. */
+static bool is_better(const struct part *a, const struct part *b)
+{
+	if (!b->mask)
+		return true;
+	if (a->own != b->own)
+		return a->own;
+	if (a->enough != b->enough)
+		return a->enough;
+	if (a->enough)
+		return is_cheaper(&a->price, &b->price);
+	return count(a->mask) > count(b->mask);
+}
+
+/* Take n from as few parts as possible. */
+static uint64_t pick_parts(const struct picking *p, const uint8_t *number,
+                           uint64_t set, uint32_t n)
+{
+	bool groups = number == p->link;
+	uint64_t ret = 0;
+
+	while (n > 0 && set) {
+		struct part best = { 0 };
+
+		for (uint64_t left = set, mask; left; left &= ~mask) {
+			int d = __builtin_ctzll(left);
+			struct part it = { .mask = mask =
+				               alike(number, left, d) };
+			uint32_t takes = (uint32_t)min(count(mask), n);
+
+			it.own =
+			    groups && alike(number, p->own | mask, d) != mask;
+			it.enough = count(mask) >= n;
+			it.chosen = groups ? pick_in_group(p, mask, takes)
+			                   : lowest(mask, takes);
+			it.price = price_of(p, mask, it.chosen);
+			if (is_better(&it, &best))
+				best = it;
+		}
+		ret |= best.chosen;
+		set &= ~best.mask;
+		n -= count(best.chosen);
+	}
+	return ret;
+}
+
+static uint64_t pick_in_group(const struct picking *p, uint64_t set, uint32_t n)
+{
+	return pick_parts(p, p->numa, set, n);
+}
+
+uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
+                          uint64_t own, uint32_t n,
+                          struct fit_damage *ret_damage)
+{
+	const struct snap *s = w->snap;
+	uint32_t first = s->node.gpu_first[node];
+	struct picking p = { .link = s->gpu.link + first,
+		             .numa = s->gpu.numa + first,
+		             .own = own };
+	uint64_t ret;
+
+	if (fit_devices_nlinks(w, node) == 1 &&
+	    fit_devices_nnumas(w, node) == 1) {
+		memset(ret_damage, 0, sizeof(*ret_damage));
+		return lowest(set, n);
+	}
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
+		p.nfree |= (uint64_t)(w->device[first + i] == 1000) << i;
+	ret = pick_parts(&p, p.link, set, n);
+	*ret_damage = damage_of(&p, ret);
+	return ret;
+}
+
+/* --- link groups ------------------------------------------------------- */
+
+uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,
+                            uint64_t to)
+{
+	const uint8_t *link = w->snap->gpu.link + w->snap->node.gpu_first[node];
+	uint64_t ret = 0;
+
+	for (; to; to &= to - 1)
+		ret |= alike(link, set, __builtin_ctzll(to));
+	return ret;
+}
+
+uint32_t fit_devices_ngroups(const struct work *w, uint32_t node, uint64_t gpus)
+{
+	const uint8_t *link = w->snap->gpu.link + w->snap->node.gpu_first[node];
+	uint32_t n = 0;
+
+	for (; gpus; n++)
+		gpus &= ~alike(link, gpus, __builtin_ctzll(gpus));
+	return n;
+}
+
+uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
+                            uint64_t own, uint32_t n)
+{
+	const uint8_t *link = w->snap->gpu.link + w->snap->node.gpu_first[node];
+	uint64_t near = fit_devices_linked(w, node, set, own);
+	uint32_t ret = fit_devices_ngroups(w, node, own), sizes[64], nsizes = 0;
+
+	n -= (uint32_t)min(n, count(near));
+	for (uint64_t left = set & ~near, mask; left; left &= ~mask) {
+		uint32_t i = nsizes++, size;
+
+		mask = alike(link, left, __builtin_ctzll(left));
+		for (size = count(mask); i && sizes[i - 1] < size; i--)
+			sizes[i] = sizes[i - 1];
+		sizes[i] = size;
+	}
+	for (uint32_t i = 0; n && i < nsizes; i++, ret++)
+		n -= (uint32_t)min(n, sizes[i]);
+	return ret;
+}
+
+/* --- GPUs of a task ---------------------------------------------------- */
+
+/* Pick the fullest device with enough left; among equals, that in the link
+ * group with the fewest free. Returns 0 if there is none. */
+static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
+                            const struct fit_where *at)
+{
+	const struct snap *s = w->snap;
+	uint32_t first = s->node.gpu_first[node];
+	int64_t part = s->req.gpus[req], least = 1000, around = 0;
+	uint64_t best = 0;
+
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
+		int64_t have = w->device[first + i], others = 0;
+
+		if (have < part || have > least || have == 1000 ||
+		    !(at->numas >> s->gpu.numa[first + i] & 1) ||
+		    !fit_devices_is_type(s, req, first + i))
+			continue;
+		for (uint32_t k = first; k < s->node.gpu_first[node + 1]; k++)
+			others += s->gpu.link[k] == s->gpu.link[first + i]
+			              ? w->device[k]
+			              : 0;
+		if (best && have == least && others >= around)
+			continue;
+		least = have;
+		around = others;
+		best = (uint64_t)1 << i;
 	}
 	return best;
 }
 
-void fit_devices_gpus(const struct work *w, uint32_t req, int numa,
-                      struct snap_task *t)
+void fit_devices_gpus(const struct work *w, uint32_t req,
+                      const struct fit_where *at, struct snap_task *t)
 {
-	const struct snap *s = w->snap;
-	uint32_t first = s->node.gpu_first[t->node];
-	uint32_t n = snap_node_ngpus(s, t->node);
-	int64_t gpus = s->req.gpus[req];
-	uint64_t typed = 0, whole = 0;
+	int64_t gpus = w->snap->req.gpus[req];
+	struct fit_damage damage;
 
 	if (!gpus)
 		return;
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t bit = (uint64_t)1 << i;
-
-		if (!fit_devices_is_type(s, req, first + i) ||
-		    (numa != ANY_NUMA && s->gpu.numa[first + i] != numa))
-			continue;
-		typed |= bit;
-		if (w->device[first + i] == 1000)
-			whole |= bit;
-	}
 	t->gpu_milli = (uint16_t)min(gpus, 1000);
 	if (gpus < 1000)
-		t->gpus = pick_shared(w->device + first, typed, gpus);
+		t->gpus = pick_shared(w, req, t->node, at);
 	if (!t->gpus)
-		t->gpus = pick_whole(s->gpu.link + first, s->gpu.numa + first,
-		                     whole, (int)((gpus + 999) / 1000));
+		t->gpus = fit_devices_pick(
+		    w, t->node, fit_devices_whole(w, req, t->node, at),
+		    gpus < 1000 ? 0 : w->own_gpus[t->node],
+		    (uint32_t)((gpus + 999) / 1000), &damage);
 }
+
+/* --- CPUs of a task ---------------------------------------------------- */
 
 /* The NUMA node for n idle CPUs: near (if given) when it has enough, else the
  * smallest with enough, else near if it has any, else the largest. */
-static int best_numa(const uint32_t idle[NUMA_IDS], uint32_t n, int near)
+static int best_numa(const uint32_t idle[SNAP_NUMAS], uint32_t n, int near)
 {
 	int best = 0;
 
 	if (near >= 0 && idle[near] >= n)
 		return near;
-	for (int i = 1; i < NUMA_IDS; i++) {
+	for (int i = 1; i < SNAP_NUMAS; i++) {
 		if (idle[i] >= n ? idle[best] < n || idle[i] < idle[best]
 		                 : idle[i] > idle[best])
 			best = i;
@@ -139,14 +345,15 @@ struct cpu_slice {
 	const int64_t *nfree;
 	const uint16_t *id; /* of the core */
 	const uint8_t *numa;
-	struct work_core *core;  /* idle counts, less the CPUs chosen so far */
-	uint32_t idle[NUMA_IDS]; /* likewise */
+	struct work_core *core; /* idle counts, less the CPUs chosen so far */
+	uint32_t idle[SNAP_NUMAS]; /* likewise, where the task may go */
+	uint32_t numas;            /* bit i: the task may go to NUMA node i */
 	struct snap_cpu_use *use;
 	uint32_t nuse;
 };
 
 static void slice_init(struct cpu_slice *sl, const struct work *w,
-                       uint32_t node, struct snap_cpu_use *use)
+                       uint32_t node, uint32_t numas, struct snap_cpu_use *use)
 {
 	uint32_t first = w->snap->node.cpu_first[node];
 
@@ -155,13 +362,15 @@ static void slice_init(struct cpu_slice *sl, const struct work *w,
 		                  .id = w->snap->cpu.core + first,
 		                  .numa = w->snap->cpu.numa + first,
 		                  .core = w->core,
+		                  .numas = numas,
 		                  .use = use };
 	for (uint32_t i = 0; i < sl->n; i++)
 		sl->core[sl->id[i]] = (struct work_core){ 0 };
 	for (uint32_t i = 0; i < sl->n; i++) {
 		sl->core[sl->id[i]].size++;
 		sl->core[sl->id[i]].idle += sl->nfree[i] == 1000;
-		sl->idle[sl->numa[i]] += sl->nfree[i] == 1000;
+		sl->idle[sl->numa[i]] +=
+		    sl->nfree[i] == 1000 && numas >> sl->numa[i] & 1;
 	}
 }
 
@@ -229,12 +438,12 @@ static void choose_idle(struct cpu_slice *sl, uint32_t n, uint16_t milli,
 	}
 }
 
-static bool choose_shared(struct cpu_slice *sl, uint16_t part, int numa)
+static bool choose_shared(struct cpu_slice *sl, uint16_t part)
 {
 	uint32_t best = SNAP_NONE;
 
 	for (uint32_t i = 0; i < sl->n; i++) {
-		if (numa != ANY_NUMA && sl->numa[i] != numa)
+		if (!(sl->numas >> sl->numa[i] & 1))
 			continue;
 		if (sl->nfree[i] >= part && sl->nfree[i] < 1000 &&
 		    (best == SNAP_NONE || sl->nfree[i] < sl->nfree[best]))
@@ -253,18 +462,44 @@ static int by_cpu(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-uint32_t fit_devices_cpus(const struct work *w, uint32_t req, uint32_t node,
-                          int near, int numa, struct snap_cpu_use *use)
+/* Choose n idle CPUs, divided among the NUMA nodes of the GPUs as these are. */
+static void choose_near(struct cpu_slice *sl, const struct work *w,
+                        const struct snap_task *t, uint32_t n)
 {
-	uint32_t whole = (uint32_t)(w->snap->req.cpus[req] / 1000);
-	uint16_t part = w->snap->req.cpus[req] % 1000;
-	struct cpu_slice sl;
+	const uint8_t *numa =
+	    w->snap->gpu.numa + w->snap->node.gpu_first[t->node];
+	uint32_t ngpus = count(t->gpus), before = 0;
 
-	if (!snap_node_ncpus(w->snap, node) || (!whole && !part))
+	for (uint64_t left = t->gpus, here; left; left &= ~here) {
+		int d = __builtin_ctzll(left);
+		uint32_t from = n * before / ngpus;
+
+		here = alike(numa, left, d);
+		before += count(here);
+		choose_idle(sl, n * before / ngpus - from, 1000, numa[d]);
+	}
+	if (!ngpus)
+		choose_idle(sl, n, 1000, -1);
+}
+
+uint32_t fit_devices_cpus(const struct work *w, uint32_t req,
+                          const struct snap_task *t, uint32_t numas,
+                          struct snap_cpu_use *use)
+{
+	const struct snap *s = w->snap;
+	uint32_t whole = (uint32_t)(s->req.cpus[req] / 1000);
+	uint16_t part = s->req.cpus[req] % 1000;
+	struct cpu_slice sl;
+	int near = -1;
+
+	if (!snap_node_ncpus(s, t->node) || (!whole && !part))
 		return 0;
-	slice_init(&sl, w, node, use);
-	choose_idle(&sl, whole, 1000, near);
-	if (part && !choose_shared(&sl, part, numa))
+	if (t->gpus)
+		near = s->gpu.numa[s->node.gpu_first[t->node] +
+		                   (uint32_t)__builtin_ctzll(t->gpus)];
+	slice_init(&sl, w, t->node, numas, use);
+	choose_near(&sl, w, t, whole);
+	if (part && !choose_shared(&sl, part))
 		choose_idle(&sl, 1, part, near);
 	qsort(use, sl.nuse, sizeof(*use), by_cpu);
 	return sl.nuse;

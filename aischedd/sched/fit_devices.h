@@ -1,19 +1,26 @@
 /*
  * fit_devices.h - which GPUs and CPUs of a node a task gets
  *
- * Whole GPUs that are linked, or the fullest that is shared; CPUs of whole
- * cores near the GPUs. The rest should be of most use to other tasks. The
- * caller knows that the task fits (fit.h).
+ * Whole GPUs from as few link groups as possible, or the fullest that is
+ * shared; CPUs of whole cores near the GPUs. The rest should be of most use to
+ * other tasks: among choices that are as good otherwise, take those that
+ * break up the fewest blocks of 8, 4 and 2 GPUs that are linked and in one NUMA
+ * node, then those in the NUMA node with the fewest free. The caller knows that
+ * the task fits (fit.h).
  */
 #ifndef AISCHEDD_SCHED_FIT_DEVICES_H
 #define AISCHEDD_SCHED_FIT_DEVICES_H
 
 #include "aischedd/sched/work.h"
 
-enum {
-	ANY_NUMA = -1,
-	NUMA_IDS = 256 /* as many as a uint8_t can tell apart */
+/* The part of a node to take devices from. */
+struct fit_where {
+	uint32_t numas; /* bit i: NUMA node i */
+	uint64_t gpus;  /* bit i: device i */
 };
+
+#define ALL_NUMAS UINT32_MAX
+#define ALL_GPUS  UINT64_MAX
 
 /* Whether the device is of the type that the request names, if any. */
 static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
@@ -23,17 +30,59 @@ static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
 	       s->gpu.type[device] == s->req.gpu_type[req];
 }
 
-/* Returns the devices of the best group to take n from: the smallest group with
- * enough of those in set, else the largest; the first among equals. */
-uint64_t fit_devices_group(const uint8_t *group, uint64_t set, int n);
+/* One more than the highest number of a NUMA node there, and of a link
+ * group. */
+void fit_devices_look_up(const struct work *w, uint32_t node);
 
-/* GPUs of the task on its node, all in this NUMA node unless ANY_NUMA. */
-void fit_devices_gpus(const struct work *w, uint32_t req, int numa,
-                      struct snap_task *task);
+static inline uint32_t fit_devices_nnumas(const struct work *w, uint32_t node)
+{
+	if (!w->nnumas[node])
+		fit_devices_look_up(w, node);
+	return w->nnumas[node];
+}
 
-/* CPUs of a task; returns how many.  near: where they best lie; numa: where
- * they must lie, or ANY_NUMA. */
-uint32_t fit_devices_cpus(const struct work *w, uint32_t req, uint32_t node,
-                          int near, int numa, struct snap_cpu_use *use);
+static inline uint32_t fit_devices_nlinks(const struct work *w, uint32_t node)
+{
+	if (!w->nlinks[node])
+		fit_devices_look_up(w, node);
+	return w->nlinks[node];
+}
+
+/* The GPUs of the request's type that are wholly free there. */
+uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
+                           const struct fit_where *at);
+
+/* The blocks of 8, 4 and 2 that a choice takes beyond those it uses itself. */
+enum { NBLOCKS = 3 };
+
+struct fit_damage {
+	uint32_t blocks[NBLOCKS]; /* the largest first */
+};
+
+/* Choose n of the GPUs in set, which has as many, for a job that has the own
+ * ones: from the fewest link groups, then with the least damage. */
+uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
+                          uint64_t own, uint32_t n,
+                          struct fit_damage *ret_damage);
+
+/* All GPUs of the set that are in a link group of one of these. */
+uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,
+                            uint64_t to);
+
+/* The link groups that these GPUs are in; and the least number of groups that
+ * n of the set could be in, in addition to those of the own ones. */
+uint32_t fit_devices_ngroups(const struct work *w, uint32_t node,
+                             uint64_t gpus);
+uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
+                            uint64_t own, uint32_t n);
+
+/* GPUs of the task on its node. */
+void fit_devices_gpus(const struct work *w, uint32_t req,
+                      const struct fit_where *at, struct snap_task *task);
+
+/* CPUs of a task, near the GPUs that it has; returns how many. */
+uint32_t fit_devices_cpus(const struct work *w, uint32_t req,
+                          const struct snap_task *task, uint32_t numas,
+                          struct snap_cpu_use *use);
 
 #endif

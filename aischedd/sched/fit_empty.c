@@ -298,33 +298,46 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
+	struct fit_numa best = { -1, -1, -1 };
 	bool found = false;
 
-	e->empty->loose = true;
+	e->empty->loose = LOOSE_NUMA | LOOSE_LINKS;
 	for (uint32_t c = 0; c < a->nclasses; c++) {
 		const struct node_class *nc =
 		    match_class(e->match, a->class[c]);
 
 		for (uint32_t i = 0; i < nc->nnodes; i++) {
 			uint32_t node = nc->node[i];
-			int64_t gpus, cpus;
+			struct fit_numa it;
 
 			if (!match_allows(a, node) ||
 			    !count_on(e, req, node, 1))
 				continue;
-			fit_best_numa(e->empty, req, node, &gpus, &cpus);
-			if (found && gpus <= v->lack.numa_gpus &&
-			    (gpus < v->lack.numa_gpus ||
-			     cpus <= v->lack.numa_cpus))
+			it = fit_best_numa(e->empty, req, node);
+			if (found && !fit_numa_is_more(&it, &best))
 				continue;
-			v->lack.numa_gpus = gpus;
-			v->lack.numa_cpus = cpus;
+			best = it;
 			v->name = node;
 			found = true;
 		}
 	}
-	e->empty->loose = false;
+	e->empty->loose = 0;
+	v->lack.need = 1;
+	v->lack.numa_gpus = best.gpus;
+	v->lack.numa_cpus = best.cpus;
+	v->lack.numa_mem = best.mem;
 	return found;
+}
+
+/* Whether a task would fit on some node if its links did not matter. */
+static bool needs_no_links(struct fit_empty *e, uint32_t req)
+{
+	bool fits;
+
+	e->empty->loose = LOOSE_LINKS;
+	fits = count_tasks(e, req, LEVEL_NONE, EVER_ALL) > 0;
+	e->empty->loose = 0;
+	return fits;
 }
 
 /* Say which need of one task exceeds every node, even when empty. */
@@ -350,6 +363,8 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 	}
 	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
 		v->what = WHAT_PART_OF_GPU;
+	else if (r->links[req] == LINKS_STRICT && needs_no_links(e, req))
+		v->what = WHAT_LINKS;
 	else if (r->numa[req] == NUMA_STRICT && explain_numa(e, req, v))
 		v->what = WHAT_NUMA;
 }

@@ -64,9 +64,10 @@ void pass_start(struct pass *p, uint32_t row)
 
 static void own_task(struct place *place, uint32_t task, bool own)
 {
-	uint32_t *n = &place->own[place->task[task].node];
-
-	*n = own ? *n + 1 : 0;
+	if (own)
+		place_own(place, &place->task[task]);
+	else
+		place_disown(place, place->task[task].node);
 }
 
 /* Count the tasks that it has as those of the job that is placed, or no
@@ -111,7 +112,10 @@ bool pass_try_extra(struct pass *p, struct order_elastic *e)
 	const struct start *start = (struct start *)p->start.p + e->start;
 	uint32_t req = p->snap->pend.req[e->row];
 
-	if ((r->nodes[req] || r->tasks_per_node[req]) && !p->owner) {
+	if ((r->nodes[req] || r->tasks_per_node[req] ||
+	     (p->place->work->grouped && r->gpus[req] >= 1000 &&
+	      r->links[req] != LINKS_ANY)) &&
+	    !p->owner) {
 		own_start(p, e, true);
 		p->owner = e->start + 1;
 	}
@@ -139,14 +143,17 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 	struct extra *extra = arena_push(p->arena, &p->extra, sizeof(*extra));
 	uint32_t node = place->task[place->first_task].node;
 	uint32_t own = place->own[node];
+	uint64_t gpus = place->work->own_gpus[node];
 
 	*extra = (struct extra){ (uint32_t)place->first_task, e->extra };
 	e->extra = (uint32_t)p->extra.n;
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
-	if (p->owner)
-		place->own[node] = own;
+	if (!p->owner)
+		return;
+	place->own[node] = own;
+	place->work->own_gpus[node] = gpus;
 }
 
 /* --- laid out ---------------------------------------------------------- */
@@ -221,12 +228,12 @@ void pass_lay_out(struct pass *p)
 
 /* --- more of who runs, and claims --------------------------------------- */
 
-static void add_node(struct pass *p, uint32_t run, uint32_t node)
+static void add_task(struct pass *p, uint32_t run, const struct snap_task *task)
 {
 	struct more *more =
 	    arena_push(p->arena, &p->more_node, sizeof(struct more));
 
-	*more = (struct more){ node, p->more[run] };
+	*more = (struct more){ *task, p->more[run] };
 	p->more[run] = (uint32_t)p->more_node.n;
 }
 
@@ -234,15 +241,19 @@ void pass_own(struct pass *p, uint32_t run, bool own)
 {
 	const struct snap *s = p->snap;
 	const struct more *more = p->more_node.p;
-	uint32_t *tasks = p->place->own;
 
 	for (uint32_t t = s->run.task_first[run];
-	     t < s->run.task_first[run + 1]; t++)
-		tasks[s->task[t].node] = own ? tasks[s->task[t].node] + 1 : 0;
+	     t < s->run.task_first[run + 1]; t++) {
+		if (own)
+			place_own(p->place, &s->task[t]);
+		else
+			place_disown(p->place, s->task[t].node);
+	}
 	for (uint32_t i = p->more[run]; i; i = more[i - 1].next) {
-		uint32_t node = more[i - 1].node;
-
-		tasks[node] = own ? tasks[node] + 1 : 0;
+		if (own)
+			place_own(p->place, &more[i - 1].task);
+		else
+			place_disown(p->place, more[i - 1].task.node);
 	}
 }
 
@@ -260,7 +271,7 @@ void pass_grow(struct pass *p, uint32_t run)
 	};
 	for (uint32_t i = 0; i < grow->ntasks; i++) {
 		admit_charge(place->work, &d, 1);
-		add_node(p, run, place->task[grow->task_first + i].node);
+		add_task(p, run, &place->task[grow->task_first + i]);
 	}
 	promise_started(p->promises, d.req);
 	place_commit(place, d.req);
@@ -290,5 +301,5 @@ void pass_claim_node(struct pass *p, uint32_t node)
 	claim += p->claim.n - 1;
 	claim->n++;
 	if (claim->row == SNAP_NONE)
-		add_node(p, claim->run, node);
+		add_task(p, claim->run, &(struct snap_task){ .node = node });
 }

@@ -61,8 +61,8 @@ struct pass {
 
 /* A node by which a run grows. */
 struct more {
-	uint32_t node;
-	uint32_t next; /* of the same run, + 1; 0: none */
+	struct snap_task task; /* of a claim only its node */
+	uint32_t next;         /* of the same run, + 1; 0: none */
 };
 
 /* A task of an elastic job that starts, above those that it got first. */

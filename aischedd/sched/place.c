@@ -244,8 +244,8 @@ void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
 	for (int64_t i = 0; i < n; i++) {
 		struct snap_task *task = next_task(p, ncpus);
 
-		end_task(p,
-		         fit_task(p->work, req, node, task, p->use + p->nuse));
+		end_task(p, fit_task(p->work, req, node, n - i, task,
+		                     p->use + p->nuse));
 	}
 	p->own[node] += (uint32_t)n;
 	place_index_refresh(p->index, node);
@@ -266,7 +266,7 @@ void place_undo(struct place *p)
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
 		uint32_t node = p->task[i].node;
 
-		p->own[node] = 0;
+		place_disown(p, node);
 		if (node != last)
 			place_index_refresh(p->index, node);
 		last = node;
@@ -282,7 +282,7 @@ void place_commit(struct place *p, uint32_t req)
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
 		uint32_t node = p->task[i].node;
 
-		p->own[node] = 0;
+		place_disown(p, node);
 		if (p->snap->req.exclusive[req]) {
 			work_add(p->work, &p->work->sealed[node], 1);
 			place_index_refresh(p->index, node);
@@ -328,6 +328,7 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 		                 .trees = trees,
 		                 .kind = SNAP_NONE,
 		                 .inside = SNAP_NONE,
+		                 .wishes = fit_has_wishes(p->work, req),
 		                 .allowed = match_req(p->match, req) };
 	bool first = true;
 
@@ -434,6 +435,7 @@ static bool resume_task(struct place *p, uint32_t run,
 	task->node = node;
 	task->gpus = had->gpus;
 	task->gpu_milli = had->gpu_milli;
+	task->numas = had->numas;
 	end_task(p, fit_resume(p->work, req, had, p->use + p->nuse));
 	place_index_refresh(p->index, node);
 	return true;

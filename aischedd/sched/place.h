@@ -51,7 +51,7 @@ struct place {
 
 /* Why a trial failed, in the pool in which most tasks fit. */
 struct place_lack {
-	/* Topology or NumaAlignment; None: an amount is short. */
+	/* Topology, or an alignment; None: an amount is short. */
 	enum reason why;
 	/* domain of the needed level in which most tasks fit */
 	uint32_t domain;
@@ -76,6 +76,32 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
+/* Count a task as one of the job that is being placed; no longer count those on
+ * a node. */
+static inline void place_own(struct place *p, const struct snap_task *task)
+{
+	p->own[task->node]++;
+	if (task->gpu_milli == 1000)
+		p->work->own_gpus[task->node] |= task->gpus;
+}
+
+/* How many of n nodes are the same as the first: their tasks are placed
+ * together. */
+static inline uint32_t place_same(const uint32_t *node, uint32_t n)
+{
+	uint32_t same = 1;
+
+	while (same < n && node[same] == node[0])
+		same++;
+	return same;
+}
+
+static inline void place_disown(struct place *p, uint32_t node)
+{
+	p->own[node] = 0;
+	p->work->own_gpus[node] = 0;
+}
+
 /* Likewise for a run that starts again elsewhere: its time limit begins
  * anew. */
 void place_for_moved(struct place *p, uint32_t run);

@@ -2,8 +2,12 @@
 #include "aischedd/sched/place_lack.h"
 
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/fit_align.h"
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
+
+/* Nodes that are compared to say which comes closest. */
+enum { LOOKS = 256 };
 
 /* The needs of a task and the free amounts of a node, in the units of the
  * index. */
@@ -255,20 +259,93 @@ static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 		lack->sum = sum[lack->what];
 }
 
-/* Whether it would fit without alignment; if so, *ret_node is a node on which
- * it would. */
-static bool fits_loosely(struct place_trial *t, uint32_t *ret_node)
+/* Whether it would fit without these demands; if so, *ret_node is a node on
+ * which it would. */
+static bool fits_loosely(struct place_trial *t, unsigned loose,
+                         uint32_t *ret_node)
 {
 	struct place *p = t->p;
 	bool fits;
 
-	p->work->loose = true;
+	p->work->loose = loose;
 	fits = place_trial_all(t);
 	if (fits)
 		*ret_node = p->task[p->first_task].node;
 	place_undo(p);
-	p->work->loose = false;
+	p->work->loose = 0;
 	return fits;
+}
+
+static bool demands_numas(const struct snap *s, uint32_t req)
+{
+	return s->req.numa[req] == NUMA_STRICT ||
+	       s->req.numa[req] == NUMA_TIGHT;
+}
+
+static bool demands_links(const struct snap *s, uint32_t req)
+{
+	return s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000;
+}
+
+/* Say what the best NUMA node has, of the node that would do otherwise and of
+ * the first others that would. */
+static void lack_numa(const struct place_trial *t, struct place_lack *ret)
+{
+	const struct match *m = t->p->match;
+	struct work *w = t->p->work;
+	struct fit_numa best = fit_best_numa(w, t->req, ret->node);
+	uint32_t looks = 0;
+
+	ret->need = fit_align_span(w, t->req, ret->node);
+	w->loose = LOOSE_NUMA | LOOSE_LINKS;
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		const struct node_class *nc =
+		    match_class(m, t->allowed->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes && looks < LOOKS; i++) {
+			struct fit_numa it;
+
+			looks++;
+			if (!in_trees(t, nc->node[i]) ||
+			    !place_fits(t->p, t->req, nc->node[i], 1))
+				continue;
+			it = fit_best_numa(w, t->req, nc->node[i]);
+			if (!fit_numa_is_more(&it, &best))
+				continue;
+			best = it;
+			ret->node = nc->node[i];
+		}
+	}
+	w->loose = 0;
+	ret->have = best.gpus;
+	ret->total = best.cpus;
+	ret->sum = best.mem;
+}
+
+/* Whether only what it demands of NUMA nodes or links is short; if so, say
+ * which, and where it is closest. */
+static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
+{
+	const struct snap *s = t->p->snap;
+	bool numas = demands_numas(s, t->req);
+	unsigned both = LOOSE_NUMA | LOOSE_LINKS;
+	uint32_t node;
+
+	if ((!numas && !demands_links(s, t->req)) ||
+	    !fits_loosely(t, both, &node))
+		return false;
+	ret->node = node;
+	if (!numas || fits_loosely(t, LOOSE_LINKS, &ret->node)) {
+		ret->why = WHY_LinkAlignment;
+		ret->what = WHAT_LINKS;
+		ret->have = fit_best_links(t->p->work, t->req, ret->node,
+		                           &ret->need, &ret->total);
+		return true;
+	}
+	ret->why = WHY_NumaAlignment;
+	ret->what = WHAT_NUMA;
+	lack_numa(t, ret);
+	return true;
 }
 
 struct place_lack place_lack_of(struct place_trial *t)
@@ -280,16 +357,12 @@ struct place_lack place_lack_of(struct place_trial *t)
 	place_undo(t->p);
 	lack_sum(t, &ret);
 	ret.domain = SNAP_NONE;
+	if (lacks_alignment(t, &ret))
+		return ret;
 	/* A single task is always in one domain. */
 	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {
 		ret.why = WHY_Topology;
 		place_topology_lack(t, &ret);
-	} else if (r->numa[t->req] == NUMA_STRICT &&
-	           fits_loosely(t, &ret.node)) {
-		ret.why = WHY_NumaAlignment;
-		ret.what = WHAT_NUMA;
-		fit_best_numa(t->p->work, t->req, ret.node, &ret.have,
-		              &ret.total);
 	}
 	return ret;
 }

@@ -24,16 +24,32 @@ static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
 	       mem * all >= s->node.mem_total[node] * nfree;
 }
 
+/* Whether the node lacks no more of what the job wishes for than others do;
+ * while the least is sought, whether it lacks nothing. */
+static bool has_wish(struct place_trial *t, uint32_t node)
+{
+	struct fit_excess has;
+
+	if (t->wish == WISH_NONE)
+		return true;
+	has = fit_excess_of(t->p->work, t->req, node, t->ask);
+	if (t->wish == WISH_LIMIT)
+		return !fit_excess_is_less(&t->excess, &has);
+	if (fit_excess_is_less(&has, &t->excess))
+		t->excess = has;
+	return !has.numas && !has.links;
+}
+
 static bool accept(uint32_t node, void *arg)
 {
-	const struct place_trial *t = arg;
+	struct place_trial *t = arg;
 
 	t->p->looks++;
 	return match_allows(t->allowed, node) &&
 	       domain_has(t->p->snap, t->inside, node) &&
 	       !(t->wanted && t->p->own[node]) &&
 	       !(t->spare && !leaves_shares(t->p, t->req, node, t->ask)) &&
-	       place_fits(t->p, t->req, node, t->ask);
+	       place_fits(t->p, t->req, node, t->ask) && has_wish(t, node);
 }
 
 enum node_order place_trial_order(const struct place_trial *t)
@@ -203,18 +219,26 @@ static uint32_t best_in_order(struct place_trial *t, struct place_need *need)
 	           : best_with(t, need);
 }
 
-/* The best node for t->ask tasks, or SNAP_NONE. */
-static uint32_t best_node(struct place_trial *t)
+static struct place_need need_of(const struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 	int64_t gpus = r->gpus[t->req];
-	struct place_need need = {
+
+	return (struct place_need){
 		.cpu = t->ask * r->cpus[t->req],
 		.mem = t->ask * r->mem[t->req],
 		.slot = t->ask,
 		.gpu = t->ask * gpus,
+		.whole = t->ask * (gpus / 1000),
 		.empty = r->exclusive[t->req],
 	};
+}
+
+/* The best node for t->ask tasks by the order of the pool, or SNAP_NONE. */
+static uint32_t best_packed(struct place_trial *t)
+{
+	int64_t gpus = t->p->snap->req.gpus[t->req];
+	struct place_need need = need_of(t);
 
 	if (gpus && gpus < 1000 && place_trial_order(t) != ORDER_BEST_FIT) {
 		uint32_t node;
@@ -228,8 +252,31 @@ static uint32_t best_node(struct place_trial *t)
 		need.whole = 1;
 		return best_in_order(t, &need);
 	}
-	need.whole = t->ask * (gpus / 1000);
 	return best_in_order(t, &need);
+}
+
+/* The best node for t->ask tasks, or SNAP_NONE: wishes count before the
+ * order. Usually the first node lacks nothing. */
+static uint32_t best_node(struct place_trial *t)
+{
+	uint32_t node = best_packed(t);
+	struct fit_excess has;
+	struct place_need need;
+
+	if (node == SNAP_NONE || !t->wishes)
+		return node;
+	has = fit_excess_of(t->p->work, t->req, node, t->ask);
+	if (!has.numas && !has.links)
+		return node;
+	t->excess = has;
+	t->wish = WISH_SEEK;
+	need = need_of(t);
+	best_with(t, &need);
+	t->wish = WISH_LIMIT;
+	if (fit_excess_is_less(&t->excess, &has))
+		node = best_packed(t);
+	t->wish = WISH_NONE;
+	return node;
 }
 
 int64_t place_trial_most(const struct place_trial *t, int64_t max)

@@ -7,6 +7,7 @@
 #ifndef AISCHEDD_SCHED_PLACE_TRIAL_H
 #define AISCHEDD_SCHED_PLACE_TRIAL_H
 
+#include "aischedd/sched/fit.h"
 #include "aischedd/sched/place.h"
 
 struct place_trial {
@@ -27,6 +28,11 @@ struct place_trial {
 	uint32_t
 	    kind; /* only nodes of this kind (place_scarce.h), or SNAP_NONE */
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
+	/* Only nodes that lack no more of what the job wishes for than this;
+	 * or (seeks) no node: find the least that one lacks. */
+	bool wishes; /* the job wishes for something that nodes can lack */
+	enum { WISH_NONE, WISH_LIMIT, WISH_SEEK } wish;
+	struct fit_excess excess;
 	/* Leave each free GPU its share of CPUs and memory: tried first, and
 	 * given up when that fails. */
 	bool sparing, spare;

@@ -105,10 +105,19 @@ static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 			return bad(err, "node", node, "more than a GPU free");
 		if (!index_ok(s->gpu.type[i], s->nwords))
 			return bad(err, "node", node, "unknown GPU type");
+		if (s->gpu.numa[i] >= SNAP_NUMAS)
+			return bad(err, "node", node, "unknown NUMA node");
 	}
 	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++) {
 		if (s->cpu.free[i] > 1000)
 			return bad(err, "node", node, "more than a CPU free");
+		if (s->cpu.numa[i] >= SNAP_NUMAS)
+			return bad(err, "node", node, "unknown NUMA node");
+	}
+	for (uint32_t i = n->numa_first[node]; i < n->numa_first[node + 1];
+	     i++) {
+		if (!amount_ok(s->numa_mem[i]))
+			return bad(err, "node", node, "memory out of range");
 	}
 	return 0;
 }
@@ -151,6 +160,8 @@ static int check_nodes(const struct snap *s, struct err *err)
 	}
 	if (check_slices("GPUs of node", n->gpu_first, n->n, LIMIT_GPUS, err) ||
 	    check_slices("CPUs of node", n->cpu_first, n->n, LIMIT_CPUS, err) ||
+	    check_slices("NUMA nodes of node", n->numa_first, n->n, SNAP_NUMAS,
+	                 err) ||
 	    check_slices("features of node", n->feature_first, n->n, UINT32_MAX,
 	                 err) ||
 	    check_slices("taints of node", n->taint_first, n->n, UINT32_MAX,
@@ -250,7 +261,7 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "time limit out of range");
 	if (!level_ok(s, r->need[i]) || !level_ok(s, r->like[i]))
 		return bad(err, "request", i, "unknown level");
-	if (r->numa[i] > NUMA_STRICT)
+	if (r->numa[i] > NUMA_TIGHT || r->links[i] > LINKS_STRICT)
 		return bad(err, "request", i, "unknown alignment");
 	if (!index_ok(r->reservation[i], s->resv.n))
 		return bad(err, "request", i, "unknown reservation");
@@ -316,7 +327,7 @@ static int check_claims(const struct snap *s, const char *what,
 static int check_task(const struct snap *s, const struct snap_task *t,
                       uint32_t run, struct err *err)
 {
-	uint32_t ngpus, ncpus;
+	uint32_t ngpus, ncpus, nnumas;
 
 	if (t->node >= s->node.n)
 		return bad(err, "running job", run, "unknown node");
@@ -324,6 +335,9 @@ static int check_task(const struct snap *s, const struct snap_task *t,
 	ncpus = s->node.cpu_first[t->node + 1] - s->node.cpu_first[t->node];
 	if (t->gpu_milli > 1000 || (ngpus < 64 && t->gpus >> ngpus))
 		return bad(err, "running job", run, "unknown GPU");
+	nnumas = snap_node_nnumas(s, t->node);
+	if (nnumas < SNAP_NUMAS && t->numas >> nnumas)
+		return bad(err, "running job", run, "unknown NUMA node");
 	if (t[1].cpu_first < t->cpu_first)
 		return bad(err, "running job", run, "CPUs out of range");
 	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++) {
@@ -467,6 +481,68 @@ void snap_threads(const struct snap *s, int64_t *ret)
 	}
 	for (uint32_t i = 0; i < s->cpu.n; i++)
 		ret[i] = s->cpu.free[i] < ret[i] ? s->cpu.free[i] : ret[i];
+}
+
+int64_t snap_numa_share(const struct snap *s, uint32_t node, uint32_t numas,
+                        int64_t mem, uint32_t numa)
+{
+	const int64_t *total = s->numa_mem + s->node.numa_first[node];
+	int64_t all = 0, before = 0;
+
+	for (uint32_t i = 0; i < snap_node_nnumas(s, node); i++) {
+		if (!(numas >> i & 1))
+			continue;
+		before += i < numa ? total[i] : 0;
+		all += total[i];
+	}
+	if (!(numas >> numa & 1))
+		return 0;
+	if (!all)
+		return numa == (uint32_t)__builtin_ctz(numas) ? mem : 0;
+	/* The rounded parts add up to the whole. */
+	return (int64_t)((__int128)mem * (before + total[numa]) / all -
+	                 (__int128)mem * before / all);
+}
+
+uint32_t snap_task_numas(const struct snap *s, const struct snap_task *t,
+                         const struct snap_cpu_use *use)
+{
+	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[t->node];
+	const uint8_t *cpu = s->cpu.numa + s->node.cpu_first[t->node];
+	uint32_t n = snap_node_nnumas(s, t->node), all, numas = 0;
+
+	all = n < SNAP_NUMAS ? ((uint32_t)1 << n) - 1 : UINT32_MAX;
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		numas |= (uint32_t)1 << cpu[use[i].cpu];
+	for (uint64_t left = numas ? 0 : t->gpus; left; left &= left - 1)
+		numas |= (uint32_t)1 << gpu[__builtin_ctzll(left)];
+	return numas & all ? numas & all : all;
+}
+
+void snap_numas(const struct snap *s, bool bound, int64_t *ret)
+{
+	uint32_t n = s->node.n ? s->node.numa_first[s->node.n] : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = s->numa_mem[i];
+	for (uint32_t run = 0; n && run < s->run.n; run++) {
+		if (bound && !snap_binds(s, s->run.req[run]))
+			continue;
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++) {
+			const struct snap_task *task = &s->task[t];
+			int64_t *nfree = ret + s->node.numa_first[task->node];
+
+			for (uint32_t left = task->numas; left;
+			     left &= left - 1) {
+				uint32_t i = (uint32_t)__builtin_ctz(left);
+
+				nfree[i] -= snap_numa_share(
+				    s, task->node, task->numas,
+				    s->req.mem[s->run.req[run]], i);
+			}
+		}
+	}
 }
 
 void snap_capacity(const struct snap *s, int64_t ret[RES_N])

@@ -22,9 +22,26 @@
 #define SNAP_NEVER (-1)      /* a time that does not come */
 #define LEVEL_NONE 255       /* no level of the topology */
 #define SLOTS_ANY  INT32_MAX /* of a node: no limit of tasks */
+#define SNAP_NUMAS 32        /* NUMA nodes that a node may have */
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
-enum numa { NUMA_ANY, NUMA_PREFER, NUMA_STRICT };
+
+/* The demand of a request on the NUMA nodes of each of its tasks.  The least
+ * number that a task could have on a node if that were empty is its span. */
+enum numa {
+	NUMA_ANY,
+	NUMA_PREFER, /* as near to its span as can be had */
+	NUMA_STRICT, /* one */
+	NUMA_TIGHT   /* its span */
+};
+
+/* Likewise of the link groups of the GPUs that all its tasks on a node have
+ * together. */
+enum links {
+	LINKS_PREFER, /* as near to the least number as can be had */
+	LINKS_ANY,
+	LINKS_STRICT /* the least number */
+};
 
 /* The scheduling section of the configuration. */
 struct snap_policy {
@@ -58,7 +75,10 @@ struct snap_nodes {
 	const int64_t *mem_total, *mem_free;
 	const int64_t *slot_total, *slot_free; /* tasks, whatever they need */
 	const uint32_t *gpu_first;             /* slice of gpu */
-	const uint32_t *cpu_first;     /* slice of cpu; empty: not bound */
+	const uint32_t *cpu_first; /* slice of cpu; empty: not bound */
+	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: not
+	 * counted by NUMA node */
+	const uint32_t *numa_first;
 	const uint32_t *feature_first; /* slice of feature */
 	const uint32_t *taint_first;   /* slice of taint */
 	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
@@ -141,7 +161,8 @@ struct snap_reqs {
 	/* need: all tasks in one domain of this level; like: in one of this
 	 * level or narrower, if possible. LEVEL_NONE: anywhere. */
 	const uint8_t *need, *like;
-	const uint8_t *numa;         /* enum numa: CPUs and GPUs of a task */
+	const uint8_t *numa;         /* enum numa */
+	const uint8_t *links;        /* enum links */
 	const uint32_t *reservation; /* runs in this one, or SNAP_NONE */
 };
 
@@ -224,6 +245,9 @@ struct snap_task {
 	uint16_t gpu_milli; /* of each device in gpus: 1000 or the fraction */
 	uint64_t gpus;      /* bit i: device i of the node */
 	uint32_t cpu_first; /* slice of cpu_use (until the next task's) */
+	/* bit i: part of its memory is in NUMA node i; 0 where that is not
+	 * counted. How much: snap_numa_share(). */
+	uint32_t numas;
 };
 
 struct snap_cpu_use {
@@ -260,6 +284,7 @@ struct snap {
 
 	uint32_t nwords; /* features, taints, GPU types */
 	const char *const *word;
+	const int64_t *numa_mem;         /* MiB in total */
 	const uint32_t *feature, *taint; /* words */
 	const int32_t *rule; /* constraint in postfix: word or RULE_* */
 	const uint32_t *want, *avoid; /* nodes */
@@ -314,6 +339,12 @@ static inline uint32_t snap_node_ncpus(const struct snap *s, uint32_t node)
 	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
 }
 
+/* How many NUMA nodes of the node have their memory counted. */
+static inline uint32_t snap_node_nnumas(const struct snap *s, uint32_t node)
+{
+	return s->node.numa_first[node + 1] - s->node.numa_first[node];
+}
+
 static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)
 {
 	return s->run.task_first[run + 1] - s->run.task_first[run];
@@ -327,6 +358,29 @@ int snap_check(const struct snap *snap, struct err *err);
 /* Free thousandths of each CPU; below 0 where a suspended job that is ending
  * had CPUs that others have now. */
 void snap_threads(const struct snap *snap, int64_t *ret);
+
+/*
+ * The part of a task's memory that is in one of its NUMA nodes: in proportion
+ * to their sizes.  The parts of all of them are the whole.
+ */
+int64_t snap_numa_share(const struct snap *snap, uint32_t node, uint32_t numas,
+                        int64_t mem, uint32_t numa);
+
+/* Where its memory is not known, it is in the NUMA nodes of the task's CPUs,
+ * else of its GPUs, else in all. */
+uint32_t snap_task_numas(const struct snap *snap, const struct snap_task *task,
+                         const struct snap_cpu_use *use);
+
+/* Whether tasks of the request are bound to the memory of their NUMA nodes. */
+static inline bool snap_binds(const struct snap *s, uint32_t req)
+{
+	return s->req.numa[req] == NUMA_STRICT ||
+	       s->req.numa[req] == NUMA_TIGHT;
+}
+
+/* Free MiB by NUMA node, as numa_mem: below 0 where tasks that may have memory
+ * elsewhere have it elsewhere; or (bound) what no task is bound to. */
+void snap_numas(const struct snap *snap, bool bound, int64_t *ret);
 
 /* The sums of all nodes that are not down. */
 void snap_capacity(const struct snap *snap, int64_t ret[RES_N]);

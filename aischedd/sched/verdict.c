@@ -226,47 +226,102 @@ static void put_topology(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "needs 4 GPUs and 16 CPUs" */
-static void put_task(const struct snap *s, uint32_t req, struct buf *out)
+/* "4 GPUs, 16 CPUs and 200G"; less than none is not said. */
+static void put_devices(struct buf *out, const int64_t amount[RES_N])
 {
-	buf_puts(out, "needs ");
-	if (s->req.gpus[req])
-		put_amount(out, RES_GPU, s->req.gpus[req]);
-	if (s->req.gpus[req] && s->req.cpus[req])
-		buf_puts(out, " and ");
-	if (s->req.cpus[req])
-		put_amount(out, RES_CPU, s->req.cpus[req]);
+	static const enum resource order[] = { RES_GPU, RES_CPU, RES_MEM };
+	size_t said = 0, n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		n += amount[order[i]] >= 0;
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		int64_t have = amount[order[i]];
+
+		if (have < 0)
+			continue;
+		if (said)
+			buf_puts(out, said + 1 < n ? ", " : " and ");
+		said++;
+		if (order[i] == RES_MEM)
+			put_number(out, RES_MEM, have);
+		else
+			put_amount(out, order[i], have);
+	}
 }
 
-/* "3 GPUs and 12 CPUs" of one NUMA node. */
-static void put_best_numa(const struct snap *s, uint32_t req,
-                          const struct verdict *v, struct buf *out)
+static int64_t unless_none(int64_t amount)
 {
-	bool gpus = s->req.gpus[req] > 0, cpus = v->lack.numa_cpus >= 0;
+	return amount ? amount : -1;
+}
 
-	if (gpus)
-		put_amount(out, RES_GPU, 1000 * v->lack.numa_gpus);
-	if (gpus && cpus)
-		buf_puts(out, " and ");
-	if (cpus)
-		put_amount(out, RES_CPU, 1000 * v->lack.numa_cpus);
+/* "needs 4 GPUs, 16 CPUs and 200G of one NUMA node; n3 has most with ..." */
+static void put_numas(const struct snap *s, uint32_t req,
+                      const struct verdict *v, struct buf *out)
+{
+	const struct verdict_lack *l = &v->lack;
+	bool mem = l->numa_mem >= 0;
+	const int64_t need[RES_N] = {
+		[RES_GPU] = unless_none(s->req.gpus[req]),
+		[RES_CPU] = unless_none(s->req.cpus[req]),
+		[RES_MEM] = mem ? unless_none(s->req.mem[req]) : -1
+	};
+	const int64_t have[RES_N] = {
+		[RES_GPU] = need[RES_GPU] < 0 ? -1 : 1000 * l->numa_gpus,
+		[RES_CPU] = need[RES_CPU] < 0 ? -1 : 1000 * l->numa_cpus,
+		[RES_MEM] = need[RES_MEM] < 0 ? -1 : l->numa_mem
+	};
+
+	buf_puts(out, "needs ");
+	put_devices(out, need);
+	if (l->need > 1) {
+		buf_printf(out, " of %lld NUMA nodes; on %s no ",
+		           (long long)l->need, s->node.name[v->name]);
+		buf_printf(out, "%lld have them", (long long)l->need);
+		return;
+	}
+	buf_printf(out, " of one NUMA node; %s has most with ",
+	           s->node.name[v->name]);
+	put_devices(out, have);
+}
+
+static void put_tasks(const struct snap *s, uint32_t req, struct buf *out)
+{
+	if (s->req.min_tasks[req] > 1)
+		buf_printf(out, "each of its %u tasks ",
+		           (unsigned)s->req.min_tasks[req]);
 }
 
 static void put_numa(const struct snap *s, uint32_t row,
                      const struct verdict *v, struct buf *out)
 {
+	put_tasks(s, s->pend.req[row], out);
+	put_numas(s, s->pend.req[row], v, out);
+	put_blocker(s, v, out);
+}
+
+/* "needs 4 GPUs in one link group; n3 has 3 in one, and 6 free in all" */
+static void put_links(const struct snap *s, uint32_t row,
+                      const struct verdict *v, struct buf *out)
+{
 	uint32_t req = s->pend.req[row];
 
-	if (s->req.min_tasks[req] > 1)
-		buf_printf(out, "each of its %u tasks ",
+	if (s->req.min_tasks[req] > 1) {
+		buf_printf(out, "each of its %u tasks needs ",
 		           (unsigned)s->req.min_tasks[req]);
-	put_task(s, req, out);
-	buf_printf(out,
-	           " of one NUMA node; would fit on %s, but the best of its "
-	           "NUMA nodes has ",
-	           s->node.name[v->name]);
-	put_best_numa(s, req, v, out);
-	buf_puts(out, " wholly free");
+		put_amount(out, RES_GPU, s->req.gpus[req]);
+		buf_puts(out, ", all on a node in the fewest link groups");
+	} else {
+		buf_puts(out, "needs ");
+		put_amount(out, RES_GPU, s->req.gpus[req]);
+		if (v->lack.need > 1)
+			buf_printf(out, " in %lld link groups",
+			           (long long)v->lack.need);
+		else
+			buf_puts(out, " in one link group");
+	}
+	buf_printf(out, "; %s has %lld in one, and %lld free in all",
+	           s->node.name[v->name], (long long)v->lack.link_gpus,
+	           (long long)v->lack.all_gpus);
 	put_blocker(s, v, out);
 }
 
@@ -318,11 +373,14 @@ static void put_never(const struct snap *s, uint32_t row,
 		put_never_together(s, row, v, out);
 		break;
 	case WHAT_NUMA:
-		put_task(s, req, out);
-		buf_puts(out,
-		         " of one NUMA node; the best that it may use has ");
-		put_best_numa(s, req, v, out);
-		buf_printf(out, " (%s)", s->node.name[v->name]);
+		put_numas(s, req, v, out);
+		break;
+	case WHAT_LINKS:
+		put_tasks(s, req, out);
+		buf_puts(out, "needs ");
+		put_amount(out, RES_GPU, s->req.gpus[req]);
+		buf_puts(out, " in as few link groups as its NUMA nodes "
+		              "allow on no node");
 		break;
 	case WHAT_COUNTS:
 		buf_puts(out, "needs ");
@@ -570,6 +628,9 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		break;
 	case WHY_NumaAlignment:
 		put_numa(s, row, v, out);
+		break;
+	case WHY_LinkAlignment:
+		put_links(s, row, v, out);
 		break;
 	case WHY_Priority:
 		put_way(s, v, out);

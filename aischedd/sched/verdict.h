@@ -21,7 +21,8 @@ enum {
 	WHAT_NUMA,        /* everything on one NUMA node */
 	WHAT_COUNTS,      /* nodes that the constraint counts */
 	WHAT_DOMAIN,      /* one domain of the level that the job needs */
-	WHAT_SLOT         /* one more task on the node */
+	WHAT_SLOT,        /* one more task on the node */
+	WHAT_LINKS        /* GPUs in the fewest link groups */
 };
 
 /* For whom a node or a limit is kept. */
@@ -56,19 +57,26 @@ struct verdict {
 	int what;      /* enum resource or WHAT_*: short or limited */
 	union {
 		/* Resources, Fragmentation, GangPartial, Topology,
-		 * NumaAlignment, NodeDown, and NeverFits but for licences. */
+		 * NumaAlignment, LinkAlignment, NodeDown, and NeverFits but for
+		 * licences. */
 		struct verdict_lack {
-			int64_t need; /* for one task; or that many nodes */
+			/* for one task; or that many nodes, or NUMA nodes */
+			int64_t need;
 			union {
 				int64_t have;      /* free on node `name`;
 				                    * NeverFits: there at all */
 				int64_t numa_gpus; /* on the best NUMA node */
+				int64_t link_gpus; /* in the best group */
 			};
 			union {
 				int64_t total;     /* of node `name` */
 				int64_t numa_cpus; /* -1: not counted */
+				int64_t all_gpus;  /* free on the node */
 			};
-			int64_t sum;     /* free in the pool */
+			union {
+				int64_t sum;      /* free in the pool */
+				int64_t numa_mem; /* -1: not counted */
+			};
 			uint32_t got;    /* tasks that fit */
 			uint32_t domain; /* Topology: the one with most room */
 		} lack;

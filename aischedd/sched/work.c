@@ -61,6 +61,16 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	work_add(w, &w->mem[node], sign * s->req.mem[req]);
 	work_add(w, &w->slot[node], sign);
 	work_add(w, &w->tasks[node], -sign);
+	for (uint32_t left = task->numas; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		uint32_t at = s->node.numa_first[node] + i;
+		int64_t mem = sign * snap_numa_share(s, node, task->numas,
+		                                     s->req.mem[req], i);
+
+		work_add(w, &w->numa_mem[at], mem);
+		if (snap_binds(s, req))
+			work_add(w, &w->numa_bound[at], mem);
+	}
 	for (uint64_t left = task->gpus; left; left &= left - 1) {
 		int64_t *d = &device[__builtin_ctzll(left)];
 		int64_t was_whole = *d == 1000;
@@ -90,9 +100,15 @@ void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign)
 bool work_is_sound(const struct work *w, const struct snap_task *task)
 {
 	const int64_t *device = w->device + w->snap->node.gpu_first[task->node];
+	const int64_t *numa =
+	    w->numa_mem + w->snap->node.numa_first[task->node];
 
 	for (uint64_t left = task->gpus; left; left &= left - 1) {
 		if (device[__builtin_ctzll(left)] < 0)
+			return false;
+	}
+	for (uint32_t left = task->numas; left; left &= left - 1) {
+		if (numa[__builtin_ctz(left)] < 0)
 			return false;
 	}
 	return w->mem[task->node] >= 0 && w->slot[task->node] >= 0;
@@ -286,6 +302,12 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 		w->thread[t] = empty ? 1000 : w->thread_now[t];
 		idle += w->thread[t] == 1000;
 	}
+	for (uint32_t m = n->numa_first[i]; m < n->numa_first[i + 1]; m++) {
+		int64_t all = w->snap->numa_mem[m];
+
+		w->numa_mem[m] = empty ? all : w->numa_now[m];
+		w->numa_bound[m] = empty ? all : w->bound_now[m];
+	}
 	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
 	w->slot[i] = empty ? n->slot_total[i] : n->slot_free[i];
@@ -306,6 +328,16 @@ static uint32_t count_cores(const struct snap *s)
 	return n;
 }
 
+static const int64_t *numas_now(const struct snap *s, bool bound,
+                                struct arena *arena)
+{
+	int64_t *ret = arena_array(
+	    arena, int64_t, s->node.n ? s->node.numa_first[s->node.n] : 0);
+
+	snap_numas(s, bound, ret);
+	return ret;
+}
+
 static const int64_t *threads_now(const struct snap *s, struct arena *arena)
 {
 	int64_t *ret = arena_array(arena, int64_t, s->cpu.n);
@@ -318,13 +350,13 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
                             struct arena *arena)
 {
 	struct work *w = arena_array(arena, struct work, 1);
-	size_t n = snap->node.n;
+	size_t n = snap->node.n, nnumas = n ? snap->node.numa_first[n] : 0;
 
 	w->snap = snap;
 	w->arena = arena;
 	/* One allocation: the pages of unused nodes are never touched. */
-	w->cpu =
-	    arena_array_raw(arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n);
+	w->cpu = arena_array_raw(
+	    arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n + 2 * nnumas);
 	w->mem = w->cpu + n;
 	w->slot = w->mem + n;
 	w->gpu = w->slot + n;
@@ -334,7 +366,14 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->sealed = w->tasks + n;
 	w->device = w->sealed + n;
 	w->thread = w->device + snap->gpu.n;
+	w->numa_mem = w->thread + snap->cpu.n;
+	w->numa_bound = w->numa_mem + nnumas;
 	w->thread_now = like ? like->thread_now : NULL;
+	w->numa_now = like ? like->numa_now : NULL;
+	w->bound_now = like ? like->bound_now : NULL;
+	w->own_gpus = arena_array(arena, uint64_t, n);
+	w->nnumas = like ? like->nnumas : arena_array(arena, uint16_t, n);
+	w->nlinks = like ? like->nlinks : arena_array(arena, uint16_t, n);
 	w->core = arena_array(arena, struct work_core, count_cores(snap));
 	return w;
 }
@@ -345,8 +384,12 @@ struct work *work_new(const struct snap *snap, const struct tally *tally,
 	struct work *w = work_new_blank(snap, NULL, arena);
 
 	w->thread_now = threads_now(snap, arena);
+	w->numa_now = numas_now(snap, false, arena);
+	w->bound_now = numas_now(snap, true, arena);
 	for (uint32_t i = 0; i < snap->node.n; i++)
 		work_fill(w, i, WORK_NOW);
+	for (uint32_t i = 0; i < snap->gpu.n && !w->grouped; i++)
+		w->grouped = snap->gpu.link[i] > 0;
 	w->license = arena_array(arena, int64_t, snap->license.n);
 	w->used = arena_alloc(arena, snap->queue.n, sizeof(*w->used));
 	w->firm = arena_alloc(arena, snap->queue.n, sizeof(*w->firm));

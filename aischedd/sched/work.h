@@ -21,6 +21,8 @@ struct work_core {
 	uint16_t idle, size;
 };
 
+enum { LOOSE_NUMA = 1, LOOSE_LINKS = 2 };
+
 struct work {
 	const struct snap *snap;
 	struct arena *arena;
@@ -37,7 +39,10 @@ struct work {
 	int64_t *device;           /* one a device: free thousandths */
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* as in the snapshot */
-	struct work_core *core;    /* scratch of fit.c, by core number */
+	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
+	int64_t *numa_bound;       /* likewise, of what tasks are bound to */
+	const int64_t *numa_now, *bound_now; /* as in the snapshot */
+	struct work_core *core; /* scratch of fit.c, by core number */
 
 	int64_t *license;       /* free */
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
@@ -55,7 +60,21 @@ struct work {
 	int64_t (*user_use)[4]; /* enum user_count */
 	size_t user_mask;
 
-	bool loose; /* ignore --numa, to explain why a job waits */
+	/* By node: whole GPUs of the job that is being placed; bit i: device
+	 * i. */
+	uint64_t *own_gpus;
+	/* By node: one more than the highest number of a NUMA node and of a
+	 * link group; 0: not looked up yet, see fit_devices.h. */
+	uint16_t *nnumas, *nlinks;
+	struct snap_cpu_use *use; /* scratch: CPUs of one task */
+	size_t use_cap;
+
+	bool grouped; /* some node has more than one link group of GPUs */
+	/* Tasks that are not bound may have their memory in other NUMA nodes:
+	 * for claims, which were granted before such tasks came. */
+	bool fluid;
+	unsigned loose; /* LOOSE_*: demands that are ignored, to explain why a
+	                   job waits */
 
 	struct work_change *trail;
 	size_t ntrail, trail_cap;

@@ -23,6 +23,8 @@ void state_placement_format(const struct state *state,
 			buf_printf(out, "%s%u/%u", c > t->cpu_first ? "," : "",
 			           place->cpu_use[c].cpu,
 			           place->cpu_use[c].milli);
+		if (t->numas)
+			buf_printf(out, "@%x", t->numas);
 	}
 }
 
@@ -45,7 +47,7 @@ static int task_parse(struct state *state, const char **s,
 	if (*end++ != ':')
 		return -1;
 	task->cpu_first = (uint32_t)*n;
-	while (*end && *end != ';') {
+	while (*end && *end != ';' && *end != '@') {
 		*use = GROW(*use, *n, cap);
 		(*use)[*n].cpu = (uint16_t)strtoul(end, &end, 10);
 		if (*end++ != '/')
@@ -53,9 +55,14 @@ static int task_parse(struct state *state, const char **s,
 		(*use)[(*n)++].milli = (uint16_t)strtoul(end, &end, 10);
 		if (*end == ',')
 			end++;
-		else if (*end && *end != ';')
+		else if (*end && *end != ';' && *end != '@')
 			return -1;
 	}
+	task->numas = 0;
+	if (*end == '@')
+		task->numas = (uint32_t)strtoul(end + 1, &end, 16);
+	if (*end && *end != ';')
+		return -1;
 	*s = end;
 	return 0;
 }

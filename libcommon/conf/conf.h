@@ -96,7 +96,10 @@ struct conf_node {
 	int64_t gpus;         /* devices; CONF_NONE likewise */
 	const char *gpu_type; /* NULL likewise */
 	int64_t sockets, gpu_link_groups; /* CONF_NONE: 1 */
-	const char *topology;             /* "z1/b1/r3"; NULL: none */
+	/* Numbers of each GPU's NUMA node and link group, sizes of the NUMA
+	 * nodes; empty: evenly. */
+	struct strlist gpu_numa, gpu_links, numa_memory;
+	const char *topology; /* "z1/b1/r3"; NULL: none */
 	struct strlist features, taints;
 	int64_t reserve_cpus;   /* milli; 0: none */
 	int64_t reserve_memory; /* MiB; 0: none */

@@ -114,6 +114,24 @@ static int check_taint(const char *s, struct err *err)
 	return err_set(err, EINVAL, "bad taint '%s': use KEY=VALUE or KEY", s);
 }
 
+/* A size of memory, of a list. */
+static int check_mib(const char *s, struct err *err)
+{
+	int64_t mib;
+
+	return parse_mib(s, 'M', &mib, err);
+}
+
+/* The number of a NUMA node or a link group, of a list. */
+static int check_group(const char *s, struct err *err)
+{
+	int64_t n;
+
+	if (parse_int(s, 0, LIMIT_GPUS - 1, &n, err) < 0)
+		return err_wrap(err, "bad number '%s'", s);
+	return 0;
+}
+
 static const char *const open_closed[] = { "open", "closed", NULL };
 #define X(sym, name) name,
 static const char *const orders[] = { NODE_ORDERS(X) NULL };
@@ -188,6 +206,9 @@ static const struct conf_key node_keys[] = {
 	    RANGE(0, MAX_MIB)),
 	KEY("sockets", INT, sockets, RANGE(1, LIMIT_SOCKETS)),
 	KEY("gpu_link_groups", INT, gpu_link_groups, RANGE(1, LIMIT_GPUS)),
+	KEY("numa_memory", LIST, numa_memory, .check = check_mib),
+	KEY("gpu_numa", LIST, gpu_numa, .check = check_group),
+	KEY("gpu_links", LIST, gpu_links, .check = check_group),
 	KEY("topology", TEXT, topology),
 };
 #undef AT

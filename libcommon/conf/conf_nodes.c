@@ -13,6 +13,59 @@ struct nodes {
 	size_t n, cap, at_cap;
 };
 
+/* Check that a list of NUMA nodes or groups has a number for each GPU, without
+ * gaps. */
+static int check_list(struct nodes *nodes, cfg_t *section,
+                      const struct conf_node *node, const char *key,
+                      const struct strlist *list)
+{
+	const struct conf_value *at = build_place(section, key);
+	uint64_t seen = 0;
+
+	if (list->n && node->gpus != CONF_NONE && list->n != (size_t)node->gpus)
+		return build_fail(
+		    nodes->b, at, "node '%s': %s has %zu numbers for %lld GPUs",
+		    cfg_title(section), key, list->n, (long long)node->gpus);
+	for (size_t i = 0; i < list->n; i++)
+		seen |= (uint64_t)1 << strtoul(list->s[i], NULL, 10);
+	if (seen & (seen + 1))
+		return build_fail(nodes->b, at,
+		                  "node '%s': %s has gaps: number from 0",
+		                  cfg_title(section), key);
+	return 0;
+}
+
+static int check_devices(struct nodes *nodes, cfg_t *section,
+                         const struct conf_node *node)
+{
+	size_t numas = node->numa_memory.n;
+
+	if (check_list(nodes, section, node, "gpu_numa", &node->gpu_numa) < 0 ||
+	    check_list(nodes, section, node, "gpu_links", &node->gpu_links) < 0)
+		return -1;
+	if (numas && node->sockets != CONF_NONE &&
+	    numas != (size_t)node->sockets)
+		return build_fail(nodes->b, build_place(section, "numa_memory"),
+		                  "node '%s': numa_memory has %zu sizes for "
+		                  "%lld sockets",
+		                  cfg_title(section), numas,
+		                  (long long)node->sockets);
+	if (numas > LIMIT_SOCKETS)
+		return build_fail(nodes->b, build_place(section, "numa_memory"),
+		                  "node '%s': numa_memory has %zu sizes, more "
+		                  "than %d",
+		                  cfg_title(section), numas, LIMIT_SOCKETS);
+	for (size_t i = 0; i < node->gpu_numa.n; i++) {
+		if (strtoul(node->gpu_numa.s[i], NULL, 10) >= LIMIT_SOCKETS)
+			return build_fail(
+			    nodes->b, build_place(section, "gpu_numa"),
+			    "node '%s': gpu_numa: NUMA nodes are numbered "
+			    "from 0 to %d",
+			    cfg_title(section), LIMIT_SOCKETS - 1);
+	}
+	return 0;
+}
+
 static int check_numbers(struct nodes *nodes, cfg_t *section,
                          const struct conf_node *node)
 {
@@ -29,7 +82,7 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 	if (node->cpus != CONF_NONE && node->sockets > node->cpus)
 		return build_fail(nodes->b, build_place(section, "sockets"),
 		                  "node '%s': more sockets than cpus", title);
-	return 0;
+	return check_devices(nodes, section, node);
 }
 
 /* Nodes without pool are in the only one. */

@@ -9,6 +9,7 @@
 
 #include "aischedd/sched/check/plan_check.h"
 
+#include "aischedd/sched/check/align.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
@@ -22,10 +23,13 @@ struct check {
 	const struct plan *plan;
 	struct arena *arena;
 
-	int64_t *cpu, *mem, *slot, *gpu, *thread; /* free */
+	/* free */
+	int64_t *cpu, *mem, *slot, *gpu, *thread, *numa_mem;
+	int64_t *unbound; /* by NUMA node: memory that no task is bound to */
 	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row */
+	uint32_t wishes;          /* starts that were compared with others */
 };
 
 static void begin_runs(struct check *c)
@@ -46,6 +50,8 @@ static void begin_runs(struct check *c)
 static void begin(struct check *c)
 {
 	const struct snap *s = c->s;
+	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
+
 	c->cpu = arena_array(c->arena, int64_t, s->node.n);
 	c->mem = arena_array(c->arena, int64_t, s->node.n);
 	c->slot = arena_array(c->arena, int64_t, s->node.n);
@@ -63,32 +69,11 @@ static void begin(struct check *c)
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		c->gpu[i] = s->gpu.free[i];
 	snap_threads(s, c->thread);
+	c->numa_mem = arena_array(c->arena, int64_t, nnumas);
+	c->unbound = arena_array(c->arena, int64_t, nnumas);
+	snap_numas(s, false, c->numa_mem);
+	snap_numas(s, true, c->unbound);
 	begin_runs(c);
-}
-
-/* Whether all devices of a task are in one NUMA node. */
-static bool is_aligned(const struct check *c, const struct snap_task *t)
-{
-	const struct snap *s = c->s;
-	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[t->node];
-	const uint8_t *cpu = s->cpu.numa + s->node.cpu_first[t->node];
-	int numa = -1;
-
-	for (uint64_t left = t->gpus; left; left &= left - 1) {
-		int at = gpu[__builtin_ctzll(left)];
-
-		if (numa >= 0 && at != numa)
-			return false;
-		numa = at;
-	}
-	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++) {
-		int at = cpu[c->plan->cpu_use[i].cpu];
-
-		if (numa >= 0 && at != numa)
-			return false;
-		numa = at;
-	}
-	return true;
 }
 
 static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
@@ -170,10 +155,7 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 		                 s->node.name[t->node]);
 	if (take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
 		return -1;
-	if (s->req.numa[req] == NUMA_STRICT && !is_aligned(c, t))
-		return check_bad(c->audit, job, "is in two NUMA nodes of %s",
-		                 s->node.name[t->node]);
-	return 0;
+	return check_align_task(c->audit, req, job, t, c->numa_mem, c->unbound);
 }
 
 /* No other job is on the nodes of an exclusive job. */
@@ -245,58 +227,6 @@ static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
-static int take_start(struct check *c, const struct start *start)
-{
-	const struct snap *s = c->s;
-	uint32_t row = start->row, req = s->pend.req[row];
-	const struct snap_task *t = c->plan->task + start->task_first;
-	uint64_t job = s->member[start->member].job;
-
-	c->row_started[row]++;
-	if (s->pend.resumes[row] != SNAP_NONE)
-		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
-		                    job);
-	if (start->ntasks < s->req.min_tasks[req] ||
-	    start->ntasks > s->req.tasks[req])
-		return check_bad(c->audit, job, "starts with %u tasks",
-		                 (unsigned)start->ntasks);
-	if (take_tasks(c, req, t, start->ntasks, job) < 0 ||
-	    check_nodes(c->audit, req, job, t, start->ntasks) < 0)
-		return -1;
-	return check_alone(c, req, t, start->ntasks, job);
-}
-
-/* Take an exclusive run off its nodes (sign 1), or put it back (-1). */
-static void own_nodes(struct check *c, uint32_t run, int64_t sign)
-{
-	const struct snap *s = c->s;
-
-	for (uint32_t t = s->run.task_first[run];
-	     s->req.exclusive[s->run.req[run]] &&
-	     t < s->run.task_first[run + 1];
-	     t++) {
-		c->jobs_on[s->task[t].node] -= sign;
-		c->closed[s->task[t].node] = sign < 0;
-	}
-}
-
-static int take_grow(struct check *c, const struct grow *grow)
-{
-	const struct snap *s = c->s;
-	uint32_t req = s->run.req[grow->run];
-	const struct snap_task *t = c->plan->task + grow->task_first;
-	uint64_t job = s->run.job[grow->run];
-	int status;
-
-	if (take_tasks(c, req, t, grow->ntasks, job) < 0 ||
-	    check_growth(c->audit, grow->run) < 0)
-		return -1;
-	own_nodes(c, grow->run, 1);
-	status = check_alone(c, req, t, grow->ntasks, job);
-	own_nodes(c, grow->run, -1);
-	return status;
-}
-
 /* Whether n tasks fit on the node as it is at the end of the plan. */
 static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
                       int64_t n)
@@ -332,10 +262,138 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 	       idle >= n * (cpus / 1000) + broken;
 }
 
+/* Whether nothing but room decides where jobs start: no place is kept. */
+static bool can_judge_wishes(const struct check *c)
+{
+	const struct snap *s = c->s;
+
+	if (c->plan->nclaims || s->npromises || s->resv.n ||
+	    s->pend.claim_first[s->pend.n])
+		return false;
+	for (uint32_t row = 0; row < c->plan->nverdicts; row++) {
+		if (c->plan->verdict[row].why == WHY_Priority ||
+		    c->plan->verdict[row].expected != SNAP_NEVER)
+			return false;
+	}
+	return true;
+}
+
+/* The NUMA nodes that the request wishes to be few; then the groups. */
+static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
+                          uint32_t numas, uint32_t groups)
+{
+	uint32_t span = check_align_span(s, req, node);
+	uint32_t least = check_align_groups(
+	    s, req, node, (uint32_t)(s->req.gpus[req] / 1000));
+	bool cares = s->req.links[req] != LINKS_ANY;
+
+	if (s->req.numa[req] == NUMA_ANY)
+		numas = span;
+	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);
+}
+
+/* Check that a start of one task has what it wishes for, as far as another node
+ * that it may use could have given it; called before the task is taken. */
+static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
+                      uint32_t n, uint64_t job)
+{
+	const struct snap *s = c->s;
+	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
+	uint32_t numas, groups, node = t->node, level = s->req.need[req];
+	uint64_t has;
+
+	if (n != 1 || s->req.gpus[req] < 1000 || s->req.exclusive[req] ||
+	    c->wishes == LOOK_AGAIN || !can_judge_wishes(c) ||
+	    !check_align_best(s, req, node, &nfree).known)
+		return 0;
+	c->wishes++;
+	numas = (uint32_t)__builtin_popcount(
+	    check_align_numas(s, t, c->plan->cpu_use) |
+	    (s->req.mem[req] ? t->numas : 0));
+	groups = check_align_links(s, node, t->gpus);
+	has = excess_of(s, req, node, numas, groups);
+	for (uint32_t i = 0; has && i < s->node.n; i++) {
+		struct align_best best;
+
+		if (s->node.pool[i] != s->node.pool[node] || c->closed[i] ||
+		    check_forbidden(s, req, i) || !tasks_fit(c, req, i, 1) ||
+		    (level != LEVEL_NONE &&
+		     check_domain(s, i, (uint8_t)level) !=
+		         check_domain(s, node, (uint8_t)level)))
+			continue;
+		best = check_align_best(s, req, i, &nfree);
+		if (best.known && best.fits &&
+		    excess_of(s, req, i, best.numas, best.groups) < has)
+			return check_bad(c->audit, job,
+			                 "is on %s though %s is better for "
+			                 "what it wishes",
+			                 s->node.name[node], s->node.name[i]);
+	}
+	return 0;
+}
+
+static int take_start(struct check *c, const struct start *start)
+{
+	const struct snap *s = c->s;
+	uint32_t row = start->row, req = s->pend.req[row];
+	const struct snap_task *t = c->plan->task + start->task_first;
+	uint64_t job = s->member[start->member].job;
+
+	c->row_started[row]++;
+	if (s->pend.resumes[row] != SNAP_NONE)
+		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
+		                    job);
+	if (start->ntasks < s->req.min_tasks[req] ||
+	    start->ntasks > s->req.tasks[req])
+		return check_bad(c->audit, job, "starts with %u tasks",
+		                 (unsigned)start->ntasks);
+	if (check_wish(c, req, t, start->ntasks, job) < 0 ||
+	    take_tasks(c, req, t, start->ntasks, job) < 0 ||
+	    check_align_job(c->audit, req, job, t, start->ntasks, SNAP_NONE) <
+	        0 ||
+	    check_nodes(c->audit, req, job, t, start->ntasks) < 0)
+		return -1;
+	return check_alone(c, req, t, start->ntasks, job);
+}
+
+/* Take an exclusive run off its nodes (sign 1), or put it back (-1). */
+static void own_nodes(struct check *c, uint32_t run, int64_t sign)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t t = s->run.task_first[run];
+	     s->req.exclusive[s->run.req[run]] &&
+	     t < s->run.task_first[run + 1];
+	     t++) {
+		c->jobs_on[s->task[t].node] -= sign;
+		c->closed[s->task[t].node] = sign < 0;
+	}
+}
+
+static int take_grow(struct check *c, const struct grow *grow)
+{
+	const struct snap *s = c->s;
+	uint32_t req = s->run.req[grow->run];
+	const struct snap_task *t = c->plan->task + grow->task_first;
+	uint64_t job = s->run.job[grow->run];
+	int status;
+
+	if (take_tasks(c, req, t, grow->ntasks, job) < 0 ||
+	    check_align_job(c->audit, req, job, t, grow->ntasks, grow->run) <
+	        0 ||
+	    check_growth(c->audit, grow->run) < 0)
+		return -1;
+	own_nodes(c, grow->run, 1);
+	status = check_alone(c, req, t, grow->ntasks, job);
+	own_nodes(c, grow->run, -1);
+	return status;
+}
+
 /* How many tasks of the request would fit on the node if nothing ran there. */
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
+	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
 	uint32_t n = 0, most = s->req.min_tasks[req];
 
 	if (s->req.tasks_per_node[req] && s->req.tasks_per_node[req] < most)
@@ -345,6 +403,8 @@ static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 		return 0;
 	while (n < most && tasks_fit(c, req, node, n + 1))
 		n++;
+	if (n && check_align_demands(s, req))
+		return check_align_best(s, req, node, &nfree).fits;
 	return n;
 }
 
@@ -404,12 +464,15 @@ static bool is_plain(const struct snap *s, uint32_t req)
 	for (uint32_t i = s->req.rule_first[req];
 	     i < s->req.rule_first[req + 1]; i++)
 		counts |= rule_count(s->rule[i]) > 0;
-	return !counts && s->req.numa[req] != NUMA_STRICT;
+	/* Aligned tasks are tried one at a time. */
+	return !counts &&
+	       (!check_align_demands(s, req) || s->req.min_tasks[req] == 1);
 }
 
 static bool waits_for_room(const struct verdict *v)
 {
 	return v->why == WHY_Topology || v->why == WHY_Resources ||
+	       v->why == WHY_NumaAlignment || v->why == WHY_LinkAlignment ||
 	       v->why == WHY_Fragmentation || v->why == WHY_GangPartial;
 }
 

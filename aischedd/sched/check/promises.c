@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "aischedd/sched/check/align.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
@@ -475,7 +476,7 @@ static bool is_plain(const struct future_check *f, uint32_t req, uint32_t node)
 {
 	const struct snap *s = f->s;
 	bool plain = s->req.gpu_type[req] == SNAP_NONE &&
-	             s->req.numa[req] != NUMA_STRICT &&
+	             !check_align_demands(s, req) &&
 	             s->req.gpus[req] % 1000 == 0;
 
 	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/check/align.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
@@ -20,6 +21,8 @@ enum {
 struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
+	int64_t *numa_mem;         /* by NUMA node */
+	int64_t *unbound;          /* likewise, less what is bound there */
 	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
 };
 
@@ -28,6 +31,7 @@ static struct free_room room_copy(const struct audit *a,
 {
 	const struct snap *s = a->s;
 	struct free_room r;
+	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
 
 	r.cpu = arena_array(a->arena, int64_t, s->node.n);
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
@@ -45,6 +49,14 @@ static struct free_room room_copy(const struct audit *a,
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		r.gpu[i] = from ? from->gpu[i] : s->gpu.free[i];
+	r.numa_mem = arena_array(a->arena, int64_t, nnumas);
+	r.unbound = arena_array(a->arena, int64_t, nnumas);
+	snap_numas(s, false, r.numa_mem);
+	snap_numas(s, true, r.unbound);
+	for (uint32_t i = 0; from && i < nnumas; i++) {
+		r.numa_mem[i] = from->numa_mem[i];
+		r.unbound[i] = from->unbound[i];
+	}
 	snap_threads(s, r.thread);
 	for (uint32_t i = 0; from && i < s->cpu.n; i++)
 		r.thread[i] = from->thread[i];
@@ -74,6 +86,14 @@ static void give_rest(const struct snap *s, const struct free_room *r,
 	r->tasks[t->node] -= sign;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
+	for (uint32_t i = 0; i < snap_node_nnumas(s, t->node); i++) {
+		uint32_t at = s->node.numa_first[t->node] + i;
+		int64_t mem = sign * snap_numa_share(s, t->node, t->numas,
+		                                     s->req.mem[req], i);
+
+		r->numa_mem[at] += mem;
+		r->unbound[at] += snap_binds(s, req) ? mem : 0;
+	}
 }
 
 static void give_task(const struct audit *a, const struct free_room *r,
@@ -307,6 +327,25 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 	return r->tasks[h->node] == own;
 }
 
+/* Whether a task of a claim, alone on its node, can have what it demands of
+ * NUMA nodes and links: surely not if not even beside what is bound there. A
+ * job that grows has GPUs there already. */
+static enum room_answer is_aligned(const struct audit *a,
+                                   const struct free_room *r,
+                                   const struct room_held *h)
+{
+	struct align_free nfree = { r->gpu, r->thread, r->unbound };
+	uint32_t req = req_of(a, h);
+	struct align_best best = check_align_best(a->s, req, h->node, &nfree);
+
+	if (!best.known || a->plan->claim[h->claim].row == SNAP_NONE)
+		return MAYBE;
+	if (!best.fits)
+		return NO;
+	nfree.numa_mem = r->numa_mem;
+	return check_align_best(a->s, req, h->node, &nfree).fits ? YES : MAYBE;
+}
+
 /* Whether n claimed tasks of one node fit beside each other. */
 static enum room_answer node_holds(const struct audit *a,
                                    const struct free_room *r,
@@ -314,15 +353,15 @@ static enum room_answer node_holds(const struct audit *a,
 {
 	const struct snap *s = a->s;
 	int64_t cpus = 0, mem = 0;
-	enum room_answer gpu, cpu;
-	bool strict = false;
+	enum room_answer gpu, cpu, aligned = YES;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t req = req_of(a, &h[i]);
 
 		cpus += s->req.cpus[req];
 		mem += s->req.mem[req];
-		strict |= s->req.numa[req] == NUMA_STRICT;
+		if (check_align_demands(s, req))
+			aligned = n > 1 ? MAYBE : is_aligned(a, r, h);
 	}
 	if ((cpus && cpus > r->cpu[h->node]) ||
 	    (mem && mem > r->mem[h->node]) || n > r->slot[h->node] ||
@@ -330,9 +369,9 @@ static enum room_answer node_holds(const struct audit *a,
 		return NO;
 	gpu = pack_node(a, r, h, n, true);
 	cpu = gpu == NO ? NO : pack_node(a, r, h, n, false);
-	if (gpu == NO || cpu == NO)
+	if (gpu == NO || cpu == NO || aligned == NO)
 		return NO;
-	return strict || gpu == MAYBE || cpu == MAYBE ? MAYBE : YES;
+	return aligned == MAYBE || gpu == MAYBE || cpu == MAYBE ? MAYBE : YES;
 }
 
 /* --- all claims -------------------------------------------------------- */

@@ -150,6 +150,8 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 		.exclusive = s->req.exclusive[req],
 		.odd = gpus % 1000 || (cpus % 1000 && s->cpu.n) ||
 		       s->req.numa[req] == NUMA_STRICT ||
+		       s->req.numa[req] == NUMA_TIGHT ||
+		       (gpus && s->req.links[req] == LINKS_STRICT) ||
 		       (gpus && s->req.gpu_type[req] != SNAP_NONE &&
 		        has_mixed_class(a, req)),
 	};
@@ -280,7 +282,8 @@ static bool try_it(struct future *a, uint32_t node,
 	room = fit_count(a->then, ask->req, node, 0, n);
 	w.cut = room < n ? due_at(&a->view[node], from, false) : NULL;
 	for (int64_t i = 0; !w.cut && i < room; i++)
-		fit_task(a->then, ask->req, node, &task, a->use);
+		fit_task(a->then, ask->req, node, room - i, &task, a->use);
+	a->then->own_gpus[node] = 0;
 	while (!w.cut && is_before(future_walk_next(&w), until) &&
 	       future_walk_on(&w))
 		;

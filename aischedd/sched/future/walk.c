@@ -92,11 +92,12 @@ static void place_due(struct future_walk *w, struct future_due *d)
 			t[1].cpu_first = fit_resume(
 			    then, d->req, then->snap->task + d->resumes, use);
 		} else {
-			t[1].cpu_first =
-			    fit_task(then, d->req, w->node, t, use);
+			t[1].cpu_first = fit_task(then, d->req, w->node,
+			                          n - d->ntasks, t, use);
 		}
 		t[1].cpu_first += t->cpu_first;
 	}
+	then->own_gpus[w->node] = 0;
 	if (n && then->snap->req.exclusive[d->req])
 		work_add(then, &then->sealed[w->node], n);
 }

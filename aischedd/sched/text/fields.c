@@ -31,7 +31,9 @@ static const char *const order_names[] = { NODE_ORDERS(X) NULL };
 static const char *const job_order_names[] = { JOB_ORDERS(X) NULL };
 #undef X
 static const char *const no_yes[] = { "no", "yes", NULL };
-static const char *const numa_names[] = { "any", "prefer", "strict", NULL };
+static const char *const numa_names[] = { "any", "prefer", "strict", "tight",
+	                                  NULL };
+static const char *const links_names[] = { "prefer", "any", "strict", NULL };
 static const char *const judged_names[] = { "no", "waits", "blocked",
 	                                    "promised", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
@@ -110,6 +112,7 @@ static const struct snap_field req_fields[] = {
 	LEVEL("need", req.need, LEVEL_NONE),
 	LEVEL("like", req.like, LEVEL_NONE),
 	NAME("numa", req.numa, NUMA_ANY, numa_names),
+	NAME("links", req.links, LINKS_PREFER, links_names),
 	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),
 };
 

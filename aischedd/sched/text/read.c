@@ -246,6 +246,8 @@ static void keep_nodes(struct snap_reader *r)
 	s->cpu.n = COUNT(&r->numa, uint8_t);
 	s->node.gpu_first = keep_first(r, &r->gpu_first, s->gpu.n);
 	s->node.cpu_first = keep_first(r, &r->cpu_first, s->cpu.n);
+	s->node.numa_first =
+	    keep_first(r, &r->numa_first, COUNT(&r->numa_mem, int64_t));
 	s->node.feature_first =
 	    keep_first(r, &r->feature_first, COUNT(&r->feature, uint32_t));
 	s->node.taint_first =
@@ -257,6 +259,7 @@ static void keep_nodes(struct snap_reader *r)
 	s->cpu.core = keep(r, &r->core);
 	s->cpu.numa = keep(r, &r->numa);
 	s->cpu.free = keep(r, &r->thread_free);
+	s->numa_mem = keep(r, &r->numa_mem);
 	s->feature = keep(r, &r->feature);
 	s->taint = keep(r, &r->taint);
 }
@@ -303,11 +306,30 @@ static void keep_claims(struct snap_reader *r)
 	r->snap->claim = keep(r, &r->run_claim);
 }
 
+/* A task that does not say where its memory is has it where its CPUs are. */
+static void keep_tasks(struct snap_reader *r)
+{
+	struct snap *s = r->snap;
+	struct snap_task *task;
+	uint32_t n = COUNT(&r->task, struct snap_task);
+	struct snap_task end = { .cpu_first =
+		                     COUNT(&r->cpu_use, struct snap_cpu_use) };
+
+	s->run.task_first = keep_first(r, &r->task_first, n);
+	buf_add(&r->task, &end, sizeof(end));
+	task = (struct snap_task *)(void *)r->task.data;
+	s->cpu_use = keep(r, &r->cpu_use);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!task[i].numas && snap_node_nnumas(s, task[i].node))
+			task[i].numas =
+			    snap_task_numas(s, &task[i], s->cpu_use);
+	}
+	s->task = keep(r, &r->task);
+}
+
 static void keep_jobs(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
-	struct snap_task end = { .cpu_first =
-		                     COUNT(&r->cpu_use, struct snap_cpu_use) };
 
 	s->queue.name = keep_names(r, SPACE_QUEUE);
 	s->user.n = COUNT(&r->name[SPACE_USER], char *);
@@ -330,11 +352,7 @@ static void keep_jobs(struct snap_reader *r)
 	s->license_use = keep(r, &r->license_use);
 	s->run.job = keep(r, &r->run_job);
 	s->run.req = keep(r, &r->run_req);
-	s->run.task_first =
-	    keep_first(r, &r->task_first, COUNT(&r->task, struct snap_task));
-	buf_add(&r->task, &end, sizeof(end));
-	s->task = keep(r, &r->task);
-	s->cpu_use = keep(r, &r->cpu_use);
+	keep_tasks(r);
 	s->pend.req = keep(r, &r->pend_req);
 	s->pend.resumes = keep(r, &r->resumes);
 	s->pend.member_first = keep_first(
@@ -393,6 +411,8 @@ static void reader_fini(struct snap_reader *r)
 		&r->core,
 		&r->numa,
 		&r->thread_free,
+		&r->numa_first,
+		&r->numa_mem,
 		&r->feature_first,
 		&r->feature,
 		&r->taint_first,

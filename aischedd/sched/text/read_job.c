@@ -172,6 +172,7 @@ struct task_line {
 	struct snap_task task;
 	uint16_t *gpu_left, *thread_left;
 	uint32_t ngpus, ncpus;
+	uint32_t nnumas;
 	bool gpus_said, cpus_said;
 };
 
@@ -179,6 +180,7 @@ static struct task_line task_on(struct snap_reader *r, uint32_t node)
 {
 	const uint32_t *gpu = (const uint32_t *)r->gpu_first.data + node;
 	const uint32_t *cpu = (const uint32_t *)r->cpu_first.data + node;
+	const uint32_t *numa = (const uint32_t *)r->numa_first.data + node;
 	bool last = node + 1 == r->rows[SECTION_NODE];
 	struct task_line t = {
 		.task = { .node = node,
@@ -188,6 +190,7 @@ static struct task_line task_on(struct snap_reader *r, uint32_t node)
 
 	t.ngpus = (last ? COUNT(&r->gpu_numa, uint8_t) : gpu[1]) - gpu[0];
 	t.ncpus = (last ? COUNT(&r->numa, uint8_t) : cpu[1]) - cpu[0];
+	t.nnumas = (last ? COUNT(&r->numa_mem, int64_t) : numa[1]) - numa[0];
 	if (t.ngpus)
 		t.gpu_left = (uint16_t *)r->gpu_left.data + gpu[0];
 	if (t.ncpus)
@@ -261,6 +264,39 @@ static int read_task_cpus(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
+/* "m0+1" */
+static int read_task_numas(struct snap_reader *r, struct task_line *t,
+                           char *text)
+{
+	for (char *part; (part = reader_part(&text, '+'));) {
+		uint32_t numa;
+
+		if (reader_u32(r, part, SNAP_NUMAS - 1, &numa) < 0)
+			return -1;
+		if (numa >= t->nnumas)
+			return reader_bad(
+			    r, "the node has fewer NUMA nodes than", part);
+		t->task.numas |= (uint32_t)1 << numa;
+	}
+	return 0;
+}
+
+/* The devices "g0-3", "c0-7" or "m0" of a task. */
+static int read_task_part(struct snap_reader *r, struct task_line *t,
+                          char *text)
+{
+	switch (*text) {
+	case 'g':
+		return read_task_gpus(r, t, text + 1);
+	case 'c':
+		return read_task_cpus(r, t, text + 1);
+	case 'm':
+		return read_task_numas(r, t, text + 1);
+	default:
+		return reader_bad(r, "bad devices", text);
+	}
+}
+
 /* Give a task that does not name devices the lowest ones that fit. */
 static void choose_devices(struct snap_reader *r, struct task_line *t,
                            bool suspended)
@@ -306,10 +342,7 @@ static int read_task(struct snap_reader *r, char *text, bool suspended)
 		struct task_line t = task_on(r, node);
 
 		for (char *part; (part = reader_part(&details, ':'));) {
-			if (*part != 'g' && *part != 'c')
-				return reader_bad(r, "bad devices", part);
-			if ((*part == 'g' ? read_task_gpus : read_task_cpus)(
-				r, &t, part + 1) < 0)
+			if (read_task_part(r, &t, part) < 0)
 				return -1;
 		}
 		choose_devices(r, &t, suspended);

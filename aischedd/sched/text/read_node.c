@@ -73,6 +73,8 @@ enum {
 
 struct node_line {
 	uint32_t ngpus, ncpus;
+	char *numa_mem;
+	struct buf sizes; /* int64_t, MiB */
 	char *text[NLISTS];
 	struct buf list[NLISTS];
 };
@@ -98,6 +100,10 @@ static int read_node_key(struct snap_reader *r, struct node_line *line,
 		return reader_u32(r, text, LIMIT_GPUS, &line->ngpus);
 	if (!strcmp(key, "threads"))
 		return reader_u32(r, text, LIMIT_CPUS, &line->ncpus);
+	if (!strcmp(key, "numa_mem")) {
+		line->numa_mem = text;
+		return 0;
+	}
 	for (int i = 0; i < NLISTS; i++) {
 		if (!strcmp(key, word[i])) {
 			line->text[i] = text;
@@ -107,11 +113,31 @@ static int read_node_key(struct snap_reader *r, struct node_line *line,
 	return reader_bad(r, "unknown key", key);
 }
 
+/* "32G,32G", one for each NUMA node */
+static int read_numa_mem(struct snap_reader *r, struct node_line *l)
+{
+	char *text = l->numa_mem;
+
+	buf_clear(&l->sizes);
+	for (char *item; text && (item = reader_part(&text, ','));) {
+		int64_t mib;
+
+		if (COUNT(&l->sizes, int64_t) == SNAP_NUMAS)
+			return reader_bad(r, "too many NUMA nodes from", item);
+		if (reader_mib(r, item, &mib) < 0)
+			return -1;
+		buf_add(&l->sizes, &mib, sizeof(mib));
+	}
+	return 0;
+}
+
 static int read_node_lists(struct snap_reader *r, struct node_line *l)
 {
 	struct buf *b = l->list;
 	char **t = l->text;
 
+	if (read_numa_mem(r, l) < 0)
+		return -1;
 	/* A single type is that of all GPUs. */
 	if (t[GPU_TYPE] && !strpbrk(t[GPU_TYPE], ",*") && l->ngpus) {
 		uint32_t type;
@@ -148,6 +174,7 @@ static int add_node(struct snap_reader *r, const struct node_line *l,
 	reader_end_row(r, SECTION_NODE, r->value);
 	APPEND(&r->gpu_first, uint32_t, COUNT(&r->gpu_numa, uint8_t));
 	APPEND(&r->cpu_first, uint32_t, COUNT(&r->numa, uint8_t));
+	APPEND(&r->numa_first, uint32_t, COUNT(&r->numa_mem, int64_t));
 	APPEND(&r->feature_first, uint32_t, COUNT(&r->feature, uint32_t));
 	APPEND(&r->taint_first, uint32_t, COUNT(&r->taint, uint32_t));
 	reader_append(&r->gpu_type, &l->list[GPU_TYPE]);
@@ -157,6 +184,7 @@ static int add_node(struct snap_reader *r, const struct node_line *l,
 	reader_append(&r->core, &l->list[CORE]);
 	reader_append(&r->numa, &l->list[NUMA]);
 	reader_append(&r->thread_free, &l->list[THREAD_FREE]);
+	reader_append(&r->numa_mem, &l->sizes);
 	reader_append(&r->feature, &l->list[FEATURES]);
 	reader_append(&r->taint, &l->list[TAINTS]);
 	reader_fill(&r->gpu_left, sizeof(uint16_t), 1000, 0, l->ngpus);
@@ -204,6 +232,7 @@ int reader_node(struct snap_reader *r, char *rest)
 
 	for (int i = 0; i < NLISTS; i++)
 		buf_free(&line.list[i]);
+	buf_free(&line.sizes);
 	hostlist_free(&hosts);
 	return status;
 }

@@ -164,6 +164,11 @@ static int read_amount(const struct snap_reader *r, enum field_kind kind,
 	return 0;
 }
 
+int reader_mib(const struct snap_reader *r, const char *text, int64_t *ret)
+{
+	return read_amount(r, FIELD_MIB, text, ret);
+}
+
 /* "cpus:8,mem:64G" */
 static int read_amounts(const struct snap_reader *r, char *text, int64_t *ret)
 {

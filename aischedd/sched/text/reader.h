@@ -15,7 +15,7 @@
 /* A few bytes of text must not become gigabytes of snapshot. */
 enum { MAX_DEVICES = 1 << 22, MAX_TASKS = 1 << 20, MAX_MEMBERS = 1 << 22 };
 
-enum { MAX_FIELDS = 16 };
+enum { MAX_FIELDS = 24 };
 
 struct snap_name {
 	struct snap_name *next; /* of the same hash */
@@ -56,6 +56,7 @@ struct snap_reader {
 	struct snap_value req[MAX_FIELDS];
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
 	struct buf cpu_first, core, numa, thread_free;
+	struct buf numa_first, numa_mem;
 	struct buf feature_first, feature, taint_first, taint;
 	struct buf rule_first, rule, want_first, want, avoid_first, avoid;
 	struct buf license_first, license_use;
@@ -106,6 +107,9 @@ int reader_int(const struct snap_reader *r, const char *text, int64_t min,
                int64_t max, int64_t *ret);
 int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
                uint32_t *ret);
+
+/* An amount of memory, in MiB. */
+int reader_mib(const struct snap_reader *r, const char *text, int64_t *ret);
 
 /* Values of a line: set all to their defaults; read one that was given (returns
  * 1 if it is a field of the section, 0 if not), or one by its key; append all

@@ -306,6 +306,10 @@ static void put_devices(const struct writer *w, uint32_t node)
 	if (ncpus && memcmp(s->cpu.free + c, w->derived.thread + c,
 	                    ncpus * sizeof(*s->cpu.free)))
 		put_list(w, "thread_free", &thread_free, false);
+	for (uint32_t i = 0; i < snap_node_nnumas(s, node); i++) {
+		buf_puts(w->out, i ? "," : " numa_mem=");
+		put_mib(w->out, s->numa_mem[s->node.numa_first[node] + i]);
+	}
 }
 
 static void put_names(const struct writer *w, const char *key,
@@ -391,6 +395,11 @@ void snap_put_task(struct buf *out, const struct snap *s,
 		if (use[i].milli != 1000)
 			buf_printf(out, "/%u", (unsigned)use[i].milli);
 	}
+	if (!t->numas || t->numas == snap_task_numas(s, t, use - t->cpu_first))
+		return;
+	for (uint32_t left = t->numas; left; left &= left - 1)
+		buf_printf(out, "%s%d", left == t->numas ? ":m" : "+",
+		           __builtin_ctz(left));
 }
 
 /* Predict which devices the reader would give to tasks that name none. */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "aischedd/state/state_priv.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/parse.h"
 
 size_t state_nnodes(const struct state *state)
 {
@@ -246,18 +248,98 @@ static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
 	return (uint8_t)(device * groups / ndevices);
 }
 
+/* Returns the number that a list of the configuration has for a device. */
+static uint8_t number_of(const struct strlist *list, uint32_t device)
+{
+	return (uint8_t)strtoul(list->s[device], NULL, 10);
+}
+
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu)
 {
+	if (node->conf && gpu < node->conf->gpu_numa.n)
+		return number_of(&node->conf->gpu_numa, gpu);
 	return node->conf && node->conf->sockets != CONF_NONE
 	           ? group_of(gpu, node->ngpus, node->conf->sockets)
-	           : node->gpu_numa[gpu];
+	           : node->gpu_numa[gpu] % LIMIT_SOCKETS;
+}
+
+uint32_t node_nnumas(const struct node *node)
+{
+	uint32_t n = node->nnumas ? node->nnumas : 1;
+
+	for (uint32_t i = 0; i < node->ngpus; i++)
+		if (node_gpu_numa(node, i) >= n)
+			n = node_gpu_numa(node, i) + 1u;
+	for (uint32_t i = 0; i < node->ncpus; i++)
+		if (node->cpu_numa[i] >= n)
+			n = node->cpu_numa[i] + 1u;
+	return n;
 }
 
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
 {
+	if (node->conf && gpu < node->conf->gpu_links.n)
+		return number_of(&node->conf->gpu_links, gpu);
 	return node->conf && node->conf->gpu_link_groups != CONF_NONE
 	           ? group_of(gpu, node->ngpus, node->conf->gpu_link_groups)
 	           : node->gpu_link[gpu];
+}
+
+/* Returns how many NUMA nodes the configuration gives to a node; 0: it says
+ * nothing of them. */
+static int64_t count_numas(const struct conf_node *conf)
+{
+	int64_t n = 0;
+
+	if (!conf)
+		return 0;
+	if (conf->sockets != CONF_NONE)
+		return conf->sockets;
+	for (size_t i = 0; i < conf->gpu_numa.n; i++)
+		if (strtol(conf->gpu_numa.s[i], NULL, 10) >= n)
+			n = strtol(conf->gpu_numa.s[i], NULL, 10) + 1;
+	return (int64_t)conf->numa_memory.n > n ? (int64_t)conf->numa_memory.n
+	                                        : n;
+}
+
+/* The size of a NUMA node as configured, as found, or a part of all. */
+static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
+{
+	int64_t all = node->mem_mib, mib;
+
+	if (node->conf && i < node->conf->numa_memory.n &&
+	    parse_mib(node->conf->numa_memory.s[i], 'M', &mib, NULL) == 0)
+		return mib;
+	if (node->nnumas_found == n)
+		return node->numa_found[i];
+	return all * (i + 1) / n - all * i / n;
+}
+
+/* Divide the memory for jobs among the NUMA nodes: what is kept for the system
+ * is taken from all evenly. */
+static void deal_memory(const struct state *state, struct node *node)
+{
+	const struct conf_pool *pool = &state->conf->pools[node->pool];
+	int64_t n = count_numas(node->conf), sum = 0;
+
+	free(node->numa_mem);
+	node->numa_mem = NULL;
+	node->nnumas = 0;
+	n = n ? n : node->nnumas_found;
+	if (n <= 1 || n > LIMIT_SOCKETS || !runner_traits(pool->runner)->binds)
+		return;
+	node->nnumas = (uint32_t)n;
+	node->numa_mem = xcalloc((size_t)n, sizeof(*node->numa_mem));
+	for (uint32_t i = 0; i < node->nnumas; i++)
+		sum += node->numa_mem[i] = numa_size(node, i, node->nnumas);
+	sum -= node->mem_mib;
+	for (uint32_t i = 0; i < node->nnumas; i++) {
+		int64_t part = sum * (i + 1) / n - sum * i / n;
+
+		node->numa_mem[i] -= part;
+		if (node->numa_mem[i] < 0)
+			node->numa_mem[i] = 0;
+	}
 }
 
 /* If the runner only counts CPUs and the configuration says how many sockets,
@@ -269,7 +351,7 @@ static void deal_cpus(struct node *node)
 	if (node->ncpus_found)
 		return;
 	node->ncpus = 0;
-	if (!node->conf || node->conf->sockets <= 1)
+	if (count_numas(node->conf) <= 1)
 		return;
 	free(node->cpu_numa);
 	free(node->cpu_core);
@@ -279,7 +361,7 @@ static void deal_cpus(struct node *node)
 	node->cpu_core = xcalloc(n + 1, sizeof(*node->cpu_core));
 	node->cpu_reserved = xcalloc(n + 1, sizeof(bool));
 	for (uint32_t i = 0; i < n; i++) {
-		node->cpu_numa[i] = group_of(i, n, node->conf->sockets);
+		node->cpu_numa[i] = group_of(i, n, count_numas(node->conf));
 		node->cpu_core[i] = (uint16_t)i;
 	}
 }
@@ -314,6 +396,7 @@ void node_apply_conf(struct state *state, struct node *node)
 		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
 	if (!node->conf) {
 		deal_cpus(node);
+		deal_memory(state, node);
 		return;
 	}
 	if (node->conf->cpus != CONF_NONE) {
@@ -331,6 +414,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	node->mem_mib -= node->conf->reserve_memory;
 	if (node->conf->reserve_cpus > 0)
 		reserve_cpus(node, node->conf->reserve_cpus);
+	deal_memory(state, node);
 }
 
 void state_node_seen(struct state *state, uint32_t pool,
@@ -344,6 +428,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->cpu_reserved);
 	free(node->gpu_numa);
 	free(node->gpu_link);
+	free(node->numa_found);
 	if (node->gone)
 		node->dirty = state->nodes.dirty = true;
 	node->gone = info->gone;
@@ -360,6 +445,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
 	node->gpu_numa = copy(info->gpu_numa, info->ngpus, 1);
 	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
+	node->nnumas_found = info->nnumas;
+	node->numa_found = copy(info->numa_mem, info->nnumas, 8);
 	text_set(&node->gpu_type, info->gpu_type);
 	text_set(&node->topology, info->topology);
 	set_words(&node->features, &info->features);
@@ -414,6 +501,8 @@ void nodes_free(struct node_table *nodes)
 		free(node->cpu_numa);
 		free(node->gpu_numa);
 		free(node->gpu_link);
+		free(node->numa_found);
+		free(node->numa_mem);
 		free(node->cpu_core);
 		free(node->cpu_reserved);
 		free(node->gpu_type);

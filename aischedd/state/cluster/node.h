@@ -42,6 +42,10 @@ struct node {
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	bool *cpu_reserved; /* kept for the system */
+	/* Memory of the NUMA nodes: found by its runner; available to jobs.
+	 * None unless there are several, and tasks are bound to them. */
+	int64_t *numa_found, *numa_mem;
+	uint32_t nnumas_found, nnumas;
 	char *gpu_type;
 	struct strlist features, taints; /* found by its runner */
 	char *topology;                  /* likewise, or NULL */
@@ -116,6 +120,9 @@ void node_apply_conf(struct state *state, struct node *node);
  * runner found them. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
+
+/* Returns one more than the highest number of a NUMA node there. */
+uint32_t node_nnumas(const struct node *node);
 
 /* Index the node sections of a new configuration. */
 void node_index_sections(struct state *state);

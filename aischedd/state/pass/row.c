@@ -78,6 +78,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.exclusive = spec.exclusive == 1;
 	key.one_process = spec.launch_script == 1;
 	key.numa = (uint8_t)numa_parse(spec.numa);
+	key.links = (uint8_t)links_parse(spec.links);
 	key_topology(state, &spec, &key);
 	key.queue = job->queue;
 	key.user = job->user;

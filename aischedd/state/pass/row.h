@@ -45,8 +45,8 @@ struct row_key {
 	int64_t cpus, mem, gpus, time_limit;
 	uint64_t pools;
 	uint8_t exclusive, one_process;
-	uint8_t need, like, numa; /* as in struct snap_reqs */
-	uint8_t pad[3];
+	uint8_t need, like, numa, links; /* as in struct snap_reqs */
+	uint8_t pad[2];
 	/* whose: */
 	uint32_t queue, user;
 	int64_t priority;

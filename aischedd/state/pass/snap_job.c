@@ -79,9 +79,25 @@ static void push_claim(struct build *b, const struct held *claim)
 		    claim->node[i];
 }
 
-static void run_tasks(const struct state *state, struct run_columns *c,
+/* Where the NUMA nodes of a node have changed, the memory of its tasks is where
+ * their CPUs are. */
+static void set_numas(const struct snap *snap, struct snap_task *task,
+                      const struct snap_cpu_use *use, uint32_t end)
+{
+	uint32_t n = snap_node_nnumas(snap, task->node);
+	struct snap_task t[2] = { *task, { .cpu_first = end } };
+
+	if (!n)
+		task->numas = 0;
+	else if (!task->numas || (n < SNAP_NUMAS && task->numas >> n))
+		task->numas = snap_task_numas(snap, t, use);
+}
+
+static void run_tasks(const struct build *b, struct run_columns *c,
                       const struct placement *p)
 {
+	const struct state *state = b->state;
+
 	for (uint32_t t = 0; t < p->ntasks; t++) {
 		struct snap_task *task = &c->task[c->ntasks++];
 
@@ -89,6 +105,7 @@ static void run_tasks(const struct state *state, struct run_columns *c,
 		task->gpus &= gpus_of(state, p->task[t].node);
 		task->cpu_first = (uint32_t)c->nuse;
 		c->nuse += cpus_held(state, p, t, c->use + c->nuse);
+		set_numas(b->snap, task, c->use, (uint32_t)c->nuse);
 	}
 }
 
@@ -135,7 +152,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	/* The claim of a suspended job is in its pending row. */
 	if (p == job->place && job->state != JOB_SUSPENDED)
 		push_claim(b, job->claim);
-	run_tasks(b->state, c, p);
+	run_tasks(b, c, p);
 }
 
 void snapshot_run(struct build *b)

@@ -41,7 +41,9 @@ struct columns {
 	uint8_t *gpu_numa, *gpu_link;
 	uint16_t *thread_free, *core;
 	uint8_t *cpu_numa;
-	uint32_t ngpus, ncpus;
+	uint32_t *numa_first;
+	int64_t *numa_mem;
+	uint32_t ngpus, ncpus, nnumas;
 };
 
 /* Saturates: another job may have the CPUs of a suspended job that is
@@ -108,6 +110,7 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.retry = COLUMN(int64_t, n);
 	c.gpu_first = COLUMN(uint32_t, n);
 	c.cpu_first = COLUMN(uint32_t, n);
+	c.numa_first = COLUMN(uint32_t, n);
 	c.feature_first = COLUMN(uint32_t, n);
 	c.taint_first = COLUMN(uint32_t, n);
 	return c;
@@ -129,6 +132,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->retry[i] = node->retry_at;
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;
+	c->numa_first[i] = c->nnumas;
 	c->feature_first[i] = (uint32_t)b->features.n;
 	c->taint_first[i] = (uint32_t)b->taints.n;
 	if (node->conf) {
@@ -139,6 +143,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	push_words(b, &b->taints, &node->taints);
 	c->ngpus += node->ngpus;
 	c->ncpus += node->ncpus;
+	c->nnumas += node->nnumas;
 }
 
 static void device_columns(struct build *b, struct columns *c)
@@ -150,6 +155,7 @@ static void device_columns(struct build *b, struct columns *c)
 	c->thread_free = COLUMN(uint16_t, c->ncpus);
 	c->core = COLUMN(uint16_t, c->ncpus);
 	c->cpu_numa = COLUMN(uint8_t, c->ncpus);
+	c->numa_mem = COLUMN(int64_t, c->nnumas);
 }
 
 static void put_devices(struct build *b, struct columns *c, size_t i)
@@ -167,8 +173,10 @@ static void put_devices(struct build *b, struct columns *c, size_t i)
 	for (uint32_t t = 0; t < node->ncpus; t++) {
 		c->thread_free[cpu + t] = node->cpu_reserved[t] ? 0 : 1000;
 		c->core[cpu + t] = node->cpu_core[t];
-		c->cpu_numa[cpu + t] = node->cpu_numa[t];
+		c->cpu_numa[cpu + t] = node->cpu_numa[t] % LIMIT_SOCKETS;
 	}
+	for (uint32_t m = 0; m < node->nnumas; m++)
+		c->numa_mem[c->numa_first[i] + m] = node->numa_mem[m];
 }
 
 static void hand_over(struct snap *snap, const struct columns *c, size_t n,
@@ -178,6 +186,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		                        c->gpu_numa, c->gpu_link };
 	snap->cpu = (struct snap_cpus){ c->ncpus, c->thread_free, c->core,
 		                        c->cpu_numa };
+	snap->numa_mem = c->numa_mem;
 	snap->node = (struct snap_nodes){
 		.n = (uint32_t)n,
 		.name = c->name,
@@ -191,6 +200,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.slot_free = c->slots_free,
 		.gpu_first = c->gpu_first,
 		.cpu_first = c->cpu_first,
+		.numa_first = c->numa_first,
 		.feature_first = c->feature_first,
 		.taint_first = c->taint_first,
 		.domain = domain,
@@ -208,6 +218,7 @@ void snapshot_nodes(struct build *b)
 		put_node(b, &c, i);
 	c.gpu_first[n] = c.ngpus;
 	c.cpu_first[n] = c.ncpus;
+	c.numa_first[n] = c.nnumas;
 	c.feature_first[n] = (uint32_t)b->features.n;
 	c.taint_first[n] = (uint32_t)b->taints.n;
 	device_columns(b, &c);

@@ -40,6 +40,7 @@ struct req_row {
 	X(uint8_t, need, r->key->need)                      \
 	X(uint8_t, like, r->key->like)                      \
 	X(uint8_t, numa, r->key->numa)                      \
+	X(uint8_t, links, r->key->links)                    \
 	X(uint32_t, reservation, r->reservation)
 
 static void push_hosts(struct build *b, struct arena_list *v, const char *text)

@@ -90,8 +90,14 @@ START_TEST(numa)
 	ck_assert_int_eq(numa_parse(NULL), 0);
 	ck_assert_int_eq(numa_parse("prefer"), 1);
 	ck_assert_int_eq(numa_parse("strict"), 2);
+	ck_assert_int_eq(numa_parse("tight"), 3);
 	ck_assert_int_eq(numa_parse("any"), -1);
 	ck_assert_int_eq(numa_parse(""), -1);
+	ck_assert_int_eq(links_parse(NULL), 0);
+	ck_assert_int_eq(links_parse("prefer"), 0);
+	ck_assert_int_eq(links_parse("any"), 1);
+	ck_assert_int_eq(links_parse("strict"), 2);
+	ck_assert_int_eq(links_parse("tight"), -1);
 }
 END_TEST
 

@@ -96,7 +96,7 @@ START_TEST(fit)
 		uint32_t nuse;
 
 		ck_assert_int_eq(fit_count(w, 0, 0, 0, 9), i);
-		nuse = fit_task(w, 0, 0, &task, use);
+		nuse = fit_task(w, 0, 0, 1, &task, use);
 		for (uint32_t k = 0; k < nuse; k++)
 			cpus |= (uint64_t)1 << use[k].cpu;
 		put_digits(&got, task.gpus);

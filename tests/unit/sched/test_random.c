@@ -34,11 +34,13 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		buf_printf(
 		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s%s\n", (unsigned)i,
 		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
-		         "6 threads=6 numa=0*3,1*3"),
+		         "6 threads=6 numa=0*3,1*3",
+		         "8 threads=8 numa=0*4,1*4 numa_mem=8G,8G"),
 		    PICK(d, "16G", "64G"),
 		    PICK(d, "", " gpus=4 gpu_link=0*2,1*2",
 		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",
-		         " gpus=8 gpu_numa=0*4,1*4"),
+		         " gpus=8 gpu_numa=0*4,1*4",
+		         " gpus=8 gpu_numa=0*4,1*4 gpu_link=0*2,1*2,2*2,3*2"),
 		    PICK(d, "", "", " features=f", " features=f,g"),
 		    PICK(d, "", "", "", " taints=t"),
 		    PICK(d, "", "", "", " pool=b"),
@@ -86,7 +88,7 @@ static void add_shape(struct dice *d, struct buf *t)
 		return;
 	}
 	buf_printf(
-	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s queue=%s user=%s",
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
 	    PICK(d, "0", "1G", "8G", "20G"),
 	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
@@ -96,7 +98,8 @@ static void add_shape(struct dice *d, struct buf *t)
 	         " rule=f,*1,g,*2,&"),
 	    PICK(d, "", "", "", "", " need=zone", " need=rack", " like=rack",
 	         " need=zone like=rack"),
-	    PICK(d, "", "", "", " numa=strict", " numa=prefer"),
+	    PICK(d, "", "", "", " numa=strict", " numa=prefer", " numa=tight"),
+	    PICK(d, "", "", " links=strict", " links=any"),
 	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
 	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
 	    PICK(d, "", "", "", " pools=a", " time=600", " reservation=r"),

@@ -114,10 +114,12 @@ static void add_nodes(struct soak *w)
 		buf_printf(&w->base, "node n%u domain=r%u cpus=%s mem=%s%s\n",
 		           (unsigned)i, (unsigned)i % 2,
 		           PICK(&w->d, "4", "8", "8 threads=8",
-		                "6 threads=6 numa=0*3,1*3"),
+		                "6 threads=6 numa=0*3,1*3",
+		                "8 threads=8 numa=0*4,1*4 numa_mem=4G,4G"),
 		           PICK(&w->d, "8G", "64G"),
 		           PICK(&w->d, "", " gpus=2", " gpus=4",
-		                " gpus=4 gpu_type=x*2,y*2"));
+		                " gpus=4 gpu_type=x*2,y*2",
+		                " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2"));
 }
 
 static void add_batch(struct soak *w)
@@ -130,7 +132,8 @@ static void add_batch(struct soak *w)
 	b->lasts = roll(d, 3) ? 0 : 60 + 60 * roll(d, 8);
 	b->served = roll(d, 2) ? 0 : 300 + 30000 * roll(d, 2);
 	buf_printf(&b->shape,
-	           " queue=%s user=%s priority=%s cpus=%s mem=%s gpus=%s%s%s%s",
+	           " queue=%s user=%s priority=%s cpus=%s mem=%s "
+	           "gpus=%s%s%s%s%s",
 	           w->leaf[roll(d, w->nleaves)], PICK(d, "u", "v"),
 	           PICK(d, "0", "0", "5", "10"),
 	           PICK(d, "1", "2", "0.5", "4", "0", "1.5"),
@@ -141,6 +144,9 @@ static void add_batch(struct soak *w)
 	           PICK(d, "", "", "", "", "", "", " exclusive",
 	                " licenses=lic", " tasks_per_node=1", " gpu_type=x",
 	                " need=rack", " like=rack", " numa=strict"),
+	           PICK(d, "", "", "", "", " numa=strict", " numa=tight",
+	                " numa=prefer", " links=strict", " links=any",
+	                " numa=strict links=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
 	for (uint32_t n = 1 + roll(d, 5); n && w->njobs < JOBS_MAX; n--)
 		w->job[w->njobs++] = (struct soak_job){ .batch = w->nbatches,
@@ -313,6 +319,11 @@ static void add_tasks(struct soak_job *job, const struct snap *s,
 			before = "+";
 			if (use->milli != 1000)
 				buf_printf(&b, "/%u", (unsigned)use->milli);
+		}
+		before = ":m";
+		for (uint32_t left = t->numas; left; left &= left - 1) {
+			buf_printf(&b, "%s%d", before, __builtin_ctz(left));
+			before = "+";
 		}
 		snprintf(text, sizeof(job->task[0].text), "%s", b.data);
 		job->task[job->ntasks - 1].leaves = false;

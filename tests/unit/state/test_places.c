@@ -126,13 +126,14 @@ static const struct {
 	  "snap node => node g0 cpus=6.5 mem=1G gpus=4" },
 	{ "two sockets", BARE "node g0 { sockets = 2 }",
 	  "snap node => node g0 cpus=6.5 mem=1G gpus=4 gpu_numa=0*2,1*2 "
-	  "threads=6 numa=0*3,1*3" },
+	  "threads=6 numa=0*3,1*3 numa_mem=512M,512M" },
 	{ "link groups", BARE "node g0 { gpu_link_groups = 4 }",
 	  "snap node => node g0 cpus=6.5 mem=1G gpus=4 gpu_link=0-3" },
 	{ "CPUs for the system",
 	  BARE "node g0 { sockets = 2 cpus = 4 reserve_cpus = 1 }",
 	  "snap node => node g0 cpus=3 mem=1G gpus=4 gpu_numa=0*2,1*2 "
-	  "threads=4 numa=0*2,1*2 thread_free=1000*3,0" },
+	  "threads=4 numa=0*2,1*2 thread_free=1000*3,0 "
+	  "numa_mem=512M,512M" },
 };
 
 START_TEST(sockets)

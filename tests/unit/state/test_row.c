@@ -64,6 +64,7 @@ enum effect_on {
 #define OTHER_pool            ROW,   "here"
 #define OTHER_topology        ROW,   "rack"
 #define OTHER_numa            ROW,   "strict"
+#define OTHER_links           ROW,   "strict"
 #define OTHER_reservation     ROW,   "maintenance"
 #define OTHER_output          ALIKE, "other"
 #define OTHER_error           ALIKE, "other"

@@ -1,0 +1,270 @@
+/* align.c - NUMA nodes and link groups of tasks, found by trying all sets */
+#include "aischedd/sched/check/align.h"
+
+#include "aischedd/sched/check/lists.h"
+
+enum { SETS_OF = 8 }; /* NUMA nodes of which all sets are tried */
+
+bool check_align_demands(const struct snap *s, uint32_t req)
+{
+	return s->req.numa[req] == NUMA_STRICT ||
+	       s->req.numa[req] == NUMA_TIGHT ||
+	       (s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000);
+}
+
+static bool is_of_type(const struct snap *s, uint32_t req, uint32_t gpu)
+{
+	return s->req.gpu_type[req] == SNAP_NONE ||
+	       s->gpu.type[gpu] == s->req.gpu_type[req];
+}
+
+static uint32_t count_numas(const struct snap *s, uint32_t node)
+{
+	uint32_t n = snap_node_nnumas(s, node);
+
+	n = n ? n : 1;
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++)
+		n = s->gpu.numa[i] >= n ? s->gpu.numa[i] + 1u : n;
+	for (uint32_t i = s->node.cpu_first[node];
+	     i < s->node.cpu_first[node + 1]; i++)
+		n = s->cpu.numa[i] >= n ? s->cpu.numa[i] + 1u : n;
+	return n;
+}
+
+/* Returns the least number of groups that have n GPUs of these sizes. */
+static uint32_t fewest(uint32_t *size, uint32_t nsizes, uint32_t n)
+{
+	uint32_t groups = 0;
+
+	while (n) {
+		uint32_t best = 0;
+
+		for (uint32_t i = 1; i < nsizes; i++)
+			best = size[i] > size[best] ? i : best;
+		if (!size[best])
+			return UINT32_MAX;
+		n -= size[best] < n ? size[best] : n;
+		size[best] = 0;
+		groups++;
+	}
+	return groups;
+}
+
+/* The least number of groups for n GPUs, wholly free, in these NUMA nodes. */
+static uint32_t groups_in(const struct snap *s, uint32_t req, uint32_t node,
+                          const int64_t *gpu, uint32_t set, uint32_t n)
+{
+	uint32_t size[256] = { 0 };
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++) {
+		if (set >> s->gpu.numa[i] & 1 && is_of_type(s, req, i) &&
+		    (!gpu || gpu[i] == 1000))
+			size[s->gpu.link[i]]++;
+	}
+	return fewest(size, 256, n);
+}
+
+uint32_t check_align_groups(const struct snap *s, uint32_t req, uint32_t node,
+                            uint32_t n)
+{
+	return groups_in(s, req, node, NULL, UINT32_MAX, n);
+}
+
+static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
+                     const int64_t *thread, uint32_t set)
+{
+	int64_t idle = 0;
+
+	for (uint32_t i = s->node.cpu_first[node];
+	     i < s->node.cpu_first[node + 1]; i++)
+		idle +=
+		    set >> s->cpu.numa[i] & 1 && (!thread || thread[i] == 1000);
+	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
+}
+
+/* Whether the memory of a task fits in all NUMA nodes of the set, beside what
+ * others have there because theirs are full. */
+static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
+                    const int64_t *mem, uint32_t set)
+{
+	const int64_t *total = s->numa_mem + s->node.numa_first[node];
+	uint32_t n = snap_node_nnumas(s, node);
+	int64_t all = 0, elsewhere = 0;
+
+	if (!n || !s->req.mem[req])
+		return true;
+	mem = mem ? mem + s->node.numa_first[node] : total;
+	for (uint32_t i = 0; i < n; i++) {
+		elsewhere += mem[i] < 0 ? -mem[i] : 0;
+		if (!(set >> i & 1))
+			continue;
+		all += mem[i] > 0 ? mem[i] : 0;
+		if (mem[i] < snap_numa_share(s, node, set, s->req.mem[req], i))
+			return false;
+	}
+	return all - elsewhere >= s->req.mem[req];
+}
+
+uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node)
+{
+	uint32_t n = count_numas(s, node), least = 0;
+	uint32_t gpus = (uint32_t)((s->req.gpus[req] + 999) / 1000);
+
+	for (uint32_t set = 1; n <= SETS_OF && set < (uint32_t)1 << n; set++) {
+		uint32_t size = (uint32_t)__builtin_popcount(set);
+
+		if ((!least || size < least) &&
+		    groups_in(s, req, node, NULL, set, gpus) != UINT32_MAX &&
+		    has_cpus(s, req, node, NULL, set) &&
+		    has_mem(s, req, node, NULL, set))
+			least = size;
+	}
+	return least;
+}
+
+/* Whether all of a task can be counted by NUMA node, and in whole devices. */
+static bool is_countable(const struct snap *s, uint32_t req, uint32_t node)
+{
+	return count_numas(s, node) <= SETS_OF &&
+	       s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0;
+}
+
+struct align_best check_align_best(const struct snap *s, uint32_t req,
+                                   uint32_t node,
+                                   const struct align_free *nfree)
+{
+	enum numa numa = (enum numa)s->req.numa[req];
+	uint32_t gpus = (uint32_t)(s->req.gpus[req] / 1000), span;
+	struct align_best ret = { .known = is_countable(s, req, node) };
+	uint32_t all = ret.known ? (1u << count_numas(s, node)) - 1 : 0;
+
+	span = ret.known ? check_align_span(s, req, node) : 0;
+	for (uint32_t set = numa == NUMA_ANY ? all : 1; set && set <= all;
+	     set++) {
+		uint32_t size = (uint32_t)__builtin_popcount(set), groups;
+
+		if ((numa == NUMA_STRICT && size > 1) ||
+		    (numa == NUMA_TIGHT && size > span) ||
+		    (ret.fits && size > ret.numas) ||
+		    !has_cpus(s, req, node, nfree->thread, set) ||
+		    (numa != NUMA_ANY &&
+		     !has_mem(s, req, node, nfree->numa_mem, set)))
+			continue;
+		groups = groups_in(s, req, node, nfree->gpu, set, gpus);
+		if (groups == UINT32_MAX ||
+		    (s->req.links[req] == LINKS_STRICT &&
+		     groups > check_align_groups(s, req, node, gpus)))
+			continue;
+		if (ret.fits && size == ret.numas && groups >= ret.groups)
+			continue;
+		ret.fits = true;
+		ret.numas = size;
+		ret.groups = groups;
+	}
+	return ret;
+}
+
+uint32_t check_align_numas(const struct snap *s, const struct snap_task *t,
+                           const struct snap_cpu_use *use)
+{
+	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[t->node];
+	const uint8_t *cpu = s->cpu.numa + s->node.cpu_first[t->node];
+	uint32_t set = 0;
+
+	for (uint64_t left = t->gpus; left; left &= left - 1)
+		set |= (uint32_t)1 << gpu[__builtin_ctzll(left)];
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		set |= (uint32_t)1 << cpu[use[i].cpu];
+	return set;
+}
+
+uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus)
+{
+	const uint8_t *link = s->gpu.link + s->node.gpu_first[node];
+	bool seen[256] = { false };
+	uint32_t n = 0;
+
+	for (; gpus; gpus &= gpus - 1) {
+		uint8_t group = link[__builtin_ctzll(gpus)];
+
+		n += !seen[group];
+		seen[group] = true;
+	}
+	return n;
+}
+
+static void take_mem(const struct snap *s, uint32_t req,
+                     const struct snap_task *t, int64_t *mem)
+{
+	mem += s->node.numa_first[t->node];
+	for (uint32_t i = 0; i < snap_node_nnumas(s, t->node); i++)
+		mem[i] -=
+		    snap_numa_share(s, t->node, t->numas, s->req.mem[req], i);
+}
+
+int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
+                     const struct snap_task *t, int64_t *numa_mem,
+                     int64_t *unbound)
+{
+	const struct snap *s = a->s;
+	enum numa numa = (enum numa)s->req.numa[req];
+	uint32_t n = snap_node_nnumas(s, t->node), most = 1;
+	uint32_t set = check_align_numas(s, t, a->plan->cpu_use) |
+	               (s->req.mem[req] ? t->numas : 0);
+	const char *node = s->node.name[t->node];
+
+	if (n ? !t->numas || (n < 32 && t->numas >> n) : t->numas != 0)
+		return check_bad(a, job, "has memory in no NUMA node of %s",
+		                 node);
+	take_mem(s, req, t, numa_mem);
+	if (!snap_binds(s, req))
+		return 0;
+	take_mem(s, req, t, unbound);
+	unbound += s->node.numa_first[t->node];
+	if (numa == NUMA_TIGHT && count_numas(s, t->node) > SETS_OF)
+		return 0;
+	if (numa == NUMA_TIGHT)
+		most = check_align_span(s, req, t->node);
+	if ((uint32_t)__builtin_popcount(set) > most)
+		return check_bad(a, job, "is in %d NUMA nodes of %s, not %u",
+		                 __builtin_popcount(set), node, (unsigned)most);
+	for (uint32_t i = 0; s->req.mem[req] && i < n; i++) {
+		if (t->numas >> i & 1 && unbound[i] < 0)
+			return check_bad(a, job,
+			                 "memory of NUMA node %u of %s is "
+			                 "given twice",
+			                 (unsigned)i, node);
+	}
+	return 0;
+}
+
+int check_align_job(const struct audit *a, uint32_t req, uint64_t job,
+                    const struct snap_task *t, uint32_t n, uint32_t run)
+{
+	const struct snap *s = a->s;
+
+	if (s->req.links[req] != LINKS_STRICT || s->req.gpus[req] < 1000)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t node = t[i].node, groups;
+		uint64_t gpus = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			gpus |= t[k].node == node ? t[k].gpus : 0;
+		for (uint32_t k = run == SNAP_NONE ? 0 : s->run.task_first[run];
+		     run != SNAP_NONE && k < s->run.task_first[run + 1]; k++) {
+			if (!a->lost[k] && s->task[k].node == node)
+				gpus |= s->task[k].gpus;
+		}
+		groups = check_align_links(s, node, gpus);
+		if (groups >
+		    check_align_groups(s, req, node,
+		                       (uint32_t)__builtin_popcountll(gpus)))
+			return check_bad(a, job,
+			                 "has GPUs of %u link groups of %s",
+			                 (unsigned)groups, s->node.name[node]);
+	}
+	return 0;
+}

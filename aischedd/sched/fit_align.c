@@ -1,0 +1,391 @@
+/* fit_align.c - the NUMA nodes for one task */
+#include "aischedd/sched/fit_align.h"
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many tasks fit by one amount. */
+static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
+{
+	if (!amount)
+		return max;
+	return nfree < amount ? 0 : min(nfree / amount, max);
+}
+
+/* How many parts of a device are free. Less than none may be free while claims
+ * wait for evicted jobs to end. */
+static int64_t parts_of(int64_t nfree, int64_t part)
+{
+	return part && nfree > 0 ? nfree / part : 0;
+}
+
+/* --- the room of a part of a node -------------------------------------- */
+
+static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
+                        const struct fit_where *at, int64_t max)
+{
+	const struct snap *s = w->snap;
+	int64_t gpus = s->req.gpus[req], whole = 0, shares = 0;
+	uint32_t first = s->node.gpu_first[node];
+
+	if (!gpus)
+		return max;
+	if (gpus > 1000 && gpus % 1000)
+		return 0;
+	if (gpus >= 1000 && s->req.gpu_type[req] == SNAP_NONE &&
+	    at->numas == ALL_NUMAS && at->gpus == ALL_GPUS)
+		return fit_amount(w->whole[node], gpus / 1000, max);
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
+		uint32_t d = first + i;
+
+		if (!fit_devices_is_type(s, req, d) ||
+		    !(at->numas >> s->gpu.numa[d] & 1) || !(at->gpus >> i & 1))
+			continue;
+		whole += w->device[d] == 1000;
+		shares += gpus < 1000 ? parts_of(w->device[d], gpus) : 0;
+	}
+	return gpus < 1000 ? min(shares, max)
+	                   : fit_amount(whole, gpus / 1000, max);
+}
+
+void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
+                       int64_t part, int64_t *ret_idle, int64_t *ret_shares)
+{
+	const struct snap *s = w->snap;
+
+	*ret_idle = *ret_shares = 0;
+	for (uint32_t t = s->node.cpu_first[node];
+	     t < s->node.cpu_first[node + 1]; t++) {
+		if (!(numas >> s->cpu.numa[t] & 1))
+			continue;
+		if (w->thread[t] == 1000)
+			++*ret_idle;
+		else if (w->thread[t] < 1000)
+			*ret_shares += parts_of(w->thread[t], part);
+	}
+}
+
+/* Whole CPUs come from idle ones; a fraction fills a shared one first. */
+int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
+                       uint32_t numas, int64_t max)
+{
+	const struct snap *s = w->snap;
+	int64_t whole = s->req.cpus[req] / 1000;
+	int64_t part = s->req.cpus[req] % 1000;
+	int64_t idle = w->idle[node], shares = 0, n;
+
+	if (!snap_node_ncpus(s, node))
+		return max;
+	if (part || numas != ALL_NUMAS)
+		fit_align_threads(w, node, numas, part, &idle, &shares);
+	if (!part)
+		return fit_amount(idle, whole, max);
+	/* n tasks take n * whole idle CPUs and one for each 1000 / part
+	 * fractions that the shared ones have no room for. */
+	n = whole ? min(max, idle / whole)
+	          : min(max, shares + idle * (1000 / part));
+	while (n > shares &&
+	       n * whole + (n - shares + 1000 / part - 1) / (1000 / part) >
+	           idle)
+		n--;
+	return n;
+}
+
+static const int64_t *mem_of(const struct work *w, uint32_t node)
+{
+	return (w->fluid ? w->numa_bound : w->numa_mem) +
+	       w->snap->node.numa_first[node];
+}
+
+int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas)
+{
+	const int64_t *nfree = mem_of(w, node);
+	int64_t here = 0, elsewhere = 0;
+
+	for (uint32_t i = 0; i < snap_node_nnumas(w->snap, node); i++) {
+		if (nfree[i] < 0)
+			elsewhere -= nfree[i];
+		else if (numas >> i & 1)
+			here += nfree[i];
+	}
+	return here - elsewhere;
+}
+
+/* How many tasks fit by the memory of these NUMA nodes, all of which each uses
+ * in proportion to their sizes. */
+static int64_t fit_mem(const struct work *w, uint32_t req, uint32_t node,
+                       uint32_t numas, int64_t max)
+{
+	const struct snap *s = w->snap;
+	const int64_t *nfree = mem_of(w, node);
+	int64_t mem = s->req.mem[req];
+
+	if (numas == ALL_NUMAS || !mem || !snap_node_nnumas(s, node))
+		return max;
+	max = fit_amount(fit_align_mem(w, node, numas), mem, max);
+	for (uint32_t i = 0; i < snap_node_nnumas(s, node) && max; i++) {
+		if (numas >> i & 1)
+			max = fit_amount(
+			    nfree[i], snap_numa_share(s, node, numas, mem, i),
+			    max);
+	}
+	return max;
+}
+
+int64_t fit_align_room(const struct work *w, uint32_t req, uint32_t node,
+                       const struct fit_where *at, int64_t max)
+{
+	max = fit_gpus(w, req, node, at, max);
+	max = max ? fit_align_cpus(w, req, node, at->numas, max) : 0;
+	return max ? fit_mem(w, req, node, at->numas, max) : 0;
+}
+
+bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node)
+{
+	const struct snap *s = w->snap;
+
+	return s->req.gpus[req] ||
+	       (s->req.cpus[req] && snap_node_ncpus(s, node)) ||
+	       (s->req.mem[req] && snap_node_nnumas(s, node));
+}
+
+/* --- sets of NUMA nodes ------------------------------------------------ */
+
+uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size)
+{
+	uint32_t end = n < SNAP_NUMAS ? (uint32_t)1 << n : 0, low, up;
+
+	if (!size || size > n)
+		return 0;
+	if (!set)
+		return size < SNAP_NUMAS ? ((uint32_t)1 << size) - 1
+		                         : UINT32_MAX;
+	if (n > ALIGN_NUMAS) {
+		up = set << 1;
+		return set >> (SNAP_NUMAS - 1) || (end && up >= end) ? 0 : up;
+	}
+	/* The next larger number of as many bits. */
+	low = set & -set;
+	up = set + low;
+	up |= ((set ^ up) >> 2) / low;
+	return up < end ? up : 0;
+}
+
+/* The amounts of each NUMA node of a node when it is empty. */
+struct totals {
+	int64_t gpu[SNAP_NUMAS], cpu[SNAP_NUMAS], mem[SNAP_NUMAS];
+};
+
+static struct totals totals_of(const struct work *w, uint32_t req,
+                               uint32_t node)
+{
+	const struct snap *s = w->snap;
+	struct totals t = { { 0 }, { 0 }, { 0 } };
+
+	for (uint32_t d = s->node.gpu_first[node];
+	     d < s->node.gpu_first[node + 1]; d++)
+		t.gpu[s->gpu.numa[d]] +=
+		    fit_devices_is_type(s, req, d) ? 1000 : 0;
+	for (uint32_t c = s->node.cpu_first[node];
+	     c < s->node.cpu_first[node + 1]; c++)
+		t.cpu[s->cpu.numa[c]] += 1000;
+	for (uint32_t i = 0; i < snap_node_nnumas(s, node); i++)
+		t.mem[i] = s->numa_mem[s->node.numa_first[node] + i];
+	return t;
+}
+
+static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
+                       const struct totals *t, uint32_t set)
+{
+	int64_t gpu = 0, cpu = 0, mem = 0;
+
+	for (; set; set &= set - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(set);
+
+		gpu += t->gpu[i];
+		cpu += t->cpu[i];
+		mem += t->mem[i];
+	}
+	return gpu >= s->req.gpus[req] &&
+	       (cpu >= s->req.cpus[req] || !snap_node_ncpus(s, node)) &&
+	       (mem >= s->req.mem[req] || !snap_node_nnumas(s, node));
+}
+
+uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node)
+{
+	struct totals t = totals_of(w, req, node);
+	uint32_t n = fit_devices_nnumas(w, node);
+
+	for (uint32_t size = 1; size <= n; size++) {
+		for (uint32_t set = 0; (set = fit_align_next(set, n, size));) {
+			if (could_hold(w->snap, req, node, &t, set))
+				return size;
+		}
+	}
+	return 0;
+}
+
+/* --- the choice -------------------------------------------------------- */
+
+/* How well a task would fit a set: less is better. */
+struct fitness {
+	uint32_t groups; /* of its GPUs and those that its job has */
+	struct fit_damage damage;
+	int64_t gpu, idle; /* free there */
+};
+
+static int64_t gpus_free(const struct work *w, uint32_t req, uint32_t node,
+                         uint32_t numas)
+{
+	const struct snap *s = w->snap;
+	int64_t sum = 0;
+
+	for (uint32_t d = s->node.gpu_first[node];
+	     d < s->node.gpu_first[node + 1]; d++) {
+		if (numas >> s->gpu.numa[d] & 1 &&
+		    fit_devices_is_type(s, req, d))
+			sum += w->device[d];
+	}
+	return sum;
+}
+
+static struct fitness fitness_of(const struct work *w, uint32_t req,
+                                 uint32_t node, const struct fit_where *at)
+{
+	uint32_t n = (uint32_t)(w->snap->req.gpus[req] / 1000);
+	uint64_t own = w->own_gpus[node];
+	struct fitness ret = { .gpu = gpus_free(w, req, node, at->numas) };
+	int64_t shares;
+
+	if (n) {
+		uint64_t set = fit_devices_whole(w, req, node, at);
+		uint64_t gpus =
+		    fit_devices_pick(w, node, set, own, n, &ret.damage);
+
+		ret.groups = fit_devices_ngroups(w, node, gpus | own);
+	}
+	fit_align_threads(w, node, at->numas, 0, &ret.idle, &shares);
+	return ret;
+}
+
+static bool is_fitter(const struct fitness *a, const struct fitness *b)
+{
+	if (a->groups != b->groups)
+		return a->groups < b->groups;
+	for (int i = 0; i < NBLOCKS; i++) {
+		if (a->damage.blocks[i] != b->damage.blocks[i])
+			return a->damage.blocks[i] < b->damage.blocks[i];
+	}
+	if (a->gpu != b->gpu)
+		return a->gpu < b->gpu;
+	return a->idle < b->idle;
+}
+
+/* Whether a task breaks up an idle CPU. It does so only if no shared CPU has
+ * enough left, whatever it wishes for: fit_count() relies on that. */
+static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
+                       uint32_t numas)
+{
+	int64_t part = w->snap->req.cpus[req] % 1000, idle, here, all;
+
+	if (!part)
+		return false;
+	fit_align_threads(w, node, numas, part, &idle, &here);
+	fit_align_threads(w, node, ALL_NUMAS, part, &idle, &all);
+	return !here && all;
+}
+
+/* The best set of so many NUMA nodes, among these GPUs; false if there is
+ * none. */
+static bool best_set(const struct work *w, uint32_t req, uint32_t node,
+                     uint32_t size, uint64_t gpus, struct fit_where *ret)
+{
+	bool prefers = w->snap->req.numa[req] == NUMA_PREFER, found = false;
+	uint32_t n = fit_devices_nnumas(w, node);
+	struct fitness least = { 0 };
+
+	for (uint32_t set = 0; (set = fit_align_next(set, n, size));) {
+		struct fit_where at = { set, gpus };
+		struct fitness f;
+
+		if (!fit_align_room(w, req, node, &at, 1) ||
+		    (prefers && breaks_cpu(w, req, node, set)))
+			continue;
+		f = fitness_of(w, req, node, &at);
+		if (found && !is_fitter(&f, &least))
+			continue;
+		*ret = at;
+		least = f;
+		found = true;
+	}
+	return found;
+}
+
+bool fit_align_links(const struct work *w, uint32_t req, uint32_t node)
+{
+	return w->snap->req.links[req] != LINKS_ANY &&
+	       w->snap->req.gpus[req] >= 1000 && !(w->loose & LOOSE_LINKS) &&
+	       fit_devices_nlinks(w, node) > 1;
+}
+
+/* The GPUs of the link groups that are best for all of the job's tasks. */
+static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
+                           int64_t left)
+{
+	static const struct fit_where anywhere = { ALL_NUMAS, ALL_GPUS };
+	int64_t n = left * (w->snap->req.gpus[req] / 1000);
+	uint64_t own = w->own_gpus[node], set, gpus;
+	struct fit_damage damage;
+
+	if (left < 2 || !fit_align_links(w, req, node))
+		return ALL_GPUS;
+	set = fit_devices_whole(w, req, node, &anywhere);
+	if (__builtin_popcountll(set) < n)
+		return ALL_GPUS;
+	gpus = fit_devices_pick(w, node, set, own, (uint32_t)n, &damage);
+	return fit_devices_linked(w, node, set, gpus | own);
+}
+
+/* The smallest set from one size to another; a smaller set counts more than
+ * the groups, unless the groups are demanded. */
+static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
+                         uint32_t from, uint32_t to, uint64_t gpus,
+                         struct fit_where *ret)
+{
+	bool strict = w->snap->req.links[req] == LINKS_STRICT;
+
+	for (uint32_t k = 0; strict && gpus != ALL_GPUS && k <= to - from;
+	     k++) {
+		if (best_set(w, req, node, from + k, gpus, ret))
+			return true;
+	}
+	for (uint32_t size = from; size <= to; size++) {
+		if ((!strict && gpus != ALL_GPUS &&
+		     best_set(w, req, node, size, gpus, ret)) ||
+		    best_set(w, req, node, size, ALL_GPUS, ret))
+			return true;
+	}
+	return false;
+}
+
+bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
+                      int64_t left, struct fit_where *ret)
+{
+	enum numa numa = (enum numa)w->snap->req.numa[req];
+	uint64_t gpus = groups_for(w, req, node, left);
+	uint32_t span = 1, n = fit_devices_nnumas(w, node);
+
+	*ret = (struct fit_where){ ALL_NUMAS, gpus };
+	if (numa == NUMA_ANY || w->loose & LOOSE_NUMA ||
+	    !fit_align_has_devices(w, req, node))
+		return true;
+	if (numa != NUMA_STRICT)
+		span = fit_align_span(w, req, node);
+	if (span && smallest_set(w, req, node, span,
+	                         numa == NUMA_PREFER ? n : span, gpus, ret))
+		return true;
+	*ret = (struct fit_where){ ALL_NUMAS, ALL_GPUS };
+	return numa == NUMA_PREFER;
+}
