@@ -69,7 +69,7 @@ static bool is_mover(const struct pass *p, const struct claim_holder *h)
 }
 
 /* Try to place a holder's tasks on the nodes that it holds. */
-static bool place_held(struct pass *p, const struct claim_holder *h)
+static bool place_tasks(struct pass *p, const struct claim_holder *h)
 {
 	struct place *place = p->place;
 
@@ -94,6 +94,24 @@ static bool place_held(struct pass *p, const struct claim_holder *h)
 		place_put(place, h->req, node, n);
 	}
 	return true;
+}
+
+/* The same for a job that grows: its GPUs are beside those that it has. */
+static bool place_held(struct pass *p, const struct claim_holder *h)
+{
+	const struct snap *s = p->snap;
+	uint64_t *own = p->place->work->own_gpus;
+	bool grows = h->row == SNAP_NONE && !is_mover(p, h), placed;
+
+	for (uint32_t t = grows ? s->run.task_first[h->run] : 0;
+	     grows && t < s->run.task_first[h->run + 1]; t++)
+		own[s->task[t].node] |=
+		    s->task[t].gpu_milli == 1000 ? s->task[t].gpus : 0;
+	placed = place_tasks(p, h);
+	for (uint32_t t = grows ? s->run.task_first[h->run] : 0;
+	     grows && t < s->run.task_first[h->run + 1]; t++)
+		own[s->task[t].node] = 0;
+	return placed;
 }
 
 /* A run that moves counts as a job at its new place; it has its licences

@@ -34,18 +34,25 @@ static uint64_t all_of_type(const struct work *w, uint32_t req, uint32_t node)
 	return all;
 }
 
+/* The fewest link groups for n GPUs of the request's type if all were free. */
+static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
+                             int64_t n)
+{
+	return fit_devices_fewest(w, node, all_of_type(w, req, node), 0,
+	                          (uint32_t)n);
+}
+
 /* The link groups above the fewest that the job would have on the node with
  * `more` GPUs besides its own, if it takes them from as few as it can. */
 static int64_t excess_of_links(const struct work *w, uint32_t req,
                                uint32_t node, int64_t more)
 {
 	uint64_t own = w->own_gpus[node];
-	uint64_t all = all_of_type(w, req, node);
 	uint64_t set = fit_devices_whole(w, req, node, &anywhere);
 	int64_t n = __builtin_popcountll(own) + more;
 
 	return (int64_t)fit_devices_fewest(w, node, set, own, (uint32_t)more) -
-	       fit_devices_fewest(w, node, all, 0, (uint32_t)n);
+	       fewest_groups(w, req, node, n);
 }
 
 /* --- tasks on trial ---------------------------------------------------- */
@@ -147,6 +154,25 @@ static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
 	return sum;
 }
 
+/* Whether the next task has what it demands, if it is the only one. */
+static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
+                        bool links)
+{
+	uint64_t own = w->own_gpus[node], set;
+	int64_t gpus = w->snap->req.gpus[req] / 1000;
+	struct fit_damage damage;
+	struct fit_where at;
+
+	if (!fit_align_choose(w, req, node, 1, &at))
+		return false;
+	if (!links)
+		return true;
+	set = fit_devices_whole(w, req, node, &at);
+	set = fit_devices_pick(w, node, set, own, (uint32_t)gpus, &damage);
+	return fit_devices_ngroups(w, node, set | own) <=
+	       fewest_groups(w, req, node, __builtin_popcountll(own) + gpus);
+}
+
 /* The most tasks, at most max, that have what they demand all together. */
 static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
                            int64_t max)
@@ -155,6 +181,8 @@ static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
 	             fit_align_links(w, req, node);
 	struct fit_excess excess;
 
+	if (max == 1)
+		return has_demands(w, req, node, links);
 	/* Without GPUs the choice for a task does not depend on others. */
 	if (w->snap->req.gpus[req] < 1000)
 		return try_tasks(w, req, node, max, &excess);

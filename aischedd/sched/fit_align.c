@@ -339,7 +339,8 @@ static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
 	uint64_t own = w->own_gpus[node], set, gpus;
 	struct fit_damage damage;
 
-	if (left < 2 || !fit_align_links(w, req, node))
+	if (!fit_align_links(w, req, node) ||
+	    (left < 2 && w->snap->req.links[req] != LINKS_STRICT))
 		return ALL_GPUS;
 	set = fit_devices_whole(w, req, node, &anywhere);
 	if (__builtin_popcountll(set) < n)

@@ -103,6 +103,14 @@ bad_line "job 'x': constraint: bad constraint 'a&'" \
 bad_line "job 'x': --topology: there is no topology level 'row'" \
 	'{"id":"x","topology":"row"}'
 bad_line "nodes: there is no node 'm'" '{"id":"x","nodes":["m"]}'
+bad_line "job 'x': dev: task 0 has 2 GPUs, but asks for 1" \
+	'{"id":"x","gpus":1,"nodes":["n"],"dev":[[0,1]]}'
+bad_line "job 'x': task 0 does not fit on node 'n'" \
+	'{"id":"x","gpus":1,"nodes":["n"],"dev":[[7]]}'
+bad_line "dev: devices of 1 tasks for 0 nodes" '{"id":"x","gpus":1,"dev":[[0]]}'
+bad_line "dev: no GPU, or one that stands twice: 1" \
+	'{"id":"x","gpus":2,"nodes":["n"],"dev":[[1,1]]}'
+bad_line "job 'x': links: bad links 'loose'" '{"id":"x","links":"loose"}'
 bad_line "node_down: there is no node 'm'" '{"at":1,"node_down":"m"}'
 bad_line "cancel: there is no job 'z'" '{"at":1,"cancel":"z"}'
 bad_line "reserve: it would begin in the past" \
