@@ -387,6 +387,6 @@ bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
 	if (span && smallest_set(w, req, node, span,
 	                         numa == NUMA_PREFER ? n : span, gpus, ret))
 		return true;
-	*ret = (struct fit_where){ ALL_NUMAS, ALL_GPUS };
+	*ret = (struct fit_where){ ALL_NUMAS, gpus };
 	return numa == NUMA_PREFER;
 }

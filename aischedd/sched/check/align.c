@@ -240,6 +240,24 @@ int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
 	return 0;
 }
 
+/* The GPUs that a run gets on a node by this plan. */
+static uint64_t gpus_grown(const struct audit *a, uint32_t node, uint32_t run)
+{
+	uint64_t gpus = 0;
+
+	for (uint32_t i = 0; run != SNAP_NONE && i < a->plan->ngrows; i++) {
+		const struct grow *g = &a->plan->grow[i];
+
+		for (uint32_t k = 0; g->run == run && k < g->ntasks; k++) {
+			const struct snap_task *t =
+			    &a->plan->task[g->task_first + k];
+
+			gpus |= t->node == node ? t->gpus : 0;
+		}
+	}
+	return gpus;
+}
+
 int check_align_job(const struct audit *a, uint32_t req, uint64_t job,
                     const struct snap_task *t, uint32_t n, uint32_t run)
 {
@@ -253,6 +271,7 @@ int check_align_job(const struct audit *a, uint32_t req, uint64_t job,
 
 		for (uint32_t k = 0; k < n; k++)
 			gpus |= t[k].node == node ? t[k].gpus : 0;
+		gpus |= gpus_grown(a, node, run);
 		for (uint32_t k = run == SNAP_NONE ? 0 : s->run.task_first[run];
 		     run != SNAP_NONE && k < s->run.task_first[run + 1]; k++) {
 			if (!a->lost[k] && s->task[k].node == node)
