@@ -24,7 +24,7 @@ bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node);
 /* The span of a task; 0: it does not fit on the empty node. */
 uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node);
 
-/* The sets of so many of n NUMA nodes, one after the other; begin with 0.
+/* The sets of this size of n NUMA nodes, one after the other; begin with 0.
  * Returns 0 after the last. */
 uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size);
 
