@@ -139,6 +139,15 @@ struct conf_license {
 	int64_t count;
 };
 
+/* Recurring work. */
+struct conf_cron {
+	const char *time_zone;     /* of schedules that name none; "": this
+	                              machine's */
+	int64_t max, max_per_user; /* entries */
+	int64_t max_runs;          /* of one entry that have not ended */
+	int64_t min_period;        /* seconds */
+};
+
 struct conf_scheduling {
 	bool backfill, consolidate;
 	enum job_order order;
@@ -180,6 +189,7 @@ struct conf {
 	const struct conf_queue *queues;
 	const struct conf_license *licenses;
 	struct conf_scheduling scheduling;
+	struct conf_cron cron;
 };
 
 /*

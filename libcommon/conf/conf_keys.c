@@ -289,6 +289,19 @@ static const struct conf_key scheduling_keys[] = {
 };
 #undef AT
 
+#define AT(member) offsetof(struct conf_cron, member)
+static const struct conf_key cron_keys[] = {
+	KEY("time_zone", TEXT, time_zone, .initial = ""),
+	KEY("max", INT, max, .initial = "10000", RANGE(0, KEY_MAX_COUNT)),
+	KEY("max_per_user", INT, max_per_user, .initial = "100",
+	    RANGE(0, KEY_MAX_COUNT)),
+	KEY("max_runs", INT, max_runs, .initial = "100",
+	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("min_period", TIME, min_period, .initial = "1m",
+	    RANGE(1, CENTURY_S)),
+};
+#undef AT
+
 static const struct conf_key topology_keys[] = {
 	{ .name = "levels", .kind = KEY_LIST, .check = check_feature },
 };
@@ -335,6 +348,7 @@ static const struct conf_key top_keys[] = {
 	    .table = TABLE(topology_keys, struct strlist)),
 	KEY("scheduling", GROUP, scheduling,
 	    .table = TABLE(scheduling_keys, struct conf_scheduling)),
+	KEY("cron", GROUP, cron, .table = TABLE(cron_keys, struct conf_cron)),
 	KEY("class", TITLED, classes,
 	    .table = TABLE(class_keys, struct conf_class)),
 	KEY("pool", TITLED, pools, .table = TABLE(pool_keys, struct conf_pool)),

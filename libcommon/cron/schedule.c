@@ -341,6 +341,27 @@ int64_t schedule_next(const struct schedule *s, const struct zone *zone,
 	return SCHEDULE_NEVER;
 }
 
+int64_t schedule_period(const struct schedule *s)
+{
+	int first = -1, last = -1, least = DAY_MINUTES;
+
+	if (s->every_s)
+		return s->every_s;
+	for (int m = 0; m < DAY_MINUTES; m++) {
+		if (!(s->hours >> (m / 60) & 1) ||
+		    !(s->minutes >> (m % 60) & 1))
+			continue;
+		if (first < 0)
+			first = m;
+		else if (m - last < least)
+			least = m - last;
+		last = m;
+	}
+	if (first + DAY_MINUTES - last < least)
+		least = first + DAY_MINUTES - last;
+	return (int64_t)least * MINUTE_S;
+}
+
 /* --- counting ---------------------------------------------------------- */
 
 /* Matching minutes of a day from one on and before another. */

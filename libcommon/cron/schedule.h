@@ -51,6 +51,10 @@ int schedule_parse(struct schedule *ret, const char *text, struct err *err);
 int64_t schedule_next(const struct schedule *schedule, const struct zone *zone,
                       int64_t created, int64_t after);
 
+/* Returns the least time between two of its times on a day without a change
+ * of the clock, and on the next, in seconds. */
+int64_t schedule_period(const struct schedule *schedule);
+
 /*
  * How many times there are after one instant and up to another, and the last of
  * them, or SCHEDULE_NEVER.  Counted by days, not one by one: a year of minutes

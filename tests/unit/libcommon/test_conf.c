@@ -643,6 +643,8 @@ START_TEST(print_is_for_people)
 	    "\tresume_cooldown = 2m\n\tmax_evictions_per_hour = 4\n"
 	    "\tstart_timeout = 5m\n\tevict_timeout = 2m\n"
 	    "\tnode_timeout = 2m\n}\n"
+	    "cron {\n\tmax = 10000\n\tmax_per_user = 100\n"
+	    "\tmax_runs = 100\n\tmin_period = 1m\n}\n"
 	    "\nclass \"train\" {\n\tpriority = 50\n\tpreemptible = yes\n}\n"
 	    "\nclass \"interactive\" {\n\tpriority = 100\n"
 	    "\tpreemptible = no\n}\n"
