@@ -31,8 +31,10 @@ struct ctl {
 		bool maintenance, daily, weekly;
 	} resv; /* reserve create */
 	struct {
-		const char *zone, *from, *count;
-	} cron; /* cron next */
+		const char *zone, *from, *count; /* next */
+		const char *user, *queue;
+		bool all, cancel, edit, print, clear;
+	} cron;
 	struct {
 		const char *user, *act, *job, *since, *until, *count;
 	} audit;
@@ -45,6 +47,7 @@ enum words_kind {
 	WORDS_NODES,
 	WORDS_QUEUES,
 	WORDS_RESERVE,
+	WORDS_CRON,
 	WORDS_COMMANDS,
 };
 

@@ -137,6 +137,7 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 	ctl->reason = NULL;
 	ctl->wait_s = 0;
 	memset(&ctl->resv, 0, sizeof(ctl->resv));
+	memset(&ctl->cron, 0, sizeof(ctl->cron));
 	if (!cmd) {
 		ctl_warn(ctl, "unknown command '%s'; 'help' lists them",
 		         argv[0]);
@@ -183,14 +184,22 @@ void ctl_disconnect(struct ctl *ctl)
 json_t *ctl_call(struct ctl *ctl, json_t *req, client_part_fn *part, void *arg,
                  struct err *err)
 {
+	const struct buf none = { 0 };
+
+	return ctl_send(ctl, req, &none, part, arg, err);
+}
+
+json_t *ctl_send(struct ctl *ctl, json_t *req, const struct buf *raw,
+                 client_part_fn *part, void *arg, struct err *err)
+{
 	struct err why = { 0 };
 	json_t *answer = NULL;
 
 	if (!ctl->client)
 		ctl->client = client_open(ctl->socket, &why);
 	if (ctl->client)
-		answer =
-		    client_call(ctl->client, req, NULL, 0, part, arg, &why);
+		answer = client_call(ctl->client, req, raw->data, raw->len,
+		                     part, arg, &why);
 	if (answer)
 		return answer;
 	if (why.code == ECONNRESET || why.code == EPROTO)

@@ -5,6 +5,7 @@
 #define AICTL_COMMAND_H
 
 #include "aictl/aictl.h"
+#include "libcommon/buf.h"
 
 const struct command *command_find(const char *name); /* or NULL */
 char *commands_help(void); /* a line for each; owns: the caller, free() */
@@ -29,6 +30,9 @@ void ctl_warn(const struct ctl *ctl, const char *fmt, ...)
  * so that the next request makes a new one. */
 json_t *ctl_call(struct ctl *ctl, json_t *req, client_part_fn *part, void *arg,
                  struct err *err);
+/* The same with raw bytes beside the request. */
+json_t *ctl_send(struct ctl *ctl, json_t *req, const struct buf *raw,
+                 client_part_fn *part, void *arg, struct err *err);
 void ctl_disconnect(struct ctl *ctl);
 
 #endif

@@ -1,10 +1,12 @@
-/* cron.c - print the times of a schedule, without the daemon */
+/* cron.c - recurring work: its commands; the times of a schedule */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "aictl/aictl.h"
 #include "aictl/command.h"
+#include "aictl/cron.h"
 #include "libcommon/cron/schedule.h"
 #include "libcommon/cron/zone.h"
 #include "libcommon/mem.h"
@@ -21,6 +23,17 @@ const struct opt cron_opts[] = {
 	{ 0, "from", "TIME", "times after this one (now)", opt_set_text,
 	  AT(from) },
 	{ 'n', "count", "N", "how many (5)", opt_set_text, AT(count) },
+	{ 'a', "all", NULL, "entries of everyone, not just mine", opt_set_true,
+	  AT(all) },
+	{ 'u', "user", "USER", "entries, or the file, of this user",
+	  opt_set_text, AT(user) },
+	{ 'q', "queue", "QUEUE", "entries of this queue", opt_set_text,
+	  AT(queue) },
+	{ 0, "cancel", NULL, "end its runs, too (delete)", opt_set_true,
+	  AT(cancel) },
+	{ 'e', "edit", NULL, "edit the file, as edit", opt_set_true, AT(edit) },
+	{ 'l', "print", NULL, "print the file, as print", opt_set_true, AT(print) },
+	{ 'r', "clear", NULL, "clear the file, as clear", opt_set_true, AT(clear) },
 	OPT_END
 };
 /* clang-format on */
@@ -133,7 +146,8 @@ static void print(const struct ctl *ctl, const json_t *times)
 		puts(json_string_value(json_object_get(one, "time")));
 }
 
-int run_cron(struct ctl *ctl, int argc, char **argv)
+/* Without the daemon. */
+static int run_next(struct ctl *ctl, int argc, char **argv)
 {
 	json_t *times = json_array();
 	struct zone *zone = NULL;
@@ -142,14 +156,11 @@ int run_cron(struct ctl *ctl, int argc, char **argv)
 	struct err why;
 
 	(void)argc;
-	if (strcmp(argv[1], "next")) {
-		err_set(&why, EINVAL, "takes 'next SCHEDULE', not '%s'",
-		        argv[1]);
-	} else if (schedule_parse(&schedule, argv[2], &why) == 0) {
+	if (schedule_parse(&schedule, argv[1], &why) == 0) {
 		zone = zone_load(ctl->cron.zone, &why);
 		if (!zone)
 			status = EXIT_FAILURE;
-		else if (next(ctl, argv[2], &schedule, times, zone, &why) == 0)
+		else if (next(ctl, argv[1], &schedule, times, zone, &why) == 0)
 			status = EXIT_SUCCESS;
 	}
 	if (status == EXIT_SUCCESS)
@@ -159,4 +170,60 @@ int run_cron(struct ctl *ctl, int argc, char **argv)
 	zone_free(zone);
 	json_decref(times);
 	return status;
+}
+
+/* --- the command -------------------------------------------------------- */
+
+enum { MANY = INT_MAX };
+
+static const struct verb {
+	const char *name, *args;
+	cron_fn *run;
+	int least, most;
+} verbs[] = {
+	{ "next", "SCHEDULE", run_next, 1, 1 },
+	{ "list", "no words", cron_list, 0, 0 },
+	{ "show", "ID", cron_show, 1, 1 },
+	{ "pause", "ID...", cron_act, 1, MANY },
+	{ "resume", "ID...", cron_act, 1, MANY },
+	{ "delete", "ID...", cron_act, 1, MANY },
+	{ "run", "ID...", cron_run, 1, MANY },
+	{ "update", "ID... FIELD=VALUE...", cron_update, 2, MANY },
+	{ "edit", "no words", cron_edit, 0, 0 },
+	{ "print", "no words", cron_print, 0, 0 },
+	{ "import", "FILE, or -", cron_import, 1, 1 },
+	{ "clear", "no words", cron_clear, 0, 0 },
+};
+
+static const char *verb_of(const struct ctl *ctl, int argc, char **argv)
+{
+	if (argc > 1)
+		return argv[1];
+	return ctl->cron.edit    ? "edit"
+	       : ctl->cron.print ? "print"
+	       : ctl->cron.clear ? "clear"
+	                         : NULL;
+}
+
+int run_cron(struct ctl *ctl, int argc, char **argv)
+{
+	const char *name = verb_of(ctl, argc, argv);
+	int words = argc > 1 ? argc - 2 : 0;
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(verbs); i++) {
+		const struct verb *verb = &verbs[i];
+
+		if (strcmp(verb->name, name) != 0)
+			continue;
+		if (words >= verb->least && words <= verb->most)
+			return verb->run(ctl, words + 1,
+			                 argc > 1 ? argv + 1 : argv);
+		ctl_warn(ctl, "cron %s takes %s", name, verb->args);
+		return EXIT_USAGE;
+	}
+	ctl_warn(ctl,
+	         "cron takes list, show, next, pause, resume, delete, run, "
+	         "update, edit, print, import or clear%s%s%s",
+	         name ? ", not '" : "", name ? name : "", name ? "'" : "");
+	return EXIT_USAGE;
 }

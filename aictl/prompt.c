@@ -115,6 +115,16 @@ static char *next_reserve_verb(const char *text, int again)
 	return next_word(words, text, again);
 }
 
+static char *next_cron_verb(const char *text, int again)
+{
+	static const char *const words[] = {
+		"list",   "show", "next",  "pause",  "resume", "delete", "run",
+		"update", "edit", "print", "import", "clear",  NULL
+	};
+
+	return next_word(words, text, again);
+}
+
 static char **complete_operand(const struct command *cmd, size_t at,
                                const char *text)
 {
@@ -124,6 +134,9 @@ static char **complete_operand(const struct command *cmd, size_t at,
 		return rl_completion_matches(text, next_queue_state);
 	if (cmd->kind == WORDS_RESERVE)
 		return at == 1 ? rl_completion_matches(text, next_reserve_verb)
+		               : NULL;
+	if (cmd->kind == WORDS_CRON)
+		return at == 1 ? rl_completion_matches(text, next_cron_verb)
 		               : NULL;
 	if (cmd->kind == WORDS_NONE)
 		return NULL;

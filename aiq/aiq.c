@@ -34,7 +34,8 @@ static int check(const struct aiq *aiq, struct err *err)
 	bool jobs = aiq->view == &view_jobs || aiq->history;
 	bool whose = aiq->users || aiq->queues;
 	bool file = aiq->log || aiq->script;
-	bool filter = aiq->states || aiq->names || aiq->nodes || aiq->all;
+	bool filter =
+	    aiq->states || aiq->names || aiq->nodes || aiq->all || aiq->cron;
 
 	if (!aiq->log && (aiq->follow || aiq->task >= 0))
 		return err_set(err, EINVAL,
@@ -75,6 +76,9 @@ static int check(const struct aiq *aiq, struct err *err)
 		return err_set(err, EINVAL,
 		               "--%s takes no JOB and no filter of jobs",
 		               aiq->view->op);
+	if (aiq->cron && (aiq->noperands || aiq->attempts))
+		return err_set(err, EINVAL,
+		               "--cron takes no JOB, and not --attempts");
 	if (check_page(aiq, jobs && !file, err) < 0)
 		return -1;
 	if (aiq->watch && aiq->json)

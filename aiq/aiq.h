@@ -76,6 +76,7 @@ struct aiq {
 	const char *format;
 	int64_t since, until; /* 0: not given */
 	const char *sort, *after;
+	int64_t cron;   /* runs of this recurring work; 0: any job */
 	int64_t limit;  /* rows; -1: all */
 	int64_t task;   /* -1: not given */
 	char **operand; /* job ids */

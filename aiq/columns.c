@@ -40,6 +40,8 @@ static const struct column job_columns[] = {
 	{ "eligible_time", "ELIGIBLE_TIME", .show = SHOW_TIME },
 	{ "begin_time", "BEGIN_TIME", .show = SHOW_TIME },
 	{ "deadline", "DEADLINE", .show = SHOW_TIME },
+	{ "cron_id", "CRON", .right = true },
+	{ "cron_time", "CRON_TIME", .show = SHOW_TIME },
 	{ "start", "START_TIME",
 	  .letter = 'S', .show = SHOW_TIME,
 	  .field = { "start_time", "expected_start" } },

@@ -286,6 +286,8 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 		json_object_set_new(req, "all", json_true());
 	if (aiq->history && !attempts)
 		json_object_set_new(req, "history", json_true());
+	if (aiq->cron)
+		json_object_set_new(req, "cron", json_integer(aiq->cron));
 	if (aiq->sort)
 		json_object_set_new(req, "sort", json_string(aiq->sort));
 	if (aiq->after)

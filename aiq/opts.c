@@ -77,6 +77,15 @@ static int set_task(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 0, LIMIT_TASKS - 1, &aiq->task, err);
 }
 
+static int set_cron(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt;
+	return parse_int(value, 1, INT64_MAX, &aiq->cron, err);
+}
+
 static int set_limit(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -106,6 +115,7 @@ static const struct opt opts[] = {
 	{ 0, "node", "NODE,...", "jobs on these nodes",
 	  opt_add_items, AT(nodes) },
 	{ 'w', "nodelist", "NODE,...", NULL, opt_add_items, AT(nodes) },
+	{ 0, "cron", "ID", "runs of this cron entry", .set = set_cron },
 	{ 0, "queues", NULL, "list queues", .set = set_view },
 	{ 0, "nodes", NULL, "list nodes", .set = set_view },
 	{ 0, "shares", NULL, "list shares and use of queues and users",

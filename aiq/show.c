@@ -9,6 +9,7 @@
 #include "aiq/show.h"
 #include "aiq/show_array.h"
 #include "libcommon/buf.h"
+#include "libcommon/cron/zone.h"
 #include "libcommon/job_fields.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
@@ -228,6 +229,26 @@ static void show_nodes(const json_t *job)
 	buf_free(&text);
 }
 
+/* The time of a run with its offset, as the clock shows some times twice. */
+static void show_cron(const json_t *job)
+{
+	int64_t id, at, submit;
+	struct zone *zone;
+	char text[ZONE_TEXT];
+
+	if (!show_int_of(job, "cron_id", &id) ||
+	    !show_int_of(job, "cron_time", &at) ||
+	    !show_int_of(job, "submit_time", &submit))
+		return;
+	zone = zone_load(NULL, NULL);
+	if (!zone)
+		return;
+	zone_format(zone, at, text);
+	show_line("cron", "%lld, for %s, %lld s late", (long long)id, text,
+	          (long long)(submit - at));
+	zone_free(zone);
+}
+
 static void show_times(const json_t *job)
 {
 	int64_t eligible, submit;
@@ -236,6 +257,7 @@ static void show_times(const json_t *job)
 	if (show_int_of(job, "eligible_time", &eligible) &&
 	    show_int_of(job, "submit_time", &submit) && eligible != submit)
 		show_time(job, "eligible", "eligible_time");
+	show_cron(job);
 	show_time(job, "not before", "begin_time");
 	show_time(job, "deadline", "deadline");
 	show_time(job, "started", "start_time");

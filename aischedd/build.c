@@ -13,6 +13,7 @@
 #include "aischedd/daemon.h"
 #include "aischedd/logs.h"
 #include "aischedd/op/adopt.h"
+#include "aischedd/op/cron_run.h"
 #include "aischedd/op/mass.h"
 #include "aischedd/op/request.h"
 #include "aischedd/op/wait.h"
@@ -86,6 +87,7 @@ static void forget_history(evutil_socket_t fd, short what, void *arg)
 		log_warning("history remove fail: %s; it is kept until the "
 		            "next try",
 		            err.text);
+	daemon_cron_recheck(d);
 	daemon_arm(d->hourly, n == PURGE_JOBS ? 10 : 3600e3);
 }
 
@@ -177,7 +179,8 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	    !(d->store = store_open(d->state_dir, accept_loss, err)))
 		return -1;
 	d->state = state_new(d->conf, store_past, d->store);
-	if (store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
+	if (daemon_new_crons(d, err) < 0 ||
+	    store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
 	    !(d->history = thread_new(d->base, err)) ||
 	    !(d->planner = thread_new(d->base, err)))
 		return -1;
@@ -249,6 +252,7 @@ void daemon_free(struct daemon *d)
 			json_decref(d->answer[i].body);
 	d->nanswers =
 	    0; /* asks that rpc_free() reports as gone need no answer */
+	daemon_free_crons(d);
 	web_free(d->web);
 	thread_free(d->excerpts);
 	thread_free(d->history);

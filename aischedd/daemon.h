@@ -112,8 +112,9 @@ struct daemon {
 	struct slices listings;   /* those that can continue */
 	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
-	struct map open; /* unanswered asks: serial * OP_N + op */
-	uint64_t serial; /* of the last ask */
+	struct crons *crons; /* runs of recurring work that are due */
+	struct map open;     /* unanswered asks: serial * OP_N + op */
+	uint64_t serial;     /* of the last ask */
 	/* jobs that others made and that have not ended, by id */
 	struct map adoptees;
 	struct event *explain;    /* time to tell their owners why they wait */

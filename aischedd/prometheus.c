@@ -17,6 +17,7 @@
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/used.h"
+#include "aischedd/state/life/cron.h"
 #include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -377,6 +378,34 @@ static void put_oldest(struct prom *p)
 	        ? 0
 	        : (double)(p->now - c->oldest),
 	    "queue", queue_name(p, q), NULL);
+}
+
+static void put_crons(struct prom *p)
+{
+	const struct cron_entry *e = state_first_cron(p->d->state);
+	uint64_t paused = 0, blocked = 0, active = 0;
+
+	for (; e; e = e->next)
+		*(e->paused ? &paused : e->blocked ? &blocked : &active) += 1;
+	put(p, (double)active, "state", "active", NULL);
+	put(p, (double)paused, "state", "paused", NULL);
+	put(p, (double)blocked, "state", "blocked", NULL);
+}
+
+static void put_cron_runs(struct prom *p)
+{
+	put(p, (double)state_cron_table(p->d->state)->runs, NULL);
+}
+
+static void put_cron_skips(struct prom *p)
+{
+	static const char *const why[CRON_SKIPS] = { "overlap", "late",
+		                                     "missed", "refused",
+		                                     "limit" };
+
+	for (int i = 0; i < CRON_SKIPS; i++)
+		put(p, (double)state_cron_table(p->d->state)->skips[i], "why",
+		    why[i], NULL);
 }
 
 static void put_open(struct prom *p)
@@ -744,6 +773,9 @@ M("aisched_pool_gpus", gauge, pool_gpus, "GPUs of the nodes") \
 M("aisched_pool_gpus_stranded", gauge, stranded, "idle GPUs on nodes without an idle CPU") \
 M("aisched_nodes", gauge, nodes, "nodes; allocated if some job runs there") \
 M("aisched_runner_up", gauge, runner_up, "whether the pool's runner answers") \
+M("aisched_cron_entries", gauge, crons, "entries of recurring work") \
+M("aisched_cron_runs_total", counter, cron_runs, "runs of recurring work") \
+M("aisched_cron_skipped_total", counter, cron_skips, "times of recurring work that had no run") \
 M("aisched_metrics_folded", gauge, folded, "1 if queues are counted in the queue above, for metrics_max_series")
 
 #define M(name, type, get, help) { name, #type, help, put_##get },

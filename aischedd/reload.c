@@ -5,6 +5,7 @@
 
 #include "aischedd/check.h"
 #include "aischedd/daemon.h"
+#include "aischedd/op/cron_run.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
@@ -132,6 +133,7 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	if (d->conf != d->first_conf)
 		conf_free(d->conf);
 	d->conf = conf;
+	daemon_cron_recheck(d);
 	d->reloaded = clock_wall_s();
 	d->reload_failed = false;
 	log_notice("configuration reloaded");

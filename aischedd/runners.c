@@ -7,6 +7,7 @@
 
 #include "aischedd/daemon.h"
 #include "aischedd/op/adopt.h"
+#include "aischedd/op/cron_run.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
@@ -313,6 +314,10 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 	struct job *job = state_job(d->state, e->job);
 	struct runner *r;
 
+	if (e->kind == EFFECT_CRON) {
+		daemon_cron_due(d, e->job);
+		return;
+	}
 	if (e->kind == EFFECT_ADOPT) {
 		daemon_adopted(d, e);
 		return;
@@ -353,6 +358,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		break;
 	case EFFECT_FORGET:
 	case EFFECT_ADOPT:
+	case EFFECT_CRON:
 	case EFFECT_DRAIN:
 		break;
 	}

@@ -206,6 +206,7 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	case EFFECT_SIGNAL:
 	case EFFECT_FORGET:
 	case EFFECT_ADOPT:
+	case EFFECT_CRON:
 	case EFFECT_DRAIN:
 		break;
 	}

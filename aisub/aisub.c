@@ -17,6 +17,7 @@
 enum {
 	PATIENCE_S = 30,    /* for a daemon that restarts meanwhile */
 	ID_SIZE = 24,       /* of a job id as text */
+	TEST_TIMES = 3,     /* of a schedule that --test-only prints */
 	BINARY_CHECK = 1024 /* bytes that must be without a zero byte */
 };
 
@@ -132,6 +133,8 @@ static int check(const struct submit *submit, struct err *err)
 		return err_set(err, EINVAL,
 		               "--follow cannot follow an array; `aiq --log "
 		               "-f JOB_TASK` follows one of its tasks");
+	if (batch_check_cron(submit, err) < 0)
+		return -1;
 	return spec_resolve(&submit->spec, 0, &req, err);
 }
 
@@ -216,19 +219,61 @@ static int print_job(struct retry *retry, const char *id, struct err *err)
 	return rc;
 }
 
+/* Print the next times of --cron --test-only. */
+static void print_next(const json_t *next)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(next, i, one)
+		if (i < TEST_TIMES)
+			printf("next %s\n",
+			       json_string_value(json_object_get(one, "time")));
+}
+
+/* Print the entry of recurring work that was made. */
+static void print_cron(const struct submit *submit, json_t *cron)
+{
+	long long id =
+	    (long long)json_integer_value(json_object_get(cron, "cron_id"));
+	const char *next =
+	    json_string_value(json_object_get(cron, "next_text"));
+
+	if (submit->json)
+		print_json(cron);
+	else if (submit->quiet)
+		return;
+	else if (submit->parsable)
+		printf("%lld\n", id);
+	else if (submit->spec.hold == 1)
+		printf("Submitted cron entry %lld, paused\n", id);
+	else
+		printf("Submitted cron entry %lld, next %s\n", id,
+		       next ? next : "none");
+}
+
 /* Print the result of the request; *ret_id stays empty for a test. */
 static int report(struct retry *retry, const struct submit *submit,
                   json_t *answer, char ret_id[ID_SIZE], struct err *err)
 {
 	json_t *test = json_array_get(json_object_get(answer, "tests"), 0);
 	json_t *id = json_array_get(json_object_get(answer, "job_ids"), 0);
+	json_t *next = json_object_get(answer, "next");
 
 	print_warnings(submit, answer);
 	if (submit->test_only) {
+		if (next)
+			json_object_set(test, "next", next);
 		if (submit->json)
 			print_json(test);
-		else if (!submit->quiet)
-			print_test(test);
+		if (submit->json || submit->quiet)
+			return 0;
+		print_next(next);
+		print_test(test);
+		return 0;
+	}
+	if (submit->cron.schedule) {
+		print_cron(submit, json_object_get(answer, "cron"));
 		return 0;
 	}
 	if (!json_is_integer(id))

@@ -51,6 +51,8 @@
 	X(acts, true, false)             \
 	X(held_cpu_seconds, true, true)  \
 	X(held_gpu_seconds, true, false) \
+	X(cron_id, true, true)           \
+	X(cron_time, true, true)         \
 	X(display_id, false, true)       \
 	X(state_letter, false, false)    \
 	X(nodelist, false, true)         \

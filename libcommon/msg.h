@@ -63,6 +63,16 @@
  *                                                 start_time, end_time,
  *                                                 active, repeat, users,
  *                                                 nodes (hostlist)}, ..]
+ * crons     ids, or users, queues, all            parts: an entry of recurring
+ *                                                 work as JSON, one a line
+ * cron      action "pause" | "resume" | "delete"  count, failed; of run: job_id
+ *           | "run" | "update", ids; cancel (end
+ *           runs, too); set {field: text}; raw:
+ *           the new script
+ * cron_file user, entries [{line, spec, cron,     made, kept, gone; without
+ *           script_len, env_len}], text_len; raw: entries: parts: the file
+ *           the file, then scripts and
+ *           environments
  * reload    -                                     warnings [text]
  * status    -                                     see man aictl
  * metrics   -                                     parts: text for Prometheus
@@ -115,7 +125,10 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(attempts, ROLE_USER)      \
 	X(metrics, ROLE_USER)       \
 	X(step, ROLE_USER)          \
-	X(steps, ROLE_USER)
+	X(steps, ROLE_USER)         \
+	X(crons, ROLE_USER)         \
+	X(cron, ROLE_USER)          \
+	X(cron_file, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -57,7 +57,7 @@ void submit_clear(struct submit *submit, const struct opt *opt)
 {
 	size_t first = opt->offset, last = opt->offset;
 
-	if (opt->set == spec_set_ignored || opt->set == spec_set_idle)
+	if (opt->set == spec_set_ignored)
 		return; /* options without effect */
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
 		if (first >= groups[g].first && first <= groups[g].last) {
@@ -94,6 +94,16 @@ static void spec_merge(struct spec *to, struct spec *from)
 	}
 }
 
+static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
+{
+	const char **at = (const char **)to;
+	const char *const *other = (const char *const *)from;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*at); i++)
+		if (!at[i])
+			at[i] = other[i];
+}
+
 void submit_merge(struct submit *to, struct submit *from)
 {
 	spec_merge(&to->spec, &from->spec);
@@ -101,6 +111,7 @@ void submit_merge(struct submit *to, struct submit *from)
 		to->export_env = from->export_env;
 	if (!to->launch)
 		to->launch = from->launch;
+	cron_merge(&to->cron, &from->cron);
 	to->parsable |= from->parsable;
 	to->json |= from->json;
 	to->quiet |= from->quiet;
@@ -200,6 +211,9 @@ struct script {
 static const struct opt *find_directive(const char *option, bool slurm)
 {
 	const char *letter = option + 1, *name = option + 2;
+
+	if (slurm && !strncmp(option, "--cron", 6))
+		return NULL;
 
 	if (*letter != '-')
 		return slurm && strchr("qF", *letter)

@@ -16,12 +16,20 @@
 #include "libcommon/opt.h"
 #include "libcommon/spec.h"
 
+/* The options of recurring work, as texts that were checked; NULL: not given.
+ * In the order of cron_fields. */
+struct submit_cron {
+	const char *schedule, *policy, *missed, *late, *tz, *jitter;
+	const char *until; /* "@UNIX" */
+};
+
 /* Everything that aisub was given. */
 struct submit {
 	struct spec spec;
 	const char *socket, *wrap;
 	const char *export_env; /* ALL, NONE or a list; NULL: ALL */
 	const char *launch;     /* "tasks", "script"; NULL: not given */
+	struct submit_cron cron;
 	bool parsable, json, quiet, wait, follow, test_only;
 	bool only_slurm; /* the script has #SBATCH and no #AISUB lines */
 	int64_t now;     /* the time from which --begin now+1h counts */

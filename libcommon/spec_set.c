@@ -1,6 +1,9 @@
 /* spec_set.c - options of aisub into fields of a request */
 #include "libcommon/spec_set.h"
 
+#include "libcommon/cron/cron_rule.h"
+#include "libcommon/cron/schedule.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
@@ -319,9 +322,21 @@ int spec_set_ignored(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-int spec_set_idle(void *ctx, const struct opt *opt, const char *value,
+int spec_set_cron(void *ctx, const struct opt *opt, const char *value,
                   struct err *err)
 {
-	(void)ctx, (void)opt, (void)value;
-	return err_set(err, EINVAL, "has no effect yet in this version");
+	struct submit *submit = ctx;
+	struct cron_rule rule;
+	char at[32];
+
+	cron_rule_init(&rule);
+	if (cron_rule_set(&rule, opt->name, value, submit->now, err) < 0)
+		return -1;
+	/* A relative time counts from now, not from when the daemon reads
+	 * it. */
+	if (rule.until != SCHEDULE_NEVER) {
+		snprintf(at, sizeof(at), "@%lld", (long long)rule.until);
+		value = arena_strdup(submit->arena, at);
+	}
+	return spec_set_text(ctx, opt, value, err);
 }

@@ -15,7 +15,10 @@ opt_set_fn spec_set_text, spec_set_workdir, spec_set_flag, spec_set_int,
     spec_set_moment, spec_set_signal, spec_set_array, spec_set_no_requeue,
     spec_set_open_mode, spec_set_launch, spec_set_export;
 
-/* For options without effect, accepted or refused; they set nothing. */
-opt_set_fn spec_set_ignored, spec_set_idle;
+/* An option of recurring work. */
+opt_set_fn spec_set_cron;
+
+/* For options without effect; it sets nothing. */
+opt_set_fn spec_set_ignored;
 
 #endif

@@ -11,6 +11,7 @@
 #include "aischedd/op/op.h"
 #include "aischedd/op/requeue.h"
 #include "aischedd/state/acts.h"
+#include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/split.h"
 #include "aischedd/state/life/submit.h"
@@ -235,6 +236,11 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 		err_set(&err, EINVAL, "job %s has ended", text);
 		if (m->kind != MASS_CANCEL)
 			mass_fail(m, text, &err);
+	} else if (state_cron(d->state, id.job)) {
+		err_set(&err, EINVAL,
+		        "%s is a cron entry: `aictl cron delete %s`", text,
+		        text);
+		mass_fail(m, text, &err);
 	} else {
 		err_set(&err, ENOENT, "there is no job %s", text);
 		mass_fail(m, text, &err);

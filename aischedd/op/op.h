@@ -24,6 +24,7 @@ op_fn op_log;                                    /* log.c */
 op_fn op_script;                                 /* script.c */
 op_fn op_web, op_session;                        /* web.c */
 op_fn op_excerpt;                                /* excerpt.c */
+op_fn op_crons, op_cron, op_cron_file;           /* cron.c, cron_file.c */
 op_fn op_audit;                                  /* audit.c */
 op_fn op_steps;                                  /* steps.c */
 op_fn op_step;                                   /* step.c */

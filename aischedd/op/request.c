@@ -110,7 +110,8 @@ static const struct {
 } ops[OP_N] = {
 	[OP_ping] = { op_ping, false, "", true },
 	[OP_submit] = { op_submit, false,
-	                "token=t specs=j script_len=i env_len=i test_only=b" },
+	                "token=t specs=j script_len=i env_len=i test_only=b "
+	                "cron=o" },
 	[OP_cancel] = { op_mass, false,
 	                FILTERS "ids=l all=b signal=i scope=t step=i list=b" },
 	[OP_control] = { op_mass, true, "action=t ids=l" },
@@ -129,8 +130,9 @@ static const struct {
 	[OP_metrics] = { op_metrics, false, "", true },
 	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i" },
 	[OP_jobs] = { op_list, false,
-	              LISTING FILTERS "nodes=l ids=l all=b history=b since=i "
-	                              "until=i sort=t after=t limit=i count=b",
+	              LISTING FILTERS
+	              "nodes=l ids=l all=b history=b since=i "
+	              "until=i sort=t after=t limit=i count=b cron=i",
 	              true },
 	[OP_queues] = { op_list, false, LISTING "names=l", true },
 	[OP_nodes] = { op_list, false, LISTING "names=l", true },
@@ -148,6 +150,9 @@ static const struct {
 	[OP_script] = { op_script, false, "id=t" },
 	[OP_step] = { op_step, false, "id=t" },
 	[OP_steps] = { op_steps, false, "ids=l" },
+	[OP_crons] = { op_crons, false, "ids=l users=l queues=l all=b" },
+	[OP_cron] = { op_cron, true, "action=t ids=l cancel=b set=o" },
+	[OP_cron_file] = { op_cron_file, false, "user=t entries=j text_len=i" },
 	[OP_audit] = { op_audit, false,
 	               "user=t act=t job=i since=i until=i limit=i" },
 };

@@ -3,7 +3,8 @@
 #include <unistd.h>
 
 #include "aischedd/op/access.h"
-#include "aischedd/op/op.h"
+#include "aischedd/op/cron.h"
+#include "aischedd/op/submit.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/pass/what_if.h"
@@ -26,6 +27,8 @@ struct batch {
 	size_t script_len, env_len;
 	const char *token;
 	bool test_only;
+	json_t *cron; /* NULL: run it now, once */
+	struct cron_rule rule;
 };
 
 static int check_sizes(const struct daemon *d, const struct batch *b,
@@ -64,10 +67,11 @@ static int batch_read(struct daemon *d, const struct request_in *in,
 	int test_only = 0;
 
 	if (json_unpack_ex(in->body, &e, JSON_STRICT,
-	                   "{s:s, s:s, s:o, s:I, s:I, s?b}", "op",
+	                   "{s:s, s:s, s:o, s:I, s:I, s?b, s?o}", "op",
 	                   &(const char *){ NULL }, "token", &b->token, "specs",
 	                   &specs, "script_len", &script_len, "env_len",
-	                   &env_len, "test_only", &test_only) < 0)
+	                   &env_len, "test_only", &test_only, "cron",
+	                   &b->cron) < 0)
 		return err_set(err, EPROTO, "submit: %s", e.text);
 	if (script_len < 0 || env_len < 0 || strlen(b->token) != 32)
 		return err_set(err, EPROTO, "submit: bad token or length");
@@ -101,26 +105,32 @@ static int batch_read(struct daemon *d, const struct request_in *in,
 	return 0;
 }
 
-static int batch_check(struct daemon *d, const struct peer *peer,
-                       struct batch *b, struct err *err)
+int submit_check_one(struct daemon *d, const struct peer *peer,
+                     const struct spec *spec, uint64_t *ahead,
+                     uint32_t *ret_queue, struct err *err)
 {
 	struct submitter who = access_submitter(peer);
-	uint64_t ahead = 0, until = steps_so_far + STEPS_TURN / 2;
+	int q = spec->queue ? conf_queue_find(d->conf, spec->queue)
+	                    : conf_default_queue(d->conf);
 
 	if (geteuid() != 0 && peer->uid != geteuid())
 		return err_set(err, EACCES,
 		               "this aischedd runs as uid %u and starts only "
 		               "that user's jobs",
 		               (unsigned)geteuid());
-	for (size_t i = 0; i < b->n; i++) {
-		int q = b->spec[i].queue
-		            ? conf_queue_find(d->conf, b->spec[i].queue)
-		            : conf_default_queue(d->conf);
+	who.operator_ = q >= 0 && access_operates(d, peer, (uint32_t)q);
+	return state_check_submit(d->state, spec, &who, clock_wall_s(), ahead,
+	                          ret_queue, err);
+}
 
-		who.operator_ = q >= 0 && access_operates(d, peer, (uint32_t)q);
-		if (state_check_submit(d->state, &b->spec[i], &who,
-		                       clock_wall_s(), &ahead, &b->queue[i],
-		                       err) < 0)
+static int batch_check(struct daemon *d, const struct peer *peer,
+                       struct batch *b, struct err *err)
+{
+	uint64_t ahead = 0, until = steps_so_far + STEPS_TURN / 2;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (submit_check_one(d, peer, &b->spec[i], &ahead, &b->queue[i],
+		                     err) < 0)
 			return b->n > 1 ? err_wrap(err, "job %zu of %zu", i + 1,
 			                           b->n)
 			                : -1;
@@ -214,6 +224,69 @@ static int batch_submit(struct daemon *d, const struct peer *peer,
 	return 0;
 }
 
+/* --- recurring work ----------------------------------------------------- */
+
+static int cron_check(struct daemon *d, const struct peer *peer,
+                      struct batch *b, struct err *err)
+{
+	if (!b->cron)
+		return 0;
+	if (b->n > 1)
+		return err_set(err, EPROTO, "submit: cron takes one job");
+	cron_rule_init(&b->rule);
+	if (cron_read_rule(&b->rule, b->cron, err) < 0 ||
+	    cron_check_spec(&b->spec[0], err) < 0)
+		return -1;
+	return state_cron_check(d->state, &b->rule, peer->uid, 1,
+	                        clock_wall_s(), err);
+}
+
+/* The same submission may have been answered before, and the entry be gone. */
+static json_t *cron_answer(struct daemon *d, uint64_t id)
+{
+	const struct cron_entry *e = state_cron(d->state, id);
+
+	return json_pack("{s:o}", "cron",
+	                 e ? cron_json(d, e, true)
+	                   : json_pack("{s:I}", "cron_id", (json_int_t)id));
+}
+
+static int cron_make(struct daemon *d, const struct peer *peer,
+                     const struct batch *b, uint64_t *ret, struct err *err)
+{
+	struct spec spec = b->spec[0];
+	struct cron_ask ask = { .uid = peer->uid,
+		                .gid = peer->gid,
+		                .user = peer->user,
+		                .spec = &spec,
+		                .rule = &b->rule,
+		                .paused = spec.hold == 1 };
+	int64_t now = clock_wall_s();
+
+	ask.script = store_blob(d->store, b->script, b->script_len, err);
+	ask.env = store_blob(d->store, b->env, b->env_len, err);
+	if (ask.script < 0 || ask.env < 0)
+		return -1;
+	spec.hold = SPEC_UNSET; /* of the entry, not of its runs */
+	*ret = state_take_ids(d->state, 1);
+	state_cron_add(d->state, &ask, *ret, now);
+	store_token(d->store, b->token, peer->uid, *ret, 1, now);
+	log_info("cron submit cron=%llu user=%s", (unsigned long long)*ret,
+	         peer->user);
+	return 0;
+}
+
+static json_t *test_answer(struct daemon *d, const struct peer *peer,
+                           const struct batch *b)
+{
+	json_t *answer = batch_test(d, peer, b);
+
+	if (b->cron)
+		json_object_set_new(answer, "next",
+		                    cron_next_json(d, &b->rule));
+	return answer;
+}
+
 int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
               struct err *err)
 {
@@ -226,7 +299,9 @@ int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
 		goto out;
 	if (!b.test_only && store_token_find(d->store, b.token, in->peer->uid,
 	                                     &first, &count)) {
-		daemon_answer(d, ask, ids_answer(first, count));
+		daemon_answer(d, ask,
+		              b.cron ? cron_answer(d, first)
+		                     : ids_answer(first, count));
 		result = 0;
 		goto out;
 	}
@@ -234,10 +309,15 @@ int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
 		*err = d->full_err;
 		goto out;
 	}
-	if (batch_check(d, in->peer, &b, err) < 0)
+	if (cron_check(d, in->peer, &b, err) < 0 ||
+	    batch_check(d, in->peer, &b, err) < 0)
 		goto out;
 	if (b.test_only)
-		daemon_say(d, ask, batch_test(d, in->peer, &b));
+		daemon_say(d, ask, test_answer(d, in->peer, &b));
+	else if (b.cron && cron_make(d, in->peer, &b, &first, err) < 0)
+		goto out;
+	else if (b.cron)
+		daemon_answer(d, ask, cron_answer(d, first));
 	else if (batch_submit(d, in->peer, &b, &first, err) < 0)
 		goto out;
 	else

@@ -209,6 +209,8 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	r->query.since = time_of(in->body, "since");
 	r->query.until = time_of(in->body, "until");
 	r->query.after = NO_TIME;
+	r->query.cron =
+	    (uint64_t)json_integer_value(json_object_get(in->body, "cron"));
 	r->past = in->op == OP_attempts ||
 	          json_is_true(json_object_get(in->body, "history")) ||
 	          wants_final(&r->by);
@@ -221,7 +223,8 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	}
 	if (!r->past && filter_check(r->d, &r->by, err) < 0)
 		return -1;
-	if (r->by.users.all && !json_is_true(json_object_get(in->body, "all")))
+	if (r->by.users.all && !r->query.cron &&
+	    !json_is_true(json_object_get(in->body, "all")))
 		r->only_user = xstrdup(in->peer->user);
 	return 0;
 }

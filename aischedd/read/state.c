@@ -20,7 +20,8 @@ bool reading_fits(const struct reading *r, const struct job *job,
 	if ((r->only_user && strcmp(r->only_user, user)) ||
 	    !filter_has(&r->by.users, user) ||
 	    !filter_has(&r->by.queues, queue) ||
-	    !filter_has_state(&r->by, (enum job_state)job->state))
+	    !filter_has_state(&r->by, (enum job_state)job->state) ||
+	    (r->query.cron && job->cron != r->query.cron))
 		return false;
 	if (r->by.names.all)
 		return true;

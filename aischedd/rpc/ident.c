@@ -69,9 +69,9 @@ struct peer *ident_copy(const struct peer *peer)
 	return copy;
 }
 
-/* Returns the login name, or the number; sets *ret_error if the name service
+/* Returns the login name, or NULL; sets *ret_error if the name service
  * failed. */
-static char *user_name(uid_t uid, bool *ret_error)
+static char *login_name(uid_t uid, gid_t *ret_gid, bool *ret_error)
 {
 	struct passwd pw, *found = NULL;
 	size_t size = 1024;
@@ -84,9 +84,19 @@ static char *user_name(uid_t uid, bool *ret_error)
 		rc = getpwuid_r(uid, &pw, mem, size, &found);
 	} while (rc == ERANGE && size < MOST_BYTES);
 	*ret_error = !found && rc && rc != ENOENT;
-	name = found ? xstrdup(pw.pw_name) : xasprintf("%u", (unsigned)uid);
+	name = found ? xstrdup(pw.pw_name) : NULL;
+	*ret_gid = found ? pw.pw_gid : 0;
 	free(mem);
 	return name;
+}
+
+/* Returns the login name, or the number. */
+static char *user_name(uid_t uid, bool *ret_error)
+{
+	gid_t gid;
+	char *name = login_name(uid, &gid, ret_error);
+
+	return name ? name : xasprintf("%u", (unsigned)uid);
 }
 
 static char *group_name(gid_t gid)
@@ -165,5 +175,38 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 	slot->peer = found;
 	slot->until = clock_ms() / 1000 + KEEP_S;
 	pthread_mutex_unlock(&idents->lock);
+	return peer;
+}
+
+static bool is_in(const struct peer *peer, gid_t gid)
+{
+	for (size_t i = 0; i < peer->ngroups; i++)
+		if (peer->group[i] == gid)
+			return true;
+	return false;
+}
+
+struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
+                         struct err *err)
+{
+	gid_t primary;
+	bool error;
+	char *now = login_name(uid, &primary, &error);
+	struct peer *peer = NULL;
+
+	if (error)
+		err_set(err, EIO, "the name service does not say who uid %u is",
+		        (unsigned)uid);
+	else if (!now)
+		err_set(err, ENOENT, "user '%s' is gone: uid %u has no name",
+		        name, (unsigned)uid);
+	else if (strcmp(now, name) != 0)
+		err_set(err, ENOENT, "user '%s' is gone: uid %u is '%s' now",
+		        name, (unsigned)uid, now);
+	else
+		peer = look_up(uid, primary, &error);
+	if (peer && is_in(peer, gid))
+		peer->gid = gid;
+	free(now);
 	return peer;
 }

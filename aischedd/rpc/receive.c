@@ -85,6 +85,12 @@ static bool same_digest(const unsigned char *a, const unsigned char *b)
 	return !differ;
 }
 
+/* Whether a script or a file may come beside the request. */
+static bool takes_raw(enum op op)
+{
+	return op == OP_submit || op == OP_cron || op == OP_cron_file;
+}
+
 /* Check that the sender may ask this; if not, the connection goes on. */
 static int check_right(const struct request_in *in, struct err *err)
 {
@@ -93,13 +99,13 @@ static int check_right(const struct request_in *in, struct err *err)
 		return err_set(err, EACCES,
 		               "request '%s' came without a credential",
 		               op_name(in->op));
-	if (in->raw_len && in->op != OP_submit)
+	if (in->raw_len && !takes_raw(in->op))
 		return err_set(err, EINVAL, "request '%s' takes no raw bytes",
 		               op_name(in->op));
 	return 0;
 }
 
-/* Only submissions, which have raw bytes, may be large. */
+/* Only requests with raw bytes beside them may be large. */
 static size_t max_values(const struct ask *ask)
 {
 	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;

@@ -234,6 +234,7 @@ void state_loaded(struct state *state, int64_t now)
 	for (uint32_t n = 0; n < state->nodes.n; n++)
 		if (state->nodes.node[n].drained)
 			node_tell_drain(state, n);
+	cron_loaded(state, now);
 }
 
 /* --- for the runners --------------------------------------------------- */

@@ -75,6 +75,7 @@ void state_free(struct state *state)
 	map_free(&state->waits.names);
 	deps_fini(&state->watches);
 	usage_free(state);
+	cron_free(state);
 	counts_free(state);
 	reserve_free(state);
 	free(state->alarms.heap);
@@ -251,7 +252,7 @@ bool state_is_dirty(const struct state *state)
 	return state->unwritten.njobs || state->unwritten.ngone ||
 	       state->unwritten.narrays || state->nodes.dirty ||
 	       state->queues.dirty || state->usages.dirty ||
-	       state->reservations.dirty;
+	       state->reservations.dirty || state->crons.is_dirty;
 }
 
 /* --- records ----------------------------------------------------------- */
@@ -350,6 +351,7 @@ void state_add_job(struct state *state, struct job *job)
 		link_array(state_array(state, job->array), job);
 	state_count(state, job, 1);
 	names_add(state, job);
+	cron_note_run(state, job);
 	state_touch(state, job);
 }
 
@@ -419,4 +421,5 @@ void state_committed(struct state *state)
 	free_attempts(&state->unwritten);
 	state->nodes.dirty = state->queues.dirty = false;
 	state->usages.dirty = state->reservations.dirty = false;
+	cron_committed(state);
 }

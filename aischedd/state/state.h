@@ -47,6 +47,7 @@ enum effect_kind {
 	EFFECT_RESUME,
 	EFFECT_RESIZE, /* to the tasks that it has when this is carried out */
 	EFFECT_FORGET,
+	EFFECT_CRON, /* job: an entry of recurring work of which a run is due */
 	EFFECT_ADOPT, /* tell the state of a job that is a Job of its cluster */
 	EFFECT_DRAIN  /* tell whether a node is drained */
 };

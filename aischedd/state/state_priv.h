@@ -12,6 +12,7 @@
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/depend.h"
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/life/evict.h"
@@ -67,6 +68,7 @@ struct state {
 	struct row_index rows;
 	struct alarm_heap alarms;
 	struct claim_list claims;
+	struct cron_table crons;
 
 	struct node_table nodes;
 	struct pool_table pools;

@@ -8,6 +8,7 @@
 
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/store/blob.h"
+#include "aischedd/store/cron.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/row.h"
 #include "libcommon/clock.h"
@@ -227,6 +228,7 @@ static int put_all(struct store *store, const struct state *state,
 	    put_jobs(store, state, &changes, err) < 0 ||
 	    put_attempts(store, state, &changes, err) < 0 ||
 	    put_arrays(store, &changes, err) < 0 ||
+	    cron_put(store, state, err) < 0 ||
 	    put_meta(store, &changes, err) < 0)
 		return -1;
 	if (changes.nodes && put_nodes(store, state, err) < 0)

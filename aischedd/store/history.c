@@ -15,6 +15,8 @@ static char *sql_of(const struct history_query *q)
 	if (q->id)
 		buf_printf(&sql, " AND %s",
 		           q->task == NO_TASK ? SQL_OF_JOB : SQL_OF_TASK);
+	if (q->cron)
+		buf_puts(&sql, " AND cron_id = ?9 AND cron_id > 0");
 	if (q->since != NO_TIME)
 		buf_puts(&sql, " AND end_time >= ?3");
 	if (q->until != NO_TIME)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/store/cron.h"
 #include "aischedd/store/row.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -49,7 +50,9 @@ static int load_meta(struct store *store, struct state *state, struct err *err)
 		sqlite3_reset(s.s);
 	}
 	if (more < 0 || result < 0 ||
-	    db_get_i64(&store->db, "SELECT coalesce(max(id), 0) FROM job",
+	    db_get_i64(&store->db,
+	               "SELECT coalesce(max(id), 0) FROM (SELECT max(id) AS id"
+	               " FROM job UNION ALL SELECT max(id) FROM cron)",
 	               &last, err) < 0)
 		return -1;
 	if (last < (int64_t)store->last_ran)
@@ -251,6 +254,8 @@ int store_load(struct store *store, struct state *state, int64_t now,
 		{ LOAD_QUEUES, "queue", load_queue },
 		{ LOAD_USAGE, "usage of queue", load_usage },
 		{ LOAD_RESERVATIONS, "reservation", load_reservation },
+		{ LOAD_CRON, "cron entry", cron_load },
+		{ LOAD_CRON_FILES, "cron file of uid", cron_load_file },
 		{ LOAD_ARRAYS, "array", load_array },
 		{ LOAD_JOBS, "job", load_job },
 	};

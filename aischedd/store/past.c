@@ -12,7 +12,8 @@ static int read_rows(struct db *db, const struct history_query *q,
 	const int64_t values[] = { (int64_t)q->id,   q->task,
 		                   q->since,         q->until,
 		                   q->after,         (int64_t)q->after_id,
-		                   q->after_attempt, (int64_t)q->limit };
+		                   q->after_attempt, (int64_t)q->limit,
+		                   (int64_t)q->cron };
 	int more;
 
 	for (int i = 0; i < (int)ARRAY_SIZE(values); i++)

@@ -14,6 +14,12 @@
 #include "aischedd/store/space.h"
 #include "libcommon/mem.h"
 
+#define CRON_COLUMNS                                                      \
+	"id, uid, gid, user, asked, script, env, schedule, zone, policy," \
+	" make_up, late, jitter, until_time, created_time, looked_time,"  \
+	" last_time, last_job, runs, skipped, missed, refused, paused,"   \
+	" imported, reason"
+
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
 	/* 13 is JOB_BOOT_FAIL, the last state. */
@@ -83,6 +89,14 @@ static const char *const fixed_sql[NSQL] = {
 			    " VALUES (?,?,?,?,?,?,?)",
 	[LOAD_RESERVATIONS] = "SELECT name, start_time, end_time, repeat,"
 			      " nodes, users, guests FROM reservation",
+	[PUT_CRON] = "INSERT OR REPLACE INTO cron (" CRON_COLUMNS ") VALUES ("
+		     "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[DEL_CRON] = "DELETE FROM cron WHERE id = ?",
+	[LOAD_CRON] = "SELECT " CRON_COLUMNS " FROM cron ORDER BY id",
+	[PUT_CRON_FILE] = "INSERT OR REPLACE INTO cron_file (uid, text)"
+			  " VALUES (?,?)",
+	[DEL_CRON_FILE] = "DELETE FROM cron_file WHERE uid = ?",
+	[LOAD_CRON_FILES] = "SELECT uid, text FROM cron_file",
 	[PAST_JOB] = "SELECT state, uid, start_time FROM job"
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"

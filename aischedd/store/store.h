@@ -71,6 +71,7 @@ struct history_query {
 	int64_t since, until; /* bounds of the end; NO_TIME: none */
 	uint64_t id;          /* this job, or all of this array; 0: any */
 	uint32_t task;        /* with id: only this task, or NO_TASK */
+	uint64_t cron;        /* runs of this recurring work; 0: any job */
 	int64_t after;        /* go on after this (end, id) */
 	uint64_t after_id;
 	int64_t after_attempt; /* of attempts: after is in milliseconds */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "libcommon/client/folder.h"
+#include "libcommon/cron/cron_rule.h"
 #include "libcommon/export.h"
 #include "libcommon/limits.h"
 #include "libcommon/paths.h"
@@ -200,6 +201,50 @@ static int make_token(char ret[33], struct err *err)
 	return 0;
 }
 
+int batch_check_cron(const struct submit *submit, struct err *err)
+{
+	const char *const *value = (const char *const *)&submit->cron;
+	const struct {
+		bool given;
+		const char *name;
+	} others[] = {
+		{ submit->wait, "wait" },
+		{ submit->follow, "follow" },
+		{ submit->spec.begin != SPEC_UNSET, "begin" },
+		{ submit->spec.deadline != SPEC_UNSET, "deadline" },
+		{ submit->spec.dependency != NULL, "dependency" },
+	};
+
+	for (size_t i = 0; !submit->cron.schedule && cron_fields[i]; i++)
+		if (value[i])
+			return err_set(err, EINVAL, "--%s goes with --cron",
+			               cron_fields[i]);
+	for (size_t i = 0; submit->cron.schedule && i < ARRAY_SIZE(others); i++)
+		if (others[i].given)
+			return err_set(err, EINVAL,
+			               "--%s does not go with --cron",
+			               others[i].name);
+	return 0;
+}
+
+json_t *batch_cron(const struct submit_cron *cron)
+{
+	const char *const *value = (const char *const *)cron;
+	json_t *set = json_object();
+
+	for (size_t i = 0; cron_fields[i]; i++)
+		if (value[i])
+			json_object_set_new(set, cron_fields[i],
+			                    json_string(value[i]));
+	return set;
+}
+
+static void add_cron(json_t *req, const struct submit_cron *cron)
+{
+	if (cron->schedule)
+		json_object_set_new(req, "cron", batch_cron(cron));
+}
+
 json_t *batch_send(struct retry *retry, const struct submit *submit,
                    struct buf *script, struct err *err)
 {
@@ -215,6 +260,7 @@ json_t *batch_send(struct retry *retry, const struct submit *submit,
 	                "script_len", (json_int_t)script_len, "env_len",
 	                (json_int_t)(script->len - script_len), "test_only",
 	                submit->test_only);
+	add_cron(req, &submit->cron);
 	answer = retry_call(retry, req, script, NULL, err);
 	json_decref(req);
 	return answer;

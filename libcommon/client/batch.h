@@ -38,6 +38,13 @@ int batch_complete(struct submit *submit, const struct batch_job *job,
 /* Check that the files of the job could be made; as folder_check(). */
 int batch_check_files(const struct submit *submit, struct err *err);
 
+/* Check that the options of recurring work go with the others. Fails with
+ * EINVAL. */
+int batch_check_cron(const struct submit *submit, struct err *err);
+
+/* Returns these options as the daemon takes them: {"cron": text, ...}. */
+json_t *batch_cron(const struct submit_cron *cron);
+
 /*
  * Send the job with its script, behind which the environment is put.  It is
  * submitted once, however often the connection is lost.

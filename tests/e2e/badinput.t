@@ -24,8 +24,7 @@ misuse "a bad constraint" "'a&&b'" aisub -C 'a&&b' --wrap true
 misuse "a bad signal" "'NOPE'" aisub --signal NOPE@10 --wrap true
 misuse "a bad moment" "'sometime'" aisub --begin sometime --wrap true
 misuse "an empty name" "job-name" aisub -J '' --wrap true
-misuse "what has no effect yet" "--cron: has no effect yet" \
-	aisub --cron x --wrap true
+misuse "a bad schedule" "'x' has 1 field," aisub --cron x --wrap true
 fails "a contradiction" 2 "give only one of --mem-per-task, --mem and" \
 	aisub --mem 1G --mem-per-cpu 1G --wrap true
 fails "more nodes than tasks" 2 "--nodes 2 is more than --tasks 1" \

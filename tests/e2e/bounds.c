@@ -206,6 +206,12 @@ static json_t *page(const char *sort, int limit, const char *after,
 	                     "login", "k", "x"))                               \
 	X(excerpt, json_pack("{s:s, s:s, s:i}", "op", "excerpt", "id", past,   \
 	                     "len", 65536))                                    \
+	X(crons, json_pack("{s:s, s:o, s:o, s:b}", "op", "crons", "users",     \
+	                   names(), "queues", names(), "all", 1))              \
+	X(crons, with_ids("crons", past_jobs))                                 \
+	X(cron, json_pack("{s:s, s:s, s:o}", "op", "cron", "action", "delete", \
+	                  "ids", past_jobs()))                                 \
+	X(cron_file, plain("cron_file"))                                       \
 	X(shutdown, NULL)
 
 static json_t *call(json_t *req, struct err *why)

@@ -1,7 +1,9 @@
 #!/bin/sh
-# The times of a schedule; no daemon is needed.
+# Recurring work: the times of a schedule, which need no daemon; entries.
 
-. "$top_srcdir/tests/e2e/lib.sh"
+# shellcheck disable=SC2016,SC2119 # wait_for and jobs expand their own variables
+. "$top_srcdir/tests/e2e/jobs.sh"
+
 
 next()
 {
@@ -53,7 +55,229 @@ fails "a path instead of a zone" 1 "not the name of a time zone" \
 	next @daily --tz ../../../etc/passwd
 fails "a bad count" 2 "--count" next @daily -n 0
 fails "a bad start" 2 "--from" next @daily --from yesterweek
-fails "another word" 2 "takes 'next SCHEDULE', not 'list'" \
-	aictl cron list x
+fails "another word" 2 "not 'lists'" aictl cron lists
+fails "no word" 2 "cron takes list, show" aictl cron
+fails "a word too much" 2 "cron list takes no words" aictl cron list x
+
+# --- entries, with a daemon ------------------------------------------------
+
+configure "cron { min_period = \"1s\" }$default_config"
+restart || bail "aischedd does not start"
+
+# ID KEY: of an entry
+entry()
+{
+	aictl cron show "$1" --json | jq -r ".$2"
+}
+
+# ID: the times of its runs, ended or not, one a line
+times_of()
+{
+	{
+		aiq --cron "$1" --json
+		aiq --cron "$1" --history --json
+	} | jq -r '.jobs[].cron_time' | sort -u
+}
+
+# ID N: it has had at least N runs
+has_runs()
+{
+	[ "$(entry "$1" runs)" -ge "$2" ]
+}
+
+# ID KEY LEAST
+has_at_least()
+{
+	[ "$(entry "$1" "$2")" -ge "$3" ]
+}
+
+id=$(aisub --parsable --cron '@every 2s' --wrap 'echo $AISCHED_CRON_TIME')
+ok "an entry runs again and again" wait_for has_runs "$id" 3
+aictl cron delete "$id"
+ok "its runs end" wait_for 'test -z "$(aiq -h -a)"'
+times=$(times_of "$id")
+is "each time has a run" "$(echo "$times" | wc -l)" \
+	"$(aiq -h --history --cron "$id" | wc -l)"
+is "2 s apart" "$(echo "$times" | awk 'n++ && $1 - last != 2; { last = $1 }')" ""
+fails "a deleted entry is gone" 1 "there is no cron entry $id" \
+	aictl cron show "$id"
+job=$(aiq -h --history --cron "$id" -o job_id | awk 'NR == 1 { print $1 }')
+is "the job has the time" "$(cat "slurm-$job.out")" \
+	"$(echo "$times" | sed -n 1p)"
+
+id=$(aisub --parsable --cron '@every 1s' --wrap 'exec sleep 1000')
+ok "times are skipped while a run goes on" wait_for has_at_least "$id" skipped 2
+is "there is one run" "$(entry "$id" runs)" 1
+like "and the reason is told" "$(aictl cron show "$id")" "had not ended"
+fails "nor does one start by hand" 1 "has not ended" aictl cron run "$id"
+fails "aicancel names the command for an entry" 1 "aictl cron delete $id" \
+	aicancel "$id"
+job=$(entry "$id" last_job_id)
+like "a run says whose it is" "$(aiq "$job")" "cron  *$id, for 20.* s late"
+aictl cron update "$id" cron-policy=replace
+ok "replace ends the run before" wait_for is_state "$job" CANCELLED
+aictl cron pause "$id"
+is "a paused entry has no next time" "$(entry "$id" next_time)" null
+is "and is paused" "$(entry "$id" state)" paused
+aictl cron delete --cancel "$id"
+ok "delete --cancel ends its runs" wait_for 'test -z "$(aiq -h -a)"'
+
+id=$(aisub --parsable --cron '@every 1s' --cron-policy allow -a 0-1 \
+	--wrap 'exec sleep 1000')
+ok "allow starts one beside the other" wait_for has_runs "$id" 2
+aictl cron delete --cancel "$id"
+ok "arrays end, too" wait_for 'test -z "$(aiq -h -a)"'
+
+id=$(aisub --parsable --hold --cron '@yearly' --wrap true)
+is "--hold makes a paused entry" "$(entry "$id" state)" paused
+job=$(aictl cron run "$id" | sed 's/.* //')
+ok "run starts one now" wait_for is_state "$job" COMPLETED
+is "which is a run of it" "$(aiq --json "$job" | jq '.jobs[0].cron_id')" "$id"
+aictl cron resume "$id"
+like "resume gives it a next time" "$(entry "$id" next_text)" "-01-01T00:00:00"
+is "the listing has it" "$(aictl cron list | awk 'NR == 2 { print $1, $5, $7 }')" \
+	"$id @yearly active"
+is "as JSON" "$(aictl cron list --json | jq -c '.cron[0] |
+	[.cron_id, .schedule, .policy, .runs, .imported]')" \
+	"[$id,\"@yearly\",\"forbid\",1,false]"
+aictl cron update "$id" 'cron=0 3 * * *' cron-tz=Asia/Tokyo name=other \
+	time=5 cron_until=2099-01-01
+like "update changes the schedule and its zone" "$(entry "$id" next_text)" \
+	"T03:00:00.09:00"
+is "and the request" "$(entry "$id" name)" other
+fails "a bad field" 1 "no field 'colour'" aictl cron update "$id" colour=red
+printf '#!/bin/sh\necho new script\n' >new.sh
+aictl cron update "$id" script=new.sh
+job=$(aictl cron run "$id" | sed 's/.* //')
+ok "a new script is run" wait_for is_state "$job" COMPLETED
+is "from then on" "$(cat "slurm-$job.out")" "new script"
+aictl cron delete "$id"
+
+# --- what is refused -------------------------------------------------------
+
+misuse "a time that no month has" "day of month" \
+	aisub --cron '0 0 30 2 *' --wrap true
+misuse "a macro that there is not" "@reboot" aisub --cron @reboot --wrap true
+fails "--wait" 2 "--wait does not go with --cron" \
+	aisub --cron @daily --wait --wrap true
+fails "--begin" 2 "--begin does not go with --cron" \
+	aisub --cron @daily --begin now+1h --wrap true
+fails "a policy alone" 2 "--cron-policy goes with --cron" \
+	aisub --cron-policy allow --wrap true
+misuse "a policy that there is not" "allow, forbid or replace" \
+	aisub --cron @daily --cron-policy all --wrap true
+misuse "too much jitter" "more than an hour" \
+	aisub --cron @daily --cron-jitter 2h --wrap true
+fails "a zone that there is not" 1 "/usr/share/zoneinfo/Mars/Base" \
+	aisub --cron @daily --cron-tz Mars/Base --wrap true
+fails "a request that can never run" 1 "" \
+	aisub --cron @daily -c 1000 --wrap true
+fails "an end before the first time" 1 "no time before that" \
+	aisub --cron @yearly --cron-until now+1s --wrap true
+fails "an unknown entry" 1 "there is no cron entry 999999" \
+	aictl cron pause 999999
+like "--test-only prints the next times" \
+	"$(aisub --cron @hourly --test-only --wrap true)" "next 20.*:00:00"
+is "and makes nothing" "$(aictl cron list --json)" '{"cron":[]}'
+
+# --- restarts --------------------------------------------------------------
+
+id=$(aisub --parsable --cron '@every 1s' --wrap true)
+skip=$(aisub --parsable --cron '@every 1h' --cron-missed skip --wrap true)
+until=$(aisub --parsable --cron '@every 1s' --cron-until now+2s --wrap true)
+wait_for has_runs "$id" 1
+n=3
+while [ "$n" -gt 0 ]; do
+	kill_daemon
+	start_daemon
+	wait_for has_runs "$id" "$(($(entry "$id" runs) + 1))"
+	n=$((n - 1))
+done
+ok "an entry goes when its end has come" wait_for \
+	"! aictl cron show $until"
+aictl cron pause "$id"
+wait_for 'test -z "$(aiq -h -a)"'
+is "over kill -9 no time ran twice" "$({
+	aiq --cron "$id" --history --json | jq -r '.jobs[].cron_time'
+} | sort | uniq -d)" ""
+is "and each run is counted" "$(aiq -h --cron "$id" --history | wc -l)" \
+	"$(entry "$id" runs)"
+is "other entries are still there" "$(entry "$skip" state)" active
+aictl cron delete "$id" "$skip"
+
+# --- files -----------------------------------------------------------------
+
+cat >file <<'END'
+# a comment
+CRON_TZ = Asia/Tokyo
+COLOUR="deep blue"
+#SCRON -J nightly
+#SCRON --cron-policy=allow
+0 3 * * * echo $COLOUR 100\%
+
+@every 1h true
+END
+is "a file makes entries" "$(aictl cron import file)" "2 made, 0 kept, 0 deleted"
+ids=$(aictl cron list --json | jq -c '[.cron[].cron_id]')
+is "again it keeps them" "$(aictl cron import - <file)" "0 made, 2 kept, 0 deleted"
+is "with their ids" "$(aictl cron list --json | jq -c '[.cron[].cron_id]')" "$ids"
+aictl cron -l >printed
+ok "print gives the file back" cmp file printed
+first=$(echo "$ids" | jq '.[0]')
+is "options and variables count for what is below" "$(aictl cron list --json |
+	jq -c '.cron[0] | [.name, .policy, .time_zone, .imported]')" \
+	'["nightly","allow","Asia/Tokyo",true]'
+job=$(aictl cron run "$first" | sed 's/.* //')
+wait_for is_state "$job" COMPLETED
+is "the command has the environment" "$(cat "$(aiq --json "$job" |
+	jq -r '.jobs[0].output')")" "deep blue 100%"
+rm -f "$(aiq --json "$job" | jq -r '.jobs[0].output')"
+printf '0 3 * * * true\n0 99 * * * true\n5 * * * * a %% b\n' >bad
+run aictl cron import bad
+is "a bad file is refused" "$rc" 1
+like "with each mistake" "$err" "bad:2: .*hour"
+like "and its line" "$err" "bad:3: .*crontab"
+is "nothing has changed" "$(aictl cron list --json | jq -c '[.cron[].cron_id]')" \
+	"$ids"
+printf '0 3 * * * true\n#SCRON -q none\n0 4 * * * true\n' >bad
+run aictl cron import bad
+like "what the daemon refuses has its line" "$err" "^bad:3: .*none"
+is "edit runs the editor" "$(EDITOR="sed -i s/every.1h/daily/" aictl cron -e)" \
+	"1 made, 1 kept, 1 deleted"
+EDITOR="sed -i s/daily/fortnightly/" run aictl cron edit </dev/null
+is "a mistake keeps the copy" "$rc" 1
+copy=$(echo "$err" | sed -n "s/.*your copy is '\(.*\)'.*/\1/p")
+ok "which it names" grep -q fortnightly "$copy"
+rm -f "$copy"
+aisub --quiet --cron @daily --wrap true
+is "clear takes what was imported" "$(aictl cron -r)" "0 made, 0 kept, 2 deleted"
+is "and nothing else" "$(aictl cron list --json | jq '.cron | length')" 1
+fails "then there is no file" 1 "there is no file" aictl cron print
+
+# --- limits, queues --------------------------------------------------------
+
+configure "cron { min_period = \"1s\"  max_per_user = 2 }
+queue a { }
+queue b { }
+default_queue = a
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
+aictl reload
+id=$(aisub --parsable -q b --cron '@every 1s' --wrap true)
+fails "a user may have so many" 1 "cron.max_per_user" \
+	aisub --cron @daily --wrap true
+wait_for has_runs "$id" 1
+aictl queue close b
+ok "a closed queue refuses runs" wait_for has_at_least "$id" refused 1
+like "and the entry says so" "$(entry "$id" reason_text)" "closed"
+aictl queue open b
+refused=$(entry "$id" runs)
+ok "until it is open again" wait_for has_runs "$id" "$((refused + 1))"
+
+metrics=$(aictl metrics)
+like "metrics count entries" "$metrics" 'aisched_cron_entries{state="active"} 2'
+like "and runs" "$metrics" "aisched_cron_runs_total [1-9]"
+like "and what had none" "$metrics" \
+	'aisched_cron_skipped_total{why="refused"} [1-9]'
 
 done_testing

@@ -15,7 +15,6 @@ cd "$top_srcdir" || exit 1
 # plans knows the snapshot and the plan, so it shares no code with the planner.
 layers='
 libcommon
-libcommon/cron            libcommon
 libcommon/client          libcommon
 aischedd/sched            libcommon
 aischedd/sched/text       libcommon aischedd/sched
@@ -29,14 +28,14 @@ aischedd/run/kube/client  libcommon
 aischedd/run/kube/object  libcommon aischedd/run aischedd/run/shepherd aischedd/run/kube/client
 aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/run/kube/client aischedd/run/kube/object
 aischedd/rpc              libcommon
-aischedd/op               libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
+aischedd/op               libcommon aischedd aischedd/rpc/ident.h aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/op/adopt.h aischedd/op/audit.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/op/adopt.h aischedd/op/audit.h aischedd/op/cron_run.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon libcommon/client
 aiq                       libcommon libcommon/client
 aicancel                  libcommon libcommon/client
-aictl                     libcommon libcommon/cron libcommon/client
+aictl                     libcommon libcommon/client
 slurm                     libcommon libcommon/client
 web                       libcommon'
 

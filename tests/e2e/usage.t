@@ -65,7 +65,7 @@ check 1 "cannot reach aischedd" aicancel x 12
 check 1 "cannot reach aischedd" aicancel --all
 
 check 2 "unknown command 'foo'" aictl foo
-check 2 "cron takes next SCHEDULE" aictl cron list
+check 2 "cron takes list, show" aictl cron
 check 2 "unknown command 'crom'" aictl crom list
 check 2 "hold takes JOB..." aictl hold
 check 2 "reload takes no arguments" aictl reload now

@@ -427,6 +427,27 @@ static bool step_umask(const struct env_of *e, struct buf *out)
 	return true;
 }
 
+/* The next four are set in runs of recurring work. */
+static bool cron_id(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->cron_id);
+}
+
+static bool cron_time(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->cron_time);
+}
+
+static bool cron_last(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->cron_last);
+}
+
+static bool cron_missed(const struct env_of *e, struct buf *out)
+{
+	return echo(out, e->order->job.spec->cron_missed);
+}
+
 #define TWIN(name, fn)                             \
 	{                                          \
 		"AISCHED_" name, "SLURM_" name, fn \
@@ -498,6 +519,10 @@ static const struct env_var {
 	TWIN("LAUNCH_NODE_IPADDR", step_address),
 	TWIN("DISTRIBUTION", step_distribution),
 	TWIN("UMASK", step_umask),
+	{ "AISCHED_CRON_ID", NULL, cron_id },
+	{ "AISCHED_CRON_TIME", NULL, cron_time },
+	{ "AISCHED_CRON_LAST", NULL, cron_last },
+	{ "AISCHED_CRON_MISSED", NULL, cron_missed },
 	{ "CUDA_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "ROCR_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "GPU_DEVICE_ORDINAL", NULL, visible_gpus },

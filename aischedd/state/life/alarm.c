@@ -30,7 +30,8 @@ static void drop_stale_alarms(struct state *state)
 	state->alarms.n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (!state->alarms.heap[i].job ||
-		    state_job(state, state->alarms.heap[i].job))
+		    state_job(state, state->alarms.heap[i].job) ||
+		    state_cron(state, state->alarms.heap[i].job))
 			push(state, state->alarms.heap[i]);
 }
 
@@ -157,9 +158,12 @@ void state_tick(struct state *state, int64_t now)
 	       steps_so_far < until) {
 		uint64_t id = pop_alarm(state).job;
 		struct job *job = state_job(state, id);
+		struct cron_entry *cron = job ? NULL : state_cron(state, id);
 
 		if (!id)
 			state_replan(state);
+		else if (cron)
+			cron_tick(state, cron, now);
 		else if (job && !job_state_is_final(job->state))
 			tick_job(state, job, now);
 		steps_add(10);

@@ -12,7 +12,7 @@ struct state;
 
 struct alarm {
 	int64_t at;
-	uint64_t job; /* 0: a new plan is due */
+	uint64_t job; /* or an entry of recurring work; 0: a new plan is due */
 };
 
 struct alarm_heap {

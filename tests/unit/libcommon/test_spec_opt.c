@@ -152,10 +152,14 @@ static const struct {
 	{ "a bad dependency", "", "", "#AISUB -d after:x\n",
 	  "!s:1: --dependency: bad dependency*" },
 	{ "a grace without end", "grace=UNLIMITED", "", "", "!--grace: *" },
-	{ "no effect yet", "cron=x", "", "",
-	  "!--cron: has no effect yet in this version" },
-	{ "no effect yet, in a script", "", "", "#SBATCH --cron x\n",
-	  "!s:1: --cron: has no effect yet in this version" },
+	{ "a bad schedule", "cron=x", "", "",
+	  "!--cron: 'x' has 1 field, not 5*" },
+	{ "a bad schedule, in a script", "", "", "#AISUB --cron '60 * * * *'\n",
+	  "!s:1: --cron: minute '60'*" },
+	{ "a bad policy", "cron-policy=maybe", "", "",
+	  "!--cron-policy: bad policy 'maybe': use allow, forbid or replace" },
+	{ "a jitter without end", "cron-jitter=2h", "", "",
+	  "!--cron-jitter: '2h' is more than an hour" },
 };
 /* clang-format on */
 
@@ -274,16 +278,24 @@ START_TEST(behaviour)
 }
 END_TEST
 
-/* Options that have no effect yet are not shown. */
-START_TEST(shown_options)
+/* Each option of recurring work is one field, and the first place wins. */
+START_TEST(recurring_work)
 {
-	static const char *const hidden[] = { "cron", "cron-policy" };
+	struct places p;
+	struct err err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
-		const struct opt *opt = opt_find(spec_opts, hidden[i]);
-
-		ck_assert_msg(opt && !opt->help, "%s", hidden[i]);
-	}
+	places_init(&p);
+	ck_assert_int_eq(take(&p, "cron-jitter=5m", "",
+	                      "#AISUB --cron @daily --cron-jitter=9m\n"
+	                      "#AISUB --cron-tz=UTC\n"
+	                      "#SBATCH --cron=@hourly\n",
+	                      &err),
+	                 0);
+	ck_assert_str_eq(p.submit.cron.schedule, "@daily");
+	ck_assert_str_eq(p.submit.cron.jitter, "5m");
+	ck_assert_str_eq(p.submit.cron.tz, "UTC");
+	ck_assert_ptr_null(p.submit.cron.policy);
+	places_fini(&p);
 }
 END_TEST
 
@@ -293,5 +305,5 @@ SUITE(spec_opt)
 	tcase_add_loop_test(tc, warning_case, 0, ARRAY_SIZE(warned));
 	tcase_add_test(tc, whose_script_it_is);
 	tcase_add_test(tc, behaviour);
-	tcase_add_test(tc, shown_options);
+	tcase_add_test(tc, recurring_work);
 }

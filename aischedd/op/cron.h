@@ -1,0 +1,23 @@
+/*
+ * cron.h - recurring work: its requests, and its runs
+ */
+#ifndef AISCHEDD_OP_CRON_H
+#define AISCHEDD_OP_CRON_H
+
+#include "aischedd/op/op.h"
+#include "aischedd/state/life/cron.h"
+
+/* Returns an entry as aictl shows it; full: with its next times. */
+json_t *cron_json(struct daemon *d, const struct cron_entry *entry, bool full);
+
+/* Returns the next times of a rule that is checked: [{time, unix}]. */
+json_t *cron_next_json(struct daemon *d, const struct cron_rule *rule);
+
+/* Read a rule from {"cron": text, ...}, whose texts are borrowed. Fails with
+ * EINVAL, naming the field. */
+int cron_read_rule(struct cron_rule *ret, json_t *set, struct err *err);
+
+/* Check that a request can recur: nothing in it may name a moment. */
+int cron_check_spec(const struct spec *spec, struct err *err);
+
+#endif

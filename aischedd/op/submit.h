@@ -1,0 +1,16 @@
+/*
+ * submit.h - whether the daemon takes a request
+ */
+#ifndef AISCHEDD_OP_SUBMIT_H
+#define AISCHEDD_OP_SUBMIT_H
+
+#include "aischedd/op/op.h"
+#include "libcommon/spec.h"
+
+/* Check one request of this user and change nothing. *ahead: jobs of the same
+ * message that were checked before. Fails as state_check_submit(). */
+int submit_check_one(struct daemon *d, const struct peer *peer,
+                     const struct spec *spec, uint64_t *ahead,
+                     uint32_t *ret_queue, struct err *err);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * cron.h - recurring work: its entries, and what is due of them
+ *
+ * An entry is a request with a schedule; each of its runs is a job of its own.
+ * When a time comes, an alarm leaves EFFECT_CRON: the daemon asks who the owner
+ * is by now, checks the request as for any submission, and calls
+ * state_cron_take() and state_submit() in one turn. So the job and the mark of
+ * the entry are in one commit, and each time has exactly one run.
+ *
+ * A state of an entry: paused (by a user), blocked (its zone, queue or owner is
+ * gone; `blocked` says why), or active.
+ */
+#ifndef AISCHEDD_STATE_LIFE_CRON_H
+#define AISCHEDD_STATE_LIFE_CRON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/cron/cron_rule.h"
+#include "libcommon/cron/schedule.h"
+#include "libcommon/err.h"
+#include "libcommon/map.h"
+#include "libcommon/spec.h"
+
+struct job;
+struct state;
+
+/* Reasons why a time had no run, as entries and metrics count them. */
+enum cron_skip {
+	CRON_SKIP_OVERLAP, /* an earlier run had not ended */
+	CRON_SKIP_LATE,    /* further back than --cron-late */
+	CRON_SKIP_MISSED,
+	CRON_SKIP_REFUSED, /* the daemon would not take the request */
+	CRON_SKIP_LIMIT,   /* cron.max_runs have not ended */
+	CRON_SKIPS
+};
+
+struct cron_entry {
+	struct cron_entry *prev, *next; /* all, in order of their ids */
+	uint64_t id;
+	uint32_t uid, gid, user; /* user: index in the state */
+	int64_t script, env;     /* ids of blobs in the store */
+	char *packed;            /* spec_pack() */
+	struct cron_rule rule;   /* its texts are the entry's own */
+	struct schedule schedule;
+	int64_t created;
+	int64_t looked;  /* all times up to this one are over */
+	int64_t next_at; /* when the next run is due, or NO_TIME */
+	int64_t last;    /* the time of the last run, or NO_TIME */
+	uint64_t last_job;
+	uint64_t runs, skipped, missed, refused;
+	bool paused, imported;
+	bool asking;   /* its owner is being asked for */
+	bool is_dirty; /* to be written */
+	char *blocked; /* why, or NULL */
+	char *reason;  /* why the last time had no run, or NULL */
+	uint64_t *run; /* jobs and arrays; some may have ended */
+	size_t nruns, run_cap;
+};
+
+/* The file that made a user's imported entries. */
+struct cron_file {
+	uint32_t uid;
+	int64_t text; /* id of a blob; 0: there is none */
+	bool is_dirty;
+};
+
+struct cron_table {
+	struct map by_id;
+	struct cron_entry *first, *last;
+	size_t n;
+	uint64_t *gone; /* ids to be deleted from the store */
+	size_t ngone, gone_cap;
+	struct cron_file *file;
+	size_t nfiles, file_cap;
+	bool is_dirty; /* some entries or files are */
+	const struct zone *(*zone)(const char *name, struct err *err,
+	                           void *arg);
+	void *zone_arg;
+	uint64_t runs, skips[CRON_SKIPS]; /* since the daemon began */
+};
+
+/* The parts of a new entry; texts and rule are copied. */
+struct cron_ask {
+	uint32_t uid, gid;
+	const char *user;
+	const struct spec *spec;
+	int64_t script, env;
+	const struct cron_rule *rule;
+	bool paused, imported;
+};
+
+/* Where time zones come from; call it before the first entry. */
+void state_cron_zones(struct state *state,
+                      const struct zone *(*fn)(const char *name,
+                                               struct err *err, void *arg),
+                      void *arg);
+
+struct cron_entry *state_cron(const struct state *state, uint64_t id);
+struct cron_entry *state_first_cron(const struct state *state);
+const struct cron_table *state_cron_table(const struct state *state);
+
+/* Returns the zone of an entry. Fails as zones_get(). */
+const struct zone *state_cron_zone(const struct state *state,
+                                   const struct cron_rule *rule,
+                                   struct err *err);
+
+/* Returns by how much each of its runs is later, for jitter. */
+int64_t state_cron_shift(const struct state *state,
+                         const struct cron_entry *entry);
+
+/* Check a rule, and that one more entry of this user is allowed if `more`.
+ * Fails with EINVAL, ENOENT or EAGAIN. */
+int state_cron_check(const struct state *state, const struct cron_rule *rule,
+                     uint32_t uid, uint32_t more, int64_t now, struct err *err);
+
+/* Check that a user may have this many more. Fails with EAGAIN. */
+int state_cron_check_count(const struct state *state, uint32_t uid,
+                           uint32_t more, struct err *err);
+
+struct cron_entry *state_cron_add(struct state *state,
+                                  const struct cron_ask *ask, uint64_t id,
+                                  int64_t now);
+
+/* Replace request and rule; blobs stay if they are 0. The rule may borrow from
+ * that of the entry. */
+void state_cron_change(struct state *state, struct cron_entry *entry,
+                       const struct spec *spec, const struct cron_rule *rule,
+                       int64_t script, int64_t env, int64_t now);
+void state_cron_pause(struct state *state, struct cron_entry *entry,
+                      bool paused, int64_t now);
+/* Delete it; its runs stay. */
+void state_cron_remove(struct state *state, struct cron_entry *entry);
+
+/* --- when its time has come --------------------------------------------- */
+
+/* Get its runs that have not ended: jobs and arrays; borrowed until the next
+ * call. */
+size_t state_cron_live(struct state *state, struct cron_entry *entry,
+                       const uint64_t **ret);
+
+/*
+ * Take what is due: all times up to now are over then, whether they run or not.
+ * Returns true if there is a run for the time *ret. up_since: when the daemon
+ * began.
+ */
+bool state_cron_take(struct state *state, struct cron_entry *entry,
+                     int64_t up_since, int64_t now, int64_t *ret);
+
+/* Note what became of it: a job, or why there is none. */
+void state_cron_ran(struct state *state, struct cron_entry *entry, uint64_t job,
+                    int64_t time);
+void state_cron_refused(struct state *state, struct cron_entry *entry,
+                        const char *why);
+
+/* The owner could not be asked for: look again then. */
+void state_cron_later(struct state *state, struct cron_entry *entry,
+                      int64_t at);
+
+/* Its owner is gone; NULL: is there. */
+void state_cron_block(struct state *state, struct cron_entry *entry,
+                      const char *why);
+
+/* Put the time of a run, and of the one before, into its request. */
+void state_cron_spec(const struct state *state, const struct cron_entry *entry,
+                     int64_t time, struct spec *spec);
+
+/* The configuration or a zone has changed: work out what is next again. */
+void state_cron_recheck(struct state *state, int64_t now);
+
+/* --- files -------------------------------------------------------------- */
+
+int64_t state_cron_file(const struct state *state, uint32_t uid);
+void state_cron_set_file(struct state *state, uint32_t uid, int64_t text);
+
+/* --- for the store ------------------------------------------------------ */
+
+/* Add an entry, whose rule has the texts of the caller; *entry becomes NULL.
+ * Fails with EINVAL. */
+int state_load_cron(struct state *state, struct cron_entry **entry,
+                    struct err *err);
+void state_load_cron_file(struct state *state, uint32_t uid, int64_t text);
+
+/* --- for this folder ---------------------------------------------------- */
+
+void cron_free(struct state *state);
+void cron_committed(struct state *state);
+/* Set all alarms, when all is loaded. */
+void cron_loaded(struct state *state, int64_t now);
+/* An alarm of the entry. */
+void cron_tick(struct state *state, struct cron_entry *entry, int64_t now);
+/* A job came that may be a run. */
+void cron_note_run(struct state *state, const struct job *job);
+
+#endif

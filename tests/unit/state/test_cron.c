@@ -1,0 +1,458 @@
+/* test_cron.c - recurring work: what is due, and what becomes of it */
+#include "aischedd/state/life/cron.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "aischedd/state/life/alarm.h"
+#include "libcommon/cron/zones.h"
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+enum { HOUR = 3600, DAY = 24 * HOUR, NOTHING = -1 };
+
+static const char conf[] = "cron { min_period = \"1s\" max = 5 "
+			   "max_per_user = 3 max_runs = 3 }\n" WORLD_CONF;
+
+/* A world with zones, in which time goes by. */
+struct cron_world {
+	struct world w;
+	struct zones *zones;
+	bool zone_is_gone;
+	int64_t up_since;
+};
+
+static const struct zone *get_zone(const char *name, struct err *err, void *arg)
+{
+	struct cron_world *c = arg;
+
+	if (c->zone_is_gone) {
+		err_set(err, ENOENT, "zone '%s' is gone", name);
+		return NULL;
+	}
+	return zones_get(c->zones, name, err);
+}
+
+static void cron_world_init(struct cron_world *c, int64_t now)
+{
+	*c = (struct cron_world){ .zones = zones_new(), .up_since = now };
+	world_with_node(&c->w, conf);
+	c->w.now = now;
+	state_cron_zones(c->w.state, get_zone, c);
+}
+
+static void cron_world_fini(struct cron_world *c)
+{
+	world_fini(&c->w);
+	zones_free(c->zones);
+}
+
+/* Make an entry from options: "cron=@hourly", "cron-tz=UTC", ..., NULL; all
+ * others are those of its runs. */
+static struct cron_entry *add(struct cron_world *c, const char *options,
+                              const char *const *rule_text)
+{
+	struct spec spec = world_spec(&c->w, options);
+	struct cron_rule rule;
+	struct cron_ask ask = { .uid = c->w.who.uid,
+		                .gid = c->w.who.gid,
+		                .user = c->w.who.user,
+		                .spec = &spec,
+		                .script = 1,
+		                .env = 2,
+		                .rule = &rule };
+
+	cron_rule_init(&rule);
+	cron_rule_set(&rule, "cron-tz", "UTC", c->w.now, NULL);
+	for (; *rule_text; rule_text += 2)
+		ck_assert_msg(cron_rule_set(&rule, rule_text[0], rule_text[1],
+		                            c->w.now, &c->w.err) == 0,
+		              "%s", c->w.err.text);
+	if (state_cron_check(c->w.state, &rule, ask.uid, 1, c->w.now,
+	                     &c->w.err) < 0)
+		return NULL;
+	return state_cron_add(c->w.state, &ask, state_take_ids(c->w.state, 1),
+	                      c->w.now);
+}
+
+#define ADD(c, options, ...) \
+	add(c, options, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Whether its owner is to be asked for, as the daemon would do. */
+static bool asks(struct cron_world *c, const struct cron_entry *e)
+{
+	const struct effect *effect;
+	size_t n;
+	bool found = false;
+
+	state_tick(c->w.state, c->w.now);
+	n = state_take_effects(c->w.state, &effect);
+	for (size_t i = 0; i < n; i++)
+		found |=
+		    effect[i].kind == EFFECT_CRON && effect[i].job == e->id;
+	return found;
+}
+
+/* Submit the job of a time; returns its id. */
+static uint64_t start(struct cron_world *c, struct cron_entry *e, int64_t time)
+{
+	uint64_t id = state_take_ids(c->w.state, 1);
+	struct spec spec;
+
+	spec_unpack(&spec, e->packed);
+	state_cron_spec(c->w.state, e, time, &spec);
+	state_submit(c->w.state, &spec, &c->w.who, 0, 1, 2, id, c->w.now);
+	state_cron_ran(c->w.state, e, id, time);
+	return id;
+}
+
+/* Go to a time; returns that for which there is a run then, or NOTHING. */
+static int64_t at(struct cron_world *c, struct cron_entry *e, int64_t now)
+{
+	int64_t time;
+
+	c->w.now = now;
+	if (!asks(c, e) ||
+	    !state_cron_take(c->w.state, e, c->up_since, now, &time))
+		return NOTHING;
+	start(c, e, time);
+	return time;
+}
+
+START_TEST(each_time_once)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", "cron-policy", "allow");
+	ck_assert_int_eq(state_next_tick(c.w.state), HOUR);
+	ck_assert_int_eq(at(&c, e, HOUR - 1), NOTHING);
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	ck_assert_int_eq(at(&c, e, HOUR), NOTHING);
+	ck_assert_int_eq(state_next_tick(c.w.state), 2 * HOUR);
+	ck_assert_int_eq(at(&c, e, 2 * HOUR + 5), 2 * HOUR);
+	ck_assert_uint_eq(e->runs, 2);
+	ck_assert_uint_eq(e->missed, 0);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(asked_once_at_a_time)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+	int64_t time;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly");
+	c.w.now = HOUR;
+	ck_assert(asks(&c, e));
+	state_cron_recheck(c.w.state, HOUR + 1);
+	ck_assert(!asks(&c, e));
+	/* The name service did not answer: later. */
+	state_cron_later(c.w.state, e, HOUR + 10);
+	c.w.now = HOUR + 9;
+	ck_assert(!asks(&c, e));
+	c.w.now = HOUR + 10;
+	ck_assert(asks(&c, e));
+	ck_assert(state_cron_take(c.w.state, e, 0, HOUR + 10, &time));
+	ck_assert_int_eq(time, HOUR);
+	cron_world_fini(&c);
+}
+END_TEST
+
+/* The clock of Berlin goes forward on 28 March 2027 and back on 31 October. */
+START_TEST(over_changes_of_the_clock)
+{
+	static const struct {
+		const char *schedule;
+		int64_t from;
+		int64_t runs[4];
+	} cases[] = {
+		{ "30 2 * * *", 1806145200, { 1806195600, 1806280200 } },
+		{ "30 2 * * *", 1824880000, { 1824942600, 1825032600 } },
+		{ "0 * * * *", 1806190000, { 1806192000, 1806195600 } },
+		{ "0 2 * * *", 1824937199, { 1824940800, 1825030800 } },
+		{ "*/30 2 * * *",
+		  1824940799,
+		  { 1824940800, 1824942600, 1824944400, 1824946200 } },
+	};
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, cases[_i].from);
+	e = ADD(&c, "", "cron", cases[_i].schedule, "cron-tz", "Europe/Berlin",
+	        "cron-policy", "allow");
+	for (int i = 0; i < 4 && cases[_i].runs[i]; i++) {
+		int64_t run = cases[_i].runs[i];
+
+		ck_assert_int_eq(e->next_at, run);
+		ck_assert_int_eq(at(&c, e, run - 1), NOTHING);
+		ck_assert_int_eq(at(&c, e, run), run);
+		world_run(&c.w);
+		world_end(&c.w, e->last_job, 0);
+		world_commit(&c.w);
+	}
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(the_clock_jumps)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", "cron-policy", "allow");
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	/* Forward: the latest time runs, the others are counted. */
+	ck_assert_int_eq(at(&c, e, 9 * HOUR + 600), 9 * HOUR);
+	ck_assert_uint_eq(e->missed, 7);
+	/* Back: no time runs twice. */
+	ck_assert_int_eq(at(&c, e, 2 * HOUR), NOTHING);
+	ck_assert_int_eq(at(&c, e, 9 * HOUR), NOTHING);
+	ck_assert_int_eq(at(&c, e, 10 * HOUR), 10 * HOUR);
+	ck_assert_uint_eq(e->runs, 3);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(missed_times)
+{
+	static const struct {
+		const char *field, *value;
+		int64_t run;
+		uint64_t missed;
+	} cases[] = {
+		{ "cron-missed", "run", 5 * HOUR, 3 },
+		{ "cron-missed", "skip", NOTHING, 4 },
+		{ "cron-late", "9m", NOTHING, 4 },
+		{ "cron-late", "11m", 5 * HOUR, 3 },
+	};
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", cases[_i].field, cases[_i].value,
+	        "cron-policy", "allow");
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	c.up_since = 5 * HOUR + 600; /* the daemon was away */
+	ck_assert_int_eq(at(&c, e, 5 * HOUR + 600), cases[_i].run);
+	ck_assert_uint_eq(e->missed, cases[_i].missed);
+	/* The next one is a time as any other. */
+	ck_assert_int_eq(at(&c, e, 6 * HOUR), 6 * HOUR);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(runs_are_told_which_times_they_stand_for)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+	struct spec spec;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", "cron-policy", "allow");
+	spec_unpack(&spec, e->packed);
+	state_cron_spec(c.w.state, e, HOUR, &spec);
+	ck_assert_int_eq(spec.cron_id, (int64_t)e->id);
+	ck_assert_int_eq(spec.cron_time, HOUR);
+	ck_assert_int_eq(spec.cron_last, SPEC_UNSET);
+	ck_assert_int_eq(spec.cron_missed, 0);
+	state_cron_ran(c.w.state, e, 7, HOUR);
+	state_cron_spec(c.w.state, e, 5 * HOUR, &spec);
+	ck_assert_int_eq(spec.cron_last, HOUR);
+	ck_assert_int_eq(spec.cron_missed, 3);
+	cron_world_fini(&c);
+}
+END_TEST
+
+/* Each state of the earlier run, by steps of world_play(), and whether forbid
+ * lets the next one start. */
+static const struct {
+	const char *name, *options;
+	const char *step[4];
+	bool runs;
+} overlaps[] = {
+	{ "pending", "cpus-per-task=4 hold", { "plan" }, false },
+	{ "running", "", { "run" }, false },
+	{ "suspended", "", { "run", "operator", "suspend 2" }, false },
+	{ "completing", "", { "run", "cancel 2" }, false },
+	{ "completed", "", { "run", "end 2 0", "commit" }, true },
+	{ "failed", "", { "run", "end 2 1" }, true },
+	{ "an array", "array=0-1", { "run" }, false },
+};
+
+START_TEST(forbid)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, overlaps[_i].options, "cron", "@hourly");
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	world_play(&c.w, overlaps[_i].name, overlaps[_i].step);
+	ck_assert_int_eq(at(&c, e, 2 * HOUR),
+	                 overlaps[_i].runs ? 2 * HOUR : NOTHING);
+	ck_assert_uint_eq(e->skipped, !overlaps[_i].runs);
+	ck_assert(!e->reason == overlaps[_i].runs);
+	if (e->reason)
+		ck_assert_str_eq(e->reason,
+		                 "skipped 1970-01-01T02:00:00+00:00: job 2 had "
+		                 "not ended");
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(allow_has_a_limit)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+	const uint64_t *run;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "hold", "cron", "@hourly", "cron-policy", "allow");
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	ck_assert_int_eq(at(&c, e, 2 * HOUR), 2 * HOUR);
+	ck_assert_int_eq(at(&c, e, 3 * HOUR), 3 * HOUR);
+	ck_assert_int_eq(at(&c, e, 4 * HOUR), NOTHING);
+	ck_assert_uint_eq(e->skipped, 1);
+	ck_assert_uint_eq(state_cron_table(c.w.state)->skips[CRON_SKIP_LIMIT],
+	                  1);
+	ck_assert_uint_eq(state_cron_live(c.w.state, e, &run), 3);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(replace_always_runs)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "hold", "cron", "@hourly", "cron-policy", "replace");
+	for (int i = 1; i < 5; i++)
+		ck_assert_int_eq(at(&c, e, i * HOUR), i * HOUR);
+	ck_assert_uint_eq(e->skipped, 0);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(a_pause_is_not_made_up_for)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", "cron-policy", "allow");
+	state_cron_pause(c.w.state, e, true, 1000);
+	ck_assert_int_eq(at(&c, e, 3 * HOUR), NOTHING);
+	state_cron_pause(c.w.state, e, false, 3 * HOUR + 1);
+	ck_assert_int_eq(at(&c, e, 3 * HOUR + 2), NOTHING);
+	ck_assert_int_eq(at(&c, e, 4 * HOUR), 4 * HOUR);
+	ck_assert_uint_eq(e->missed, 0);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(it_goes_when_its_end_has_come)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+	uint64_t id;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", "cron-until", "@7200", "cron-policy",
+	        "allow");
+	id = e->id;
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	ck_assert_int_eq(at(&c, e, 2 * HOUR), 2 * HOUR);
+	ck_assert_ptr_nonnull(state_cron(c.w.state, id));
+	state_tick(c.w.state, 2 * HOUR + 1);
+	ck_assert_ptr_null(state_cron(c.w.state, id));
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(a_zone_goes_and_comes_back)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly", "cron-policy", "allow");
+	c.zone_is_gone = true;
+	state_cron_recheck(c.w.state, 1000);
+	ck_assert_str_eq(e->blocked, "zone 'UTC' is gone");
+	ck_assert_int_eq(at(&c, e, 3 * HOUR), NOTHING);
+	c.zone_is_gone = false;
+	state_cron_recheck(c.w.state, 3 * HOUR + 1);
+	ck_assert_ptr_null(e->blocked);
+	c.w.now = 3 * HOUR + 1;
+	ck_assert_int_eq(e->next_at, HOUR);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(a_refusal_is_told)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+	int64_t time;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly");
+	c.w.now = HOUR;
+	ck_assert(asks(&c, e));
+	ck_assert(state_cron_take(c.w.state, e, 0, HOUR, &time));
+	state_cron_refused(c.w.state, e, "queue 'batch' is closed");
+	ck_assert_uint_eq(e->refused, 1);
+	ck_assert_str_eq(e->reason, "queue 'batch' is closed");
+	/* Only at the next time again. */
+	ck_assert_int_eq(at(&c, e, 2 * HOUR - 1), NOTHING);
+	ck_assert_int_eq(at(&c, e, 2 * HOUR), 2 * HOUR);
+	ck_assert_ptr_null(e->reason);
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(limits)
+{
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	for (int i = 0; i < 3; i++)
+		ck_assert_ptr_nonnull(ADD(&c, "", "cron", "@hourly"));
+	ck_assert_ptr_null(ADD(&c, "", "cron", "@hourly"));
+	ck_assert_str_eq(c.w.err.text,
+	                 "you would have 4 cron entries, and a user may have 3 "
+	                 "(cron.max_per_user): delete some");
+	c.w.who.uid++;
+	ck_assert_ptr_nonnull(ADD(&c, "", "cron", "@hourly"));
+	ck_assert_ptr_nonnull(ADD(&c, "", "cron", "@hourly"));
+	ck_assert_ptr_null(ADD(&c, "", "cron", "@hourly"));
+	ck_assert_str_eq(c.w.err.text,
+	                 "there are 5 cron entries, and 5 may be there "
+	                 "(cron.max)");
+	cron_world_fini(&c);
+}
+END_TEST
+
+SUITE(cron)
+{
+	tcase_add_test(tc, each_time_once);
+	tcase_add_test(tc, asked_once_at_a_time);
+	tcase_add_loop_test(tc, over_changes_of_the_clock, 0, 5);
+	tcase_add_test(tc, the_clock_jumps);
+	tcase_add_loop_test(tc, missed_times, 0, 4);
+	tcase_add_test(tc, runs_are_told_which_times_they_stand_for);
+	tcase_add_loop_test(tc, forbid, 0, ARRAY_SIZE(overlaps));
+	tcase_add_test(tc, allow_has_a_limit);
+	tcase_add_test(tc, replace_always_runs);
+	tcase_add_test(tc, a_pause_is_not_made_up_for);
+	tcase_add_test(tc, it_goes_when_its_end_has_come);
+	tcase_add_test(tc, a_zone_goes_and_comes_back);
+	tcase_add_test(tc, a_refusal_is_told);
+	tcase_add_test(tc, limits);
+}
