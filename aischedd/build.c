@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
@@ -149,6 +150,40 @@ static struct event_base *new_base(struct err *err)
 	return base;
 }
 
+/* Wait for the wall clock to be set, which also says that the machine slept:
+ * timers of the loop run by another clock. */
+static void arm_clock(struct daemon *d)
+{
+	const struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
+
+	timerfd_settime(d->clock_fd,
+	                TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never,
+	                NULL);
+}
+
+/* The turn that follows looks at what is due by the new time. */
+static void on_clock(evutil_socket_t fd, short what, void *arg)
+{
+	uint64_t times;
+
+	(void)what;
+	if (read(fd, &times, sizeof(times)) < 0 && errno == ECANCELED)
+		log_notice("clock set");
+	arm_clock(arg);
+}
+
+static void watch_clock(struct daemon *d)
+{
+	d->clock_fd =
+	    timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (d->clock_fd < 0)
+		return; /* what is due is found within the hour */
+	d->clock =
+	    event_new(d->base, d->clock_fd, EV_READ | EV_PERSIST, on_clock, d);
+	event_add(d->clock, NULL);
+	arm_clock(d);
+}
+
 static void new_timers(struct daemon *d)
 {
 	d->tick = evtimer_new(d->base, wake, d);
@@ -163,6 +198,7 @@ static void new_timers(struct daemon *d)
 	event_add(d->intr, NULL);
 	event_add(d->hup, NULL);
 	daemon_arm(d->hourly, 10e3);
+	watch_clock(d);
 }
 
 static int build(struct daemon *d, bool accept_loss, struct err *err)
@@ -224,7 +260,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->conf_path = conf_path;
 	d->state_dir = xstrdup(d->conf->state_dir);
 	d->logs = xasprintf("%s/logs", d->state_dir);
-	d->lock_fd = -1;
+	d->lock_fd = d->clock_fd = -1;
 	d->started = d->reloaded = clock_wall_s();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
@@ -271,8 +307,9 @@ void daemon_free(struct daemon *d)
 	free(d->pool);
 	state_free(d->state);
 	store_close(d->store);
-	struct event *events[] = { d->tick,   d->pace, d->again, d->retry,
-		                   d->hourly, d->term, d->intr,  d->hup };
+	struct event *events[] = { d->tick,  d->pace,   d->again,
+		                   d->retry, d->hourly, d->clock,
+		                   d->term,  d->intr,   d->hup };
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		free_event(events[i]);
 	if (d->base)
@@ -282,6 +319,8 @@ void daemon_free(struct daemon *d)
 	conf_free(d->first_conf);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
+	if (d->clock_fd >= 0)
+		close(d->clock_fd);
 	slices_fini(&d->listings);
 	slices_fini(&d->masses);
 	map_free(&d->open);

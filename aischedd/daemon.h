@@ -125,6 +125,8 @@ struct daemon {
 	struct event *again; /* begin another turn at once */
 	struct event *retry; /* try the commit again */
 	struct event *hourly;
+	struct event *clock; /* the wall clock was set */
+	int clock_fd;
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;
 	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
