@@ -186,7 +186,7 @@ id=$(aisub --parsable --cron '@every 1s' --wrap true)
 skip=$(aisub --parsable --cron '@every 1h' --cron-missed skip --wrap true)
 until=$(aisub --parsable --cron '@every 1s' --cron-until now+2s --wrap true)
 wait_for has_runs "$id" 1
-n=3
+n=6
 while [ "$n" -gt 0 ]; do
 	kill_daemon
 	start_daemon
@@ -204,6 +204,18 @@ is "and each run is counted" "$(aiq -h --cron "$id" --history | wc -l)" \
 	"$(entry "$id" runs)"
 is "other entries are still there" "$(entry "$skip" state)" active
 aictl cron delete "$id" "$skip"
+
+# --- an owner who is gone --------------------------------------------------
+
+id=$(aisub --parsable --cron '@every 1s' --wrap true)
+stop_daemon
+sqlite3 "$dir/state/aisched.db" "UPDATE cron SET uid = 54321, user = 'ghost'"
+start_daemon
+ok "a run is refused when its owner is gone" wait_for has_at_least "$id" \
+	refused 1
+is "the entry is blocked" "$(entry "$id" state)" blocked
+like "with a sentence" "$(entry "$id" reason_text)" "user 'ghost' is gone"
+aictl cron delete "$id"
 
 # --- files -----------------------------------------------------------------
 

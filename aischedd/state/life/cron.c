@@ -170,7 +170,7 @@ static void arm(struct state *state, struct cron_entry *e)
 
 	e->next_at = NO_TIME;
 	if (!zone) {
-		state_cron_block(state, e, err.text);
+		set_text(&e->blocked, err.text);
 		return;
 	}
 	next = schedule_next(&e->schedule, zone, e->created, e->looked);
@@ -191,7 +191,8 @@ static void judge(struct state *state, struct cron_entry *e)
 
 	there = queue_is_there(state, e, &err) &&
 	        state_cron_zone(state, &e->rule, &err);
-	state_cron_block(state, e, there ? NULL : err.text);
+	if (!there || !e->ownerless)
+		set_text(&e->blocked, there ? NULL : err.text);
 	arm(state, e);
 }
 
@@ -345,6 +346,7 @@ void state_cron_block(struct state *state, struct cron_entry *e,
                       const char *why)
 {
 	(void)state;
+	e->ownerless = why != NULL;
 	set_text(&e->blocked, why);
 }
 

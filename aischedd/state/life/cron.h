@@ -51,11 +51,12 @@ struct cron_entry {
 	uint64_t last_job;
 	uint64_t runs, skipped, missed, refused;
 	bool paused, imported;
-	bool asking;   /* its owner is being asked for */
-	bool is_dirty; /* to be written */
-	char *blocked; /* why, or NULL */
-	char *reason;  /* why the last time had no run, or NULL */
-	uint64_t *run; /* jobs and arrays; some may have ended */
+	bool asking;    /* its owner is being asked for */
+	bool ownerless; /* blocked, as its owner was gone at the last time */
+	bool is_dirty;  /* to be written */
+	char *blocked;  /* why, or NULL */
+	char *reason;   /* why the last time had no run, or NULL */
+	uint64_t *run;  /* jobs and arrays; some may have ended */
 	size_t nruns, run_cap;
 };
 

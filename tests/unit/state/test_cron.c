@@ -395,6 +395,28 @@ START_TEST(a_zone_goes_and_comes_back)
 }
 END_TEST
 
+START_TEST(an_owner_is_gone_until_the_next_time)
+{
+	struct cron_entry *e;
+	struct cron_world c;
+	int64_t time;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "", "cron", "@hourly");
+	c.w.now = HOUR;
+	ck_assert(asks(&c, e));
+	ck_assert(state_cron_take(c.w.state, e, 0, HOUR, &time));
+	state_cron_block(c.w.state, e, "user 'u' is gone");
+	state_cron_recheck(c.w.state, HOUR + 1);
+	ck_assert_str_eq(e->blocked, "user 'u' is gone");
+	c.w.now = 2 * HOUR;
+	ck_assert(asks(&c, e));
+	state_cron_block(c.w.state, e, NULL);
+	ck_assert_ptr_null(e->blocked);
+	cron_world_fini(&c);
+}
+END_TEST
+
 START_TEST(a_refusal_is_told)
 {
 	struct cron_entry *e;
@@ -453,6 +475,7 @@ SUITE(cron)
 	tcase_add_test(tc, a_pause_is_not_made_up_for);
 	tcase_add_test(tc, it_goes_when_its_end_has_come);
 	tcase_add_test(tc, a_zone_goes_and_comes_back);
+	tcase_add_test(tc, an_owner_is_gone_until_the_next_time);
 	tcase_add_test(tc, a_refusal_is_told);
 	tcase_add_test(tc, limits);
 }
