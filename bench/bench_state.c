@@ -1,15 +1,21 @@
 /* bench_state - how long the loop copies pending jobs before each pass; one
  * line a number */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/state.h"
+#include "libcommon/cron/schedule.h"
+#include "libcommon/cron/zones.h"
+#include "libcommon/mem.h"
 
 enum { NODES = 1000, CPUS = 64 };
 
@@ -109,11 +115,90 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes)
 	buf_free(&warnings);
 }
 
+/* --- recurring work ------------------------------------------------------ */
+
+static const struct zone *get_zone(const char *name, struct err *err, void *arg)
+{
+	return zones_get(arg, name, err);
+}
+
+/* The next time of every schedule that is alike in shape to those in use, over
+ * four years. */
+static void bench_next(struct zones *zones)
+{
+	static const char *const specs[] = { "*/5 * * * *", "30 2 * * *",
+		                             "0 0 1 1 *", "0 0 29 2 *",
+		                             "15 10-18 * * mon-fri" };
+	const struct zone *zone = zones_get(zones, "Europe/Berlin", NULL);
+	double worst = 0, sum = 0;
+	int n = 0;
+
+	for (size_t i = 0; zone && i < ARRAY_SIZE(specs); i++) {
+		int64_t at = 1793577600;
+		struct schedule schedule;
+
+		schedule_parse(&schedule, specs[i], NULL);
+		for (int k = 0; k < 2000; k++, n++) {
+			double began = now_s(), took;
+
+			at = schedule_next(&schedule, zone, 0, at);
+			took = now_s() - began;
+			sum += took;
+			worst = took > worst ? took : worst;
+		}
+	}
+	printf("cron_next mean_us=%.2f worst_us=%.1f\n", sum / n * 1e6,
+	       worst * 1e6);
+}
+
+static void bench_entries(struct zones *zones, uint32_t entries)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf = conf_parse(config, "bench", &warnings, NULL);
+	struct state *state = state_new(conf, NULL, NULL);
+	struct cron_rule rule;
+	struct spec spec;
+	struct cron_ask ask = {
+		.uid = 7, .user = "ada", .spec = &spec, .rule = &rule
+	};
+	size_t before;
+	double began;
+
+	spec_init(&spec);
+	spec.name = "job";
+	spec.output = "slurm-%j.out";
+	spec.workdir = "/home/ada";
+	cron_rule_init(&rule);
+	cron_rule_set(&rule, "cron", "0 3 * * *", 0, NULL);
+	cron_rule_set(&rule, "cron-tz", "Europe/Berlin", 0, NULL);
+	state_cron_zones(state, get_zone, zones);
+	before = mallinfo2().uordblks;
+	for (uint32_t i = 0; i < entries; i++)
+		state_cron_add(state, &ask, state_take_ids(state, 1),
+		               1793577600);
+	printf("cron_entries entries=%u mib=%.1f ", entries,
+	       (double)(mallinfo2().uordblks - before) / 1048576);
+	began = now_s();
+	state_cron_recheck(state, 1793577600);
+	printf("recheck_ms=%.1f ", (now_s() - began) * 1e3);
+	began = now_s();
+	state_tick(state, 1793577600 + 86400);
+	printf("all_due_ms=%.1f\n", (now_s() - began) * 1e3);
+	state_free(state);
+	conf_free(conf);
+	buf_free(&warnings);
+}
+
 int main(void)
 {
+	struct zones *zones = zones_new();
+
 	bench_snapshot(100000, 1000);
 	bench_snapshot(1000000, 8);
 	bench_snapshot(1000000, 1000);
 	bench_snapshot(1000000, 100000);
+	bench_next(zones);
+	bench_entries(zones, 10000);
+	zones_free(zones);
 	return 0;
 }

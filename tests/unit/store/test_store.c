@@ -1,6 +1,7 @@
 /* test_store.c - the store returns what was written */
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/load.h"
@@ -1565,6 +1566,84 @@ START_TEST(old_schemas_are_read)
 }
 END_TEST
 
+static const struct zone *utc(const char *name, struct err *err, void *arg)
+{
+	static struct zone *zone;
+
+	(void)name;
+	(void)arg;
+	if (!zone)
+		zone = zone_load("UTC", err);
+	return zone;
+}
+
+static struct cron_entry *add_cron(struct disk *d, const char *schedule)
+{
+	struct spec spec = world_spec(&d->w, "");
+	struct cron_rule rule;
+	struct cron_ask ask = { .uid = 7,
+		                .gid = 8,
+		                .user = "ann",
+		                .spec = &spec,
+		                .rule = &rule,
+		                .imported = true };
+
+	cron_rule_init(&rule);
+	cron_rule_set(&rule, "cron", schedule, 0, NULL);
+	cron_rule_set(&rule, "cron-late", "90", 0, NULL);
+	ask.script = store_blob(d->store, schedule, strlen(schedule), &d->err);
+	ask.env = store_blob(d->store, "env", 3, &d->err);
+	return state_cron_add(d->w.state, &ask, state_take_ids(d->w.state, 1),
+	                      d->w.now);
+}
+
+/* An entry comes back as it was, with its mark, and so does its run; what its
+ * blobs need is kept while it is there. */
+START_TEST(recurring_work_comes_back)
+{
+	struct buf script = { 0 };
+	struct cron_entry *e;
+	struct disk d;
+	int64_t time;
+	size_t gone;
+
+	disk_init(&d);
+	state_cron_zones(d.w.state, utc, NULL);
+	e = add_cron(&d, "@hourly");
+	state_cron_remove(d.w.state, add_cron(&d, "@daily"));
+	save(&d);
+	ck_assert(state_cron_take(d.w.state, e, 0, 3600, &time));
+	state_cron_ran(d.w.state, e, 9, time);
+	state_cron_set_file(d.w.state, 7, e->script);
+	save(&d);
+	disk_stop(&d);
+	disk_start(&d, NULL);
+	state_cron_zones(d.w.state, utc, NULL);
+	load(&d);
+	e = state_first_cron(d.w.state);
+	ck_assert_ptr_nonnull(e);
+	ck_assert_ptr_null(e->next);
+	ck_assert_uint_eq(e->id, 1);
+	ck_assert_str_eq(e->rule.schedule, "@hourly");
+	ck_assert_int_eq(e->rule.late_s, 90 * 60);
+	ck_assert_int_eq(e->rule.until, SCHEDULE_NEVER);
+	ck_assert_int_eq(e->looked, 3600);
+	ck_assert_int_eq(e->last, 3600);
+	ck_assert_uint_eq(e->last_job, 9);
+	ck_assert_uint_eq(e->runs, 1);
+	ck_assert(e->imported && !e->paused);
+	ck_assert_int_eq(e->next_at, 7200);
+	ck_assert_int_eq(state_cron_file(d.w.state, 7), e->script);
+	ck_assert(!state_is_dirty(d.w.state));
+	/* The id of an entry is never that of a job. */
+	ck_assert_uint_ge(state_next_id(d.w.state), 3);
+	ck_assert_int_eq(store_purge(d.store, 9999, 100, &gone, &d.err), 0);
+	ck_assert_int_eq(store_blob_get(d.store, e->script, &script, NULL), 0);
+	buf_free(&script);
+	disk_fini(&d);
+}
+END_TEST
+
 START_TEST(reservations_come_back)
 {
 	struct disk d;
@@ -1591,6 +1670,7 @@ END_TEST
 
 SUITE(store)
 {
+	tcase_add_test(tc, recurring_work_comes_back);
 	tcase_add_test(tc, reservations_come_back);
 	tcase_add_loop_test(tc, comes_back, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tc, every_field_comes_back);
