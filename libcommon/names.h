@@ -63,7 +63,8 @@ enum reason_kind {
 	REASON_LIMIT,  /* the end of jobs that count towards the same limit */
 	REASON_DOWN, /* the return of its nodes or their runner, or the end of a
 	                delay */
-	REASON_OWN   /* something that no other job could take */
+	REASON_OWN,  /* something that no other job could take */
+	REASON_NEVER /* larger nodes or limits: it is refused when submitted */
 };
 
 /* X(symbol, kind, what `aiq JOB` and the man page say about it) */
@@ -80,9 +81,9 @@ enum reason_kind {
 	X(QueueLimit, LIMIT, "a limit of its queue is reached")                \
 	X(QueueQuota, LIMIT,                                                   \
 	  "it may not be preempted and the quota is used up")                  \
-	X(ExceedsQueueLimit, OWN,                                              \
+	X(ExceedsQueueLimit, NEVER,                                            \
 	  "it requests more than its queue ever allows")                       \
-	X(NeverFits, OWN, "no node is large enough or has its features")       \
+	X(NeverFits, NEVER, "no node is large enough or has its features")     \
 	X(UserLimit, LIMIT, "a limit of its user is reached")                  \
 	X(QueueMaxJobs, LIMIT, "its queue runs as many jobs as it may")        \
 	X(Licenses, LIMIT, "its licences are in use")                          \

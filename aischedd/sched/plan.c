@@ -311,7 +311,7 @@ int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)
 		fit_empty_holds(fit_empty_new(snap, match_new(snap, arena),
 		                              domain_new(snap, arena), arena),
 		                row, &v);
-	if (v.why == WHY_NeverFits || v.why == WHY_ExceedsQueueLimit) {
+	if (reason_kind(v.why) == REASON_NEVER) {
 		verdict_text(snap, row, &v, &text);
 		ret = err_set(err, EINVAL, "%s", text.data);
 	}

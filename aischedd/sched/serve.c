@@ -216,6 +216,7 @@ static bool may_fit_if_moved(const struct pass *p, uint32_t row)
 	case REASON_LIMIT:
 	case REASON_DOWN:
 	case REASON_OWN:
+	case REASON_NEVER:
 		return false;
 	}
 	abort();

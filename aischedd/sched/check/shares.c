@@ -58,8 +58,8 @@ static int64_t *asks(const struct audit *a, int r)
 		uint32_t req = s->pend.req[row];
 		int64_t jobs = 0;
 
-		if (s->pend.resumes[row] != SNAP_NONE || why == WHY_NeverFits ||
-		    why == WHY_ExceedsQueueLimit)
+		if (s->pend.resumes[row] != SNAP_NONE ||
+		    reason_kind(why) == REASON_NEVER)
 			continue;
 		for (uint32_t m = s->pend.member_first[row];
 		     m < s->pend.member_first[row + 1]; m++)

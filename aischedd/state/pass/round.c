@@ -35,6 +35,7 @@ static enum judged judged(const struct verdict *v)
 		return JUDGED_BLOCKED;
 	case REASON_DOWN:
 	case REASON_OWN:
+	case REASON_NEVER:
 		return JUDGED_WAITS;
 	}
 	abort();
