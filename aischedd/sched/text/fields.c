@@ -142,10 +142,15 @@ static const struct snap_field pend_fields[] = {
 	VALUE("served", FIELD_I64, pend.served, 0),
 };
 
-#define SECTION(word, name, count)                              \
-	{                                                       \
-		word, name##_fields, ARRAY_SIZE(name##_fields), \
-		    offsetof(struct snap, count)                \
+/* Does not compile if a section has more fields than a reader holds. */
+#define COUNT(fields)         \
+	(ARRAY_SIZE(fields) + \
+	 0 * sizeof(char[ARRAY_SIZE(fields) <= MAX_FIELDS ? 1 : -1]))
+
+#define SECTION(word, name, count)                         \
+	{                                                  \
+		word, name##_fields, COUNT(name##_fields), \
+		    offsetof(struct snap, count)           \
 	}
 
 /* clang-format off */

@@ -57,6 +57,8 @@ enum {
 	NSECTIONS
 };
 
+enum { MAX_FIELDS = 32 }; /* of one section */
+
 /* Defaults that are not numbers of their own. */
 #define FIELD_DERIVED INT64_MIN /* follows from the rest */
 #define FIELD_MUST    INT64_MAX /* always written */

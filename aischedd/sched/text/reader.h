@@ -15,8 +15,6 @@
 /* A few bytes of text must not become gigabytes of snapshot. */
 enum { MAX_DEVICES = 1 << 22, MAX_TASKS = 1 << 20, MAX_MEMBERS = 1 << 22 };
 
-enum { MAX_FIELDS = 24 };
-
 struct snap_name {
 	struct snap_name *next; /* of the same hash */
 	const char *text;
