@@ -168,7 +168,7 @@ gone=
 for word in $named; do
 	find "$top_srcdir/aischedd" "$top_srcdir/libcommon" "$top_srcdir/aisim" \
 		"$top_srcdir/aiq" "$top_srcdir/aisub" "$top_srcdir/aictl" \
-		"$top_srcdir/aicancel" "$top_srcdir/tests" \
+		"$top_srcdir/aicancel" "$top_srcdir/slurm" "$top_srcdir/tests" \
 		-name "${word##*/}" | grep -q . || gone="$gone $word"
 done
 [ -z "$gone" ]
