@@ -1,6 +1,7 @@
 /* client.c - the tools' end of a connection */
 #include "libcommon/client/client.h"
 
+#include <err.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -24,7 +25,7 @@
 #include "libcommon/paths.h"
 #include "libcommon/wire.h"
 
-enum { CONNECT_S = 5, HELLO_S = 10, READ_SIZE = 64 * 1024 };
+enum { CONNECT_S = 5, HELLO_S = 10, READ_SIZE = 64 * 1024, TELL_MS = 5000 };
 
 struct client {
 	int fd;
@@ -35,6 +36,7 @@ struct client {
 	uint32_t bare;           /* the last one sent without credential */
 	struct buf in;           /* bytes read; used up to `at` */
 	size_t at;
+	int64_t tell_ms; /* when to say that no answer came; -1: never */
 };
 
 /* One frame; its bodies are in client->in until the next one is read. */
@@ -50,6 +52,21 @@ static int lost(const struct client *client, const char *how, struct err *err)
 	               client->address, how);
 }
 
+/* Say once that the answer is late: on a full disk the daemon cannot confirm a
+ * request before there is room. Returns for how long to wait; -1: for ever. */
+static int64_t tell_late(struct client *client)
+{
+	int64_t left = client->tell_ms - clock_ms();
+
+	if (client->tell_ms < 0 || left > 0)
+		return client->tell_ms < 0 ? -1 : left;
+	warnx("warning: aischedd at '%s' has not answered for %d s: still "
+	      "waiting; `aictl status` says whether its disk is full",
+	      client->address, TELL_MS / 1000);
+	client->tell_ms = -1;
+	return -1;
+}
+
 /* Read what has arrived; wait until deadline_ms (-1: for ever). */
 static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 {
@@ -57,7 +74,7 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 		char *room = buf_room(&client->in, READ_SIZE);
 		ssize_t n = recv(client->fd, room, READ_SIZE, 0);
 		struct pollfd pfd = { .fd = client->fd, .events = POLLIN };
-		int64_t wait = -1;
+		int64_t wait;
 
 		if (n > 0) {
 			buf_grew(&client->in, (size_t)n);
@@ -67,14 +84,12 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 			return lost(client, "closed by the daemon", err);
 		if (errno != EAGAIN && errno != EINTR)
 			return lost(client, strerror(errno), err);
-		if (deadline_ms >= 0) {
-			wait = deadline_ms - clock_ms();
-			if (wait <= 0)
-				return err_set(err, ETIMEDOUT,
-				               "aischedd at '%s' does not "
-				               "answer",
-				               client->address);
-		}
+		wait = deadline_ms < 0 ? tell_late(client)
+		                       : deadline_ms - clock_ms();
+		if (deadline_ms >= 0 && wait <= 0)
+			return err_set(err, ETIMEDOUT,
+			               "aischedd at '%s' does not answer",
+			               client->address);
 		poll(&pfd, 1, (int)wait);
 	}
 }
@@ -316,6 +331,7 @@ struct client *client_open(const char *address, struct err *err)
 	int rc;
 
 	client->fd = -1;
+	client->tell_ms = -1;
 	if (!address || !*address)
 		address = getenv("AISCHED_SOCKET");
 	if (address && *address)
@@ -347,18 +363,18 @@ int client_fd(const struct client *client)
 	return client->fd;
 }
 
-static bool is_bare(json_t *req)
+static int op_of(json_t *req)
 {
 	const char *name = json_string_value(json_object_get(req, "op"));
-	int op = name ? op_parse(name) : -1;
 
-	return op >= 0 && op_role((enum op)op) == ROLE_NOBODY;
+	return name ? op_parse(name) : -1;
 }
 
 int client_send(struct client *client, json_t *req, const void *raw,
                 size_t raw_len, struct err *err)
 {
-	bool bare = is_bare(req);
+	int op = op_of(req);
+	bool bare = op >= 0 && op_role((enum op)op) == ROLE_NOBODY;
 	char *json = json_dumps(req, JSON_COMPACT), *cred = NULL;
 	struct frame_head head = {
 		.kind = FRAME_REQUEST,
@@ -384,6 +400,9 @@ int client_send(struct client *client, json_t *req, const void *raw,
 	buf_add(&out, cred, head.cred_len);
 	buf_add(&out, json, head.json_len);
 	client->sent++;
+	/* These wait for jobs, however long they run. */
+	client->tell_ms =
+	    op == OP_wait || op == OP_log ? -1 : clock_ms() + TELL_MS;
 	if (bare)
 		client->bare = client->sent;
 	rc = send_all(client, out.data, out.len, err);

@@ -33,7 +33,8 @@ typedef int client_part_fn(const void *data, size_t len, void *arg);
 
 /*
  * Send req (borrowed) with raw bytes beside it and wait for the answer; part
- * may be NULL if none are expected. Owns: the caller, the answer. Fails with
+ * may be NULL if none are expected. An answer that is late, but not one to wait
+ * or log, is told once on stderr. Owns: the caller, the answer. Fails with
  * the code and text of the daemon's refusal; ECONNRESET if the answer was lost
  * (ask again with the same token), EAGAIN if munged cannot be reached, EACCES
  * if the answer is not from the daemon.

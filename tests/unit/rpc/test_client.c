@@ -70,6 +70,8 @@ struct impostor {
 	const char *hello; /* bytes; NULL: a correct one */
 	bool refuses;      /* hello is the JSON of a refusal */
 	enum { NO_PROOF, OTHER_BODY, OTHER_PART, STRANGER, PROOF } proof;
+	int late_fd; /* > 0: answer only when there is something to read */
+	char late[256];
 	pthread_t thread;
 };
 
@@ -135,6 +137,9 @@ static void *impostor_run(void *arg)
 	}
 	send_frame(fd, &head, "", hello);
 	json_decref(raw_read(fd, &head));
+	if (imp->late_fd)
+		ck_assert_int_gt(
+		    read(imp->late_fd, imp->late, sizeof(imp->late) - 1), 0);
 	head = (struct frame_head){ .kind = FRAME_REPLY,
 		                    .seq = 1,
 		                    .json_len = sizeof(good) - 1 };
@@ -175,6 +180,36 @@ static void impostor_stop(struct impostor *imp)
 	close(imp->listen_fd);
 	free(imp->address);
 }
+
+/* A daemon that cannot commit keeps its answers. */
+START_TEST(client_says_that_an_answer_is_late)
+{
+	struct impostor imp = { .proof = PROOF };
+	json_t *req = json_pack("{s:s}", "op", "cancel"), *answer;
+	int out[2], was = dup(STDERR_FILENO);
+	struct client *client;
+	struct err err = { 0 };
+
+	ck_assert_int_eq(pipe(out), 0);
+	imp.late_fd = out[0];
+	impostor_start(&imp);
+	client = open_client(imp.address);
+	dup2(out[1], STDERR_FILENO);
+	answer = client_call(client, req, NULL, 0, NULL, NULL, &err);
+	dup2(was, STDERR_FILENO);
+	ck_assert_msg(answer != NULL, "%s", err.text);
+	ck_assert_msg(strstr(imp.late, "has not answered for 5 s: still "
+	                               "waiting"),
+	              "%s", imp.late);
+	json_decref(answer);
+	json_decref(req);
+	client_close(client);
+	impostor_stop(&imp);
+	close(out[0]);
+	close(out[1]);
+	close(was);
+}
+END_TEST
 
 static const struct {
 	const char *text; /* NULL: the answer is accepted */
@@ -317,6 +352,7 @@ SUITE(client)
 	tcase_add_checked_fixture(tc, server_set_up, server_tear_down);
 	tcase_add_test(tc, client_says_what_to_do_without_daemon);
 	tcase_add_loop_test(tc, ping_needs_no_munged, 0, 2);
+	tcase_add_test(tc, client_says_that_an_answer_is_late);
 	tcase_add_loop_test(tc, client_knows_the_daemon_over_tcp, 0,
 	                    ARRAY_SIZE(impostors));
 	tcase_add_test(tc, refusal_instead_of_hello_is_not_proven);
