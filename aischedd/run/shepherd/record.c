@@ -226,7 +226,9 @@ static bool second_line(struct record *ret, json_t *obj, struct arena *arena)
 	                &text) < 0)
 		return false;
 	ret->state = RECORD_FAILED;
-	ret->fault = fault == FAULT_USER ? FAULT_USER : FAULT_SYSTEM;
+	ret->fault = fault == FAULT_USER || fault == FAULT_POOL
+	                 ? (enum start_fault)fault
+	                 : FAULT_SYSTEM;
 	ret->outcome.text = arena_strdup(arena, text);
 	return true;
 }

@@ -715,6 +715,25 @@ START_TEST(a_record_is_written_whatever_the_text)
 }
 END_TEST
 
+START_TEST(a_record_keeps_the_fault)
+{
+	struct record rec;
+	struct folder d;
+	struct err err;
+	int fd;
+
+	folder_init(&d);
+	claim_new(&rec.claim);
+	fd = record_claim(d.fd, &rec.claim, &err);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(record_fail(fd, (enum start_fault)_i, "why", &err), 0);
+	close(fd);
+	record_read(d.fd, &rec, d.arena);
+	ck_assert_int_eq(rec.fault, _i);
+	folder_fini(&d);
+}
+END_TEST
+
 /* --- processes and trees --- */
 
 static void kill_it(pid_t pid, void *arg)
@@ -872,6 +891,8 @@ SUITE(run)
 	tcase_add_loop_test(tc, a_record_is_read_as_far_as_it_goes, 0,
 	                    ARRAY_SIZE(records));
 	tcase_add_test(tc, a_record_is_written_whatever_the_text);
+	tcase_add_loop_test(tc, a_record_keeps_the_fault, FAULT_SYSTEM,
+	                    FAULT_POOL + 1);
 	tcase_add_test(tc, processes_are_found_below_and_by_environment);
 	tcase_add_test(tc, a_tree_is_removed_but_not_what_it_points_to);
 	tcase_add_test(tc, a_tree_of_any_depth_is_removed_with_few_files_open);
