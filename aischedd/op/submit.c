@@ -170,16 +170,26 @@ static json_t *id_list(const uint64_t *id, size_t n)
 	return list;
 }
 
+/* Returns NULL with EMSGSIZE if the plans would take too long for a turn. */
 static json_t *batch_test(struct daemon *d, const struct peer *peer,
-                          const struct batch *b)
+                          const struct batch *b, struct err *err)
 {
 	struct submitter who = access_submitter(peer);
+	uint64_t until = steps_so_far + STEPS_TURN / 4;
 	json_t *tests = json_array();
 
 	for (size_t i = 0; i < b->n; i++) {
 		struct what_if t;
 		struct buf text = { 0 };
 
+		if (i && steps_so_far > until) {
+			json_decref(tests);
+			err_set(err, EMSGSIZE,
+			        "%zu jobs at once take too long to plan: test "
+			        "at most %zu of them at once",
+			        b->n, i);
+			return NULL;
+		}
 		state_test_submit(d->state, &b->spec[i], &who, b->queue[i],
 		                  clock_wall_s(), &t, &text);
 		json_array_append_new(
@@ -277,11 +287,11 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 }
 
 static json_t *test_answer(struct daemon *d, const struct peer *peer,
-                           const struct batch *b)
+                           const struct batch *b, struct err *err)
 {
-	json_t *answer = batch_test(d, peer, b);
+	json_t *answer = batch_test(d, peer, b, err);
 
-	if (b->cron)
+	if (answer && b->cron)
 		json_object_set_new(answer, "next",
 		                    cron_next_json(d, &b->rule));
 	return answer;
@@ -291,6 +301,7 @@ int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
               struct err *err)
 {
 	struct batch b = { .arena = arena_new() };
+	json_t *tests = NULL;
 	int result = -1;
 	uint64_t first;
 	uint32_t count;
@@ -312,8 +323,10 @@ int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (cron_check(d, in->peer, &b, err) < 0 ||
 	    batch_check(d, in->peer, &b, err) < 0)
 		goto out;
-	if (b.test_only)
-		daemon_say(d, ask, test_answer(d, in->peer, &b));
+	if (b.test_only && (tests = test_answer(d, in->peer, &b, err)))
+		daemon_say(d, ask, tests);
+	else if (b.test_only)
+		goto out;
 	else if (b.cron && cron_make(d, in->peer, &b, &first, err) < 0)
 		goto out;
 	else if (b.cron)

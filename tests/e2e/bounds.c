@@ -117,6 +117,17 @@ static json_t *specs(int n, const char *key, const char *value)
 	                 "script_len", 1, "env_len", 0);
 }
 
+static json_t *test_only(int n)
+{
+	json_t *req = specs(n, "comment", "never"), *spec;
+	size_t i;
+
+	json_object_set_new(req, "test_only", json_true());
+	json_array_foreach(json_object_get(req, "specs"), i, spec)
+		json_object_set_new(spec, "hold", json_integer(0));
+	return req;
+}
+
 static json_t *plain(const char *op)
 {
 	return json_pack("{s:s}", "op", op);
@@ -141,6 +152,7 @@ static json_t *page(const char *sort, int limit, const char *after,
 	X(ping, plain("ping"))                                                 \
 	X(submit, specs(5000, "array", "0-900000:2,0-900000:3%1"))             \
 	X(submit, specs(LIMIT_BULK, "comment", "many"))                        \
+	X(submit, test_only(LIMIT_BULK))                                       \
 	X(submit, specs(2000, "dependency", "afterok:1000000"))                \
 	X(submit, specs(2000, "dependency", "singleton"))                      \
 	X(jobs, with_ids("jobs", live_ids))                                    \

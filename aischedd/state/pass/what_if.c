@@ -17,6 +17,12 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+enum {
+	STEPS_PLAN = 500,  /* of a pass over nothing */
+	STEPS_PLANNED = 10 /* of a row, a run or a node in a pass */
+};
 
 /* --- test-only --------------------------------------------------------- */
 
@@ -136,6 +142,8 @@ static void try_plan(struct state *state, const struct job *job, int64_t now,
 	const struct start *start = start_of(&o);
 	const struct plan_claim *claim = claim_of(&o);
 
+	steps_add(STEPS_PLAN + (uint64_t)STEPS_PLANNED *
+	                           (snap->pend.n + snap->run.n + snap->node.n));
 	if (start) {
 		ret->starts = true;
 		ret->expected = now;
