@@ -112,7 +112,7 @@ sed -i 's,^log_file = .*,log_file = "elsewhere",' "$conf"
 fails "not from the root" 1 "bad path 'elsewhere'" aictl reload
 cp "$conf.good" "$conf"
 
-# What the lines for logrotate name is this daemon, and nothing else.
+# The lines for logrotate name this daemon, and nothing else.
 like "lines for logrotate send SIGHUP" \
 	"$(cat "$top_srcdir/contrib/logrotate")" "pkill -HUP -x -U 0 aischedd"
 is "the daemon has that name" "$(cat "/proc/$daemon_pid/comm")" aischedd
