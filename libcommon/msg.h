@@ -38,7 +38,7 @@
  * step      id                                    job_id, node, socket (path):
  *                                                 where srun finds the shepherd
  *                                                 (step_msg.h)
- * steps     ids [job_id as text]                  done: so many of the ids were
+ * steps     ids [job_id as text]                  done: how many ids were
  *                                                 read, the rest is for another
  *                                                 request; parts: a line
  * {"job": id} for each, then its steps (shepherd/step_record.h) cancel    ids

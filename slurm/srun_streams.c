@@ -29,7 +29,7 @@ struct srun_streams {
 	struct stream *stream;
 	size_t n, cap;
 	int64_t tasks;
-	int64_t inputs; /* so many tasks have their pipe */
+	int64_t inputs; /* how many tasks have their pipe */
 	bool input;     /* our stdin is still read */
 	int width;      /* of labels; 0: none */
 	char *chunk;
