@@ -107,7 +107,7 @@ rmdir "$own_log"
 ok "which opens it when it can" aictl reload
 ok "again" logged reloaded
 sed -i 's,^log_file = .*,log_file = "/elsewhere",' "$conf"
-fails "another file" 1 "changing log_file takes a restart" aictl reload
+fails "another file" 1 "changing log_file needs a restart" aictl reload
 sed -i 's,^log_file = .*,log_file = "elsewhere",' "$conf"
 fails "not from the root" 1 "bad path 'elsewhere'" aictl reload
 cp "$conf.good" "$conf"

@@ -117,8 +117,8 @@ condition gpu-1 BadMood True "of no concern"
 ok "other conditions do not" wait_for node_is gpu-1 idle
 
 sed -i 's/XidError/Other/' "$conf"
-fails "other conditions take a restart" 1 \
-	"changing drain_conditions takes a restart" aictl reload
+fails "other conditions need a restart" 1 \
+	"changing drain_conditions needs a restart" aictl reload
 
 # --- the cluster does not hear it at once -----------------------------------
 
