@@ -61,7 +61,10 @@ allowed()
 while read -r op role; do
 	# Leave out requests that need more than a line or end the test; they
 	# come below.
-	case $op in submit | log | script | step | steps | shutdown | reserve | unreserve) continue ;; esac
+	case $op in
+	submit | log | script | step | steps | shutdown | reserve | unreserve) continue ;;
+	web | session | excerpt | cron) continue ;;
+	esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
 			"$(allowed "$role" "$user")"
@@ -76,6 +79,22 @@ for user in nobody "$lead" "$boss"; do
 		"$(may "$user" '{"op": "unreserve", "name": "r"}')"
 done
 is "shutdown as nobody" "$(may nobody '{"op": "shutdown"}')" no
+for op in session excerpt; do
+	is "$op is not for users" "$(as_user "$boss" ask "{\"op\": \"$op\"}" </dev/null)" \
+		"refused: $op is a request of the web program"
+done
+
+# --- recurring work of others ----------------------------------------------
+
+entry=$(cd / && as_user nobody aisub --parsable --cron '0 0 1 1 *' \
+	-o /dev/null --wrap true)
+for action in pause resume run delete; do
+	fails "cron $action of another's" 1 "cron entry $entry is nobody's" \
+		as_user "$lead" aictl cron "$action" "$entry"
+done
+ok "one's own" as_user nobody aictl cron pause "$entry"
+ok "an admin may" as_user "$boss" aictl cron resume "$entry"
+ok "all" as_user "$boss" aictl cron delete "$entry"
 
 # --- jobs of others --------------------------------------------------------
 
