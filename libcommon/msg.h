@@ -12,12 +12,13 @@
  * ping      -                                     version, cluster, pid,
  *                                                 uptime (s), synced
  * submit    token (32 hex digits), specs [..],    job_ids [n, ..], queue,
- *           script_len, env_len, test_only;       warnings [text, ..]; with
+ *           script_len, env_len, test_only, cron; warnings [text, ..]; with
  *           raw: script, env                      test_only: tests [{starts,
  *                                                 expected_start, nodes (text),
  *                                                 reason, reason_text,
  *                                                 position,
- *                                                 evicts [n, ..]}, ..]
+ *                                                 evicts [n, ..]}, ..], next;
+ *                                                 with cron: cron, the entry
  * jobs      ids [text], users, queues, states,    parts: rows;
  *           names, nodes [text], all, history,    rows (count),
  *           since, until, fields [name],          missing [id, ..]; of a page:
@@ -41,10 +42,13 @@
  * steps     ids [job_id as text]                  done: how many ids were
  *                                                 read, the rest is for another
  *                                                 request; parts: a line
- * {"job": id} for each, then its steps (shepherd/step_record.h) cancel    ids
- * or users, queues, states, names,  count, failed [{job, all; signal (0: end
- * it); scope        code (errno), text}]; "job" | "script" | "steps" | "all"
- * with list: ids [text], of the signal; step (only this one;   those it was
+ *                                                 {"job": id} for each, then
+ *                                                 its steps
+ *                                                 (shepherd/step_record.h)
+ * cancel    ids or users, queues, states, names,  count, failed [{job,
+ *           all; signal (0: end it); scope        code (errno), text}];
+ *           "job" | "script" | "steps" | "all"    with list: ids [text],
+ *           of the signal; step (only this one;   those it was
  *           signal 0: end that); list (true: say
  *           which)
  * wait      ids                                   jobs [{job_id, state,
