@@ -184,3 +184,9 @@ int srun_files_open(const struct srun *srun, const struct srun_job *job,
 			return -1;
 	return 0;
 }
+
+void srun_files_free(struct srun_files *files)
+{
+	for (int i = 0; i < 3; i++)
+		buf_free(&files->name[i]);
+}

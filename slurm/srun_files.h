@@ -13,7 +13,11 @@ struct srun_files {
 	int64_t task[3];
 };
 
+/* Free ret with srun_files_free(), also after a failure. */
 int srun_files_open(const struct srun *srun, const struct srun_job *job,
                     struct srun_files *ret, struct err *err);
+
+/* The descriptors stay open. */
+void srun_files_free(struct srun_files *files);
 
 #endif

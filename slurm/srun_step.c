@@ -600,6 +600,7 @@ int srun_step(const struct srun *srun, const struct srun_job *job,
 
 	if (srun_files_open(srun, job, &r.files, &err) < 0) {
 		command_error("%s", err.text);
+		srun_files_free(&r.files);
 		return EXIT_FAILURE;
 	}
 	srun_pty_init(&r.pty, srun->pty);
@@ -607,6 +608,7 @@ int srun_step(const struct srun *srun, const struct srun_job *job,
 	r.streams = srun_streams_new(&r.files, srun->tasks, srun->label);
 	status = live(&r, argv);
 	srun_streams_free(r.streams);
+	srun_files_free(&r.files);
 	free(r.task);
 	if (r.conn >= 0)
 		close(r.conn);
