@@ -530,13 +530,15 @@ static int turn(struct run *r, int wait_ms)
 	n = srun_streams_poll(r->streams, p + OWN_FDS + PTY_FDS);
 	ready = poll(p, OWN_FDS + PTY_FDS + n, wait_ms);
 	if (ready > 0) {
-		if (p[1].revents)
-			take_signal(r);
 		srun_pty_move(&r->pty, p + OWN_FDS);
 		srun_streams_move(r->streams, p + OWN_FDS + PTY_FDS, n);
 		while (p[0].revents && r->conn >= 0 && hear(r))
 			;
 		report(r);
+		/* The shepherd tells of a step before anybody sees its tasks,
+		 * so a signal for them comes after that. */
+		if (p[1].revents && !r->ended)
+			take_signal(r);
 	}
 	free(p);
 	return ready;

@@ -99,9 +99,8 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 #define FILTERS "users=l queues=l states=l names=l "
 #define LISTING "fields=l format=t "
 
-/* full: whether it is served on a full disk. Cancels make room; what must be
- * remembered is refused; op_submit() decides for itself, as a submission may be
- * known already. */
+/* writes: it is refused on a full disk. Cancels are not, as they make room;
+ * op_submit() decides for itself, as a submission may be known already. */
 static const struct {
 	op_fn *fn;
 	bool writes;
@@ -111,24 +110,28 @@ static const struct {
 	[OP_ping] = { op_ping, false, "", true },
 	[OP_submit] = { op_submit, false,
 	                "token=t specs=j script_len=i env_len=i test_only=b "
-	                "cron=o" },
+	                "cron=o",
+	                false },
 	[OP_cancel] = { op_mass, false,
-	                FILTERS "ids=l all=b signal=i scope=t step=i list=b" },
-	[OP_control] = { op_mass, true, "action=t ids=l" },
-	[OP_update] = { op_mass, true, "ids=l set=o" },
-	[OP_wait] = { op_wait, false, "ids=l" },
-	[OP_drain] = { op_drain, true, "nodes=t reason=t" },
-	[OP_undrain] = { op_drain, true, "nodes=t" },
-	[OP_queue] = { op_queue, true, "name=t state=t" },
+	                FILTERS "ids=l all=b signal=i scope=t step=i list=b",
+	                false },
+	[OP_control] = { op_mass, true, "action=t ids=l", false },
+	[OP_update] = { op_mass, true, "ids=l set=o", false },
+	[OP_wait] = { op_wait, false, "ids=l", false },
+	[OP_drain] = { op_drain, true, "nodes=t reason=t", false },
+	[OP_undrain] = { op_drain, true, "nodes=t", false },
+	[OP_queue] = { op_queue, true, "name=t state=t", false },
 	[OP_reserve] = { op_reserve, true,
 	                 "name=t start=i end=i repeat=t users=l nodes=t "
-	                 "count=i pool=t" },
-	[OP_unreserve] = { op_unreserve, true, "name=t" },
+	                 "count=i pool=t",
+	                 false },
+	[OP_unreserve] = { op_unreserve, true, "name=t", false },
 	[OP_reservations] = { op_reservations, false, "", true },
-	[OP_reload] = { op_reload, false, "" },
+	[OP_reload] = { op_reload, false, "", false },
 	[OP_status] = { op_status, false, "", true },
 	[OP_metrics] = { op_metrics, false, "", true },
-	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i" },
+	[OP_log] = { op_log, false, "id=t task=i stream=t follow=b skip=i",
+	             false },
 	[OP_jobs] = { op_list, false,
 	              LISTING FILTERS
 	              "nodes=l ids=l all=b history=b since=i "
@@ -141,20 +144,21 @@ static const struct {
 	                  LISTING "users=l queues=l states=l nodes=l ids=l "
 	                          "all=b since=i until=i",
 	                  true },
-	[OP_web] = { op_web, false, "action=t" },
+	[OP_web] = { op_web, false, "action=t", false },
 	[OP_session] = { op_session, false, "action=t k=t", true },
 	[OP_excerpt] = { op_excerpt, false, "id=t task=i stream=t from=i len=i",
 	                 true },
-	[OP_dump] = { op_dump, false, "" },
-	[OP_shutdown] = { op_shutdown, false, "" },
-	[OP_script] = { op_script, false, "id=t" },
-	[OP_step] = { op_step, false, "id=t" },
-	[OP_steps] = { op_steps, false, "ids=l" },
-	[OP_crons] = { op_crons, false, "ids=l users=l queues=l all=b" },
-	[OP_cron] = { op_cron, true, "action=t ids=l cancel=b set=o" },
-	[OP_cron_file] = { op_cron_file, false, "user=t entries=j text_len=i" },
+	[OP_dump] = { op_dump, false, "", false },
+	[OP_shutdown] = { op_shutdown, false, "", false },
+	[OP_script] = { op_script, false, "id=t", false },
+	[OP_step] = { op_step, false, "id=t", false },
+	[OP_steps] = { op_steps, false, "ids=l", false },
+	[OP_crons] = { op_crons, false, "ids=l users=l queues=l all=b", false },
+	[OP_cron] = { op_cron, true, "action=t ids=l cancel=b set=o", false },
+	[OP_cron_file] = { op_cron_file, false, "user=t entries=j text_len=i",
+	                   false },
 	[OP_audit] = { op_audit, false,
-	               "user=t act=t job=i since=i until=i limit=i" },
+	               "user=t act=t job=i since=i until=i limit=i", false },
 };
 
 static int check_role(const struct daemon *d, const struct request_in *in,

@@ -119,8 +119,8 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN cron_id INTEGER DEFAULT 0;"
 	"CREATE INDEX job_cron ON job (cron_id) WHERE cron_id > 0;",
 	/* Steps of attempts that are over, as their shepherds noted them. */
-	"CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
-	" PRIMARY KEY (job, attempt));",
+	("CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
+	 " PRIMARY KEY (job, attempt));"),
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

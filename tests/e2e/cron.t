@@ -225,10 +225,12 @@ CRON_TZ = Asia/Tokyo
 COLOUR="deep blue"
 #SCRON -J nightly
 #SCRON --cron-policy=allow
+#SCRON -D HERE
 0 3 * * * echo $COLOUR 100\%
 
 @every 1h true
 END
+sed -i "s,HERE,$PWD," file # the home of nobody is not there
 is "a file makes entries" "$(aictl cron import file)" "2 made, 0 kept, 0 deleted"
 ids=$(aictl cron list --json | jq -c '[.cron[].cron_id]')
 is "again it keeps them" "$(aictl cron import - <file)" "0 made, 2 kept, 0 deleted"

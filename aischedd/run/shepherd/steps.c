@@ -556,23 +556,13 @@ static void clear_step(struct shepherd *s, struct job_step *step, int64_t now)
 
 static void step_on(struct shepherd *s, struct job_step *step, int64_t now)
 {
-	switch (step->state) {
-	case STEP_RUNS:
+	if (step->state == STEP_RUNS)
 		run_step(s, step, now);
-		if (step->state != STEP_CLEARS)
-			break;
-		/* fall through */
-	case STEP_CLEARS:
+	if (step->state == STEP_CLEARS)
 		clear_step(s, step, now);
-		break;
-	case STEP_GREETS:
-	case STEP_DONE:
-		if (now >= step->greet_by)
-			hang_up(step);
-		break;
-	case STEP_WAITS:
-		break;
-	}
+	else if ((step->state == STEP_GREETS || step->state == STEP_DONE) &&
+	         now >= step->greet_by)
+		hang_up(step);
 }
 
 static bool is_over(const struct job_step *step)
