@@ -99,19 +99,21 @@ static bool level_ok(const struct snap *s, uint8_t level)
 static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 {
 	const struct snap_nodes *n = &s->node;
+	uint32_t with_mem = snap_node_nnumas(s, node);
+	uint32_t nnumas = with_mem ? with_mem : SNAP_NUMAS;
 
 	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++) {
 		if (s->gpu.free[i] > 1000)
 			return bad(err, "node", node, "more than a GPU free");
 		if (!index_ok(s->gpu.type[i], s->nwords))
 			return bad(err, "node", node, "unknown GPU type");
-		if (s->gpu.numa[i] >= SNAP_NUMAS)
+		if (s->gpu.numa[i] >= nnumas)
 			return bad(err, "node", node, "unknown NUMA node");
 	}
 	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++) {
 		if (s->cpu.free[i] > 1000)
 			return bad(err, "node", node, "more than a CPU free");
-		if (s->cpu.numa[i] >= SNAP_NUMAS)
+		if (s->cpu.numa[i] >= nnumas)
 			return bad(err, "node", node, "unknown NUMA node");
 	}
 	for (uint32_t i = n->numa_first[node]; i < n->numa_first[node + 1];

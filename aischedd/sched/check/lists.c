@@ -175,7 +175,8 @@ static int check_run_claim(struct audit *a, const struct plan_claim *c)
 		           : check_bad(a, job, "goes elsewhere than said");
 	if (a->out[c->run]->suspend)
 		return check_bad(a, job, "is suspended and moves");
-	if (c->n > n || c->n < s->req.min_tasks[s->run.req[c->run]])
+	if (c->n > n ||
+	    (c->n < n && c->n < s->req.min_tasks[s->run.req[c->run]]))
 		return check_bad(a, job, "moves with %u tasks", (unsigned)c->n);
 	return 0;
 }
